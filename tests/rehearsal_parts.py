@@ -89,7 +89,7 @@ def run(parts: Sequence[str], asked: dict[str, Any]) -> None:
         **asked | {"writable": tuple(asked.get("writable", ()))}
     )
     order.inside.mkdir(exist_ok=True)
-    tell = importlib.import_module(f"{PACKAGE}.telling").EventWriter(str(Path(order.folder, "rehearsal.jsonl")))
+    tell = importlib.import_module(f"{PACKAGE}.events").EventWriter(str(Path(order.folder, "rehearsal.jsonl")))
     os.environ["HOLDFAST_ATTEMPT"] = str(Path(order.folder, "attempt"))
     for part in parts:
         importlib.import_module(f"{PACKAGE}.{part}").install(order, tell)

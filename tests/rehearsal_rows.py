@@ -45,8 +45,8 @@ def _rehearsing(folder: Path, told: Path, cases: list[dict[str, Any]]) -> dict[s
     """Install the rows of a rehearsal, and return what a case finds of it."""
     from holdfast.payload import runtime
     from holdfast.payload.rehearsal import rows
+    from holdfast.payload.rehearsal.events import EventWriter
     from holdfast.payload.rehearsal.order import PartRequest
-    from holdfast.payload.rehearsal.telling import EventWriter
 
     sys.modules["holdfast_runtime_source"] = runtime
     if os.environ.get("HOLDFAST_SMALL_BOUNDS"):  # so that 600 rows are many

@@ -16,8 +16,8 @@ import transformers
 
 import holdfast.payload.runtime
 from holdfast.payload.rehearsal import twins
+from holdfast.payload.rehearsal.events import EventWriter
 from holdfast.payload.rehearsal.order import PartRequest
-from holdfast.payload.rehearsal.telling import EventWriter
 from holdfast.payload.rehearsal.twins.shrinking import MOST_HEADS
 from tests.architectures import ALL, BOTH, SIGHTED
 from tests.children import answer_each

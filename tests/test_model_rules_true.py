@@ -153,6 +153,10 @@ TRIALS = [
         },
     ),
     Trial(name="no-such-module", code="MOD123", peft=lora(target_modules=["c_attn"])),
+    Trial(name="head-adapted", code="MOD135", peft=lora(target_modules=["q_proj", "lm_head"])),
+    Trial(name="foreign-end", code="MOD137", train={"eos_token": "<|eot_id|>"}),
+    Trial(name="foreign-padding", code="MOD137", method="dpo", train={"pad_token": "<nothing>"}),
+    Trial(name="own-end", train={"eos_token": "<|im_end|>"}),
     Trial(name="one-word", code="MOD133", peft=lora(target_modules="q_proj")),
     Trial(name="expression", peft=lora(target_modules=r".*\.q_proj")),
     Trial(name="no-expression", code="MOD123", peft=lora(target_modules="*.q_proj")),
@@ -216,6 +220,10 @@ def objections(trial: Trial, folder: Path) -> list[Finding]:
         facts["tensors"] = models.tensors(str(folder))
     except SourceError:
         facts["tensors"] = frozenset()
+    try:
+        facts["absent_tokens"] = models.absent_tokens(str(folder), [str(each) for each in trial.train.values()])
+    except SourceError:
+        facts["absent_tokens"] = frozenset()
     results = list(run_rules(RULES, JobFileReader().read(text, "job.yaml"), {**facts, "models": ()}))
     assert not [each for each in results if isinstance(each, Skip)], results
     return [

@@ -67,8 +67,8 @@ def explained(  # noqa: PLR0913 - one for each thing that is known of a failure
     """Return the one failure of a script that ended with a traceback."""
     error = log.strip().splitlines()[-1]
     end = {"event": "end", "status": "failed", "because": error}
-    tellings = tuple({"event": "fact", **each} for each in facts)
-    played = PartResult(part="whole", code=1, events=(end,), tellings=tellings, logs={"stderr.log": log})
+    hook_events = tuple({"event": "fact", **each} for each in facts)
+    played = PartResult(part="whole", code=1, events=(end,), hook_events=hook_events, logs={"stderr.log": log})
     shown = tuple(Evidence(path="stderr.log", line=1, text=line.strip()) for line in log.strip().splitlines()[::-1])
     cause = name_cause(name, error, {})
     cause = type(cause)(signature=cause.signature, confidence=0.9, evidence=shown[:4], cause=cause.cause, fix=cause.fix)

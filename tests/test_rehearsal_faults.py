@@ -34,8 +34,9 @@ LONG_PROMPTS = '{"prompt": "Read the rules. " * 9, "completion": " Yes."}'
 
 @pytest.mark.parametrize(("method", "row"), [("DPO", ""), ("SFT", LONG_PROMPTS)])
 def test_a_length_that_cuts_off_every_answer_is_the_cause(rehearse: Rehearse, method: str, row: str) -> None:
-    """Nothing is trained on: the mask is right, and `max_length` is not."""
-    (failure,) = rehearse(job("answers-cut-off", method, row=row, settings="max_length=8")).failures
+    """Nothing is trained on: the mask is right, and `max_length` is not. It is named before what follows from it."""
+    failures = rehearse(job("answers-cut-off", method, row=row, settings="max_length=8")).failures
+    failure = failures[0]
     assert failure.cause.signature.name == "completion-mask-drops-everything"
     assert "max_length=8" in failure.cause.cause
     assert "`max_length`" in failure.cause.fix

@@ -34,7 +34,7 @@ def played(part: Part = "whole", **changes: Any) -> PartResult:
     """Return a part that went well but for the changes."""
     usual: dict[str, Any] = {
         "code": 0,
-        "tellings": tuple(PASSED),
+        "hook_events": tuple(PASSED),
         "events": tuple(steps(s1=2.0, s2=1.5, s3=1.2, s4=1.0)),
     }
     return PartResult(part=part, **(usual | changes))
@@ -81,8 +81,8 @@ def test_what_was_not_gone_through_is_no_pass() -> None:
 
 def test_a_stage_that_may_have_come_later_is_not_said_to_be_missing() -> None:
     """A script that fails at its model has not come to its data."""
-    tellings = (PASSED[0], {"event": "failed", "stage": "model", "error": "KeyError: 'text'"})
-    found = judged(played(code=1, tellings=tellings))
+    hook_events = (PASSED[0], {"event": "failed", "stage": "model", "error": "KeyError: 'text'"})
+    found = judged(played(code=1, hook_events=hook_events))
 
     because = {stage.name: stage.because for stage in found.stages if stage.status == "not_rehearsed"}
     assert because["data"] == because["push"] == "the script failed at `model`"
@@ -91,14 +91,14 @@ def test_a_stage_that_may_have_come_later_is_not_said_to_be_missing() -> None:
 def test_stages_of_the_tail_count_as_push_only_where_something_was_pushed() -> None:
     tail = {"event": "stage", "name": "push", "elapsed_s": 1.0}
     pushed = {"event": "fact", "about": "push", "repository": "me/model"}
-    assert status(judged(played(tellings=(*PASSED, tail))), "push") == "not_rehearsed"
-    assert status(judged(played(tellings=(*PASSED, tail, pushed))), "push") == "pass"
+    assert status(judged(played(hook_events=(*PASSED, tail))), "push") == "not_rehearsed"
+    assert status(judged(played(hook_events=(*PASSED, tail, pushed))), "push") == "pass"
 
 
 def test_failure_stands_at_the_stage_that_its_exception_left() -> None:
-    tellings = (*PASSED[:3], {"event": "failed", "stage": "tokenize", "error": "KeyError: 'text'"})
+    hook_events = (*PASSED[:3], {"event": "failed", "stage": "tokenize", "error": "KeyError: 'text'"})
     end = {"event": "end", "because": "KeyError: 'text'", "where": "train.py:12"}
-    found = judged(played(code=1, tellings=tellings, events=(end,)))
+    found = judged(played(code=1, hook_events=hook_events, events=(end,)))
     assert [(each.stage, each.where) for each in found.failures] == [("tokenize", "train.py:12")]
     assert "KeyError" in found.failures[0].cause.cause
     assert status(found, "step") == "not_rehearsed"
@@ -106,14 +106,14 @@ def test_failure_stands_at_the_stage_that_its_exception_left() -> None:
 
 
 def test_an_exception_that_the_script_caught_is_not_its_failure() -> None:
-    tellings = (
+    hook_events = (
         *PASSED,
         {"event": "failed", "stage": "model", "error": "OSError: no such model"},
         {"event": "script_ended", "stage": "push"},
     )
     end = {"event": "end", "because": "NameError: name 'x' is not defined", "where": "train.py:30"}
-    assert judged(played(code=1, tellings=tellings, events=(end,))).failures[0].stage == "push"
-    assert judged(played(tellings=tellings), stopped(), resumed()).passed
+    assert judged(played(code=1, hook_events=hook_events, events=(end,))).failures[0].stage == "push"
+    assert judged(played(hook_events=hook_events), stopped(), resumed()).passed
 
 
 @pytest.mark.parametrize(
@@ -169,8 +169,8 @@ def test_a_folder_is_another_one_where_the_resumed_script_writes_elsewhere(again
     def training(folder: str) -> tuple[dict[str, Any]]:
         return ({"event": "fact", "about": "training", "arguments": {"output_dir": folder}, "resumes": True},)
 
-    whole = played(tellings=(*PASSED, *training("/job/out-1")))
-    stop, resume = stopped(tellings=training("/job/out")), resumed(tellings=training(again))
+    whole = played(hook_events=(*PASSED, *training("/job/out-1")))
+    stop, resume = stopped(hook_events=training("/job/out")), resumed(hook_events=training(again))
     assert [each.code for each in judged(whole, stop, resume).warnings] == ["resume-silently-ignored"] * warned
 
 
@@ -179,7 +179,7 @@ def test_rows_that_a_library_and_a_rule_refuse_are_reported_once() -> None:
         return name_cause("dataset-bad-row-values", "the lengths that should be equal are 34 and 36", {})
 
     error = "RuntimeError: The size of tensor a (34) must match the size of tensor b (36)"
-    raised = played(code=1, tellings=(*PASSED, {"event": "failed", "stage": "step", "error": error}))
+    raised = played(code=1, hook_events=(*PASSED, {"event": "failed", "stage": "step", "error": error}))
     because = "all 40 rows cannot be made tokens of; row 0: ValueError: there are 19 `input_ids` and 18 `labels`"
     objected = Objection(code="DAT238", message=because, stage="tokenize", fails=True)
     found = judge({"whole": raised}, (objected,), say)
@@ -195,7 +195,7 @@ def test_losses_are_not_compared_where_two_runs_differ_anyway() -> None:
 
 @pytest.mark.parametrize("about", ["random_batches", "stream_ends"])
 def test_losses_are_not_compared_where_a_resume_draws_other_batches(about: str) -> None:
-    whole = played(tellings=(*PASSED, {"event": "fact", "about": about}))
+    whole = played(hook_events=(*PASSED, {"event": "fact", "about": about}))
     found = judged(whole, stopped(), resumed(events=tuple(steps(s4=1.7))))
     assert found.passed
     assert "no loss was compared" in str(next(stage.because for stage in found.stages if stage.name == "resume"))
@@ -228,7 +228,7 @@ def test_a_limit_is_no_failure_where_the_script_was_getting_on(last_s: float, *,
     told = ({"event": "stage", "name": "step", "elapsed_s": 1.0, "at": at} for at in (0.0, last_s))
     beats = ({"event": "heartbeat", "at": at} for at in (0.0, 179.0))
     changes: dict[str, Any] = {"code": None, "over": "it takes longer than 180 seconds", "elapsed_s": 180.0}
-    found = judged(played(tellings=(*PASSED, *told), events=(*steps(s1=2.0), *beats), **changes))
+    found = judged(played(hook_events=(*PASSED, *told), events=(*steps(s1=2.0), *beats), **changes))
     step = next(each for each in found.stages if each.name == "step")
     assert (step.status, found.passed) == (("not_rehearsed", True) if slow else ("fail", False))
     assert "180 seconds" in str(step.because)
@@ -256,8 +256,8 @@ def test_classes_are_known_by_the_rules_that_find_them() -> None:
 
 def test_where_a_rehearsal_does_not_go_nothing_failed_and_nothing_passed() -> None:
     because = "ConnectionError: the rehearsal does not connect to judge.example: it only reads from the Hub"
-    tellings = (*PASSED[:3], {"event": "failed", "stage": "step", "error": because})
-    found = judged(played(code=1, tellings=tellings, events=({"event": "end", "because": because},)))
+    hook_events = (*PASSED[:3], {"event": "failed", "stage": "step", "error": because})
+    found = judged(played(code=1, hook_events=hook_events, events=({"event": "end", "because": because},)))
     assert found.passed
     assert status(found, "step") == "not_rehearsed"
     assert status(found, "model") == "pass"
@@ -269,14 +269,14 @@ def test_a_message_that_only_suggests_a_class_gives_way_to_what_is_known() -> No
     error = "RuntimeError: element 0 of tensors does not require grad and does not have a grad_fn"
     told = (
         *PASSED,
-        {"event": "wrong", "class": "no-trainable-parameters", "stage": "model", "because": "none", "evidence": {}},
+        {"event": "fault", "class": "no-trainable-parameters", "stage": "model", "because": "none", "evidence": {}},
         {"event": "failed", "stage": "step", "error": error},
     )
 
     def say(_part: PartResult, _stage: Any) -> Cause:
         return name_cause("gradient-checkpointing-no-grad-input", error, {})
 
-    found = judge({"whole": played(code=1, tellings=told)}, (), say)
+    found = judge({"whole": played(code=1, hook_events=told)}, (), say)
     assert [(each.stage, each.cause.signature.name) for each in found.failures] == [("step", "no-trainable-parameters")]
 
 
@@ -311,8 +311,8 @@ REFUSED = {"event": "not_rehearsed", "what": "connections to a.b", "because": "a
 def test_what_a_rehearsal_lacks_is_not_held_against_a_script(error: str, told: list[Telling], *, fails: bool) -> None:
     """What a program may make that was not run, and rows: the rehearsal ends there; what would be lacking all the same fails."""
     end: Telling = {"event": "end", "status": "failed", "because": error, "where": "train.py:3"}
-    tellings = (*PASSED[:1], *told, {"event": "failed", "stage": "data", "error": error})
-    found = judged(played(code=1, tellings=tellings, events=(end,)))
+    hook_events = (*PASSED[:1], *told, {"event": "failed", "stage": "data", "error": error})
+    found = judged(played(code=1, hook_events=hook_events, events=(end,)))
     assert bool(found.failures) == fails
     data = next(each for each in found.stages if each.name == "data")
     assert data.status == ("fail" if fails else "not_rehearsed")
@@ -381,7 +381,7 @@ def test_what_a_log_misleads_about(log: str, stage: StageName, guessed: str, nam
     error = log.strip().splitlines()[-1]
     number = re.findall(r'"train.py", line (\d+)', log)
     end: Telling = {"event": "end", "status": "failed", "because": error, "where": f"train.py:{(number or ['1'])[-1]}"}
-    part = played(code=1, tellings=(TRAINING,), events=(end,), logs={"stderr.log": log})
+    part = played(code=1, hook_events=(TRAINING,), events=(end,), logs={"stderr.log": log})
     found = Diagnosis(verdict="diagnosed", causes=(name_cause(guessed, "something", {}),))
     cause = cause_of(found, part, stage)
     assert cause.signature.name == named
@@ -411,7 +411,7 @@ def test_training_that_is_refused_before_its_first_step_has_made_none() -> None:
     def say(_part: PartResult, _stage: Any) -> Cause:
         return name_cause("checkpoint-not-found", error, {})
 
-    found = judge({"whole": played(code=1, tellings=(*PASSED, trains), events=(end,))}, (), say)
+    found = judge({"whole": played(code=1, hook_events=(*PASSED, trains), events=(end,))}, (), say)
 
     assert [each.stage for each in found.failures] == ["resume"]
     skipped = {each.name: each.because for each in found.stages if each.status == "not_rehearsed"}
@@ -423,9 +423,9 @@ def test_training_that_is_refused_before_its_first_step_has_made_none() -> None:
 
 def test_script_that_went_on_did_not_fail_where_something_is_wrong() -> None:
     """What is wrong though nothing fails keeps no later stage from running: those have reasons of their own."""
-    told = {"event": "wrong", "class": "no-trainable-parameters", "stage": "model", "because": "none", "evidence": {}}
+    told = {"event": "fault", "class": "no-trainable-parameters", "stage": "model", "because": "none", "evidence": {}}
 
-    found = judged(played(tellings=(*PASSED, told)), stopped(), resumed())
+    found = judged(played(hook_events=(*PASSED, told)), stopped(), resumed())
 
     because = {each.name: each.because for each in found.stages if each.status == "not_rehearsed"}
     assert because["evaluate"] == "the script does not evaluate"
@@ -437,7 +437,7 @@ def test_resume_that_nobody_tried_is_skipped_for_what_kept_it() -> None:
     end: Telling = {"event": "end", "status": "failed", "because": "KeyError: 'loss'"}
     ended = {"event": "script_ended", "stage": "push"}
 
-    found = judged(played(code=1, tellings=(*PASSED, ended), events=(*steps(s1=2.0), end)), stopped())
+    found = judged(played(code=1, hook_events=(*PASSED, ended), events=(*steps(s1=2.0), end)), stopped())
 
     assert status(found, "stop") == "pass"
     assert {each.name: each.because for each in found.stages}["resume"] == (
@@ -449,7 +449,7 @@ def test_evaluation_that_was_not_asked_for_says_which_setting_asks() -> None:
     """Rows to evaluate on are given, and the strategy is to evaluate never."""
     training = {"event": "fact", "about": "training", "may_evaluate": True, "arguments": {}}
 
-    found = judged(played(tellings=(*PASSED, training)), stopped(), resumed())
+    found = judged(played(hook_events=(*PASSED, training)), stopped(), resumed())
 
     because = {each.name: each.because for each in found.stages}
     assert because["evaluate"] == '`eval_strategy` is "no", so nothing is evaluated on the `eval_dataset`'
@@ -460,7 +460,7 @@ def test_loop_is_neither_stopped_nor_said_to_train_nothing(evaluates: bool) -> N
     """It trains, and may evaluate, in lines of its own."""
     loop = {"event": "fact", "about": "loop", "evaluates": evaluates}
 
-    found = judged(played(tellings=(*PASSED, loop), events=()))
+    found = judged(played(hook_events=(*PASSED, loop), events=()))
 
     because = {each.name: each.because or "" for each in found.stages}
     assert ("evaluates as part of `step`" in because["evaluate"]) == evaluates

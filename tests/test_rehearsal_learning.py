@@ -42,7 +42,7 @@ def learnt(asked: Mapping[str, Any] = ASKED, tokens: TokenReport | None = None, 
     """Return what is learnt of some facts, given by what they are about."""
     told = [{"event": "fact", "about": about, **fact} for about, fact in facts.items()]
     training = {"event": "fact", "about": "training", "arguments": {**ASKED, **asked}}
-    return learn(PartResult(part="whole", code=0, tellings=(training, *told)), tokens)
+    return learn(PartResult(part="whole", code=0, hook_events=(training, *told)), tokens)
 
 
 def test_rows_and_tokens_are_those_of_the_settings_that_were_asked_for() -> None:
@@ -127,7 +127,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Rehearse,
 def test_the_job_does_what_was_foretold(name: str, rehearse: tuple[Rehearse, Path]) -> None:
     """As many steps, and checkpoints of as many bytes but for what files have around tensors."""
     ask, world = rehearse
-    found = learn(PartResult(part="whole", code=0, tellings=ask(JOBS[name]).facts))
+    found = learn(PartResult(part="whole", code=0, hook_events=ask(JOBS[name]).facts))
     steps, size = really(JOBS[name], world)
 
     assert found.steps == steps

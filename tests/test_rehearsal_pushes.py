@@ -15,7 +15,7 @@ from tests.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 PARTS = ("guards", "pushes")
 NO_RIGHTS = "no: You don't have the rights to create a model under the namespace"
-TELLING = """
+HOOK_EVENTS = """
 import json
 from huggingface_hub import HfApi, ModelCard, create_repo, hf_hub_download, metadata_update, upload_file, upload_folder
 api = HfApi()
@@ -30,7 +30,7 @@ def told(call, *args, **kwargs):
 
 def push(place: Path, hub: LoopbackHub, source: str, **order: Any) -> Played:
     """Run a script, and see to it that nothing was written to the Hub."""
-    done = play(place, TELLING + source, PARTS, hub.variables | order.pop("variables", {}), **order)
+    done = play(place, HOOK_EVENTS + source, PARTS, hub.variables | order.pop("variables", {}), **order)
     writes = [each.told for each in hub.requests if each.method not in ("GET", "HEAD")]
     assert set(writes) <= {"POST /api/validate-yaml"}
     assert hub.commits == []
@@ -188,7 +188,7 @@ def test_refusals_are_those_of_the_hub(tmp_path: Path, hub: LoopbackHub) -> None
     """The same script against the Hub itself, where nothing is made either, raises the same classes."""
     hub.add_model("me/there", {"a.txt": "a"})
     calls = [call for call, variables, *_ in REFUSED.values() if not variables and "acme" not in call]
-    source = TELLING + "\n".join(f"told({call})" for call in calls)
+    source = HOOK_EVENTS + "\n".join(f"told({call})" for call in calls)
     real = play(tmp_path, source, (), hub.variables)
     hub.requests.clear()
     hub.created.clear()

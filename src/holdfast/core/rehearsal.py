@@ -17,8 +17,8 @@ HEARTBEAT: Final = "heartbeat"
 Part = Literal["whole", "stop", "resume"]
 Status = Literal["pass", "fail", "not_rehearsed"]
 Blame = Literal["data", "model", "code", "unknown"]
-Told = Mapping[str, Any]
-"""One line of what a process said."""
+ProcessEvent = Mapping[str, Any]
+"""One event that a process wrote, as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class PartResult:
         part: Which part of the path it went.
         code: Its exit code; negative for a signal; None where it was ended by us.
         over: Why it was ended: a limit, in words; empty where it ended by itself.
-        tellings: What the hooks said, in order: `payload/rehearsal/telling.py` lists the events.
+        hook_events: What the hooks said, in order: `payload/rehearsal/events.py` lists the events.
         events: What the runtime said, as a real attempt's ledger would have it.
         logs: The text of its output, by name: `stdout.log`, `stderr.log`.
         stacks: Where its main thread was when it was ended.
@@ -40,38 +40,38 @@ class PartResult:
     part: Part
     code: int | None
     over: str = ""
-    tellings: tuple[Told, ...] = ()
-    events: tuple[Told, ...] = ()
+    hook_events: tuple[ProcessEvent, ...] = ()
+    events: tuple[ProcessEvent, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict[str, str])
     stacks: str = ""
     damage: str = ""
     elapsed_s: float = 0.0
 
-    def told(self, event: str) -> tuple[Told, ...]:
+    def reported(self, event: str) -> tuple[ProcessEvent, ...]:
         """Return the hooks' records of one event, in order."""
-        return tuple(each for each in self.tellings if each["event"] == event)
+        return tuple(each for each in self.hook_events if each["event"] == event)
 
-    def facts(self, about: str) -> tuple[Told, ...]:
+    def facts(self, about: str) -> tuple[ProcessEvent, ...]:
         """Return the recorded requests of the script to the libraries about one thing."""
-        return tuple(each for each in self.told("fact") if each["about"] == about)
+        return tuple(each for each in self.reported("fact") if each["about"] == about)
 
-    def first(self, about: str) -> Told:
+    def first(self, about: str) -> ProcessEvent:
         """Return the first fact about something; empty where there is none."""
         return next(iter(self.facts(about)), {})
 
-    def happened(self, event: str) -> tuple[Told, ...]:
+    def happened(self, event: str) -> tuple[ProcessEvent, ...]:
         """Return the runtime's records of one event, in order."""
         return tuple(each for each in self.events if each["event"] == event)
 
     @property
     def is_slow(self) -> bool:
         """Whether a limit ended it while it was getting on: something was said in the last third of its time."""
-        told = (*self.tellings, *(each for each in self.events if each["event"] != HEARTBEAT))
+        told = (*self.hook_events, *(each for each in self.events if each["event"] != HEARTBEAT))
         said = sorted(each["at"] for each in told if "at" in each)
         return bool(self.over and said) and said[-1] - said[0] > self.elapsed_s * 2 / 3
 
     @property
-    def end(self) -> Told:
+    def end(self) -> ProcessEvent:
         """How the script ended, as the runtime said it; empty where nothing was said."""
         return next(iter(self.happened("end")), {})
 

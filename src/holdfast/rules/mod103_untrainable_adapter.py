@@ -1,17 +1,16 @@
 """An adapter where the trainer cannot use one.
 
 ## What it does
-Looks for an adapter on `lm_head`, for `sync_ref_model` beside an adapter, for `all_linear` instead of `all-linear`,
-for a rank below 1, and for `layers_to_transform` where `target_modules` is one text.
+Looks for `sync_ref_model` beside an adapter, for `all_linear` instead of `all-linear`, for a rank below 1, and for
+`layers_to_transform` where `target_modules` is one text.
 
 ## Why is this bad
-All of these raise while the trainer is built, after the model was loaded. TRL works out the loss from
-`lm_head.weight` itself, so an adapter there would never learn; and with an adapter it keeps no reference model that
-could be synchronized.
+All of these raise while the trainer is built, after the model was loaded. With an adapter, TRL keeps no reference
+model that could be synchronized.
 
 ## Fix safety
-`all-linear` is the only thing that `all_linear` can mean: safe. To take `lm_head` out, or `sync_ref_model`, changes
-what is trained: unsafe.
+`all-linear` is the only thing that `all_linear` can mean: safe. To remove `sync_ref_model` changes what is trained:
+unsafe.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,10 +30,6 @@ def check(job: Document) -> Iterator[Finding]:
         yield Finding(
             TARGETS, "no module is called `all_linear`", Fix("write `all-linear`", (Set(TARGETS, "all-linear"),))
         )
-    if isinstance(targets, list) and "lm_head" in targets and job.get("method") != "reward":
-        rest = [target for target in targets if target != "lm_head"]
-        fix = Fix("leave `lm_head` out", (Set(TARGETS, rest),), safe=False) if rest else None
-        yield Finding(TARGETS, "an adapter on `lm_head` would never learn, and the trainer refuses it", fix)
     if isinstance(targets, str) and job.get(LAYERS, None) is not None:
         yield Finding(LAYERS, f"layers are only chosen among listed modules, and `target_modules` is {targets!r}")
     rank = job.get("peft.r", None)
@@ -61,12 +56,11 @@ RULE = Rule(
     severity=Severity.ERROR,
     check=check,
     source=(
-        "trl 1.16, the trainers' `__init__`; peft 0.21, `LoraConfig` and its layers. Tried on a tiny model: `lm_head` with "
-        "dpo, grpo, kto, rloo, sft (ValueError) and reward (trains), `sync_ref_model` with dpo, grpo, kto."
+        "trl 1.16, the trainers' `__init__`; peft 0.21, `LoraConfig` and its layers. Tried on a tiny model: `sync_ref_model` with "
+        "dpo, grpo, kto."
     ),
     bad=(
         Case(job=ALL.replace("all-linear", "all_linear"), at=TARGETS, fixed=ALL),
-        Case(job=LISTED.replace("[", "[lm_head, "), at=TARGETS, fixed=LISTED),
         Case(job=ALL + "  layers_to_transform: [0, 1]\n", at=LAYERS),
         Case(job=ALL + "  r: 0\n", at="peft.r"),
         Case(job=ALL + "train:\n  beta: 0.1\n  sync_ref_model: true\n", at=SYNC, fixed=ALL + "train:\n  beta: 0.1\n"),
@@ -74,7 +68,6 @@ RULE = Rule(
     good=(
         Case(job=ALL),
         Case(job=LISTED + "  r: 16\n  layers_to_transform: [0, 1]\n"),
-        Case(job=LISTED.replace("[", "[lm_head, ").replace("dpo", "reward")),
         Case(job=ALL.split("peft", maxsplit=1)[0] + "train:\n  sync_ref_model: true\n"),
     ),
 )

@@ -225,7 +225,7 @@ def read_played(part: _RunningPart) -> PartResult:
         part=part.order.part,
         code=None if part.over else part.code,
         over=part.over,
-        tellings=tuple(_lines(folder / "rehearsal.jsonl")),
+        hook_events=tuple(_lines(folder / "rehearsal.jsonl")),
         events=tuple(events),
         logs={name: _text(folder / name) for name in ("stdout.log", "stderr.log")},
         stacks=_text(folder / "attempt" / "stacks.txt"),

@@ -17,11 +17,11 @@ from holdfast.core.rehearsal import (
     Omitted,
     Part,
     PartResult,
+    ProcessEvent,
     Rehearsal,
     Shrunk,
     StageName,
     StageResult,
-    Told,
 )
 from holdfast.engine.rehearse.continuing import judge_resume, judge_stop, warn_of_restarts
 from holdfast.engine.rehearse.naming import because_of, general_advice, name_cause, signature_of
@@ -136,11 +136,11 @@ def judge(
         stages=tuple(results[stage] for stage in STAGES),
         failures=tuple(failures),
         warnings=(*filter(_warns, objections), *_doubts(whole), *warn_of_restarts(parts)),
-        omitted=tuple(Omitted(what=each["what"], because=each["because"]) for each in whole.told("not_rehearsed")),
+        omitted=tuple(Omitted(what=each["what"], because=each["because"]) for each in whole.reported("not_rehearsed")),
         shrunk=tuple(
-            Shrunk(what=each["what"], asked=each["asked"], given=each["given"]) for each in whole.told("shrunk")
+            Shrunk(what=each["what"], asked=each["asked"], given=each["given"]) for each in whole.reported("shrunk")
         ),
-        facts=tuple(whole.told("fact")),
+        facts=tuple(whole.reported("fact")),
         versions=_versions(whole),
     )
 
@@ -198,7 +198,7 @@ def _left_off(whole: PartResult) -> str:
 def _too_few(whole: PartResult) -> str:
     """Return that a whole number came out as 0, by which the script divides: mostly of its few rows; else nothing."""
     because = because_of(whole)
-    few = any(str(each["what"]).startswith(ROWS) for each in whole.told("shrunk"))
+    few = any(str(each["what"]).startswith(ROWS) for each in whole.reported("shrunk"))
     return f"{because}: with so few rows a number of steps or batches is 0" if few and ZERO.search(because) else ""
 
 
@@ -210,7 +210,7 @@ def _unmade(whole: PartResult) -> str:
     if ELSEWHERE.search(because):
         return f"{because[:200]}: the host of a notebook may have it"
     commands = [f"`{each['command']}` was not run" for each in whole.facts("not_run")]
-    refused = [f"no {each['what']}" for each in whole.told("not_rehearsed") if each["what"].startswith(REFUSED)]
+    refused = [f"no {each['what']}" for each in whole.reported("not_rehearsed") if each["what"].startswith(REFUSED)]
     makers = [*commands, *refused]
     return f"{because[:200]}: {makers[-1]}, which may make it" if makers else ""
 
@@ -238,15 +238,15 @@ def failed_stage(played: PartResult) -> StageName:
         return cast(StageName, told[-1]["stage"])
     if str(played.end.get("because")).startswith(AMID):
         return "step"
-    ended = played.told("script_ended") or played.told("enter") or played.told("stage")
+    ended = played.reported("script_ended") or played.reported("enter") or played.reported("stage")
     last = ended[-1] if ended else {"stage": "import"}
     return cast(StageName, last.get("stage", last.get("name", "import")))
 
 
-def _raised(played: PartResult) -> list[Told]:
+def _raised(played: PartResult) -> list[ProcessEvent]:
     """Return the stage failures with the exception that ended the script."""
     end = played.end
-    return [each for each in played.told("failed") if not end or _same(each["error"], str(end.get("because")))]
+    return [each for each in played.reported("failed") if not end or _same(each["error"], str(end.get("because")))]
 
 
 def _same(error: str, because: str) -> bool:
@@ -280,7 +280,7 @@ def _warns(objection: Objection) -> bool:
 
 
 def _wrong(whole: PartResult) -> Iterator[Failure]:
-    for each in whole.told("wrong"):
+    for each in whole.reported("fault"):
         cause = name_cause(each["class"], each["because"], each["evidence"], fix=each.get("fix", ""))
         where = spell_place(each["path"], each["line"]) if each.get("path") else ""
         yield Failure(stage=each["stage"], cause=cause, where=where)
@@ -298,12 +298,12 @@ def _together(raised: list[Failure], reported: list[Failure]) -> list[Failure]:
 
 
 def _doubts(whole: PartResult) -> Iterator[Objection]:
-    for each in whole.told("doubt"):
+    for each in whole.reported("warning"):
         yield Objection(code=each["class"], message=each["because"], stage=each["stage"], fails=False)
 
 
 def _result(stage: StageName, whole: PartResult, failures: Sequence[Failure], imports_s: float) -> StageResult:
-    stretches = [each["elapsed_s"] for each in whole.told("stage") if each["name"] == stage]
+    stretches = [each["elapsed_s"] for each in whole.reported("stage") if each["name"] == stage]
     elapsed_s = sum(stretches) + (imports_s if stage == "import" else 0.0)
     failure = next((each for each in failures if each.stage == stage), None)
     if failure is not None:

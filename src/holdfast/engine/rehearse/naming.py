@@ -127,7 +127,7 @@ def _dropped(played: PartResult) -> set[str]:
 
 def _is_not_given(name: str, played: PartResult, stage: StageName) -> bool:
     """True if a trainer was given rows for a stage that have no such column: for an evaluation those of its own."""
-    within = ([each["stage"] for each in played.told("failed")] or [stage])[-1]
+    within = ([each["stage"] for each in played.reported("failed")] or [stage])[-1]
     columns = played.first("training").get("eval_columns" if within == "evaluate" else "columns")
     return isinstance(columns, list) and name not in columns
 
@@ -174,7 +174,7 @@ def because_of(played: PartResult) -> str:
     """Return the reason for failure that a part reported last."""
     over = (event for event in played.happened("end") if event.get("status") != "finished")
     ends = [str(event["because"]) for event in over if event.get("because")]
-    told = [str(each["error"]) for each in played.told("failed")]
+    told = [str(each["error"]) for each in played.reported("failed")]
     lines = [line for line in played.logs.get("stderr.log", "").splitlines() if line.strip()]
     code = f"it ended with exit code {played.code}"
     return next(iter([*reversed(ends), *reversed(told), *reversed(lines), code]))

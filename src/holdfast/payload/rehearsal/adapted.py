@@ -6,9 +6,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .events import EventWriter
 from .libraries import peft, safetensors, torch, transformers
 from .order import PartRequest
-from .telling import EventWriter
 
 FILE = "adapter_model.safetensors"
 LEAST = 1e-5
@@ -33,25 +33,27 @@ WRITES = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
 HEAD = re.compile(r"\b(score|classifier)\b.*\bweight$")
 
 
-def look(final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], order: PartRequest, tell: EventWriter) -> None:
+def look(
+    final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], order: PartRequest, events: EventWriter
+) -> None:
     """Tell of adapters without tensors or without training, and of merged models without their adapter.
 
     Args:
         final: Folders of what was saved at the end.
         trainings: The fact about each training; `adapter` is the largest weight of it that began as 0, if it has one.
         order: Has the script's text.
-        tell: Where it is told.
+        events: Where it is told.
     """
     adapters = [each for each in final if (each / FILE).is_file()]
     for folder in adapters:
         if not _tensors(folder):
             because = f"{folder.name}/{FILE} holds no tensor: nothing of what was trained is in it"
-            tell.wrong("no-checkpoint-saved", "save", because, fix=KEEP)
+            events.fault("no-checkpoint-saved", "save", because, fix=KEEP)
             return
     learnt = [each for each in trainings if (each.get("adapter") or 0.0) > LEAST]
     if adapters and learnt and not any(_largest(each) for each in adapters):
         because = f"the adapter in {adapters[0].name} is what it was before the training: all of its `lora_B` are 0"
-        tell.wrong(
+        events.fault(
             "no-checkpoint-saved", "save", because, fix="Save the adapter after `trainer.train()`, and not before."
         )
     if learnt and (MERGES.search(order.source) or UNLOADS.search(order.source)):
@@ -60,18 +62,18 @@ def look(final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], order: P
         for folder in (each for each in whole if any(_is_base(each, base) for base in bases)):
             because = f"the model in {folder.name} is the base model: what the adapter learned is not in it"
             if MERGES.search(order.source) or not adapters:
-                tell.wrong("user-code-error", "export", because, fix=MERGED)
+                events.fault("user-code-error", "export", because, fix=MERGED)
             else:  # which may be wanted beside the adapter
-                tell.doubt("user-code-error", "export", f"{because}. {MERGED}")
+                events.warning("user-code-error", "export", f"{because}. {MERGED}")
 
 
-def look_at_frozen(model: Any, order: PartRequest, tell: EventWriter) -> None:
+def look_at_frozen(model: Any, order: PartRequest, events: EventWriter) -> None:
     """Tell of an adapter that is about to be saved, and is frozen while weights of its base are trained: they are not saved with it.
 
     Args:
         model: A `PeftModel`.
         order: Has the script's text.
-        tell: Where it is told.
+        events: Where it is told.
     """
     named = dict(model.named_parameters())
     if not any(LORA in name for name in named) or any(
@@ -85,19 +87,19 @@ def look_at_frozen(model: Any, order: PartRequest, tell: EventWriter) -> None:
         return
     because = f"the adapter is frozen, and {len(lost)} weights of its base are trained, `{lost[0]}` for one: `save_pretrained` writes the adapter alone"
     if APART.search(order.source):
-        tell.doubt("no-checkpoint-saved", "save", because)
+        events.warning("no-checkpoint-saved", "save", because)
     else:
         fix = "Train the adapter: leave `requires_grad` as `get_peft_model` sets it. To train the whole model, do without an adapter."
-        tell.wrong("no-checkpoint-saved", "save", because, fix=fix)
+        events.fault("no-checkpoint-saved", "save", because, fix=fix)
 
 
-def is_for_another_task(folder: Path, trained: Mapping[str, Any], tell: EventWriter) -> bool:
+def is_for_another_task(folder: Path, trained: Mapping[str, Any], events: EventWriter) -> bool:
     """True if an adapter of a language model says that it is one of a classifier, and tell of it: it holds no head.
 
     Args:
         folder: What was saved.
         trained: The fact about the last training; `model` is the class of what was trained.
-        tell: Where it is told.
+        events: Where it is told.
     """
     if not (folder / FILE).is_file() or not str(trained["model"]).endswith(WRITES):
         return False
@@ -110,11 +112,11 @@ def is_for_another_task(folder: Path, trained: Mapping[str, Any], tell: EventWri
         "its task gets a classifier, whose head it lacks"
     )
     fix = 'Give LoraConfig `task_type="CAUSAL_LM"`, or train a classifier.'
-    tell.wrong("merged-config-architecture-wrong", "export", because, fix=fix)
+    events.fault("merged-config-architecture-wrong", "export", because, fix=fix)
     return True
 
 
-def merge(folder: Path, tell: EventWriter) -> Any:
+def merge(folder: Path, events: EventWriter) -> Any:
     """Return a model that an adapter was merged into; tell where it says something else then."""
     config = peft.PeftConfig.from_pretrained(str(folder))
     task = getattr(config.task_type, "value", config.task_type)
@@ -126,13 +128,13 @@ def merge(folder: Path, tell: EventWriter) -> Any:
         below.resize_token_embeddings(rows)  # as the script did, and whoever loads the adapter has to
     model = peft.PeftModel.from_pretrained(below, str(folder))
     if not hasattr(model, "merge_and_unload"):
-        tell.not_rehearsed("merging the adapter", f"{config.peft_type} adapters are not merged")
+        events.not_rehearsed("merging the adapter", f"{config.peft_type} adapters are not merged")
         return model
     before = _says(model.float().eval())
     with model.disable_adapter():
         without = _says(model)
     merged = model.merge_and_unload()
-    _compare(without, before, _says(merged.eval()), folder, tell)
+    _compare(without, before, _says(merged.eval()), folder, events)
     return merged
 
 
@@ -168,7 +170,7 @@ def _embedded(model: Any, folder: Path) -> int | None:
     return next(own, None)
 
 
-def _compare(without: Any, before: Any, merged: Any, folder: Path, tell: EventWriter) -> None:
+def _compare(without: Any, before: Any, merged: Any, folder: Path, events: EventWriter) -> None:
     """Tell of a merged model that is further from the adapted one than half of what the adapter does."""
     if before is None or merged is None or without is None or before.shape != merged.shape:
         return
@@ -178,7 +180,7 @@ def _compare(without: Any, before: Any, merged: Any, folder: Path, tell: EventWr
             f"merged, the model of {folder.name} says something else than with its adapter: {lost:.2g} of {does:.2g}"
         )
         fix = "Merge in the type that the adapter was trained in, and save what `merge_and_unload()` returns."
-        tell.wrong("user-code-error", "export", because, fix=fix)
+        events.fault("user-code-error", "export", because, fix=fix)
 
 
 def _says(model: Any) -> Any:

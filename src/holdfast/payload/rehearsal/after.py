@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from . import adapted, loops, predictions
+from .events import EventWriter
 from .libraries import torch
 from .order import PartRequest
-from .telling import EventWriter
 
 WORDS = 8
 """Tokens that a saved model is asked for."""
@@ -22,10 +22,10 @@ TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "voc
 ADDS_TOKENS = re.compile(r"\.add_(special_)?tokens\(|\bsetup_chat_format\(|\bclone_chat_template\(")
 
 
-def look(order: PartRequest, tell: EventWriter) -> None:
+def look(order: PartRequest, events: EventWriter) -> None:
     """Load what was saved at the end, merge what is an adapter, and have it write a few words."""
     folders = find_models(order.inside)
-    tell.fact("saved", folders=[str(each.relative_to(order.inside)) for each in folders])
+    events.fact("saved", folders=[str(each.relative_to(order.inside)) for each in folders])
     facts = read_facts(order)
     trainings = [each for each in facts if each["about"] == "trained"]
     trained = trainings[-1] if trainings else None
@@ -33,21 +33,21 @@ def look(order: PartRequest, tell: EventWriter) -> None:
     saved = bool(folders) or pushed or _has_weights(order.inside)
     predictions.judge()
     if trained is None:
-        loops.judge(order, tell, saved=saved)
-    elif _lacks_model(facts, order.inside, tell, saved=saved):
+        loops.judge(order, events, saved=saved)
+    elif _lacks_model(facts, order.inside, events, saved=saved):
         return
     final = [each for each in folders if not each.name.startswith("checkpoint-")] or folders[:1]
     if trained is not None:
-        adapted.look(final, trainings, order, tell)
-        look_at_bodies(final, trained, tell)
+        adapted.look(final, trainings, order, events)
+        look_at_bodies(final, trained, events)
     for folder in final[:MOST]:
-        if trained is not None and adapted.is_for_another_task(folder, trained, tell):
+        if trained is not None and adapted.is_for_another_task(folder, trained, events):
             continue
-        model = load(folder, tell)
+        model = load(folder, events)
         if model is not None:
-            write_words(model, folder, tell)
+            write_words(model, folder, events)
     if trained is not None and final and not pushed:
-        look_for_tokenizer(final, order, tell)
+        look_for_tokenizer(final, order, events)
 
 
 def find_models(base: Path) -> list[Path]:
@@ -68,16 +68,16 @@ def _has_weights(base: Path) -> bool:
     return any(each.suffix in WEIGHTS and each.name not in NO_MODEL for each in base.rglob("*") if each.is_file())
 
 
-def _lacks_model(facts: Sequence[Mapping[str, Any]], base: Path, tell: EventWriter, *, saved: bool) -> bool:
+def _lacks_model(facts: Sequence[Mapping[str, Any]], base: Path, events: EventWriter, *, saved: bool) -> bool:
     """True if nothing at all was saved of what trainers trained; tell of that, and of a last training that was not."""
     trainings = sum(each["about"] == "trained" for each in facts)
     if not saved:
         because = "training came to its end, and the script saved no checkpoint and no model, and pushed none"
         fix = "Call `trainer.save_model()` after `trainer.train()`, or choose a `save_strategy` that saves."
-        tell.wrong("no-checkpoint-saved", "save", because, fix=fix)
+        events.fault("no-checkpoint-saved", "save", because, fix=fix)
     elif trainings > 1 and not _keeps_last(facts, base):
         because = f"the script trains {trainings} times, and saves or pushes nothing of the last training"
-        tell.doubt("no-checkpoint-saved", "save", because)  # which may have been no better than one before
+        events.warning("no-checkpoint-saved", "save", because)  # which may have been no better than one before
     return not saved
 
 
@@ -90,14 +90,14 @@ def _keeps_last(facts: Sequence[Mapping[str, Any]], base: Path) -> bool:
     return any(each.stat().st_mtime >= begun[-1] for each in files)
 
 
-def look_at_bodies(final: Sequence[Path], trained: Mapping[str, Any], tell: EventWriter) -> None:
+def look_at_bodies(final: Sequence[Path], trained: Mapping[str, Any], events: EventWriter) -> None:
     """Tell of a model that was saved without the head that it was trained with."""
     names = {str(folder): _architecture(folder) for folder in final if (folder / "config.json").is_file()}
     bare = [name for name in names.values() if name.endswith("Model") and not name.endswith("LMHeadModel")]
     if bare and len(bare) == len(names) == len(final) and "For" in str(trained["model"]):
         because = f"{trained['model']} was trained, and {bare[0]} was saved: the body without the head"
         fix = f"Save the model with its head: `trainer.save_model()`, and not the `{bare[0]}` within it."
-        tell.wrong("merged-config-architecture-wrong", "export", because, fix=fix)
+        events.fault("merged-config-architecture-wrong", "export", because, fix=fix)
 
 
 def _architecture(folder: Path) -> str:
@@ -105,7 +105,7 @@ def _architecture(folder: Path) -> str:
     return str(names[0])
 
 
-def look_for_tokenizer(final: Sequence[Path], order: PartRequest, tell: EventWriter) -> None:
+def look_for_tokenizer(final: Sequence[Path], order: PartRequest, events: EventWriter) -> None:
     """Tell of a model that no tokenizer was saved for: an error where the script gave it tokens of its own."""
     whole = [each for each in final if (each / "config.json").is_file()]
     if any(next(order.inside.rglob(name), None) for name in TOKENIZERS):
@@ -113,37 +113,37 @@ def look_for_tokenizer(final: Sequence[Path], order: PartRequest, tell: EventWri
     if ADDS_TOKENS.search(order.source):
         because = f"the script adds tokens, and saves no tokenizer: {final[0].name} has embeddings that no saved tokenizer produces"
         fix = f"Call `tokenizer.save_pretrained` for the folder {final[0].name} too."
-        tell.wrong("model-files-missing", "save", because, fix=fix)
+        events.fault("model-files-missing", "save", because, fix=fix)
     elif whole and not (whole[0] / "preprocessor_config.json").is_file():
         because = f"no tokenizer was saved beside {whole[0].name}: `pipeline` and servers do not load it alone"
-        tell.doubt("model-files-missing", "save", because)
+        events.warning("model-files-missing", "save", because)
 
 
-def load(folder: Path, tell: EventWriter) -> Any:
+def load(folder: Path, events: EventWriter) -> Any:
     """Load what was saved, as `from_pretrained` does; an adapter is put on a twin of its base, and merged."""
     transformers = sys.modules.get("transformers")
     if transformers is None:
         return None
     if (folder / "adapter_config.json").is_file():
-        return adapted.merge(folder, tell)
+        return adapted.merge(folder, events)
     name = _architecture(folder)
     kind = getattr(transformers, name, None) if name else None
     if kind is None or not hasattr(kind, "from_pretrained"):
-        tell.not_rehearsed("loading what was saved", f"its architecture {name!r} is none of transformers")
+        events.not_rehearsed("loading what was saved", f"its architecture {name!r} is none of transformers")
         return None
     model, info = kind.from_pretrained(str(folder), output_loading_info=True)
-    look_at_names(model, info, folder, tell)
+    look_at_names(model, info, folder, events)
     return model
 
 
-def look_at_names(model: Any, info: Mapping[str, Any], folder: Path, tell: EventWriter) -> None:
+def look_at_names(model: Any, info: Mapping[str, Any], folder: Path, events: EventWriter) -> None:
     """Tell of saved tensors that the model they are to be loaded into does not know, and lacks others for.
 
     Args:
         model: What was loaded.
         info: What transformers says of it: `missing_keys`, `unexpected_keys`.
         folder: Where it was saved.
-        tell: Where it is told.
+        events: Where it is told.
     """
     lacking, strange = (sorted(info.get(name) or ()) for name in ("missing_keys", "unexpected_keys"))
     if not lacking:
@@ -152,12 +152,12 @@ def look_at_names(model: Any, info: Mapping[str, Any], folder: Path, tell: Event
     if strange:
         because += f"; it holds {len(strange)} by names that nothing loads, such as `{strange[0]}`"
         fix = "Save the model that the trainer holds, with `trainer.save_model()`, or merge its adapter first and save what that returns."
-        tell.wrong("model-config-weights-mismatch", "export", because, fix=fix)
+        events.fault("model-config-weights-mismatch", "export", because, fix=fix)
     else:
-        tell.doubt("model-config-weights-mismatch", "export", because)
+        events.warning("model-config-weights-mismatch", "export", because)
 
 
-def write_words(model: Any, folder: Path, tell: EventWriter) -> None:
+def write_words(model: Any, folder: Path, events: EventWriter) -> None:
     """Have a model write; tell where it has no token that would end what it writes."""
     if not getattr(model, "can_generate", lambda: False)():
         return
@@ -167,4 +167,4 @@ def write_words(model: Any, folder: Path, tell: EventWriter) -> None:
     if ends is None or ends == []:
         because = f"{folder.name} names no token that ends a text: generation never ends"
         fix = "Set `model.generation_config.eos_token_id = tokenizer.eos_token_id` before the model is saved."
-        tell.wrong("eos-never-learned", "export", because, fix=fix)
+        events.fault("eos-never-learned", "export", because, fix=fix)

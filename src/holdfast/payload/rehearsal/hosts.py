@@ -14,8 +14,8 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
+from .events import EventWriter
 from .pushes.pretended import secret
-from .telling import EventWriter
 
 HOSTS = ("IPython", "ipywidgets", "google.colab", "kaggle_secrets")
 SECRETS = ("get", "get_secret")
@@ -84,7 +84,7 @@ class _Finder:
         """Leave it as it is."""
 
 
-def stand_in(source: str, tell: EventWriter) -> None:
+def stand_in(source: str, events: EventWriter) -> None:
     """Have a notebook find what its host gives it."""
     own: Any = builtins
     own.display = print  # which IPython gives to every cell
@@ -97,7 +97,7 @@ def stand_in(source: str, tell: EventWriter) -> None:
     needed = missing - set(_tried(tree))
     sys.meta_path.append(_Finder(needed))
     for host in needed & set(_imported(tree)):
-        tell.not_rehearsed(host, BECAUSE)
+        events.not_rehearsed(host, BECAUSE)
 
 
 def _is_installed(name: str) -> bool:

@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .events import EventWriter
 from .hosts import stand_in
 from .order import NOTEBOOK, PartRequest, read_order
-from .telling import EventWriter
 
 OWN = "trl:"
 """What scripts of TRL's own are named with."""
@@ -26,7 +26,7 @@ def play(line: str) -> int:
     order = read_order(line)
     order.inside.mkdir(parents=True, exist_ok=True)
     order = find_what_was_left(order)
-    tell = EventWriter(str(Path(order.folder, "rehearsal.jsonl")))
+    events = EventWriter(str(Path(order.folder, "rehearsal.jsonl")))
     os.environ["HOLDFAST_ATTEMPT"] = str(Path(order.folder, "attempt"))
     os.environ["HOLDFAST_RESUME"] = order.resume
     os.environ.pop("HOLDFAST_PROCESSES", None)
@@ -36,11 +36,11 @@ def play(line: str) -> int:
     if order.known_model:
         import_module(".twins.known", __package__).make_known_model(Path(order.known_model))
     for name in MODULES:
-        import_module(f".{name}", __package__).install(order, tell)
-    code = run(order, tell)
+        import_module(f".{name}", __package__).install(order, events)
+    code = run(order, events)
     if not code and order.part == "whole":
-        code = look_after(order, tell)
-    tell.close()
+        code = look_after(order, events)
+    events.close()
     return code
 
 
@@ -65,23 +65,23 @@ def free_port() -> int:
         return port
 
 
-def run(order: PartRequest, tell: EventWriter) -> int:
+def run(order: PartRequest, events: EventWriter) -> int:
     """Run the script to its end; return its exit code."""
     runtime: Any = sys.modules["holdfast_runtime_source"]
     sys.path[:] = [each for each in sys.path if not each.startswith(str(Path(__file__).parent))]
     try:
         name, source, argv = find_script(order)
         if name.endswith(NOTEBOOK):
-            stand_in(source, tell)
+            stand_in(source, events)
         runtime.run_script(name, source, argv)
     except SystemExit as leave:
         return _code(leave.code)
     except Exception as error:  # noqa: BLE001 - TRL's own reading of its command line
-        tell.failed(error)
+        events.failed(error)
         traceback.print_exc()
         return 1
     finally:
-        tell.write("script_ended", stage=tell.stage)
+        events.write("script_ended", stage=events.stage)
     return 0
 
 
@@ -126,13 +126,13 @@ def _own_words(name: str, words: list[str]) -> list[str]:
     return handed[0] if handed else words
 
 
-def look_after(order: PartRequest, tell: EventWriter) -> int:
+def look_after(order: PartRequest, events: EventWriter) -> int:
     """Judge what the script has left behind; return 1 where it is of no use."""
     try:
-        with tell.during("export"):
-            import_module(".after", __package__).look(order, tell)
+        with events.during("export"):
+            import_module(".after", __package__).look(order, events)
     except Exception:  # noqa: BLE001 - whatever it is, what was saved is of no use
         traceback.print_exc()
-        tell.write("script_ended", stage="export")
+        events.write("script_ended", stage="export")
         return 1
     return 0

@@ -16,10 +16,10 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from .events import EventWriter
 from .guards import own_lines
 from .libraries import torch
 from .order import PartRequest
-from .telling import EventWriter
 from .wrapping import when_imported, wrap
 
 PAYLOAD = str(Path(__file__).absolute().parent.parent)
@@ -100,8 +100,8 @@ class Predictions:
         padding: How many of them are padding.
     """
 
-    def __init__(self, tell: EventWriter, own: Callable[[FrameType], bool]) -> None:
-        self._tell, self._own = tell, own
+    def __init__(self, events: EventWriter, own: Callable[[FrameType], bool]) -> None:
+        self._events, self._own = events, own
         self._gradients = 0
         self.trained = self.padding = 0
 
@@ -142,7 +142,7 @@ class Predictions:
         fix = (
             "Make `attention_mask` 1 for tokens of the text and 0 for padding, as a tokenizer does with `padding=True`."
         )
-        self._tell.wrong(INVERTED, "tokenize", because, fix=fix, at=batch.at)
+        self._events.fault(INVERTED, "tokenize", because, fix=fix, at=batch.at)
 
     def _watch(self, batch: ModelInput, labels: Any, output: Any, *, ahead: int, is_known: bool) -> None:
         """Have a batch looked at as soon as a loss of it is used.
@@ -198,19 +198,19 @@ class Predictions:
             distance = _distance(batch, targets)
             if distance is not None and (distance, compared_by) in WRONG:
                 because, fix = WRONG[distance, compared_by]
-                self._tell.wrong(SHIFTED, "step", because, fix=fix, at=batch.at)
+                self._events.fault(SHIFTED, "step", because, fix=fix, at=batch.at)
 
     def judge(self) -> None:
         """Tell of padding among what was trained on: where it is most of it, little else was learnt."""
-        if not self.padding or self._tell.has_told(INVERTED):
+        if not self.padding or self._events.has_reported(INVERTED):
             return
         because = (
             f"{self.padding} of the {self.trained} tokens that are trained on are padding: their labels are not -100"
         )
         if self.padding * 2 > self.trained:
-            self._tell.wrong(PADDED, "tokenize", because, fix=MASKED)
+            self._events.fault(PADDED, "tokenize", because, fix=MASKED)
         else:
-            self._tell.doubt(PADDED, "tokenize", because)
+            self._events.warning(PADDED, "tokenize", because)
 
 
 def _inner(model: Any) -> Any:
@@ -298,9 +298,9 @@ def _distance(batch: ModelInput, targets: Any) -> int | None:
     return distance if shares[distance] >= MOSTLY else None
 
 
-def install(order: PartRequest, tell: EventWriter) -> None:
+def install(order: PartRequest, events: EventWriter) -> None:
     """Watch the calls of models."""
-    watch = Predictions(tell, own_lines(order))
+    watch = Predictions(events, own_lines(order))
     _watches[:] = [watch]
     when_imported("transformers.modeling_utils", lambda module: wrap(module.PreTrainedModel, "__call__", watch.call))
     when_imported("peft.peft_model", lambda module: wrap(module.PeftModel, "__call__", watch.call))

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from types import FrameType, SimpleNamespace
 from typing import Any
 
+from ..events import EventWriter
 from ..guards import own_lines
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import replace_everywhere, when_imported, wrap
 from . import ranks, settings
 from .halves import Float16State
@@ -37,23 +37,23 @@ Own = Callable[[FrameType], bool]
 _kernels: list[Any] = []  # torch forgets a kernel when its library is collected
 
 
-def install(order: PartRequest, tell: EventWriter) -> None:
+def install(order: PartRequest, events: EventWriter) -> None:
     """Have the script find the GPU that its job will have; nothing where it has none, or this machine has it."""
-    ranks.install(tell)
+    ranks.install(events)
     if order.gpu == "here":
-        when_imported("torch", lambda torch: _report_memory(torch, tell))
+        when_imported("torch", lambda torch: _report_memory(torch, events))
     if order.gpu != "assumed":
         return
-    count = ranks.alone(tell)
+    count = ranks.alone(events)
     halves = Float16State()
-    when_imported("torch", lambda torch: AssumedDevice(torch, own_lines(order), tell, halves).take_over(count))
-    ranks.do_without_gpus(tell, SHOWN_BY)
-    settings.install(tell, halves)
+    when_imported("torch", lambda torch: AssumedDevice(torch, own_lines(order), events, halves).take_over(count))
+    ranks.do_without_gpus(events, SHOWN_BY)
+    settings.install(events, halves)
 
 
-def _report_memory(torch: Any, tell: EventWriter) -> None:
+def _report_memory(torch: Any, events: EventWriter) -> None:
     if torch.cuda.is_available():
-        tell.fact(
+        events.fact(
             "gpu", name=torch.cuda.get_device_name(0), memory_bytes=torch.cuda.get_device_properties(0).total_memory
         )
 
@@ -61,9 +61,9 @@ def _report_memory(torch: Any, tell: EventWriter) -> None:
 class AssumedDevice:
     """What takes the place of torch's functions."""
 
-    def __init__(self, torch: Any, own: Own, tell: EventWriter, halves: Float16State) -> None:
-        self._torch, self._own, self._tell, self._halves = torch, own, tell, halves
-        self._places = UntouchedPlaces(torch, own, tell)
+    def __init__(self, torch: Any, own: Own, events: EventWriter, halves: Float16State) -> None:
+        self._torch, self._own, self._events, self._halves = torch, own, events, halves
+        self._places = UntouchedPlaces(torch, own, events)
         self._pid, self._touched = os.getpid(), False
 
     def take_over(self, count: int) -> None:
@@ -244,19 +244,19 @@ class AssumedDevice:
     def _compile(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         compiled = original(*args, **kwargs)
         if hasattr(self._torch.compiler, "set_stance"):  # since torch 2.6
-            self._tell.not_rehearsed("torch.compile", SHOWN_BY)
+            self._events.not_rehearsed("torch.compile", SHOWN_BY)
             self._torch.compiler.set_stance("force_eager")
         return compiled
 
     def _report_once(self) -> None:
-        self._tell.not_rehearsed("CUDA", SHOWN_BY)
+        self._events.not_rehearsed("CUDA", SHOWN_BY)
 
     def _touch(self) -> None:
         """Use the GPU. Raises RuntimeError in a process that was forked off one that has used it, as CUDA does."""
         self._report_once()
         if os.getpid() == self._pid:
             self._touched = True
-        elif self._touched or self._tell.stage in USING:
+        elif self._touched or self._events.stage in USING:
             raise RuntimeError(FORKED)
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from types import FrameType
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 from ..wrapping import when_imported, wrap
 
 AT = "_holdfast_at"
@@ -41,8 +41,8 @@ class UntouchedPlaces:
         crowded: Whether the script has put anything but models on the GPU, so that a loader's rows may come from there.
     """
 
-    def __init__(self, torch: Any, own: Callable[[FrameType], bool], tell: EventWriter) -> None:
-        self._torch, self._own, self._tell = torch, own, tell
+    def __init__(self, torch: Any, own: Callable[[FrameType], bool], events: EventWriter) -> None:
+        self._torch, self._own, self._events = torch, own, events
         self.crowded = False
 
     def watch(self) -> None:
@@ -96,7 +96,7 @@ class UntouchedPlaces:
     def _weigh(self, kernel: str, original: Any, logits: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
         """Take the place of a loss; raise what torch would of weights that were left where they were made."""
         weight = kwargs.get("weight", args[0] if args else None)
-        if weight is not None and MADE in weight.__dict__ and not self._tell.is_outside and not self._on_processor():
+        if weight is not None and MADE in weight.__dict__ and not self._events.is_outside and not self._on_processor():
             raise RuntimeError(WEIGHTS_NOT_MOVED.format(name="weight", loss=kernel))
         return original(logits, target, *args, **kwargs)
 
@@ -108,7 +108,7 @@ class UntouchedPlaces:
     def _watch_loaders(self, module: Any) -> None:
         def fetch(original: Any, iterator: Any) -> Any:
             batch = original(iterator)
-            if self._tell.is_outside and not self.crowded:
+            if self._events.is_outside and not self.crowded:
                 for each in self._tensors(batch):
                     each.__dict__.setdefault(AT, HERE)
             return batch
@@ -131,7 +131,7 @@ class UntouchedPlaces:
 
     def _send(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         sent = original(*args, **kwargs)
-        if self._tell.is_outside:
+        if self._events.is_outside:
             for each in self._tensors(sent):
                 each.__dict__[AT] = FAR
         return sent
@@ -149,7 +149,7 @@ class UntouchedPlaces:
         yield from (each for each in values if isinstance(each, self._torch.Tensor))
 
     def _call(self, original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._tell.is_outside and self._own(sys._getframe(2)):
+        if self._events.is_outside and self._own(sys._getframe(2)):
             tokens = kwargs.get("input_ids", args[0] if args else None)
             self._meet(model, getattr(tokens, "__dict__", {}).get(AT))
         return original(model, *args, **kwargs)

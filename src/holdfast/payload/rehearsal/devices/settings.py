@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 from ..wrapping import when_imported, wrap
 from .halves import Float16State
 
@@ -40,91 +40,91 @@ SWITCHES = (
 """Settings, the package that they need, and what they become where they are set."""
 
 
-def install(tell: EventWriter, halves: Float16State) -> None:
+def install(events: EventWriter, halves: Float16State) -> None:
     """Have settings of a GPU pass."""
-    when_imported("transformers.training_args", lambda module: _take_over(module, tell, halves))
-    when_imported("accelerate.accelerator", lambda module: _take_over_accelerator(module, tell, halves))
+    when_imported("transformers.training_args", lambda module: _take_over(module, events, halves))
+    when_imported("accelerate.accelerator", lambda module: _take_over_accelerator(module, events, halves))
 
 
-def _take_over(module: Any, tell: EventWriter, halves: Float16State) -> None:
+def _take_over(module: Any, events: EventWriter, halves: Float16State) -> None:
     if hasattr(module, "is_torch_bf16_gpu_available"):
         wrap(module, "is_torch_bf16_gpu_available", lambda *_, **__: True)
     wrap(
         module.TrainingArguments,
         "__post_init__",
-        lambda original, this: original(this) if replace(this, tell, halves) else None,
+        lambda original, this: original(this) if replace(this, events, halves) else None,
     )
 
 
-def _take_over_accelerator(module: Any, tell: EventWriter, halves: Float16State) -> None:
+def _take_over_accelerator(module: Any, events: EventWriter, halves: Float16State) -> None:
     def make(original: Any, this: Any, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("mixed_precision") == "fp16" and not kwargs.get("cpu"):
             kwargs["mixed_precision"] = "bf16"
             halves.ask(sharded=any(kwargs.get(f"{each}_plugin") for each in ("deepspeed", "fsdp")))
-            tell.not_rehearsed("fp16", SHOWN_BY)
+            events.not_rehearsed("fp16", SHOWN_BY)
         original(this, *args, **kwargs)
 
     wrap(module.Accelerator, "__init__", make)
 
 
-def replace(this: Any, tell: EventWriter, halves: Float16State) -> bool:
+def replace(this: Any, events: EventWriter, halves: Float16State) -> bool:
     """Replace settings of a trainer's arguments that this machine has no use of, before they are validated; return True."""
     if getattr(this, "use_cpu", False) or getattr(this, "no_cuda", False):
         return True
     for name, package, plain in SWITCHES:
         if getattr(this, name, None) and (package is None or _is_installed(package)):
-            _set(this, name, plain, tell)
-    _replace_precision(this, tell, halves)
-    _replace_optimizer(this, tell)
-    _replace_sharding(this, tell)
+            _set(this, name, plain, events)
+    _replace_precision(this, events, halves)
+    _replace_optimizer(this, events)
+    _replace_sharding(this, events)
     return True
 
 
-def _replace_precision(this: Any, tell: EventWriter, halves: Float16State) -> None:
+def _replace_precision(this: Any, events: EventWriter, halves: Float16State) -> None:
     """Let bf16 pass, and play fp16 in it."""
     half, brain = getattr(this, "fp16", False), getattr(this, "bf16", False)
     if half and brain:
         return  # which is refused
     if brain:
-        tell.not_rehearsed("bf16 without a GPU", ASSUMED)
+        events.not_rehearsed("bf16 without a GPU", ASSUMED)
     if half:
         halves.ask(sharded=any(getattr(this, each, None) for each in ("deepspeed", "fsdp")))
     for suffix in ("", "_full_eval"):
         if getattr(this, f"fp16{suffix}", False):
-            _set(this, f"fp16{suffix}", plain=False, tell=tell)
+            _set(this, f"fp16{suffix}", plain=False, events=events)
             object.__setattr__(this, f"bf16{suffix}", True)
 
 
-def _replace_optimizer(this: Any, tell: EventWriter) -> None:
+def _replace_optimizer(this: Any, events: EventWriter) -> None:
     name = str(getattr(this.optim, "value", this.optim))
     known = {each.value for each in _optimizers()}
     package = next((package for part, package in OPTIMIZERS if part in name), None)
     if package and name in known and _is_installed(package):
-        _set(this, "optim", PLAIN_OPTIMIZER, tell)
+        _set(this, "optim", PLAIN_OPTIMIZER, events)
 
 
 def _optimizers() -> Any:
     return importlib.import_module("transformers.training_args").OptimizerNames
 
 
-def _replace_sharding(this: Any, tell: EventWriter) -> None:
+def _replace_sharding(this: Any, events: EventWriter) -> None:
     """Read configurations of DeepSpeed and FSDP, then do without."""
     if getattr(this, "deepspeed", None) and _is_installed("deepspeed"):
         accelerate = importlib.import_module("accelerate.utils.deepspeed")
         accelerate.HfDeepSpeedConfig(this.deepspeed)  # raises where the file is missing or holds no JSON
-        _set(this, "deepspeed", None, tell)
+        _set(this, "deepspeed", None, events)
     if getattr(this, "fsdp", None):
         config = this.fsdp_config
         if isinstance(config, str | os.PathLike):
             json.loads(Path(config).read_text(encoding="utf-8"))
-        _set(this, "fsdp", type(this.fsdp)() if isinstance(this.fsdp, str | list) else None, tell)
+        _set(this, "fsdp", type(this.fsdp)() if isinstance(this.fsdp, str | list) else None, events)
         object.__setattr__(this, "fsdp_config", None)
 
 
-def _set(this: Any, name: str, plain: Any, tell: EventWriter) -> None:
+def _set(this: Any, name: str, plain: Any, events: EventWriter) -> None:
     asked = getattr(this, name)
-    tell.fact("replaced", setting=name, asked=str(getattr(asked, "value", asked)), given=plain)
-    tell.not_rehearsed(f"{name}={getattr(asked, 'value', asked)!r}", SHOWN_BY)
+    events.fact("replaced", setting=name, asked=str(getattr(asked, "value", asked)), given=plain)
+    events.not_rehearsed(f"{name}={getattr(asked, 'value', asked)!r}", SHOWN_BY)
     object.__setattr__(this, name, plain)
 
 

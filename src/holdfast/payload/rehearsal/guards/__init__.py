@@ -21,8 +21,8 @@ from types import FrameType
 from typing import Any
 from urllib.parse import urlsplit
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
 from . import children, files, shell_lines, trackers
 
@@ -44,18 +44,18 @@ class OutOfReachError(ConnectionError):
     """A rehearsal reaches nothing but the Hub."""
 
 
-def install(order: PartRequest, tell: EventWriter) -> None:
+def install(order: PartRequest, events: EventWriter) -> None:
     """Guard the process of a script."""
-    files.install(order, tell)
-    guard_network(order, tell)
+    files.install(order, events)
+    guard_network(order, events)
     os.environ["HF_UPDATE_DOWNLOAD_COUNTS"] = "0"  # which datasets asks of another host
     when_imported("datasets.config", lambda module: setattr(module, "HF_UPDATE_DOWNLOAD_COUNTS", False))
-    guard_people(tell)
-    guard_exits(tell)
-    guard_waiting(own_lines(order), tell)
-    children.install(order, tell)
-    shell_lines.install(order, tell)
-    trackers.install(tell)
+    guard_people(events)
+    guard_exits(events)
+    guard_waiting(own_lines(order), events)
+    children.install(order, events)
+    shell_lines.install(order, events)
+    trackers.install(events)
 
 
 def own_lines(order: PartRequest) -> Callable[[FrameType], bool]:
@@ -73,9 +73,9 @@ def own_lines(order: PartRequest) -> Callable[[FrameType], bool]:
     return own
 
 
-def guard_network(order: PartRequest, tell: EventWriter) -> None:
+def guard_network(order: PartRequest, events: EventWriter) -> None:
     """Refuse connections to anything but the Hub, the proxies on the way to it, and this machine."""
-    network = Network(hosts(order), tell)
+    network = Network(hosts(order), events)
     wrap(socket, "getaddrinfo", network.look_up)
     wrap(socket, "gethostbyname", network.look_up)
     for name in ("connect", "connect_ex"):
@@ -85,8 +85,8 @@ def guard_network(order: PartRequest, tell: EventWriter) -> None:
 class Network:
     """Hosts that may be asked, and their addresses as they become known."""
 
-    def __init__(self, allowed: tuple[str, ...], tell: EventWriter) -> None:
-        self._allowed, self._tell = allowed, tell
+    def __init__(self, allowed: tuple[str, ...], events: EventWriter) -> None:
+        self._allowed, self._events = allowed, events
         self._numbers: set[str] = set()
 
     def look_up(self, original: Any, host: Any, *args: Any, **kwargs: Any) -> Any:
@@ -105,7 +105,7 @@ class Network:
     def _check(self, host: str) -> None:
         if not is_allowed(host, self._allowed):
             because = "a machine where it may be asked: a rehearsal only reads from the Hub"
-            self._tell.not_rehearsed(f"connections to {host}", because)
+            self._events.not_rehearsed(f"connections to {host}", because)
             raise OutOfReachError(f"the rehearsal does not connect to {host}: it only reads from the Hub")
 
 
@@ -129,7 +129,7 @@ def is_allowed(host: str, allowed: tuple[str, ...]) -> bool:
     return any(host == each or host.endswith(f".{each}") for each in allowed if each)
 
 
-def guard_people(tell: EventWriter) -> None:
+def guard_people(events: EventWriter) -> None:
     """Answer for nobody: what waits for a person ends as it does where there is no terminal."""
 
     def nobody(_original: Any, prompt: Any = "", *_: Any, **__: Any) -> str:
@@ -146,7 +146,7 @@ def guard_people(tell: EventWriter) -> None:
         wrap(webbrowser, name, lambda *_, **__: True)
 
     def skip(*_: Any, **__: Any) -> None:
-        tell.not_rehearsed("a stop in the debugger", "a terminal")
+        events.not_rehearsed("a stop in the debugger", "a terminal")
 
     sys.breakpointhook = skip
     when_imported("pdb", lambda module: wrap(module, "set_trace", skip))
@@ -164,19 +164,19 @@ def _caller(frame: FrameType | None) -> str:
     return ""
 
 
-def guard_exits(tell: EventWriter) -> None:
+def guard_exits(events: EventWriter) -> None:
     """Tell of programs that the script would become, which it does not, and of exits that skip everything."""
 
     def become(_original: Any, *args: Any, **_: Any) -> None:
         words = args[1] if len(args) > 1 and isinstance(args[1], list | tuple) else args
         line = " ".join(str(each) for each in words)
-        tell.not_rehearsed(f"becoming `{line}`"[:200], "a rehearsal of that program itself")
+        events.not_rehearsed(f"becoming `{line}`"[:200], "a rehearsal of that program itself")
         raise SystemExit(0)
 
     def leave(original: Any, code: int) -> None:
         if os.getpid() == own and not sys._getframe(2).f_code.co_filename.startswith(HERE):
-            tell.fact("os._exit", code=code)
-            tell.close()
+            events.fact("os._exit", code=code)
+            events.close()
             sys.stdout.flush()
         original(code)
 
@@ -186,12 +186,12 @@ def guard_exits(tell: EventWriter) -> None:
     wrap(os, "_exit", leave)
 
 
-def guard_waiting(own: Callable[[FrameType], bool], tell: EventWriter) -> None:
+def guard_waiting(own: Callable[[FrameType], bool], events: EventWriter) -> None:
     """Shorten what the script itself sleeps."""
 
     def sleep(original: Any, seconds: float) -> None:
         if seconds > LONGEST_SLEEP_S and own(sys._getframe(2)):
-            tell.shrunk("time.sleep", seconds, LONGEST_SLEEP_S)
+            events.shrunk("time.sleep", seconds, LONGEST_SLEEP_S)
             seconds = LONGEST_SLEEP_S
         original(seconds)
 

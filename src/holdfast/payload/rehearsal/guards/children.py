@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import wrap
 from . import spawned
 from .files import where
@@ -60,14 +60,14 @@ ENVIRONMENT = 10
 QUIET = "true" if os.name == "posix" else "ver"
 
 
-def install(order: PartRequest, tell: EventWriter) -> None:
+def install(order: PartRequest, events: EventWriter) -> None:
     """Watch what the script starts."""
     own = os.getpid()
     guard = make_guard(order)
 
     def start(original: Any, popen: Any, args: Any, *more: Any, **kwargs: Any) -> None:
         line = args if isinstance(args, str) else " ".join(os.fsdecode(each) for each in _words(args))
-        is_run = _is_run(args, line, kwargs, order, tell)
+        is_run = _is_run(args, line, kwargs, order, events)
         if not is_run:
             args, kwargs["shell"] = [QUIET], False
             kwargs.pop("executable", None)
@@ -76,7 +76,7 @@ def install(order: PartRequest, tell: EventWriter) -> None:
             kwargs["env"] = guarded(kwargs.get("env"), guard)
         original(popen, args, *more, **kwargs)
         if os.getpid() == own and is_run:
-            tell.fact("child", pid=popen.pid, command=line[:500])
+            events.fact("child", pid=popen.pid, command=line[:500])
 
     def system(_original: Any, command: Any) -> int:
         with subprocess.Popen(command, shell=True) as child:  # noqa: S602 - as the script asks
@@ -86,7 +86,7 @@ def install(order: PartRequest, tell: EventWriter) -> None:
     def fork(original: Any) -> int:
         pid = int(original())
         if pid and os.getpid() == own:
-            tell.fact("child", pid=pid, command="fork")
+            events.fact("child", pid=pid, command="fork")
         return pid
 
     wrap(subprocess.Popen, "__init__", start)
@@ -98,13 +98,13 @@ def install(order: PartRequest, tell: EventWriter) -> None:
     spawned.install(order, guard)
 
 
-def _is_run(args: Any, line: str, kwargs: dict[str, Any], order: PartRequest, tell: EventWriter) -> bool:
+def _is_run(args: Any, line: str, kwargs: dict[str, Any], order: PartRequest, events: EventWriter) -> bool:
     """True if a command is run, and tell of one that is not; folders that it only makes are made here."""
     is_shell = bool(kwargs.get("shell"))
     because = why_not(args, order, is_shell=is_shell)
     lines = _lines(args, is_shell=is_shell)
     if not make_folders(lines, kwargs.get("cwd")) and because:
-        tell.not_run(line, because, makes=may_make(line, lines))
+        events.not_run(line, because, makes=may_make(line, lines))
     return not because
 
 

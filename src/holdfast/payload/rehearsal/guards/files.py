@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import replace_everywhere, wrap
 from .library_files import LibraryFiles
 from .overlay import Overlay
@@ -44,7 +44,7 @@ _installed: list[Overlay] = []
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def install(order: PartRequest, tell: EventWriter) -> Overlay:
+def install(order: PartRequest, events: EventWriter) -> Overlay:
     """Put the rehearsal's folder over the file system; return what maps paths."""
     _own_temporary_folder(order)
     home = Path.home()
@@ -56,11 +56,11 @@ def install(order: PartRequest, tell: EventWriter) -> Overlay:
     guarded = [script, os.getcwd(), *tokens]
     overlay = Overlay(str(order.inside), free, guarded)
     _installed.append(overlay)
-    files = GuardedFunctions(overlay, tell)
+    files = GuardedFunctions(overlay, events)
     files.take_over()
     LibraryFiles(files, overlay).take_over()
     _keep_bytecode_at_home()
-    sys.addaudithook(functools.partial(_observe, overlay, tell, set()))
+    sys.addaudithook(functools.partial(_observe, overlay, events, set()))
     return overlay
 
 
@@ -88,7 +88,7 @@ def _keep_bytecode_at_home() -> None:
     wrap(importlib.machinery.SourceFileLoader, "_cache_bytecode", cache)
 
 
-def _observe(overlay: Overlay, tell: EventWriter, told: set[str], event: str, arguments: tuple[Any, ...]) -> None:
+def _observe(overlay: Overlay, events: EventWriter, told: set[str], event: str, arguments: tuple[Any, ...]) -> None:
     """Tell of files that are opened for writing outside, whoever does it."""
     if event != "open" or not isinstance(arguments[0], str) or not (arguments[2] or 0) & WRITES:
         return
@@ -97,14 +97,14 @@ def _observe(overlay: Overlay, tell: EventWriter, told: set[str], event: str, ar
         return
     told.add(whole)
     if not os.path.isdir(whole):  # which `tempfile` names where it opens a file in it
-        tell.fact("wrote", path=whole)
+        events.fact("wrote", path=whole)
 
 
 class GuardedFunctions:
     """Functions that take the place of those that read and write files."""
 
-    def __init__(self, overlay: Overlay, tell: EventWriter) -> None:
-        self._overlay, self._tell = overlay, tell
+    def __init__(self, overlay: Overlay, events: EventWriter) -> None:
+        self._overlay, self._events = overlay, events
         self._reach = overlay.reading
 
     def take_over(self) -> None:
@@ -229,7 +229,7 @@ class GuardedFunctions:
 
     def _hide(self, whole: str) -> None:
         self._overlay.hide(whole)
-        self._tell.fact("kept", path=whole)
+        self._events.fact("kept", path=whole)
 
     def _chdir(self, original: Any, path: Any) -> None:
         if isinstance(path, int):
@@ -271,7 +271,7 @@ class GuardedFunctions:
         try:
             at = self._overlay.writing(path, keep=keep)
         except OSError as error:
-            self._tell.fact("unwritable", path=whole, because=error.strerror)
+            self._events.fact("unwritable", path=whole, because=error.strerror)
             raise
         return at
 

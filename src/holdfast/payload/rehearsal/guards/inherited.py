@@ -31,7 +31,7 @@ def guard():
     server.load(server.HERE.parent / "runtime.py", server.RUNTIME)
     server.load(server.HERE / "__init__.py", server.PACKAGE)
     order = importlib.import_module(server.PACKAGE + ".order").read_order({order!r})
-    tell = importlib.import_module(server.PACKAGE + ".telling").EventWriter({told!r})
+    tell = importlib.import_module(server.PACKAGE + ".events").EventWriter({told!r})
     for name in ("guards", "pushes"):
         importlib.import_module(server.PACKAGE + "." + name).install(order, tell)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..events import EventWriter
 from ..order import NOTEBOOK, PartRequest
-from ..telling import EventWriter
 from .children import make_folders, may_make, split_shell
 
 SHELL_CELL = re.compile(r"\s*%%\s*(?:bash|sh)\b.*\n")
@@ -19,12 +19,12 @@ LINE = re.compile(r"^[ \t]*(?:!|%run\s)(.*)", re.MULTILINE)
 SHOWN_BY = "running the notebook: lines of the shell are no part of its program"
 
 
-def install(order: PartRequest, tell: EventWriter) -> None:
+def install(order: PartRequest, events: EventWriter) -> None:
     """Tell of the lines of a notebook's cells that may make files or modules, and make their folders."""
     for command in commands(order) if order.script.endswith(NOTEBOOK) else ():
         lines = split_shell(command)
         if not make_folders(lines) and (command.startswith("%") or may_make(command, lines)):
-            tell.not_run(command, SHOWN_BY, makes=True)
+            events.not_run(command, SHOWN_BY, makes=True)
 
 
 def commands(order: PartRequest) -> Iterator[str]:

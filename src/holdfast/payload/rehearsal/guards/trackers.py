@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 from ..wrapping import when_imported, wrap
 
 ELSEWHERE = "the tracker itself: a run with its key"
@@ -68,25 +68,25 @@ class Harmless:
         return os.devnull
 
 
-def install(tell: EventWriter) -> None:
+def install(events: EventWriter) -> None:
     """Silence trackers as they are imported."""
     os.environ["WANDB_MODE"] = "disabled"
     os.environ["WANDB_SILENT"] = "true"
-    when_imported("wandb", lambda module: _switch_off_wandb(module, tell))
+    when_imported("wandb", lambda module: _switch_off_wandb(module, events))
     for name, functions in SILENT.items():
-        when_imported(name, functools.partial(_silence, functions.split(), tell))
-    when_imported("clearml", lambda module: _silence(["init", "create", "current_task"], tell, module.Task))
-    when_imported("transformers.integrations.integration_utils", lambda module: _silence_callbacks(module, tell))
+        when_imported(name, functools.partial(_silence, functions.split(), events))
+    when_imported("clearml", lambda module: _silence(["init", "create", "current_task"], events, module.Task))
+    when_imported("transformers.integrations.integration_utils", lambda module: _silence_callbacks(module, events))
 
 
-def _switch_off_wandb(module: Any, tell: EventWriter) -> None:
+def _switch_off_wandb(module: Any, events: EventWriter) -> None:
     def begin(original: Any, *args: Any, **kwargs: Any) -> Any:
-        _report_tracker("wandb", tell)
+        _report_tracker("wandb", events)
         os.environ["WANDB_MODE"] = "disabled"
         return original(*args, **kwargs | {"mode": "disabled"})
 
     def nothing(*_: Any, **__: Any) -> Harmless:
-        _report_tracker("wandb", tell)
+        _report_tracker("wandb", events)
         return Harmless()
 
     wrap(module, "init", begin)
@@ -95,31 +95,31 @@ def _switch_off_wandb(module: Any, tell: EventWriter) -> None:
         wrap(module, name, nothing)
 
 
-def _silence(functions: list[str], tell: EventWriter, module: Any) -> None:
+def _silence(functions: list[str], events: EventWriter, module: Any) -> None:
     name = getattr(module, "__name__", "a tracker").partition(".")[0]
 
     def nothing(*_: Any, **__: Any) -> Harmless:
-        _report_tracker("clearml" if name == "Task" else name, tell)
+        _report_tracker("clearml" if name == "Task" else name, events)
         return Harmless()
 
     for each in functions:
         wrap(module, each, nothing)
 
 
-def _silence_callbacks(module: Any, tell: EventWriter) -> None:
+def _silence_callbacks(module: Any, events: EventWriter) -> None:
     for name in CALLBACKS.split():
         callback = getattr(module, name, None)
         for method in vars(callback) if callback is not None else ():
             if method == "setup" or method.startswith("on_"):
-                wrap(callback, method, _ignoring(name.removesuffix("Callback").lower(), tell))
+                wrap(callback, method, _ignoring(name.removesuffix("Callback").lower(), events))
 
 
-def _ignoring(name: str, tell: EventWriter) -> Any:
+def _ignoring(name: str, events: EventWriter) -> Any:
     def ignore(*_: Any, **__: Any) -> None:
-        _report_tracker(name, tell)
+        _report_tracker(name, events)
 
     return ignore
 
 
-def _report_tracker(name: str, tell: EventWriter) -> None:
-    tell.not_rehearsed(f"tracking with {name}", ELSEWHERE)
+def _report_tracker(name: str, events: EventWriter) -> None:
+    events.not_rehearsed(f"tracking with {name}", ELSEWHERE)

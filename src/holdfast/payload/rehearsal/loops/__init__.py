@@ -9,8 +9,8 @@ import re
 from functools import partial
 from typing import Any
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
 from . import judging
 from .losses import LossRecord
@@ -31,29 +31,29 @@ _loops: list["Loops"] = []
 class Loops:
     """Watches the loops of the script's own lines: what they compute, what they update, and by which schedule."""
 
-    def __init__(self, tell: EventWriter) -> None:
-        self._tell = tell
-        self.updates = OptimizerWatch(tell)
-        self.losses = LossRecord(tell, self.updates)
-        self.schedules = ScheduleWatch(tell, self.losses, self.updates)
+    def __init__(self, events: EventWriter) -> None:
+        self._events = events
+        self.updates = OptimizerWatch(events)
+        self.losses = LossRecord(events, self.updates)
+        self.schedules = ScheduleWatch(events, self.losses, self.updates)
 
     def watch_loaders(self, module: Any) -> None:
         """Take it that a loop begins where rows are asked for after an optimizer was made."""
 
         def begin(original: Any, loader: Any) -> Any:
             if self.updates.made:
-                self._tell.go_on("step")
+                self._events.go_on("step")
             return original(loader)
 
         wrap(module.DataLoader, "__iter__", begin)
 
     def saving(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         """Take the place of what saves, which is a stage of its own in a loop."""
-        if not self.ran or not self._tell.is_outside:
+        if not self.ran or not self._events.is_outside:
             return original(*args, **kwargs)
         if hasattr(args[0], "state_dict") and not hasattr(args[0], "peft_config"):
             self.updates.saves.look(args[0], kwargs.get("state_dict"))
-        with self._tell.during("save"):
+        with self._events.during("save"):
             return original(*args, **kwargs)
 
     @property
@@ -62,9 +62,9 @@ class Loops:
         return bool(self.updates.seen) or bool(self.updates.made and self.losses.count)
 
 
-def install(_order: PartRequest, tell: EventWriter) -> None:
+def install(_order: PartRequest, events: EventWriter) -> None:
     """Watch loops of the script's own."""
-    loops = Loops(tell)
+    loops = Loops(events)
     _loops[:] = [loops]
     when_imported("torch.optim.optimizer", loops.updates.watch)
     when_imported("torch.optim.lr_scheduler", loops.schedules.watch)
@@ -84,24 +84,24 @@ def _watch_saving(module: Any, *, owner: str, names: tuple[str, ...], loops: Loo
         wrap(getattr(module, owner), name, loops.saving)
 
 
-def judge(order: PartRequest, tell: EventWriter, *, saved: bool) -> None:
+def judge(order: PartRequest, events: EventWriter, *, saved: bool) -> None:
     """Judge the loops of a script that has come to its end.
 
     Args:
         order: Has the script's text.
-        tell: Where it is told.
+        events: Where it is told.
         saved: Whether anything was saved or pushed that may hold weights.
     """
     loops = next((each for each in _loops if each.ran), None)
     if loops is None:
         return
-    tell.fact("loop", evaluates=loops.losses.evaluates)
-    judging.judge(loops.losses, loops.updates, loops.schedules, order.source, tell)
-    loops.updates.saves.judge(order.source, tell)
+    events.fact("loop", evaluates=loops.losses.evaluates)
+    judging.judge(loops.losses, loops.updates, loops.schedules, order.source, events)
+    loops.updates.saves.judge(order.source, events)
     if saved:
         return
     if SAVES.search(order.source):  # under a condition, mostly: every thousand steps, where it got better
-        tell.not_rehearsed("saving", SHOWN_BY)
+        events.not_rehearsed("saving", SHOWN_BY)
     else:
         because = "training came to its end, and nothing in the script saves or pushes what was trained"
-        tell.doubt("no-checkpoint-saved", "save", because)  # a loop may be there to see what comes of it
+        events.warning("no-checkpoint-saved", "save", because)  # a loop may be there to see what comes of it

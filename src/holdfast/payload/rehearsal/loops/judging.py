@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import torch
-from ..telling import EventWriter
 from ..trainers import green, rates
 from .losses import LossRecord
 from .schedules import ScheduleWatch
@@ -31,7 +31,7 @@ SCHEDULE = re.compile(r"sched|lr|prof|bar|env", re.IGNORECASE)
 
 
 def judge(
-    losses: LossRecord, updates: OptimizerWatch, schedules: ScheduleWatch, source: str, tell: EventWriter
+    losses: LossRecord, updates: OptimizerWatch, schedules: ScheduleWatch, source: str, events: EventWriter
 ) -> None:
     """Report the errors of a loop, and the doubtful points.
 
@@ -40,56 +40,56 @@ def judge(
         updates: What its optimizers did.
         schedules: What its schedules did.
         source: The script's text.
-        tell: Where it is told.
+        events: Where it is told.
     """
-    _judge_numbers(losses, updates, tell)
-    _judge_updates(losses, updates, source, tell)
-    _judge_rates(updates, schedules, tell)
-    if any(tell.has_told(name) for name in (UNCHANGED, FLAT)):
+    _judge_numbers(losses, updates, events)
+    _judge_updates(losses, updates, source, events)
+    _judge_rates(updates, schedules, events)
+    if any(events.has_reported(name) for name in (UNCHANGED, FLAT)):
         return
     doubts = list(_doubts(losses, updates, schedules, source))
     if doubts:
-        tell.doubt(ORDER, "step", "; ".join(doubts))
+        events.warning(ORDER, "step", "; ".join(doubts))
 
 
-def _judge_numbers(losses: LossRecord, updates: OptimizerWatch, tell: EventWriter) -> None:
+def _judge_numbers(losses: LossRecord, updates: OptimizerWatch, events: EventWriter) -> None:
     """Tell of labels that leave nothing to learn, and of losses or weights that are no numbers."""
     if losses.labels and losses.masked == losses.labels:
         because = "no token of any batch is trained on: all labels that the model is given are -100"
-        tell.wrong(MASKED, "tokenize", because, fix=green.KEEP_LABELS)
+        events.fault(MASKED, "tokenize", because, fix=green.KEEP_LABELS)
         return
     if losses.masked_rows:
         because = f"{losses.masked_rows} of {losses.rows} rows in the batches have no token that is trained on: all their labels are masked"
-        tell.doubt(MASKED, "tokenize", because)
+        events.warning(MASKED, "tokenize", because)
     optimizers = [each for each, _ in updates.seen.values()]
-    if any(rates.judge_optimizer(each, tell) for each in optimizers):
+    if any(rates.judge_optimizer(each, events) for each in optimizers):
         return
     rate = max(map(rates.rate_of, optimizers), default=0.0)
     first = f"the loss of batch {losses.lost[0]} is not a number" if losses.lost else "the losses are numbers"
     if (growth := updates.growth) > RUNAWAY:
         because = f"the weights become {growth:.0g} times as large within {updates.steps} steps, with a learning rate of {rate:g}"
-        tell.wrong(rates.NAME, "step", because, fix=rates.USUAL)
+        events.fault(rates.NAME, "step", because, fix=rates.USUAL)
     elif not all(bool(torch.isfinite(each).all()) for each in updates.held if torch.is_floating_point(each)):
         because = f"weights are not finite after {updates.steps} steps; {first}"
-        tell.wrong("nan-loss-silent-success", "step", because, fix=green.NUMBERS)
+        events.fault("nan-loss-silent-success", "step", because, fix=green.NUMBERS)
     elif losses.lost and len(losses.lost) == losses.count:
         because = f"the loss is not a number in any of {losses.count} batches"
-        tell.wrong("nan-loss-silent-success", "step", because, fix=green.NUMBERS)
+        events.fault("nan-loss-silent-success", "step", because, fix=green.NUMBERS)
     elif losses.own and losses.values and max(losses.values) > rates.WORSE * losses.values[0] > 0:
-        rates.judge_losses(losses.own, rate, tell)
+        rates.judge_losses(losses.own, rate, events)
 
 
-def _judge_updates(losses: LossRecord, updates: OptimizerWatch, source: str, tell: EventWriter) -> None:
+def _judge_updates(losses: LossRecord, updates: OptimizerWatch, source: str, events: EventWriter) -> None:
     """Tell of a loop that changes no weight."""
     if not updates.seen and losses.count >= LEAST:
         if any(not SCHEDULE.search(name) for name in STEPS.findall(source)):
-            tell.not_rehearsed("a step of the optimizer", "the job: with few rows the loop does not come to one")
+            events.not_rehearsed("a step of the optimizer", "the job: with few rows the loop does not come to one")
         else:
             because = f"`backward` was called {losses.count} times, and no optimizer made a step"
-            tell.wrong(UNCHANGED, "step", because, fix="Call `optimizer.step()` after `backward`.")
+            events.fault(UNCHANGED, "step", because, fix="Call `optimizer.step()` after `backward`.")
     elif updates.steps >= LEAST and not any(each.reached for _, each in updates.seen.values()):
         because, fix = _missing_gradients(losses, updates)
-        tell.wrong(UNCHANGED, "step", because, fix=fix)
+        events.fault(UNCHANGED, "step", because, fix=fix)
 
 
 def _missing_gradients(losses: LossRecord, updates: OptimizerWatch) -> tuple[str, str]:
@@ -123,22 +123,22 @@ def _other_weights(trained: int, held: Sequence[Any]) -> str:
     return f"{none}, and the {len(held)} that it holds are frozen: it was made before the model got its adapter"
 
 
-def _judge_rates(updates: OptimizerWatch, schedules: ScheduleWatch, tell: EventWriter) -> None:
+def _judge_rates(updates: OptimizerWatch, schedules: ScheduleWatch, events: EventWriter) -> None:
     """Tell of a learning rate that is 0 in each step."""
     seen = [each for _, each in updates.seen.values()]
     if not seen or updates.steps < ENOUGH or any(each.moves or not each.reached for each in seen):
         return
     because = f"the learning rate is 0 in each of {updates.steps} steps"
     if not max(each.asked for each in seen):
-        tell.wrong(FLAT, "step", f"{because}, and was so from the beginning", fix=green.USUAL_RATE)
+        events.fault(FLAT, "step", f"{because}, and was so from the beginning", fix=green.USUAL_RATE)
     elif schedules.made and not schedules.moves:
         fix = "Call `scheduler.step()` after each `optimizer.step()`."
-        tell.wrong(FLAT, "step", f"{because}: the schedule begins at 0 and never moves", fix=fix)
-    elif tell.has_shrunk(ROWS):
-        tell.not_rehearsed("the schedule of the learning rate", "the job: with few rows it is over at once")
+        events.fault(FLAT, "step", f"{because}: the schedule begins at 0 and never moves", fix=fix)
+    elif events.has_shrunk(ROWS):
+        events.not_rehearsed("the schedule of the learning rate", "the job: with few rows it is over at once")
     else:
         fix = "Give the schedule the number of steps that the loop takes."
-        tell.wrong(FLAT, "step", f"the schedule is over before it begins: {because}", fix=fix)
+        events.fault(FLAT, "step", f"the schedule is over before it begins: {because}", fix=fix)
 
 
 def _doubts(losses: LossRecord, updates: OptimizerWatch, schedules: ScheduleWatch, source: str) -> Iterator[str]:

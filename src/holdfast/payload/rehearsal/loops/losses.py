@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import torch
-from ..telling import EventWriter
 from ..trainers.green import masks_at_random
 from ..wrapping import wrap
 from .updates import OptimizerWatch, held_by
@@ -45,8 +45,8 @@ class LossRecord:
         evaluates: Whether a model that is trained was called without gradients, in the mode of evaluation.
     """
 
-    def __init__(self, tell: EventWriter, updates: OptimizerWatch) -> None:
-        self._tell, self._updates = tell, updates
+    def __init__(self, events: EventWriter, updates: OptimizerWatch) -> None:
+        self._events, self._updates = events, updates
         self._divides = False  # whether accelerate's own `backward` is under way
         self.count = 0
         self.values: list[float] = []
@@ -84,7 +84,7 @@ class LossRecord:
         wrap(module.Accelerator, "accumulate", self._accumulate)
 
     def _backward(self, original: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._tell.is_outside:
+        if self._events.is_outside:
             self._updates.expect()
             if loss.requires_grad:
                 self._note(loss)
@@ -102,11 +102,11 @@ class LossRecord:
                 "`torch.no_grad()`, or cut off from the model by `detach`, `item` or a new tensor"
             )
             fix = "Compute the loss outside `torch.no_grad()`, and call `backward` on the loss that the model returns."
-            self._tell.wrong("weights-not-updated", "step", because, fix=fix)
+            self._events.fault("weights-not-updated", "step", because, fix=fix)
         elif held:
             because = f"none of the {len(held)} tensors in the optimizer requires a gradient"
             fix = "Leave `requires_grad` of what is to be trained as it is, or add an adapter, before the optimizer is made."
-            self._tell.wrong("no-trainable-parameters", "step", because, fix=fix)
+            self._events.fault("no-trainable-parameters", "step", because, fix=fix)
 
     def _note(self, loss: Any) -> None:
         if not self.count:
@@ -119,12 +119,12 @@ class LossRecord:
 
     def _checkpoint(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         self._checkpoints = True
-        self._tell.fact("checkpoints")
+        self._events.fact("checkpoints")
         return original(*args, **kwargs)
 
     def _divide(self, original: Any, accelerator: Any, loss: Any, *args: Any, **kwargs: Any) -> Any:
         count = accelerator.gradient_accumulation_steps
-        if self._tell.is_outside and count > 1 and _is_divided(loss, count):
+        if self._events.is_outside and count > 1 and _is_divided(loss, count):
             self.twice = count
         self._divides = True
         try:
@@ -134,7 +134,7 @@ class LossRecord:
 
     @contextmanager
     def _accumulate(self, original: Any, accelerator: Any, *models: Any) -> Iterator[None]:
-        if self._tell.is_outside:
+        if self._events.is_outside:
             self.accumulated = accelerator.gradient_accumulation_steps
         self._updates.accelerator = accelerator
         try:
@@ -144,10 +144,10 @@ class LossRecord:
             self._updates.accelerator = None
 
     def _look_at_call(self, module: Any, _args: Any, kwargs: Any, output: Any) -> None:
-        if not torch.is_grad_enabled() and not self.evaluates and self._tell.is_outside:
+        if not torch.is_grad_enabled() and not self.evaluates and self._events.is_outside:
             self.evaluates = not module.training and self._is_trained(module)
         labels: Any = kwargs.get("labels") if kwargs else None
-        if not torch.is_tensor(labels) or not self._tell.is_outside or not torch.is_grad_enabled():
+        if not torch.is_tensor(labels) or not self._events.is_outside or not torch.is_grad_enabled():
             return
         masked: Any = labels == IGNORED
         self.labels, self.masked = self.labels + 1, self.masked + int(masked.all())

@@ -7,8 +7,8 @@ models. Not covered: adapters, weights in another precision, and what is saved b
 import re
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import torch
-from ..telling import EventWriter
 
 OTHERWISE = re.compile(r"torch\.save\(|\.save_(?:state|model)\(|push_to_hub|upload_|safetensors|save_file\(")
 """How a script's text looks that saves in a way that is not looked at."""
@@ -47,12 +47,12 @@ class SavedModels:
         is_old = bool(moved) and all(begun in saved and now not in saved for begun, now in moved)
         self.untrained.append(len(moved) if is_old else 0)
 
-    def judge(self, source: str, tell: EventWriter) -> None:
+    def judge(self, source: str, events: EventWriter) -> None:
         """Tell where nothing that was saved has been trained.
 
         Args:
             source: The script's text.
-            tell: Where it is told.
+            events: Where it is told.
         """
         if not self.untrained or not all(self.untrained) or OTHERWISE.search(source):
             return
@@ -61,9 +61,9 @@ class SavedModels:
             "tensors of another model, and none of them is in it"
         )
         if COPIES.search(source):
-            tell.doubt(UNSAVED, "save", because)
+            events.warning(UNSAVED, "save", because)
         else:
-            tell.wrong(UNSAVED, "save", because, fix="Call `save_pretrained` of the model that the optimizer trains.")
+            events.fault(UNSAVED, "save", because, fix="Call `save_pretrained` of the model that the optimizer trains.")
 
 
 def _print_of(tensor: Any) -> Print:

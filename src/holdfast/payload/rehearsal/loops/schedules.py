@@ -5,7 +5,7 @@ Source: `torch.optim.lr_scheduler.LRScheduler`, of torch since 2.0: making one t
 
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 from ..wrapping import every_class, wrap
 from .losses import LossRecord
 from .updates import OptimizerWatch
@@ -20,8 +20,8 @@ class ScheduleWatch:
         early: Whether one moved after `backward` and before the first step of an optimizer.
     """
 
-    def __init__(self, tell: EventWriter, losses: LossRecord, updates: OptimizerWatch) -> None:
-        self._tell, self._losses, self._updates = tell, losses, updates
+    def __init__(self, events: EventWriter, losses: LossRecord, updates: OptimizerWatch) -> None:
+        self._events, self._losses, self._updates = events, losses, updates
         self._making = False
         self.made = self.moves = 0
         self.early = False
@@ -35,7 +35,7 @@ class ScheduleWatch:
         every_class(base, "step", self._step)
 
     def _make(self, original: Any, *args: Any, **kwargs: Any) -> None:
-        self.made += self._tell.is_outside
+        self.made += self._events.is_outside
         before, self._making = self._making, True
         try:
             original(*args, **kwargs)
@@ -43,7 +43,7 @@ class ScheduleWatch:
             self._making = before
 
     def _step(self, original: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._tell.is_outside and not self._making:
+        if self._events.is_outside and not self._making:
             self.moves += 1
             self.early = self.early or bool(self._losses.count and not self._updates.steps)
         return original(*args, **kwargs)

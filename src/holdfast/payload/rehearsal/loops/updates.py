@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 from ..wrapping import wrap, wrap_everywhere
 from .saves import SavedModels
 
@@ -50,8 +50,8 @@ class OptimizerWatch:
         idle_clips: How often they were clipped where no `backward` came before and no step came after.
     """
 
-    def __init__(self, tell: EventWriter) -> None:
-        self._tell = tell
+    def __init__(self, events: EventWriter) -> None:
+        self._events = events
         self._is_idle = False  # whether gradients were clipped since the last step or `backward`, and none were new
         self.saves = SavedModels()
         self.accelerator: Any = None
@@ -98,7 +98,7 @@ class OptimizerWatch:
     def expect(self) -> None:
         """Take it that `backward` is about to be called."""
         if self.made:
-            self._tell.go_on("step")
+            self._events.go_on("step")
         if self.seen and not self._is_fresh and all(map(_has_left, (each for each, _ in self.seen.values()))):
             self.kept += 1
         self._is_fresh = True
@@ -106,23 +106,23 @@ class OptimizerWatch:
 
     def _make(self, original: Any, optimizer: Any, *args: Any, **kwargs: Any) -> None:
         original(optimizer, *args, **kwargs)
-        if self._tell.is_outside:
+        if self._events.is_outside:
             self.made.append(optimizer)
 
     def _clip(self, original: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._tell.is_outside:
+        if self._events.is_outside:
             self.clips, self._is_idle = self.clips + 1, not self._is_fresh
         return original(*args, **kwargs)
 
     def _clear(self, original: Any, *args: Any, **kwargs: Any) -> Any:
-        if self._tell.is_outside:
+        if self._events.is_outside:
             self._cleared = self._cleared or self._is_fresh
         return original(*args, **kwargs)
 
     def _step(self, optimizer: Any, args: Any = (), kwargs: Any = None) -> None:
-        if not self._tell.is_outside:
+        if not self._events.is_outside:
             return
-        self._tell.go_on("step")
+        self._events.go_on("step")
         if id(optimizer) not in self.seen:
             self.saves.begin(held_by([optimizer]))
         self.hasty += self.accelerator is not None and not self.accelerator.sync_gradients

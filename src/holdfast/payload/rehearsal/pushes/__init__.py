@@ -13,8 +13,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from ..events import EventWriter
 from ..order import NOTEBOOK, PartRequest
-from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
 from . import pretended
 from .dry_hub import REFUSED, DryHub, DryRequest, DryResponse
@@ -30,31 +30,31 @@ TIMEOUT_S = 10.0
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
-def install(order: PartRequest, tell: EventWriter) -> None:
+def install(order: PartRequest, events: EventWriter) -> None:
     """Have writes to the Hub answered here."""
     os.environ["HF_HUB_DISABLE_XET"] = os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     when_imported("huggingface_hub.constants", _switch_off_xet)
     if order.script.endswith(NOTEBOOK):
-        pretended.install(tell)
-    doors = RequestInterceptor(order, tell)
+        pretended.install(events)
+    doors = RequestInterceptor(order, events)
     for name in HTTPX:
         when_imported(name, doors.take_httpx)
     when_imported("requests", doors.take_requests)
     for name in RAISERS:
-        when_imported(name, lambda module: _stage_refusals(module, tell))
+        when_imported(name, lambda module: _stage_refusals(module, events))
 
 
 def _switch_off_xet(constants: Any) -> None:
     constants.HF_HUB_DISABLE_XET = constants.HF_HUB_DISABLE_TELEMETRY = True
 
 
-def _stage_refusals(module: Any, tell: EventWriter) -> None:
+def _stage_refusals(module: Any, events: EventWriter) -> None:
     """Have what the dry Hub refuses told as a failure of the push, wherever the script is."""
 
     def judge(original: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
         if REFUSED not in response.headers:
             return original(response, *args, **kwargs)
-        with in_push(tell):
+        with in_push(events):
             return original(response, *args, **kwargs)
 
     if hasattr(module, "hf_raise_for_status") and not hasattr(module.hf_raise_for_status, "__wrapped__"):
@@ -64,10 +64,10 @@ def _stage_refusals(module: Any, tell: EventWriter) -> None:
 class in_push:  # noqa: N801 - a context manager
     """Go through a part of a push amid another stage, which goes on afterwards; other threads have no stage."""
 
-    def __init__(self, tell: EventWriter) -> None:
+    def __init__(self, events: EventWriter) -> None:
         is_main = threading.current_thread() is threading.main_thread()
-        self._tell, self._outside = tell, tell.outside
-        self._during: Any = tell.during("push") if is_main else nullcontext()
+        self._events, self._outside = events, events.outside
+        self._during: Any = events.during("push") if is_main else nullcontext()
 
     def __enter__(self) -> None:
         self._during.__enter__()
@@ -77,14 +77,14 @@ class in_push:  # noqa: N801 - a context manager
             return self._during.__exit__(*error)
         finally:
             if not isinstance(self._during, nullcontext):
-                self._tell.outside = self._outside
+                self._events.outside = self._outside
 
 
 class RequestInterceptor:
     """Where requests leave this process."""
 
-    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
-        self._order, self._tell = order, tell
+    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+        self._order, self._events = order, events
         self._hub: DryHub | None = None
 
     @property
@@ -93,7 +93,7 @@ class RequestInterceptor:
         if self._hub is None:
             endpoint = importlib.import_module("huggingface_hub.constants").ENDPOINT
             folder = Path(self._order.folder, "pushed")
-            self._hub = DryHub(endpoint, folder, self._order, self._ask, self._tell)
+            self._hub = DryHub(endpoint, folder, self._order, self._ask, self._events)
         return self._hub
 
     def _ask(self, path: str, token: str) -> DryResponse:
@@ -114,7 +114,7 @@ class RequestInterceptor:
             return DryResponse(200, pretended.USER, {"Content-Type": "application/json"})
         if method not in WRITES:
             return self._unnamed(self.hub.answer(asked), asked, headers)
-        with in_push(self._tell):
+        with in_push(self._events):
             return self.hub.answer(asked)
 
     def _unnamed(self, answer: DryResponse | None, request: DryRequest, headers: Any) -> DryResponse | None:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+from ..events import EventWriter
 from ..order import ANY, PartRequest
-from ..telling import EventWriter
 from . import pretended
 
 LARGE_BYTES = 10 * 2**20
@@ -89,11 +89,11 @@ class DryHub:
         folder: Where files that are pushed are kept.
         order: What is known of what may be written to.
         ask: Asks the real Hub for a path, with a token; a status of 0 where it is not to be asked.
-        tell: Where it is told.
+        events: Where it is told.
     """
 
-    def __init__(self, endpoint: str, folder: Path, order: PartRequest, ask: Ask, tell: EventWriter) -> None:
-        self._endpoint, self._folder, self._ask, self._tell = endpoint, folder, ask, tell
+    def __init__(self, endpoint: str, folder: Path, order: PartRequest, ask: Ask, events: EventWriter) -> None:
+        self._endpoint, self._folder, self._ask, self._events = endpoint, folder, ask, events
         self._writable, self._token = dict(order.writable), order.token
         self._known: dict[tuple[str, str], DryRepository] = {}
         self._users: dict[str, str] = {}
@@ -138,9 +138,9 @@ class DryHub:
 
     def _anything(self, request: DryRequest, parts: list[str]) -> DryResponse:
         named = "/".join(parts[2:4]) if parts[1:2] != ["repos"] else str(request.json().get("name") or "")
-        self._tell.fact("push", action=f"{request.method} {request.path}", repository=named)
+        self._events.fact("push", action=f"{request.method} {request.path}", repository=named)
         if not re.search(r"/(branch|tag|settings|super-squash)/?|/repos/(delete|move)$", request.path):
-            self._tell.not_rehearsed(f"{request.method} {request.path}", "the Hub itself")
+            self._events.not_rehearsed(f"{request.method} {request.path}", "the Hub itself")
         return DryResponse(200, b"{}", {"Content-Type": "application/json"})
 
     def _create(self, request: DryRequest) -> DryResponse:
@@ -156,7 +156,7 @@ class DryHub:
             said = {"X-Error-Message": f"You already created this {kind} repo"}
             return DryResponse(409, told, said | {"Content-Type": "application/json"})
         self._known[kind, name] = DryRepository(kind, name, private=private, is_new=True)
-        self._tell.fact("push", action="create", repository=name, kind=kind, private=private)
+        self._events.fact("push", action="create", repository=name, kind=kind, private=private)
         return DryResponse(200, told, {"Content-Type": "application/json"})
 
     def _user(self, request: DryRequest) -> str:
@@ -176,7 +176,7 @@ class DryHub:
         if known.startswith("no"):
             raise RefusedError(FORBIDDEN, known.partition(":")[2].strip() or "Authorization error.")
         if known != "yes":
-            self._tell.not_rehearsed(f"whether {name} may be written to", "a token: it was not asked about")
+            self._events.not_rehearsed(f"whether {name} may be written to", "a token: it was not asked about")
 
     def _known_of(self, name: str, token: str) -> str:
         """Return the known reason why a token may not write to a repository; empty where none is known."""
@@ -202,7 +202,7 @@ class DryHub:
                 raise RefusedError(FORBIDDEN, f"the Hub does not let this token write to `{name}`")
             self._known[kind, name] = DryRepository(kind, name, private=bool(json.loads(seen.body).get("private")))
         if seen.status == 0:
-            self._tell.not_rehearsed(f"whether {name} is there", "a rehearsal with the Hub")
+            self._events.not_rehearsed(f"whether {name} is there", "a rehearsal with the Hub")
         return self._known.get((kind, name))
 
     def _path_target(self, parts: list[str], request: DryRequest) -> tuple[DryRepository, list[str]]:
@@ -262,7 +262,7 @@ class DryHub:
         repo.sha = hashlib.sha1(repo.sha.encode() + body).hexdigest()  # noqa: S324 - as git names commits
         total = sum(added.values())
         told = {"kind": repo.kind, "private": repo.private, "files": sorted(added), "bytes": total}
-        self._tell.fact("push", action="commit", repository=repo.name, **told)
+        self._events.fact("push", action="commit", repository=repo.name, **told)
         page = self._page(repo.kind, repo.name)
         answer = {"success": True, "commitOid": repo.sha, "commitUrl": f"{page}/commit/{repo.sha}", "hookOutput": ""}
         if parse_qs(urlsplit(request.url).query).get("create_pr") == ["1"]:

@@ -7,8 +7,8 @@ about is told.
 import os
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import hub
-from ..telling import EventWriter
 from ..wrapping import when_imported, wrap
 
 TOKEN = f"hf_{'Pretended' * 4}"
@@ -17,13 +17,13 @@ ASKING = ("notebook_login", "interpreter_login")
 """What asks for a token, of `huggingface_hub`."""
 
 
-def install(tell: EventWriter) -> None:
+def install(events: EventWriter) -> None:
     """Have logins that ask the user of a notebook be answered."""
 
     def answered(_original: Any, *_: Any, **__: Any) -> None:
         if not known_token():
             os.environ["HF_TOKEN"] = TOKEN
-            tell.not_rehearsed("the login that the notebook asks for", "a person who logs in")
+            events.not_rehearsed("the login that the notebook asks for", "a person who logs in")
 
     def in_login(module: Any) -> None:
         for name in ASKING:

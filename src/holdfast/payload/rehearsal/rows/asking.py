@@ -8,7 +8,7 @@ from typing import Any
 
 LIBRARIES = ("site-packages", "dist-packages")
 OURS = str(Path(__file__).parent.parent)
-AROUND = ("wrapped", "bound")  # what `telling.wrap` and the runtime's put in a function's place
+AROUND = ("wrapped", "bound")  # what `wrapping.wrap` and the runtime's put in a function's place
 STANDARD = sysconfig.get_path("stdlib") + os.sep
 
 

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import datasets
-from ..telling import EventWriter
 from .choosing import choose_rows, first_rows
 from .part import as_part, is_mixed, whole_rows
 
@@ -17,24 +17,24 @@ LOOKED_AT_S = 2.0
 LOOKED_AT_BYTES = 8 << 20
 
 
-def few(dataset: Any, count: int, tell: EventWriter, role: str = "train") -> Any:
+def few(dataset: Any, count: int, events: EventWriter, role: str = "train") -> Any:
     """Return a dataset for a trainer with `count` of its rows at most, of the same kind as it was.
 
     Args:
         dataset: What the script gives: of `datasets` (map-style, a stream, a dict of them), of torch, a list, None.
         count: How many rows are kept at most.
-        tell: Is told how many rows there were, and what was made smaller.
+        events: Is told how many rows there were, and what was made smaller.
         role: `train` or `eval`.
     """
     if isinstance(dataset, dict):
-        return _like(dataset, {name: few(one, count, tell, role) for name, one in dataset.items()})
+        return _like(dataset, {name: few(one, count, events, role) for name, one in dataset.items()})
     for kind, cut in (("Dataset", _few_rows), ("IterableDataset", _few_of_stream)):
         if _is(dataset, "datasets", kind):
-            return cut(dataset, count, tell, role)
+            return cut(dataset, count, events, role)
     if _is(dataset, "torch.utils.data", "IterableDataset"):
         return _as_kind(dataset, __iter__=lambda self: itertools.islice(type(dataset).__iter__(self), count))
     if isinstance(dataset, list) or _is(dataset, "torch.utils.data", "Dataset"):
-        return _few_items(dataset, count, tell, role)
+        return _few_items(dataset, count, events, role)
     return dataset
 
 
@@ -47,12 +47,12 @@ def _like(before: Any, cut: dict[Any, Any]) -> Any:
     return cut if type(before) is dict else type(before)(cut)
 
 
-def _few_rows(dataset: Any, count: int, tell: EventWriter, role: str) -> Any:
+def _few_rows(dataset: Any, count: int, events: EventWriter, role: str) -> Any:
     if not is_mixed(dataset):
-        tell.fact("rows", role=role, rows=_number(dataset))
+        events.fact("rows", role=role, rows=_number(dataset))
     if len(dataset) <= count:
         return dataset
-    tell.shrunk(f"rows of the {role} dataset", _number(dataset), count)
+    events.shrunk(f"rows of the {role} dataset", _number(dataset), count)
     whole, table = whole_rows(dataset), first_rows(dataset, LOOKED_AT, LOOKED_AT_BYTES)
     return as_part(dataset.select(choose_rows(table, count)), whole, mixed=is_mixed(dataset))
 
@@ -62,14 +62,14 @@ def _number(dataset: Any) -> Any:
     return int(rows) if rows != float("inf") else None
 
 
-def _few_of_stream(stream: Any, count: int, tell: EventWriter, role: str) -> Any:
+def _few_of_stream(stream: Any, count: int, events: EventWriter, role: str) -> Any:
     """Return a stream of a few of the rows that come first, the extreme ones among them; it is read once."""
     kept = list(_for_a_while(stream.with_format(None)))
     if not kept:
         return stream
     chosen = _choose_items(kept, count)
     if len(kept) > len(chosen):
-        tell.shrunk(f"rows of the {role} dataset", "a stream", len(chosen))
+        events.shrunk(f"rows of the {role} dataset", "a stream", len(chosen))
     rows = [kept[number] for number in chosen]
     features = stream.features
     again = datasets.IterableDataset.from_generator(_Again(rows), features=features)
@@ -95,7 +95,7 @@ def _for_a_while(rows: Any) -> Iterator[Any]:
             return
 
 
-def _few_items(dataset: Any, count: int, tell: EventWriter, role: str) -> Any:
+def _few_items(dataset: Any, count: int, events: EventWriter, role: str) -> Any:
     """Return a few items of a list, or of a dataset of torch: of the same class, with the rest of it as it was."""
     try:
         rows = len(dataset)
@@ -103,7 +103,7 @@ def _few_items(dataset: Any, count: int, tell: EventWriter, role: str) -> Any:
         return dataset
     if rows <= count:
         return dataset
-    tell.shrunk(f"rows of the {role} dataset", rows, count)
+    events.shrunk(f"rows of the {role} dataset", rows, count)
     kept = list(_for_a_while(dataset[number] for number in range(rows)))
     chosen = _choose_items(kept, count)
     if isinstance(dataset, list):

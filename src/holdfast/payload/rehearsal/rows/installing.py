@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import replace_everywhere, when_imported, wrap_everywhere
 from . import draws, schedules
 from .known import KnownRows
@@ -22,22 +22,22 @@ from .working import FunctionRunner
 ASKED = ("path", "name", "data_dir", "data_files", "split", "revision", "streaming", "features", "num_proc", "field")
 
 
-def install(order: PartRequest, tell: EventWriter) -> None:
+def install(order: PartRequest, events: EventWriter) -> None:
     """Have datasets give the script a few of its rows from now on."""
-    when_imported("datasets", lambda module: DatasetHooks(order, tell).install(module))
+    when_imported("datasets", lambda module: DatasetHooks(order, events).install(module))
     draws.install()
-    schedules.install(tell)
+    schedules.install(events)
 
 
 class DatasetHooks:
     """The doors of `datasets` that scripts go through."""
 
-    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
-        self._order, self._tell = order, tell
+    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+        self._order, self._events = order, events
         self._places = SavedDatasets(order)
-        self._loading = BuilderMethods(order, tell)
-        self._noting = RowRecorder(order, tell)
-        self._known = KnownRows(order.known_rows, tell) if order.known_rows else None
+        self._loading = BuilderMethods(order, events)
+        self._noting = RowRecorder(order, events)
+        self._known = KnownRows(order.known_rows, events) if order.known_rows else None
 
     def install(self, module: Any) -> None:
         """Take their place."""
@@ -46,14 +46,14 @@ class DatasetHooks:
         install_parts(module)
         for name, original in combining.items():
             replace_everywhere(name, original, getattr(module, name))
-        install_streams(module, self._tell)
-        FunctionRunner(self._order, self._tell).install(module)
+        install_streams(module, self._events)
+        FunctionRunner(self._order, self._events).install(module)
         self._loading.install(module)
         self._places.install(module)
         self._noting.install(module)
         if self._known:
             self._known.install(module)
-        install_stages(module, self._tell)
+        install_stages(module, self._events)
         for name, around in (("load_dataset", self._load), ("load_from_disk", self._load_from_disk)):
             wrap_everywhere(module, name, around)
 
@@ -82,14 +82,14 @@ class DatasetHooks:
 
     def _recorded(self, load: Callable[[], Any], record: dict[str, Any]) -> Any:
         """Load, and tell the fact of it whether or not it fails."""
-        with self._tell.during("data"):
+        with self._events.during("data"):
             try:
                 loaded = load()
             except Exception as error:
-                self._tell.fact("dataset", **record, error=type(error).__name__)
+                self._events.fact("dataset", **record, error=type(error).__name__)
                 self._noting.note(None, record)
                 raise
-            self._tell.fact("dataset", **record, **described(loaded))
+            self._events.fact("dataset", **record, **described(loaded))
             self._noting.note(loaded, record)
             return loaded
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 from ..wrapping import wrap
 from .asking import calling_line, is_called_by_script
 from .bounds import files_of
@@ -24,8 +24,8 @@ class KnownRows:
     columns are those in `NAME-12.features.json`, if that is.
     """
 
-    def __init__(self, path: str, tell: EventWriter) -> None:
-        self._path, self._tell = Path(path), tell
+    def __init__(self, path: str, events: EventWriter) -> None:
+        self._path, self._events = Path(path), events
 
     def install(self, module: Any) -> None:
         """Have all builders give these rows."""
@@ -45,7 +45,7 @@ class KnownRows:
         path = path if path.is_file() else self._path
         with path.open(encoding="utf-8") as file:
             rows = [json.loads(line) for line in file if line.strip()]
-        self._tell.fact("known_rows", line=line, rows=len(rows))
+        self._events.fact("known_rows", line=line, rows=len(rows))
         return as_part(self._from_list(rows, features=self._features(path.with_suffix(".features.json"))), math.inf)
 
     def _features(self, path: Path) -> Any:

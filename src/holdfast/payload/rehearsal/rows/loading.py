@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import datasets
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import wrap
 from .bounds import BYTES, ROWS, Bound, is_small, rows_of, small_blocks
 from .part import as_part, part_of, scaled, whole_rows
@@ -31,8 +31,8 @@ UNKNOWN = 2**40  # rows, where their number is not known
 class BuilderMethods:
     """Takes the place of the methods of builders that write and read Arrow files."""
 
-    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
-        self._order, self._tell = order, tell
+    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+        self._order, self._events = order, events
         self._loops = bool(order.source) and not TRAINS.search(order.source)
 
     def install(self, module: Any) -> None:
@@ -71,7 +71,7 @@ class BuilderMethods:
                 manager = _manager(builder, given.get("download_config"))
                 original(builder, **kept, dl_manager=manager, verification_mode="no_checks")
         except NotImplementedError as error:
-            self._tell.not_rehearsed(f"a part of {builder.dataset_name}", f"its files are read as a whole: {error}")
+            self._events.not_rehearsed(f"a part of {builder.dataset_name}", f"its files are read as a whole: {error}")
             builder.info.download_size = size
             original(builder, **given)
 
@@ -124,7 +124,7 @@ class BuilderMethods:
         small = len(dataset) <= ROWS and dataset.data.nbytes <= BYTES and not part_of(dataset)
         if len(dataset) <= most or (small and not self._loops):
             return dataset
-        self._tell.shrunk(
+        self._events.shrunk(
             f"rows of {dataset.info.dataset_name or 'a dataset'}, {dataset.split}", _with_record(dataset), most
         )
         return fewer(dataset, most)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 
 KIND = "Json"
 """The type of a column whose rows differ."""
@@ -20,7 +20,7 @@ APART = 2
 
 
 def look_at_types(
-    rows: Sequence[Mapping[str, Any]], features: Mapping[str, Any], source: str, tell: EventWriter
+    rows: Sequence[Mapping[str, Any]], features: Mapping[str, Any], source: str, events: EventWriter
 ) -> None:
     """Tell of columns that the script reads and that are a text in one row and something else in the next.
 
@@ -28,7 +28,7 @@ def look_at_types(
         rows: The first rows, columns of such a type as JSON.
         features: The types of the columns, as `datasets` writes them.
         source: The script's text.
-        tell: Where it is told.
+        events: Where it is told.
     """
     for name, kind in features.items():
         if isinstance(kind, Mapping) and kind.get("_type") == KIND and re.search(READ.format(re.escape(name)), source):
@@ -39,7 +39,7 @@ def look_at_types(
                 because = (
                     f"`{name}` is {' in some rows and '.join(kinds)} in others: a text that is made of it says so too"
                 )
-                tell.doubt("dataset-json-type-inconsistent", "data", because)
+                events.warning("dataset-json-type-inconsistent", "data", because)
 
 
 def _value(written: Any) -> Any:

@@ -9,8 +9,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import wrap
 from .asking import calling_line, is_called_by_script
 from .choosing import first_rows
@@ -39,8 +39,8 @@ FEW = 16
 class RowRecorder:
     """Writes down what datasets held."""
 
-    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
-        self._tell, self._source = tell, order.source
+    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+        self._events, self._source = events, order.source
         self._folder = Path(order.folder, FOLDER)
         self._wanted = order.part == "whole" and not order.known_rows
 
@@ -65,7 +65,7 @@ class RowRecorder:
         try:
             rows, features = _looked_at(_first(loaded), given)
             text = json.dumps({"rows": rows, "features": features, "asked": record})
-            look_at_types(rows or (), features or {}, self._source, self._tell)
+            look_at_types(rows or (), features or {}, self._source, self._events)
         except Exception:  # noqa: BLE001 - pictures; a row that the script has yet to stumble over
             text = json.dumps({"rows": None, "features": None, "asked": record}, default=str)
         path.write_text(text, encoding="utf-8")

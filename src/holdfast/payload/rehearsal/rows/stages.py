@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 from ..wrapping import wrap
 from .noting import MADE
 
@@ -24,19 +24,19 @@ WORKED = ("map", "filter")
 """Those that call one."""
 
 
-def install_stages(module: Any, tell: EventWriter) -> None:
+def install_stages(module: Any, events: EventWriter) -> None:
     """Have what goes wrong with rows be told as of its stage."""
 
     def around(original: Any, *args: Any, **kwargs: Any) -> Any:
-        if tell.stage != "import":
+        if events.stage != "import":
             return original(*args, **kwargs)
-        with tell.during("data"):
+        with events.during("data"):
             return original(*args, **kwargs)
 
     def work(original: Any, *args: Any, **kwargs: Any) -> Any:
-        if tell.outside != "model" or tell.stage != "model":
+        if events.outside != "model" or events.stage != "model":
             return around(original, *args, **kwargs)
-        with tell.during("tokenize"):
+        with events.during("tokenize"):
             return original(*args, **kwargs)
 
     for name in (*MADE, *SHAPED):

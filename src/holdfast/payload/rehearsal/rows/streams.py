@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 from ..wrapping import wrap
 
 BUFFER = 256  # rows
 
 
-def install_streams(module: Any, tell: EventWriter) -> None:
+def install_streams(module: Any, events: EventWriter) -> None:
     """Have streams collect and pass over few rows before they give the first."""
 
     def shuffle(
@@ -28,7 +28,7 @@ def install_streams(module: Any, tell: EventWriter) -> None:
     def shorter(what: str, rows: Any) -> Any:
         if not isinstance(rows, int) or rows <= BUFFER:
             return rows
-        tell.shrunk(what, rows, BUFFER)
+        events.shrunk(what, rows, BUFFER)
         return BUFFER
 
     wrap(module.IterableDataset, "shuffle", shuffle)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import wrap
 from .choosing import choose_rows, first_rows
 from .part import as_part, at_least, carry, is_mixed, part_of, whole_rows
@@ -31,8 +31,8 @@ class TooSlowError(Exception):
 class FunctionRunner:
     """Runs functions of the script on rows, within a time for all of them."""
 
-    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
-        self._order, self._tell = order, tell
+    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+        self._order, self._events = order, events
         self._left_s = ALL_CALLS_S
         self._inside = False  # `filter` maps
 
@@ -72,7 +72,7 @@ class FunctionRunner:
             timed = given | {"function": BoundedFunction(function, calls, limit_s)}
             return carry(dataset, self._call(original, dataset, timed))
         except TooSlowError:
-            self._tell.shrunk(f"rows given to {_name(function)}", whole_rows(dataset), FEW)
+            self._events.shrunk(f"rows given to {_name(function)}", whole_rows(dataset), FEW)
             few = fewer(dataset, FEW)
             return carry(few, self._call(original, few, given))
         finally:
@@ -96,7 +96,7 @@ class FunctionRunner:
                 if len(left) or part_of(spare) is None:  # all have been looked at
                     return at_least(left, whole_rows(left))
         name = _name(given["function"])
-        self._tell.not_rehearsed(
+        self._events.not_rehearsed(
             f"rows that {name} keeps",
             f"none of {len(dataset)} rows at hand is kept, of {whole_rows(dataset)}; `filter` over all of them shows it",
         )

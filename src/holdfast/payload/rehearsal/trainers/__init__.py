@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import adapted
+from ..events import TAIL, EventWriter
 from ..guards.files import where
 from ..order import PartRequest
 from ..pushes import in_push
 from ..rows import few
-from ..telling import TAIL, EventWriter
 from ..wrapping import every_class, when_imported, wrap
 from . import configs, gradients, green, tokens
 from .arguments import few_of, outside, shrink
@@ -68,25 +68,25 @@ LOADING = (
 """How names of classes begin whose `from_pretrained` loads something, by their module, and the stage that it belongs to."""
 
 
-def install(order: PartRequest, tell: EventWriter) -> None:
+def install(order: PartRequest, events: EventWriter) -> None:
     """Have trainers take a few steps, and tell what they do."""
-    configs.install(order, tell)
-    hooks = TrainerHooks(order, tell)
+    configs.install(order, events)
+    hooks = TrainerHooks(order, events)
     when_imported("transformers.trainer", hooks.watch)
     when_imported("torch.utils.data._utils.fetch", hooks.redrawn.watch)
     for name, owner, stage in LOADING:
-        when_imported(name, functools.partial(_watch_loading, owner=owner, stage=stage, tell=tell))
+        when_imported(name, functools.partial(_watch_loading, owner=owner, stage=stage, events=events))
     for name, owner in SAVING:
-        when_imported(name, functools.partial(_watch_saving, owner=owner, order=order, tell=tell))
+        when_imported(name, functools.partial(_watch_saving, owner=owner, order=order, events=events))
 
 
 class TrainerHooks:
     """What the trainers of a script do beside their own."""
 
-    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
-        self._order, self._tell, self._rewards = order, tell, Rewards(tell)
-        self._periodic = Periodic(order, tell)
-        self.redrawn = RedrawnSteps(tell)
+    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+        self._order, self._events, self._rewards = order, events, Rewards(events)
+        self._periodic = Periodic(order, events)
+        self.redrawn = RedrawnSteps(events)
         self._making: Any = None  # the trainer whose `__init__` is under way
         self._stopped = False
         self._stepping = False
@@ -111,7 +111,7 @@ class TrainerHooks:
         try:
             bound = inspect.signature(init).bind(trainer, *args, **kwargs)
         except TypeError:
-            with self._tell.during("import"):  # an argument that there is not: a matter of names, and of no model
+            with self._events.during("import"):  # an argument that there is not: a matter of names, and of no model
                 init(trainer, *args, **kwargs)
             raise AssertionError("a call that does not fit its function did not raise") from None
         if self._making is trainer:  # the class it is made from
@@ -122,12 +122,12 @@ class TrainerHooks:
         rows = len(dataset) if isinstance(dataset, Sized) else 0
         seen = _seen(bound.arguments)
         try:
-            with self._tell.during("data"):
-                look_at_formatting(trainer, bound.arguments, self._tell)
+            with self._events.during("data"):
+                look_at_formatting(trainer, bound.arguments, self._events)
                 self._take_few(bound.arguments)
             if settings := _settings_of(bound.arguments):
                 self._ask(trainer, settings, dataset, seen)
-            with self._tell.during("model"):
+            with self._events.during("model"):
                 init(*bound.args, **bound.kwargs)
                 if not settings:
                     self._ask(trainer, trainer.args, dataset, seen)
@@ -148,66 +148,66 @@ class TrainerHooks:
         object.__setattr__(settings, BOUND, most_steps(asked, dataset, kinds))
         chosen = _chosen(settings, asked)
         resumes = bool(RESUMES.search(self._order.source))
-        self._tell.fact("training", trainer=kinds, arguments=asked, chosen=chosen, resumes=resumes, **seen)
+        self._events.fact("training", trainer=kinds, arguments=asked, chosen=chosen, resumes=resumes, **seen)
         if self._order.gpu == "none" and settings.fp16:
             because = "fp16=True asks a GPU to train in half precision, and the job has none: nothing of it happens"
-            self._tell.wrong("no-gpu-visible", "step", because, fix="Write `fp16=False`, or run the job on a GPU.")
-        shrink(settings, self._order, self._tell)
+            self._events.fault("no-gpu-visible", "step", because, fix="Write `fp16=False`, or run the job on a GPU.")
+        shrink(settings, self._order, self._events)
         if endless and settings.max_steps != asked["max_steps"] <= 0:  # which the library is to complain of
             settings.max_steps = asked["max_steps"]
 
     def _look_at_rows(self, trainer: Any, few_rows: Any, rows: int) -> None:
         """Tell of rows that leave nothing to learn, or too little."""
-        look_at_intervals(trainer, trainer.args._holdfast_asked, self._tell)
-        tokens.look_at_updates(trainer.args._holdfast_asked, rows, self._tell)
+        look_at_intervals(trainer, trainer.args._holdfast_asked, self._events)
+        tokens.look_at_updates(trainer.args._holdfast_asked, rows, self._events)
         names = [each.__name__ for each in type(trainer).__mro__]
         if not hasattr(few_rows, "column_names") or not isinstance(few_rows, Sized):
             return
         if "SFTTrainer" in names:
-            tokens.look_at_answers(trainer, few_rows, self._tell)
+            tokens.look_at_answers(trainer, few_rows, self._events)
         if "DPOTrainer" in names:
-            tokens.look_at_prompts(few_rows, self._tell)
+            tokens.look_at_prompts(few_rows, self._events)
 
     def _take_few(self, given: dict[str, Any]) -> None:
         """Leave a few rows of what the trainer is given."""
-        note_same(given, self._tell)
+        note_same(given, self._events)
         for name, role in ROLES.items():
             if name in given:
                 keep_rows(given[name], self._order, name)
                 count = few_of(role, _settings_of(given), self._order)
-                given[name] = few(given[name], count, self._tell, role)
+                given[name] = few(given[name], count, self._events, role)
 
     def _staged(self, stage: str) -> Any:
         def around(original: Any, *args: Any, **kwargs: Any) -> Any:
-            with self._tell.during(stage):
+            with self._events.during(stage):
                 return original(*args, **kwargs)
 
         return around
 
     def _call_event(self, call: Any, handler: Any, event: str, args: Any, state: Any, *more: Any, **kwargs: Any) -> Any:
         self.redrawn.note_epoch(event, state, handler.train_dataloader)
-        with self._tell.during(EVENTS.get(event, self._tell.stage)):
+        with self._events.during(EVENTS.get(event, self._events.stage)):
             told = call_as_real(call, handler, event, args, state, *more, **kwargs)
             self._periodic.report_round_step(call, handler, event, args, state, *more, **kwargs)
             return told
 
     def _push(self, push: Any, *args: Any, **kwargs: Any) -> Any:
-        with in_push(self._tell):
+        with in_push(self._events):
             return push(*args, **kwargs)
 
     def _train(self, train: Any, trainer: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
-        with self._tell.during("resume"):
+        with self._events.during("resume"):
             resume = self._resumed(trainer, resume_from_checkpoint)
-        green.look_at_trainer(trainer, self._tell)
+        green.look_at_trainer(trainer, self._events)
         # A trainer's own `train` may take nothing, as those of TRL's that have their own loop.
         given = (resume, *args) if args or resume is not None else ()
-        with self._tell.during("step"):
+        with self._events.during("step"):
             shown = train(trainer, *given, **kwargs)
-        green.look_at_training(trainer, self._tell)
-        with self._tell.during("step"):
+        green.look_at_training(trainer, self._events)
+        with self._events.during("step"):
             self._rewards.judge(trainer)
         forget_steps(trainer)
-        self._tell.outside = TAIL
+        self._events.outside = TAIL
         return with_whole_steps(trainer, shown, self._order)
 
     def _resumed(self, trainer: Any, requested: Any) -> Any:
@@ -222,7 +222,7 @@ class TrainerHooks:
         path = Path(where(Path(folder).absolute()))
         if self._order.owns(path):
             return str(path)
-        look_at_checkpoint(path, trainer, settings, self._tell)
+        look_at_checkpoint(path, trainer, settings, self._events)
         return self._order.resume or None
 
     def _step(self, step: Any, trainer: Any, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -232,8 +232,8 @@ class TrainerHooks:
             os.kill(os.getpid(), signal.SIGTERM)
         if self._stepping:  # the class it is made from
             return step(trainer, model, inputs, *args, **kwargs)
-        inputs = cut(inputs, model, self._tell)
-        green.look_at_batch(inputs, trainer, self._tell)
+        inputs = cut(inputs, model, self._events)
+        green.look_at_batch(inputs, trainer, self._events)
         self._stepping = True
         try:
             loss = step(trainer, model, inputs, *args, **kwargs)
@@ -243,12 +243,12 @@ class TrainerHooks:
         return loss
 
     def _cut_step(self, step: Any, trainer: Any, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        return step(trainer, model, cut(inputs, model, self._tell), *args, **kwargs)
+        return step(trainer, model, cut(inputs, model, self._events), *args, **kwargs)
 
 
-def _watch_loading(module: Any, owner: str, stage: str, tell: EventWriter) -> None:
+def _watch_loading(module: Any, owner: str, stage: str, events: EventWriter) -> None:
     def load(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
-        with tell.loading(stage):
+        with events.loading(stage):
             loaded = original(cls, *args, **kwargs)
         if stage == "tokenize":
             tokens.note_template(loaded)
@@ -259,11 +259,11 @@ def _watch_loading(module: Any, owner: str, stage: str, tell: EventWriter) -> No
             wrap(each, "from_pretrained", load)
 
 
-def _watch_saving(module: Any, owner: str, order: PartRequest, tell: EventWriter) -> None:
+def _watch_saving(module: Any, owner: str, order: PartRequest, events: EventWriter) -> None:
     def save(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
         if hasattr(model, "peft_config"):
-            adapted.look_at_frozen(model, order, tell)
-        with tell.during("save"):
+            adapted.look_at_frozen(model, order, events)
+        with events.during("save"):
             return original(model, *args, **kwargs)
 
     wrap(getattr(module, owner), "save_pretrained", save)

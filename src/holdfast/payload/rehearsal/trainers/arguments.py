@@ -8,8 +8,8 @@ import os
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 
 EVERY = 2
 """Steps between two evaluations, and between two saves."""
@@ -32,17 +32,17 @@ SMALL = {
 """Settings whose values are brought down to these; smaller ones stay."""
 
 
-def shrink(settings: Any, order: PartRequest, tell: EventWriter) -> None:
+def shrink(settings: Any, order: PartRequest, events: EventWriter) -> None:
     """Bring the arguments of a trainer down to a few steps, in place; those of a trainer before it stay as they are."""
     if not order.owns(settings.output_dir) and (because := _closed(Path(settings.output_dir).absolute())):
         fix = "Set `output_dir` to a folder that this user may write to, or correct its permissions."
         because = f"nothing can be written to {settings.output_dir}: {because}"
-        tell.wrong("output-path-not-writable", "save", because, fix=fix)
+        events.fault("output-path-not-writable", "save", because, fix=fix)
     object.__setattr__(settings, "output_dir", str(inside(order, settings.output_dir)))
     for name, value in _small(settings, order).items():
         asked = getattr(settings, name, None)
         if asked != value:
-            tell.shrunk(name, asked, value)
+            events.shrunk(name, asked, value)
             object.__setattr__(settings, name, value)
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import torch
-from ..telling import EventWriter
 
 MATRIX = 2
 """Dimensions of rows of tokens."""
@@ -16,13 +16,13 @@ LOGITS = 2**25
 """Numbers that the logits of a batch are at most; longer batches are cut."""
 
 
-def cut(inputs: Any, model: Any, tell: EventWriter) -> Any:
+def cut(inputs: Any, model: Any, events: EventWriter) -> Any:
     """Return a batch whose logits fit: its rows are cut at a length where they would not.
 
     Args:
         inputs: What a data loader gives; anything but a mapping of tensors is left as it is.
         model: The model, which tells the size of the vocabulary.
-        tell: Where a cut is told.
+        events: Where a cut is told.
     """
     if (
         not isinstance(inputs, Mapping)
@@ -34,7 +34,7 @@ def cut(inputs: Any, model: Any, tell: EventWriter) -> Any:
     room = min(MOST, max(16, LOGITS // max(1, _vocabulary(model)) // max(1, count)))
     if length <= room or isinstance(inputs.get(BOUNDS[0]), list):
         return inputs
-    tell.shrunk("tokens of a batch", [count, length], [count, room])
+    events.shrunk("tokens of a batch", [count, length], [count, room])
     first = _first_label(inputs, length)
     start = 0 if "position_ids" in inputs or BOUNDS[0] in inputs else min(first, length - room)
     kind: Any = type(inputs)

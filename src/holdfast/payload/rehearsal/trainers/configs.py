@@ -6,8 +6,8 @@ Covered: the arguments of trainers, the configs of adapters (peft) and of quanti
 import functools
 from typing import Any
 
+from ..events import TAIL, EventWriter
 from ..order import PartRequest
-from ..telling import TAIL, EventWriter
 from ..wrapping import every_class, when_imported
 
 ARGUMENTS = ("transformers.training_args", "TrainingArguments")
@@ -20,19 +20,19 @@ CONFIGS = (
 NO_GPU = "a machine with a GPU; transformers refuses it on one without, where `use_cpu=True` or `bf16=False` trains"
 
 
-def install(order: PartRequest, tell: EventWriter) -> None:
+def install(order: PartRequest, events: EventWriter) -> None:
     """Have errors in settings told as of their stage."""
     arguments, base = ARGUMENTS
-    when_imported(arguments, lambda module: ConfigHooks(order, tell).watch(getattr(module, base)))
+    when_imported(arguments, lambda module: ConfigHooks(order, events).watch(getattr(module, base)))
     for name, owner in CONFIGS:
-        when_imported(name, functools.partial(_watch_configs, owner=owner, tell=tell))
+        when_imported(name, functools.partial(_watch_configs, owner=owner, events=events))
 
 
 class ConfigHooks:
     """The arguments of trainers."""
 
-    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
-        self._order, self._tell = order, tell
+    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+        self._order, self._events = order, events
 
     def watch(self, base: Any) -> None:
         """Watch the class of arguments, and those made from it."""
@@ -41,19 +41,19 @@ class ConfigHooks:
     def _init(self, init: Any, settings: Any, *args: Any, **kwargs: Any) -> None:
         if self._order.gpu == "none":  # what compiles for a GPU is replaced with the GPU
             for name in [each for each in kwargs if each.startswith("torch_compile") and kwargs[each]]:
-                self._tell.not_rehearsed(f"{name}={kwargs.pop(name)!r}", "the job itself: compiling takes minutes")
+                self._events.not_rehearsed(f"{name}={kwargs.pop(name)!r}", "the job itself: compiling takes minutes")
         if self._order.gpu == "assumed" and kwargs.get("bf16") is True and not kwargs.get("use_cpu"):
-            self._tell.not_rehearsed("bf16=True", NO_GPU)
-        with self._tell.aside("import"):
+            self._events.not_rehearsed("bf16=True", NO_GPU)
+        with self._events.aside("import"):
             init(settings, *args, **kwargs)
 
 
-def _watch_configs(module: Any, owner: str, tell: EventWriter) -> None:
+def _watch_configs(module: Any, owner: str, events: EventWriter) -> None:
     def make(init: Any, *args: Any, **kwargs: Any) -> None:
-        if not tell.is_outside or tell.outside == TAIL:  # a library makes it, or it is one of what is delivered
+        if not events.is_outside or events.outside == TAIL:  # a library makes it, or it is one of what is delivered
             init(*args, **kwargs)
             return
-        with tell.aside("import"):
+        with events.aside("import"):
             init(*args, **kwargs)
 
     every_class(getattr(module, owner), "__init__", make)

@@ -7,7 +7,7 @@ of transformers 5.23, which masks every token that is padding's; the attention m
 from typing import Any
 
 from .. import predictions
-from ..telling import EventWriter
+from ..events import EventWriter
 
 NEAR = 3
 """Tokens at the end of a text among which its end is: chat templates write a line break after it."""
@@ -37,16 +37,16 @@ def look_at_ends(inputs: Any, trained: Any, trainer: Any) -> None:
             _count(trainer, CUT)
 
 
-def report_ends(trainer: Any, tell: EventWriter) -> None:
+def report_ends(trainer: Any, events: EventWriter) -> None:
     """Tell of a training that masked the end of every text."""
     cut, learnt = vars(trainer).get(CUT, 0), vars(trainer).get(LEARNT, 0)
-    if cut and not learnt and not tell.has_told(predictions.INVERTED):  # which hides where texts end
+    if cut and not learnt and not events.has_reported(predictions.INVERTED):  # which hides where texts end
         because = f"{cut} texts end with a token that ends texts, and in none is it trained on: its label is masked"
         fix = (
             "Give padding a token of its own, not the one that ends texts; or mask labels by `attention_mask`, which is 1 for "
             "the text's own end."
         )
-        tell.wrong("eos-never-learned", "tokenize", because, fix=fix)
+        events.fault("eos-never-learned", "tokenize", because, fix=fix)
 
 
 def _ends(trainer: Any) -> set[int]:

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 
 ONE_ROW = (0, 17)
 """The release of TRL since which the function is called with one row. Source: the wheels of 0.16.1 and 0.17.0."""
@@ -12,13 +12,13 @@ MADE = "input_ids"
 """A column of rows that are tokens already: the function is not called."""
 
 
-def look_at_formatting(trainer: Any, given: Mapping[str, Any], tell: EventWriter) -> None:
+def look_at_formatting(trainer: Any, given: Mapping[str, Any], events: EventWriter) -> None:
     """Tell of a function that does not make one text of one row, by its name.
 
     Args:
         trainer: Any trainer; only `SFTTrainer` takes such a function.
         given: What it is given.
-        tell: Where it is told.
+        events: Where it is told.
     """
     function: Any = given.get("formatting_func")
     rows: Any = given.get("train_dataset")
@@ -38,4 +38,4 @@ def look_at_formatting(trainer: Any, given: Mapping[str, Any], tell: EventWriter
         where = f" (line {code.co_firstlineno})" if code else ""
         name = getattr(function, "__name__", type(function).__name__)
         because = f"`{name}`{where} is the `formatting_func`, and makes a {type(made).__name__} of one row: TRL wants one text"
-        tell.wrong("user-code-error", "tokenize", because, fix=f"Return one text (`str`) from `{name}`.")
+        events.fault("user-code-error", "tokenize", because, fix=f"Return one text (`str`) from `{name}`.")

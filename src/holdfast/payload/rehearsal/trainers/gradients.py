@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 
 LORA = re.compile(r"\.lora_(A|B|embedding_A|embedding_B)\.")
 REACHED = "_holdfast_reached"
@@ -25,7 +25,7 @@ def look_at_step(trainer: Any) -> None:
             reached.add(name)
 
 
-def judge(trainer: Any, tell: EventWriter) -> None:
+def judge(trainer: Any, events: EventWriter) -> None:
     """Tell of a training that reaches none of its weights, or not its adapter."""
     reached: set[str] | None = vars(trainer).get(REACHED)
     if reached is None or hasattr(trainer, "reward_funcs"):  # where rewards are all the same, no gradient is to be
@@ -34,32 +34,32 @@ def judge(trainer: Any, tell: EventWriter) -> None:
     lora = {name for name in trained if LORA.search(name)}
     if lora and not reached & lora and _is_scaled_away(trainer.model):
         because = "`lora_alpha` is 0, so what the adapter computes is multiplied by 0"
-        tell.wrong(
+        events.fault(
             "no-trainable-parameters", "step", because, fix="Give `lora_alpha` a value above 0, such as twice `r`."
         )
     elif trained and not reached & trained.keys() and getattr(trainer.args, "beta", None) == 0:
         because = f"`beta` is 0, so the loss is the same whatever the model says: none of {len(trained)} tensors gets a gradient"
-        tell.wrong("no-trainable-parameters", "step", because, fix="Give `beta` a value above 0; 0.1 is the default.")
+        events.fault("no-trainable-parameters", "step", because, fix="Give `beta` a value above 0; 0.1 is the default.")
     elif trained and not reached & trained.keys():
         because = (
             f"none of the {len(trained)} tensors that are trained gets a gradient: the loss does not depend on them"
         )
         fix = "Compute the loss from the outputs of the model that the trainer passes, without `detach`, `item` or `torch.no_grad()`."
-        tell.wrong("no-trainable-parameters", "step", because, fix=fix)
+        events.fault("no-trainable-parameters", "step", because, fix=fix)
     elif trained and not getattr(trainer, HELD):
         because = f"the optimizer holds none of the {len(trained)} tensors that are trained"
         fix = "Make the optimizer of the parameters of the model that the trainer has, or leave `optimizers` to the trainer."
-        tell.wrong("no-trainable-parameters", "step", because, fix=fix)
+        events.fault("no-trainable-parameters", "step", because, fix=fix)
     elif lora and not reached & lora:
         others = ", ".join(sorted(reached)[:SHOWN])
         because = f"none of the {len(lora)} matrices of the adapter gets a gradient, only {others}"
         fix = "Compute the loss from what the adapter is part of: without `detach` and without `torch.no_grad()` around the model's body."
-        tell.wrong("no-trainable-parameters", "step", because, fix=fix)
+        events.fault("no-trainable-parameters", "step", because, fix=fix)
     elif missed := _groups(lora) - _groups(lora & reached):
         because = (
             f"the adapter on {', '.join(sorted(missed)[:SHOWN])} gets no gradient from the rows that were looked at"
         )
-        tell.doubt("lora-wrong-target-modules", "step", because)
+        events.warning("lora-wrong-target-modules", "step", because)
 
 
 def _holds_trained(trainer: Any) -> bool:

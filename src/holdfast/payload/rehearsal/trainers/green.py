@@ -8,8 +8,8 @@ import math
 from typing import Any
 
 from ..adapted import largest_moved, lora_of
+from ..events import EventWriter
 from ..libraries import torch
-from ..telling import EventWriter
 from . import gradients, rates
 from .batches import MATRIX
 from .ends import look_at_ends, report_ends
@@ -30,24 +30,24 @@ STILL = 1e-9
 """A learning rate that changes nothing of a weight as floats hold it."""
 
 
-def look_at_trainer(trainer: Any, tell: EventWriter) -> None:
+def look_at_trainer(trainer: Any, events: EventWriter) -> None:
     """Tell of a model that is about to be trained and cannot learn."""
     model, settings = getattr(trainer, "model", None), getattr(trainer, "args", None)
     if model is None or settings is None:
         return
     checkpointing = settings.gradient_checkpointing or getattr(model, "is_gradient_checkpointing", False)
-    tell.fact("trains", checkpointing=bool(checkpointing))
+    events.fact("trains", checkpointing=bool(checkpointing))
     if not any(each.requires_grad for each in model.parameters()):
         because = "no parameter of the model requires a gradient: all of them are frozen"
         fix = "Leave `requires_grad` of what is to be trained as it is, or give the trainer a `peft_config`; load an adapter with `is_trainable=True`."
-        tell.wrong("no-trainable-parameters", "model", because, fix=fix)
-    look_at_targets(model, tell)
+        events.fault("no-trainable-parameters", "model", because, fix=fix)
+    look_at_targets(model, events)
     if isinstance(settings.learning_rate, float) and settings.learning_rate <= STILL and trainer.optimizer is None:
         because = f"learning_rate={settings.learning_rate:g} changes no weight"
-        tell.wrong("lr-too-low-flat", "step", because, fix=USUAL_RATE, learning_rate=settings.learning_rate)
+        events.fault("lr-too-low-flat", "step", because, fix=USUAL_RATE, learning_rate=settings.learning_rate)
 
 
-def look_at_batch(inputs: Any, trainer: Any, tell: EventWriter) -> None:
+def look_at_batch(inputs: Any, trainer: Any, events: EventWriter) -> None:
     """Remember how many tokens of a batch are trained on, and whether the ends of texts are among them."""
     trained = _trained(inputs)
     if not torch.is_tensor(trained) or len(trained.shape) != MATRIX:
@@ -55,11 +55,11 @@ def look_at_batch(inputs: Any, trainer: Any, tell: EventWriter) -> None:
     count = int(trained.sum())
     trainer._holdfast_cut = getattr(trainer, "_holdfast_cut", True) and _is_cut(inputs, trainer)
     trainer._holdfast_labels = getattr(trainer, "_holdfast_labels", 0) + count
-    if inputs.get("labels") is not None and not tell.has_shrunk(BATCH) and not masks_at_random(trainer.model):
+    if inputs.get("labels") is not None and not events.has_shrunk(BATCH) and not masks_at_random(trainer.model):
         unlearned = int((trained.sum(dim=1) == 0).sum())
         rows, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
         trainer._holdfast_unlearned = (rows + unlearned, seen + trained.shape[0])
-    tell.fact("batch", rows=trained.shape[0], tokens=trained.shape[1], trained=count)
+    events.fact("batch", rows=trained.shape[0], tokens=trained.shape[1], trained=count)
     look_at_ends(inputs, trained, trainer)
 
 
@@ -85,7 +85,7 @@ def _trained(inputs: Any) -> Any:
     return labels != IGNORED if labels is not None else inputs.get("completion_mask")
 
 
-def look_at_training(trainer: Any, tell: EventWriter) -> None:
+def look_at_training(trainer: Any, events: EventWriter) -> None:
     """Judge a training that came to its end by its metrics and by what it changed."""
     history = trainer.state.log_history
     steps = [each for each in history if "loss" in each]
@@ -93,36 +93,36 @@ def look_at_training(trainer: Any, tell: EventWriter) -> None:
         lost = [each["step"] for each in steps if not math.isfinite(float(each.get(name, 0.0)))]
         if lost:
             because = f"{name} is not a number at step {lost[0]}"
-            tell.wrong("nan-loss-silent-success", "step", because, fix=NUMBERS, steps=lost)
+            events.fault("nan-loss-silent-success", "step", because, fix=NUMBERS, steps=lost)
     if getattr(trainer, "_holdfast_labels", 1) == 0:
         because, fix = "no token of any batch is trained on: all labels are masked", KEEP_LABELS
-        if trainer._holdfast_cut and not tell.has_shrunk(BATCH):
+        if trainer._holdfast_cut and not events.has_shrunk(BATCH):
             most = trainer.args.max_length
             because = f"`max_length={most}` cuts every row before its answer: no token of any batch is trained on"
             fix = f"Raise `max_length` above {most}, so that the questions and the answers fit."
-        tell.wrong("completion-mask-drops-everything", "tokenize", because, fix=fix)
+        events.fault("completion-mask-drops-everything", "tokenize", because, fix=fix)
     unlearned, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
     if 0 < unlearned < seen:
         because = (
             f"{unlearned} of {seen} rows in the batches have no token that is trained on: all their labels are masked"
         )
-        tell.doubt("completion-mask-drops-everything", "tokenize", because)
+        events.warning("completion-mask-drops-everything", "tokenize", because)
     scheduled = [float(each["learning_rate"]) for each in steps if each.get("learning_rate") is not None]
     if len(scheduled) > 1 and not any(scheduled) and trainer.args.learning_rate > STILL:
         because = (
             f"the schedule makes {trainer.args.learning_rate:g} a learning rate of 0 in each of {len(scheduled)} steps"
         )
-        tell.wrong(
+        events.fault(
             "lr-too-low-flat",
             "step",
             because,
             fix="Give the schedule the number of steps that there are, and a warm-up shorter than that.",
         )
-    rates.judge(trainer, tell)
-    report_ends(trainer, tell)
+    rates.judge(trainer, events)
+    report_ends(trainer, events)
     if getattr(trainer, "_holdfast_labels", 1):  # else there is nothing that a gradient could come of
-        gradients.judge(trainer, tell)
-    tell.fact(
+        gradients.judge(trainer, events)
+    events.fact(
         "trained",
         steps=trainer.state.global_step,
         model=_class_of(trainer.model),

@@ -6,8 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 
 FILES = {"train_dataset": "train.jsonl", "eval_dataset": "test.jsonl"}
 """Names that `datasets` takes for the splits `train` and `test` of a folder."""
@@ -15,11 +15,11 @@ MOST = 2000
 """Rows that are kept."""
 
 
-def note_same(given: Mapping[str, Any], tell: EventWriter) -> None:
+def note_same(given: Mapping[str, Any], events: EventWriter) -> None:
     """Tell where a trainer is given the very rows to evaluate on that it trains on."""
     evaluated = given.get("eval_dataset")
     if evaluated is not None and evaluated is given.get("train_dataset"):
-        tell.fact("same_rows")
+        events.fact("same_rows")
 
 
 def keep_rows(dataset: Any, order: PartRequest, role: str) -> None:

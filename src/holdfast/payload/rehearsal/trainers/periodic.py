@@ -8,8 +8,8 @@ import copy
 import re
 from typing import Any
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 from .real_steps import BOUND
 
 PERIODIC = re.compile(r"\bglobal_step\s*%\s*(\d*)")
@@ -24,8 +24,8 @@ MAIN = "__main__"
 class Periodic:
     """Tells callbacks of the script, once for each event, of a round step."""
 
-    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
-        self._tell = tell
+    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+        self._events = events
         self._every = [int(each or 1) for each in PERIODIC.findall(order.source)] if order.part == "whole" else []
         self._told: set[tuple[int, str]] = set()
 
@@ -61,7 +61,7 @@ class Periodic:
 
     def _doubt(self, method: str, error: Exception) -> None:
         because = f"`{method}` fails at a step that it does something at: {type(error).__name__}: {error}"
-        self._tell.doubt("user-code-error", "step", because)
+        self._events.warning("user-code-error", "step", because)
 
 
 class OwnHandler:

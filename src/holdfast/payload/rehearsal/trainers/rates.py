@@ -6,7 +6,7 @@ A twin is narrow, and takes higher rates than a wide model: where its loss doubl
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 
 ADAPTIVE = frozenset({"Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adafactor", "Adagrad", "RMSprop", "Lion"})
 """Optimizers that change each weight by about the rate in a step, by the names of their classes; others have scales of their own."""
@@ -20,16 +20,16 @@ NAME = "lr-too-high-divergence"
 USUAL = "Set a usual rate: full fine-tuning 5e-6 to 2e-5, LoRA 1e-4 to 2e-4, with a weight decay of at most 0.1."
 
 
-def judge(trainer: Any, tell: EventWriter) -> None:
+def judge(trainer: Any, events: EventWriter) -> None:
     """Tell of a rate that is too high for a trainer's optimizer, or of a loss that runs away."""
     optimizer = getattr(trainer.optimizer, "optimizer", trainer.optimizer)  # which accelerate wraps
-    judge_optimizer(optimizer, tell)
+    judge_optimizer(optimizer, events)
     if guesses_tokens(trainer):
         losses = [float(each["loss"]) for each in trainer.state.log_history if "loss" in each]
-        judge_losses(losses, rate_of(optimizer), tell)
+        judge_losses(losses, rate_of(optimizer), events)
 
 
-def judge_optimizer(optimizer: Any, tell: EventWriter) -> bool:
+def judge_optimizer(optimizer: Any, events: EventWriter) -> bool:
     """Tell of a rate, or a weight decay, that leaves nothing of the weights; return whether that is so."""
     rate, kind = rate_of(optimizer), type(optimizer).__name__
     decay = max(float(group.get("weight_decay", 0.0)) for group in _groups(optimizer))
@@ -39,15 +39,15 @@ def judge_optimizer(optimizer: Any, tell: EventWriter) -> bool:
         because = f"a weight decay of {decay:g} with a learning rate of {rate:g} removes {decay * rate:.0%} of each weight per step"
     else:
         return False
-    tell.wrong(NAME, "step", because, fix=USUAL)
+    events.fault(NAME, "step", because, fix=USUAL)
     return True
 
 
-def judge_losses(losses: Sequence[float], rate: float, tell: EventWriter) -> None:
+def judge_losses(losses: Sequence[float], rate: float, events: EventWriter) -> None:
     """Tell of losses of guessing tokens that run away."""
     if losses and max(losses) > WORSE * losses[0] > 0:
         because = f"the loss rises from {losses[0]:.3g} to {max(losses):.3g} in {len(losses)} steps with a learning rate of {rate:g}"
-        tell.wrong(NAME, "step", because, fix=USUAL)
+        events.fault(NAME, "step", because, fix=USUAL)
 
 
 def rate_of(optimizer: Any) -> float:

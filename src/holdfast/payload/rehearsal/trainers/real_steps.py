@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from ..events import EventWriter
 from ..rows.part import is_mixed, whole_rows
-from ..telling import EventWriter
 
 BOUND = "_holdfast_most_steps"
 """Attribute of a trainer's arguments: the steps that its whole training has at most."""
@@ -42,15 +42,15 @@ def most_steps(requested: Mapping[str, Any], dataset: Any, kinds: list[str]) -> 
     return math.ceil(math.ceil(math.ceil(rows / batch) / accumulated) * epochs)
 
 
-def look_at_intervals(trainer: Any, requested: Mapping[str, Any], tell: EventWriter) -> None:
+def look_at_intervals(trainer: Any, requested: Mapping[str, Any], events: EventWriter) -> None:
     """Tell of evaluations that never come, or too seldom for what goes by them."""
     metric = str(requested.get("metric_for_best_model") or "")
     if requested.get("greater_is_better") and metric.endswith("loss"):
         because = f"`greater_is_better` is True, but lower is better for `{metric}`: the worst model is kept"
-        tell.wrong("save-eval-strategy-mismatch", "evaluate", because, fix="Write `greater_is_better=False`.")
+        events.fault("save-eval-strategy-mismatch", "evaluate", because, fix="Write `greater_is_better=False`.")
     if trainer.eval_dataset is not None and requested.get("eval_strategy") == "no" and requested.get("eval_steps"):
         because = f'`eval_steps={requested["eval_steps"]:g}` is read only with `eval_strategy="steps"`, and that is "no": training does not evaluate'
-        tell.doubt("invalid-config-value", "evaluate", because)
+        events.warning("invalid-config-value", "evaluate", because)
     steps = getattr(trainer.args, BOUND, None)
     if not steps or requested.get("eval_strategy") != "steps":
         return
@@ -60,14 +60,14 @@ def look_at_intervals(trainer: Any, requested: Mapping[str, Any], tell: EventWri
         because = f"`eval_delay` is {delay:g}, and there are {steps} steps: nothing is evaluated"
         if chooses:
             fix = f"Make `eval_delay` smaller than {steps}."
-            tell.wrong(BEST, "evaluate", f"{because}, and no checkpoint is the best", fix=fix)
+            events.fault(BEST, "evaluate", f"{because}, and no checkpoint is the best", fix=fix)
         else:
-            tell.doubt(BEST, "evaluate", because)
+            events.warning(BEST, "evaluate", because)
     elif isinstance(every, int) and every > 1:
-        _look_at_choices(trainer, steps, every, tell, chooses=bool(chooses))
+        _look_at_choices(trainer, steps, every, events, chooses=bool(chooses))
 
 
-def _look_at_choices(trainer: Any, steps: int, every: int, tell: EventWriter, *, chooses: bool) -> None:
+def _look_at_choices(trainer: Any, steps: int, every: int, events: EventWriter, *, chooses: bool) -> None:
     """Tell of evaluations that are too few to choose from; transformers 5 evaluates once more at the last step."""
     count = math.ceil(steps / every)
     patience = max(
@@ -75,6 +75,8 @@ def _look_at_choices(trainer: Any, steps: int, every: int, tell: EventWriter, *,
     )
     often = f"with `eval_steps={every}` and {steps} steps there {'is at most 1 evaluation' if count == 1 else f'are at most {count} evaluations'}"
     if patience >= count:
-        tell.doubt(BEST, "evaluate", f"{often}: early stopping waits for {patience} after the first, and never stops")
+        events.warning(
+            BEST, "evaluate", f"{often}: early stopping waits for {patience} after the first, and never stops"
+        )
     elif chooses and count == 1:
-        tell.doubt(BEST, "evaluate", f"{often}, the last: the best model is the last one")
+        events.warning(BEST, "evaluate", f"{often}, the last: the best model is the last one")

@@ -8,8 +8,8 @@ import pickle
 import random
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import np, torch
-from ..telling import EventWriter
 from ..wrapping import wrap
 
 WRAPPED = "data_collator"
@@ -19,8 +19,8 @@ WRAPPED = "data_collator"
 class RedrawnSteps:
     """Watches what a resumed training draws anew."""
 
-    def __init__(self, tell: EventWriter) -> None:
-        self._tell = tell
+    def __init__(self, events: EventWriter) -> None:
+        self._events = events
         self._is_random = False  # whether batches are drawn at random
 
     def watch(self, module: Any) -> None:
@@ -37,7 +37,7 @@ class RedrawnSteps:
             loader: What it trains on.
         """
         if event == "on_epoch_end" and trainer_state.global_step < trainer_state.max_steps and not _has_length(loader):
-            self._tell.fact("stream_ends")
+            self._events.fact("stream_ends")
 
     def _fetch(self, original: Any, fetcher: Any, *args: Any) -> Any:
         return self._look_at(fetcher.collate_fn, original, fetcher, *args)
@@ -56,9 +56,9 @@ class RedrawnSteps:
             return make(*args)
         before = _states(collate)
         batch = make(*args)
-        if self._tell.stage == "step" and _states(collate) != before:
+        if self._events.stage == "step" and _states(collate) != before:
             self._is_random = True
-            self._tell.fact("random_batches")
+            self._events.fact("random_batches")
         return batch
 
 

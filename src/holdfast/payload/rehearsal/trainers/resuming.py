@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import safetensors, torch
-from ..telling import EventWriter
 
 CORRUPT = "checkpoint-corrupt"
 INCOMPLETE = "checkpoint-incomplete"
@@ -22,27 +22,27 @@ SCHEDULER = "scheduler.pt"
 ARCHIVES = ("optimizer.pt", SCHEDULER, "rng_state.pth")
 
 
-def look_at_checkpoint(folder: Path, trainer: Any, requested: Mapping[str, Any], tell: EventWriter) -> None:
+def look_at_checkpoint(folder: Path, trainer: Any, requested: Mapping[str, Any], events: EventWriter) -> None:
     """Report the errors of a checkpoint, and of resuming from it with these settings.
 
     Args:
         folder: The checkpoint.
         trainer: The trainer that is to go on.
         requested: Its settings before they were shrunk.
-        tell: Where it is told.
+        events: Where it is told.
     """
-    tell.fact("resume", path=str(folder), files=sorted(each.name for each in folder.iterdir()))
+    events.fact("resume", path=str(folder), files=sorted(each.name for each in folder.iterdir()))
     damaged = [*_damages(folder)]
     for name, because in damaged:
-        tell.wrong(CORRUPT, "resume", f"{folder.name}/{name} is damaged: {because}", fix=OLDER, file=name)
+        events.fault(CORRUPT, "resume", f"{folder.name}/{name} is damaged: {because}", fix=OLDER, file=name)
     if damaged:
         return
     state = _state(folder)
-    _report_lack(folder, state, tell)
-    _report_other_kind(folder, trainer, tell)
-    _report_other_settings(folder, state, requested, tell)
+    _report_lack(folder, state, events)
+    _report_other_kind(folder, trainer, events)
+    _report_other_settings(folder, state, requested, events)
     because = f"rehearse where its tensors fit: they have the size of the real model ({folder})"
-    tell.not_rehearsed("going on from the script's own checkpoint", because)
+    events.not_rehearsed("going on from the script's own checkpoint", because)
 
 
 def _damages(folder: Path) -> Iterator[tuple[str, str]]:
@@ -75,19 +75,19 @@ def _state(folder: Path) -> Mapping[str, Any]:
     return state
 
 
-def _report_lack(folder: Path, state: Mapping[str, Any], tell: EventWriter) -> None:
+def _report_lack(folder: Path, state: Mapping[str, Any], events: EventWriter) -> None:
     lacking = [name for name in ("optimizer.pt", SCHEDULER) if not (folder / name).is_file()]
     if not state:
-        tell.wrong(CORRUPT, "resume", f"{folder.name} has no {STATE}: training cannot go on from it", fix=OLDER)
+        events.fault(CORRUPT, "resume", f"{folder.name} has no {STATE}: training cannot go on from it", fix=OLDER)
     elif lacking:
         because = (
             f"{folder.name} has no {' and no '.join(lacking)}: optimizer and schedule begin anew, and nothing says so"
         )
         fix = "Resume from a checkpoint that was written with `save_only_model=False`, or begin a new training from its weights."
-        tell.wrong(INCOMPLETE, "resume", because, fix=fix)
+        events.fault(INCOMPLETE, "resume", because, fix=fix)
 
 
-def _report_other_kind(folder: Path, trainer: Any, tell: EventWriter) -> None:
+def _report_other_kind(folder: Path, trainer: Any, events: EventWriter) -> None:
     """Tell of a checkpoint of an adapter where a whole model is trained, and the other way round."""
     wants = hasattr(trainer.model, "peft_config")
     has = (folder / "adapter_config.json").is_file()
@@ -96,27 +96,27 @@ def _report_other_kind(folder: Path, trainer: Any, tell: EventWriter) -> None:
         kinds = ("an adapter", "a whole model")
         because = f"{folder.name} is {kinds[not has]}, and {kinds[not wants]} is trained"
         fix = "Resume with the settings that wrote the checkpoint, with or without the adapter."
-        tell.wrong("checkpoint-shape-mismatch-on-resume", "resume", because, fix=fix)
+        events.fault("checkpoint-shape-mismatch-on-resume", "resume", because, fix=fix)
 
 
 def _report_other_settings(
-    folder: Path, state: Mapping[str, Any], requested: Mapping[str, Any], tell: EventWriter
+    folder: Path, state: Mapping[str, Any], requested: Mapping[str, Any], events: EventWriter
 ) -> None:
     """Tell of settings that the checkpoint goes before, or that have changed under it."""
     step, steps = int(state.get("global_step") or 0), int(requested.get("max_steps") or -1)
     if 0 < steps <= step:
         because = f"{folder.name} is at step {step} of {steps}: nothing is left to train"
-        tell.wrong("too-few-training-steps", "resume", because, fix=f"Raise `max_steps` above {step}.")
+        events.fault("too-few-training-steps", "resume", because, fix=f"Raise `max_steps` above {step}.")
     before, now = state.get("train_batch_size"), requested.get("per_device_train_batch_size")
     if before and now and before != now:
         because = f"the checkpoint was trained with a batch of {before} per device, and {now} is asked for"
         fix = f"Write `per_device_train_batch_size={before}`, or begin a new training."
-        tell.wrong("resume-settings-changed", "resume", because, fix=fix)
+        events.fault("resume-settings-changed", "resume", because, fix=fix)
     rates = _rates(folder)
     if rates and requested.get("learning_rate") and abs(rates[0] - requested["learning_rate"]) > 1e-3 * rates[0]:
         because = f"the schedule of the checkpoint goes on with a learning rate of {rates[0]:g}, not {requested['learning_rate']:g}"
         fix = f"Write `learning_rate={rates[0]:g}`, or begin a new training from the weights alone."
-        tell.wrong("resume-settings-changed", "resume", because, fix=fix)
+        events.fault("resume-settings-changed", "resume", because, fix=fix)
 
 
 def _rates(folder: Path) -> list[float]:

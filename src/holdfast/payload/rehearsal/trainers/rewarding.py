@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import torch
-from ..telling import EventWriter
 
 CONSTANT = "grpo-zero-advantage"
 NUMBERS = "Return a number for each completion, or None where a function does not apply."
@@ -74,8 +74,8 @@ class RewardRecord:
 class Rewards:
     """Watches how trainers reward."""
 
-    def __init__(self, tell: EventWriter) -> None:
-        self._tell = tell
+    def __init__(self, events: EventWriter) -> None:
+        self._events = events
         self._seen: dict[int, RewardRecord] = {}
 
     def calculate(self, original: Any, trainer: Any, *requested: Any, **named: Any) -> Any:
@@ -83,7 +83,7 @@ class Rewards:
         if named or len(requested) != ASKED:
             return original(trainer, *requested, **named)
         seen = self._seen.setdefault(id(trainer), RewardRecord())
-        with self._tell.listening() as outside:
+        with self._events.listening() as outside:
             rewards = original(trainer, *requested)
         seen.outside += outside
         totals = total_rewards(rewards, trainer)
@@ -95,21 +95,21 @@ class Rewards:
         """Report the errors in the rewards of a finished training."""
         seen = self._seen.pop(id(trainer), None)
         if hasattr(trainer, "reward_funcs") and not hasattr(trainer, "_calculate_rewards"):  # of older releases
-            self._tell.not_rehearsed(WHAT, SHOWN_BY)
+            self._events.not_rehearsed(WHAT, SHOWN_BY)
         if seen is None or seen.differ or not seen.asked:
             return
         if seen.outside or getattr(trainer, "environments", None) is not None:
-            self._tell.not_rehearsed(WHAT, SHOWN_BY)
+            self._events.not_rehearsed(WHAT, SHOWN_BY)
             return
         original, rows, prompts, completions, _ids = seen.asked
         made = make_completions(rows, prompts, completions, trainer)
         try:
-            with self._tell.listening() as outside, _quiet(trainer):
+            with self._events.listening() as outside, _quiet(trainer):
                 totals = total_rewards(original(trainer, *made), trainer)
         except Exception:  # noqa: BLE001 - what it makes of completions that no model wrote is no finding
             outside, totals = ["an error"], []
         if outside:
-            self._tell.not_rehearsed(WHAT, SHOWN_BY)
+            self._events.not_rehearsed(WHAT, SHOWN_BY)
         else:
             self._conclude(seen, made, totals, place_of_reward(trainer))
 
@@ -119,7 +119,7 @@ class Rewards:
         numbers = _numbers(totals)
         if not numbers and not rewards.numbers:
             because = f"no reward is a number: not for the model's completions, nor for {len(totals)} made ones"
-            self._tell.wrong(BROKEN, "step", because, fix=NUMBERS, at=at)
+            self._events.fault(BROKEN, "step", because, fix=NUMBERS, at=at)
         elif numbers and not differ(made[1], totals):
             completions, ids = made[2], made[3]
             unread = not (is_read(completions) or ids.read)
@@ -127,14 +127,14 @@ class Rewards:
             because = f"each of {len(numbers)} made completions of a prompt, {kinds} ones, gets {numbers[0]:g}"
             if unread:
                 fix = "Compute each reward from its completion."
-                self._tell.wrong(
+                self._events.fault(
                     CONSTANT, "step", f"{because}: the functions do not look at them", fix=fix, at=at, reward=numbers[0]
                 )
             elif min(numbers) > 0:
                 fix = "Give completions of different worth different rewards; all others train nothing."
-                self._tell.wrong(CONSTANT, "step", because, fix=fix, at=at, reward=numbers[0])
+                self._events.fault(CONSTANT, "step", because, fix=fix, at=at, reward=numbers[0])
             else:
-                self._tell.doubt(CONSTANT, "step", f"{because}; none of them may be as the functions want it")
+                self._events.warning(CONSTANT, "step", f"{because}; none of them may be as the functions want it")
 
 
 def place_of_reward(trainer: Any) -> tuple[str, int] | None:

@@ -6,18 +6,18 @@ Source: peft 0.21, `BaseTuner.inject_adapter`: it raises where nothing fits at a
 from collections.abc import Iterator
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 
 KINDS = (("target_modules", "targeted_module_names"), ("target_parameters", "targeted_parameter_names"))
 """Settings of an adapter, and the attribute of its tuner that lists what they fit."""
 
 
-def look_at_targets(model: Any, tell: EventWriter) -> None:
+def look_at_targets(model: Any, events: EventWriter) -> None:
     """Tell of names that fit nothing in the model; several may be meant for other models, so that nothing fails.
 
     Args:
         model: What is about to be trained; of one without an adapter nothing is told.
-        tell: Where it is told.
+        events: Where it is told.
     """
     configs = getattr(model, "peft_config", None)
     tuner = getattr(model, "base_model", None)
@@ -29,7 +29,7 @@ def look_at_targets(model: Any, tell: EventWriter) -> None:
             for name in _idle(sorted(map(str, names)), found):
                 what = setting.removeprefix("target_").removesuffix("s")
                 because = f"`{name}` in `{setting}` fits no {what} of the model, so the adapter trains nothing there"
-                tell.doubt("lora-wrong-target-modules", "model", because)
+                events.warning("lora-wrong-target-modules", "model", because)
 
 
 def _idle(names: list[str], found: list[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 
 LOOKED_AT = 16
 """Rows that are looked at."""
@@ -30,13 +30,13 @@ def own_template(processor: Any) -> str | None:
     return template if isinstance(template, str) and template != vars(processor).get(LOADED) else None
 
 
-def look_at_answers(trainer: Any, rows: Any, tell: EventWriter) -> None:
+def look_at_answers(trainer: Any, rows: Any, events: EventWriter) -> None:
     """Tell where the questions alone fill what is kept of each row, so that no answer is left of any.
 
     Args:
         trainer: A trainer that was made.
         rows: The conversations it was given, before they were made tokens of.
-        tell: Where it is told.
+        events: Where it is told.
     """
     most = getattr(trainer.args, "max_length", None)
     tokenizer = getattr(trainer, "processing_class", None)
@@ -46,7 +46,7 @@ def look_at_answers(trainer: Any, rows: Any, tell: EventWriter) -> None:
     if lengths and min(lengths) >= most:
         because = f"the questions alone fill the {most} tokens of `max_length` in each row: no answer is trained on"
         fix = f"Raise `max_length` above {min(lengths)} tokens, by as much as the answers take."
-        tell.wrong("answers-not-in-training-text", "tokenize", because, fix=fix, shortest_question=min(lengths))
+        events.fault("answers-not-in-training-text", "tokenize", because, fix=fix, shortest_question=min(lengths))
 
 
 def _length(row: Any, tokenizer: Any) -> int:
@@ -61,14 +61,14 @@ def _length(row: Any, tokenizer: Any) -> int:
         return 0
 
 
-def look_at_prompts(rows: Any, tell: EventWriter) -> None:
+def look_at_prompts(rows: Any, events: EventWriter) -> None:
     """Tell of pairs of answers without their questions: the trainer takes what both begin with for the prompt, and that is nothing.
 
     Source: `extract_prompt` of TRL 1.16, where rows have no column `prompt`.
 
     Args:
         rows: What the trainer was given, before it was made tokens of.
-        tell: Where it is told.
+        events: Where it is told.
     """
     looked = list(rows)[:LOOKED_AT]
     if not looked or "prompt" in looked[0] or not set(PAIR) <= looked[0].keys():
@@ -77,7 +77,7 @@ def look_at_prompts(rows: Any, tell: EventWriter) -> None:
     unread = [name for name in looked[0] if name not in PAIR and all(_has_request(each, name) for each in looked)]
     if unread and not alike:
         because = f"there is no column `prompt`, and `chosen` and `rejected` begin with nothing alike: `{unread[0]}` is not read"
-        tell.doubt("dataset-missing-column", "data", because)
+        events.warning("dataset-missing-column", "data", because)
 
 
 def _has_request(row: Mapping[str, Any], name: str) -> bool:
@@ -86,7 +86,7 @@ def _has_request(row: Mapping[str, Any], name: str) -> bool:
     return isinstance(text, str) and " " in text.strip() and text not in str(row["chosen"])
 
 
-def look_at_updates(settings: Mapping[str, Any], rows: int, tell: EventWriter) -> None:
+def look_at_updates(settings: Mapping[str, Any], rows: int, events: EventWriter) -> None:
     """Tell of a training that makes a single update, because it waits for more batches than there are.
 
     A few rows that nearly fill the update are a doubt: people try a job on them. An update that waits for many times the
@@ -95,7 +95,7 @@ def look_at_updates(settings: Mapping[str, Any], rows: int, tell: EventWriter) -
     Args:
         settings: The arguments of a trainer, as they were asked for.
         rows: Its rows.
-        tell: Where it is told.
+        events: Where it is told.
     """
     accumulated, batch = settings["gradient_accumulation_steps"], settings["per_device_train_batch_size"]
     if not all(isinstance(settings[name], int | float) for name in COUNTS):
@@ -110,6 +110,6 @@ def look_at_updates(settings: Mapping[str, Any], rows: int, tell: EventWriter) -
     )
     if accumulated >= UNFILLED * batches:
         fix = "Lower `gradient_accumulation_steps`, or take more rows or epochs."
-        tell.wrong("too-few-training-steps", "step", because, fix=fix, rows=rows)
+        events.fault("too-few-training-steps", "step", because, fix=fix, rows=rows)
     else:
-        tell.doubt("too-few-training-steps", "step", because)
+        events.warning("too-few-training-steps", "step", because)

@@ -14,8 +14,8 @@ Not covered: weights that the script reads without transformers or PEFT; Unsloth
 import re
 from typing import Any
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import when_imported
 from . import adapters, kernels, paths, quantizing, weights
 from .building import Builder
@@ -28,27 +28,27 @@ ELSEWHERE = {
 }
 
 
-def install(order: PartRequest, tell: EventWriter) -> None:
+def install(order: PartRequest, events: EventWriter) -> None:
     """Have models that the script loads or makes be twins."""
-    builder = Builder(order, tell)
-    loader = Loader(order, tell, builder)
-    _report_elsewhere(order, tell)
+    builder = Builder(order, events)
+    loader = Loader(order, events, builder)
+    _report_elsewhere(order, events)
     paths.install(order)
 
     def in_models(module: Any) -> None:
         builder.watch(module)
         loader.watch(module)
-        kernels.watch(module, order, tell)
-        quantizing.watch(module, order, tell, loader)
+        kernels.watch(module, order, events)
+        quantizing.watch(module, order, events, loader)
 
     when_imported("transformers.modeling_utils", in_models)
     when_imported("transformers.utils.hub", lambda module: weights.watch(module, loader))
-    when_imported("huggingface_hub", lambda module: weights.watch_snapshots(module, order, tell))
+    when_imported("huggingface_hub", lambda module: weights.watch_snapshots(module, order, events))
     when_imported("transformers.integrations.peft", lambda module: adapters.watch_mixin(module, order, loader))
-    when_imported("peft.peft_model", lambda module: adapters.watch(module, order, tell))
+    when_imported("peft.peft_model", lambda module: adapters.watch(module, order, events))
 
 
-def _report_elsewhere(order: PartRequest, tell: EventWriter) -> None:
+def _report_elsewhere(order: PartRequest, events: EventWriter) -> None:
     for name, because in ELSEWHERE.items():
         if re.search(rf"^\s*(from|import)\s+{name}\b", order.source, re.MULTILINE):
-            tell.not_rehearsed(f"models of {name}", because)
+            events.not_rehearsed(f"models of {name}", because)

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import wrap
 from . import heads
 from .paths import given, with_given, written_at
@@ -14,7 +14,7 @@ from .weights import size_of
 FILES = ("adapter_model.safetensors", "adapter_model.bin")
 
 
-def watch(module: Any, order: PartRequest, tell: EventWriter) -> None:
+def watch(module: Any, order: PartRequest, events: EventWriter) -> None:
     """Have `PeftModel` load adapters without reading their weights."""
     loading: list[tuple[Any, str]] = []  # the model that an adapter is loaded into, and the adapter's name in it
 
@@ -24,7 +24,7 @@ def watch(module: Any, order: PartRequest, tell: EventWriter) -> None:
         return with_given(args, kwargs, place, "model_id", there) if there else (args, kwargs)
 
     def from_pretrained(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
-        with tell.loading("model"):
+        with events.loading("model"):
             args, kwargs = found(args, kwargs, 1)
             return original(cls, *args, **kwargs)
 
@@ -41,12 +41,12 @@ def watch(module: Any, order: PartRequest, tell: EventWriter) -> None:
     def weights(original: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
         if not loading or not _has_weights(path, kwargs):  # what is not there the real code misses
             return original(path, *args, **kwargs)
-        tell.fact("adapter", path=str(path), kind="folder" if Path(path).is_dir() else "hub")
+        events.fact("adapter", path=str(path), kind="folder" if Path(path).is_dir() else "hub")
         model, name = loading[-1]
         return _own(module, model, name)
 
     def save_pretrained(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
-        heads.look(model, tell)
+        heads.look(model, events)
         return original(model, *args, **kwargs)
 
     wrap(module.PeftModel, "from_pretrained", from_pretrained)

@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import torch
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import wrap
 from .shrinking import is_config, read_block, shrink_config, thin_config, write_block
 
@@ -43,8 +43,8 @@ class NotDownloadedError(CannotRehearseError, OSError):
 class Builder:
     """Makes models small as they are made."""
 
-    def __init__(self, order: PartRequest, tell: EventWriter) -> None:
-        self._tell = tell
+    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+        self._events = events
         self._every_layer = bool(NUMBERED.search(order.source))
         self._as_is = 0  # how many reasons there are to leave models alone
         self.loading = False  # whether what is made now is loaded
@@ -91,7 +91,7 @@ class Builder:
             self.last, self.shapes = (cls.__name__, parameters), original
         if parameters > (SMALL if self.loading else LARGE):
             self._shrink(config, parameters, count)
-            self._tell.shrunk(f"parameters of {cls.__name__}", parameters, count())
+            self._events.shrunk(f"parameters of {cls.__name__}", parameters, count())
         _mark(config)
 
     def _shrink(self, config: Any, parameters: int, count: Callable[[], int]) -> None:
@@ -105,7 +105,7 @@ class Builder:
             write_block(config, before)
         if parameters > BEARABLE:
             because = "a machine that can hold it: its layers could not be made smaller"
-            self._tell.not_rehearsed(f"a model of the type {config.model_type}", because)
+            self._events.not_rehearsed(f"a model of the type {config.model_type}", because)
             raise CannotRehearseError(f"no small twin of the model type {config.model_type} could be made")
 
 

@@ -8,7 +8,7 @@ another one wherever the adapter is loaded. Source: transformers 5.23, which dra
 import re
 from typing import Any
 
-from ..telling import EventWriter
+from ..events import EventWriter
 
 NEW = "_holdfast_new_heads"
 CLASSIFIES = re.compile(r"For(?:Sequence|Token|Image|Audio)Classification$|ForQuestionAnswering$|ForMultipleChoice$")
@@ -29,7 +29,7 @@ def note(model: Any) -> None:
         ]
 
 
-def look(adapted: Any, tell: EventWriter) -> None:
+def look(adapted: Any, events: EventWriter) -> None:
     """Tell of an adapter that is about to be saved beside a new head that nothing trains."""
     base = adapted.get_base_model()
     new: list[str] = vars(base).get(NEW, [])
@@ -42,6 +42,6 @@ def look(adapted: Any, tell: EventWriter) -> None:
     )
     fix = f'Write `modules_to_save=["{lost[0]}"]` in LoraConfig, or give it the `task_type` of the model: "SEQ_CLS" or "TOKEN_CLS".'
     if lost == new:
-        tell.wrong("lora-wrong-target-modules", "step", because, fix=fix)
+        events.fault("lora-wrong-target-modules", "step", because, fix=fix)
     else:
-        tell.doubt("lora-wrong-target-modules", "step", f"{because}. {fix}")
+        events.warning("lora-wrong-target-modules", "step", f"{because}. {fix}")

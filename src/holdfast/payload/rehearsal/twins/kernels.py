@@ -3,8 +3,8 @@
 import importlib.util
 from typing import Any
 
+from ..events import EventWriter
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import wrap
 from .paths import given, with_given
 
@@ -14,7 +14,7 @@ KNOWN = {2: None, 3: None}
 """Versions of flash attention, where transformers itself does not list them."""
 
 
-def watch(module: Any, order: PartRequest, tell: EventWriter) -> None:
+def watch(module: Any, order: PartRequest, events: EventWriter) -> None:
     """Have a twin take another attention where the job's needs a GPU. Names that there are not, the real code refuses."""
     versions = getattr(module, "FLASH_ATTENTION_COMPATIBILITY_MATRIX", KNOWN)
     names = {f"flash_attention_{version}": "_supports_flash_attn" for version in versions}
@@ -30,10 +30,10 @@ def watch(module: Any, order: PartRequest, tell: EventWriter) -> None:
             # The environment of the GPU may be another than this one: what is missing here is told, and is no failure.
             lacking = not (_is_there(package) or _is_there("kernels"))
             also = f"; `{package}` is not in this environment" if lacking else ""
-            tell.not_rehearsed(
+            events.not_rehearsed(
                 f"attention by {requested}", f"a machine with a GPU: holdfast rehearse --gpu there{also}"
             )
-            tell.fact("attention", asked=requested, package=package, lacking=lacking)
+            events.fact("attention", asked=requested, package=package, lacking=lacking)
         return "sdpa" if _has_sdpa(model) else "eager"
 
     def around(original: Any, model: Any, requested: Any, *args: Any, **kwargs: Any) -> Any:

@@ -12,9 +12,9 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import safetensors, torch, transformers
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import wrap
 from . import heads
 from .building import Builder, NotDownloadedError, is_twin
@@ -40,8 +40,8 @@ class Loader:
         quantizer: What would keep the weights of the twin that is being loaded in few bits.
     """
 
-    def __init__(self, order: PartRequest, tell: EventWriter, builder: Builder) -> None:
-        self._order, self._tell, self._builder = order, tell, builder
+    def __init__(self, order: PartRequest, events: EventWriter, builder: Builder) -> None:
+        self._order, self._events, self._builder = order, events, builder
         self.active = False
         self.quantizer: Any = None
         self._path = ""
@@ -72,7 +72,7 @@ class Loader:
         if any(is_cached(path, name, where) for name in names):
             return
         if sum(size_of(path, name, where) or 0 for name in names) > LARGE_FILE:
-            self._tell.not_rehearsed("a model of a GGUF file", "the job itself: the whole file would be downloaded")
+            self._events.not_rehearsed("a model of a GGUF file", "the job itself: the whole file would be downloaded")
             raise NotDownloadedError(f"no small twin of the model type GGUF: {path} would be downloaded as a whole")
 
     def weigh(self, sizes: list[int | None]) -> None:
@@ -94,7 +94,7 @@ class Loader:
 
     def _load(self, original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
         path = given(args, kwargs, 0, PATH)
-        with self._tell.loading("model"):
+        with self._events.loading("model"):
             if path is None or self.active:  # weights that the script gives, or a part of a model that is being loaded
                 return original(cls, *args, **kwargs)
             there = in_place_of(path, self._order)
@@ -122,7 +122,9 @@ class Loader:
             getattr(transformers.modeling_utils, "check_and_set_device_map", str)(kwargs["device_map"])
             several = isinstance(kwargs["device_map"], str | dict) and kwargs["device_map"] not in ("cuda", "cpu")
             if several and kwargs["device_map"] not in ({"": 0}, {"": "cuda"}, {"": "cuda:0"}):
-                self._tell.not_rehearsed("device_map", "a machine with the job's GPUs: the twin lies on the processor")
+                self._events.not_rehearsed(
+                    "device_map", "a machine with the job's GPUs: the twin lies on the processor"
+                )
         return {name: value for name, value in kwargs.items() if name not in PLACING}
 
     def _find(self, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -163,7 +165,7 @@ class Loader:
         files = [files] if isinstance(files, str) else files
         _open_all(files)
         if self.quantizer is None and not self._resizes:
-            report_misfits(files, self._builder.shapes, self._tell)
+            report_misfits(files, self._builder.shapes, self._events)
         nothing: dict[str, Any] = {"state_dict": {}, "loaded_keys": [], "sharded_metadata": None, named: None}
         bound.arguments.update({name: value for name, value in nothing.items() if name in bound.arguments})
         with _quiet():
@@ -205,12 +207,12 @@ class Loader:
         except RuntimeError:
             if not is_twin(model) or not isinstance(weights, dict) or not _same_names(model, weights):
                 raise
-            self._tell.not_rehearsed("weights that the script reads itself", "the job: they do not fit a small twin")
+            self._events.not_rehearsed("weights that the script reads itself", "the job: they do not fit a small twin")
             return torch.nn.modules.module._IncompatibleKeys([], [])
 
     def _report_fact(self, cls: Any, path: Any, model: Any, kwargs: dict[str, Any]) -> None:
         name, parameters = self._builder.last
-        self._tell.fact(
+        self._events.fact(
             "model",
             path=str(path),
             kind="folder" if Path(path).is_dir() else "hub",

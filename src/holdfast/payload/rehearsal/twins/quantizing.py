@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import transformers
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import wrap
 
 PLAIN = {"bitsandbytes": "bitsandbytes", "torchao": "torchao", "hqq": "hqq", "compressed-tensors": "compressed_tensors"}
@@ -15,9 +15,9 @@ PLAIN = {"bitsandbytes": "bitsandbytes", "torchao": "torchao", "hqq": "hqq", "co
 WHERE = "the job itself: the weights of a twin are random, and stay dense"
 
 
-def watch(module: Any, order: PartRequest, tell: EventWriter, loader: Any) -> None:
+def watch(module: Any, order: PartRequest, events: EventWriter, loader: Any) -> None:
     """Keep twins, and models that the rehearsal wrote, dense."""
-    quantizers = Quantizers(tell, loader, lenient=order.gpu == "assumed")
+    quantizers = Quantizers(events, loader, lenient=order.gpu == "assumed")
     if hasattr(module, "get_hf_quantizer"):
         wrap(module, "get_hf_quantizer", quantizers.find)
     else:  # before transformers 4.57
@@ -31,8 +31,8 @@ class Quantizers:
         lenient: Whether what this machine lacks, a GPU, is not the job's fault.
     """
 
-    def __init__(self, tell: EventWriter, loader: Any, *, lenient: bool) -> None:
-        self._tell, self._loader, self.lenient = tell, loader, lenient
+    def __init__(self, events: EventWriter, loader: Any, *, lenient: bool) -> None:
+        self._events, self._loader, self.lenient = events, loader, lenient
 
     def find(self, original: Any, config: Any, *args: Any, **kwargs: Any) -> Any:
         """Take the place of the function that finds out whether a model is loaded by a quantizer."""
@@ -62,8 +62,8 @@ class Quantizers:
 
     def _note(self, quantizer: Any) -> None:
         method = _method(quantizer)
-        self._tell.not_rehearsed(f"weights in few bits ({method})", WHERE)
-        self._tell.fact("quantization", method=method, **_options(quantizer))
+        self._events.not_rehearsed(f"weights in few bits ({method})", WHERE)
+        self._events.fact("quantization", method=method, **_options(quantizer))
         if self._loader.active and _stays(quantizer):
             self._loader.quantizer = quantizer
 

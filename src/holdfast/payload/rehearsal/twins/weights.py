@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..events import EventWriter
 from ..libraries import hub, safetensors
 from ..order import PartRequest
-from ..telling import EventWriter
 from ..wrapping import wrap, wrap_everywhere
 from .paths import given
 
@@ -117,13 +117,13 @@ def bytes_of(files: list[str]) -> int:
     return sum(Path(file).stat().st_size for file in files if Path(file).is_file())
 
 
-def report_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], tell: EventWriter) -> None:
+def report_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], events: EventWriter) -> None:
     """Tell of weights whose shape is another than the configuration asks for, as far as both have them by the same name.
 
     Args:
         files: Files of weights that lie here; those of the format safetensors alone tell shapes.
         shapes: Of the original's parameters.
-        tell: Where it is told.
+        events: Where it is told.
     """
     for file in files:
         if not file.endswith(".safetensors") or not Path(file).is_file():
@@ -136,10 +136,10 @@ def report_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], tell
                         f"`{name}` has the shape {part.get_shape()}, and the configuration asks for {[*shapes[name]]}"
                     )
                     fix = "Take the `config.json` that belongs to these weights."
-                    tell.wrong("model-config-weights-mismatch", "model", because, fix=fix, file=Path(file).name)
+                    events.fault("model-config-weights-mismatch", "model", because, fix=fix, file=Path(file).name)
 
 
-def watch_snapshots(module: Any, _order: PartRequest, tell: EventWriter) -> None:
+def watch_snapshots(module: Any, _order: PartRequest, events: EventWriter) -> None:
     """Have a snapshot of a model's repository be taken without its weights."""
 
     def around(original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -148,7 +148,7 @@ def watch_snapshots(module: Any, _order: PartRequest, tell: EventWriter) -> None
         ignored = kwargs.get("ignore_patterns") or []
         kwargs["ignore_patterns"] = [*([ignored] if isinstance(ignored, str) else ignored), *PATTERNS]
         taken = original(*args, **kwargs)
-        tell.not_rehearsed("the download of a whole model", "the job itself: its weights are not downloaded")
+        events.not_rehearsed("the download of a whole model", "the job itself: its weights are not downloaded")
         CUT.add(str(Path(taken).resolve()))
         return taken
 

@@ -1,4 +1,4 @@
-"""What a process of a rehearsal says of itself: one JSON object a line, each in a single write.
+"""The events of a process of a rehearsal: one JSON object per line, each in a single write.
 
 {"event": "stage", "name": "model", "elapsed_s": 0.12}                 a stretch of a stage was gone through
 {"event": "enter", "name": "model"}                                    a stage is entered
@@ -6,8 +6,8 @@
 {"event": "fact", "about": "model", ...}                               what the script asked for, as it asked for it
 {"event": "shrunk", "what": "max_steps", "asked": 1000, "given": 4}    what was made smaller
 {"event": "not_rehearsed", "what": "4-bit loading", "because": "…"}    what this machine cannot show
-{"event": "wrong", "class": "labels-missing", "stage": "step", ...}    what is wrong though nothing failed
-{"event": "doubt", "class": "labels-missing", "stage": "step", ...}    what may be wrong, and may be meant so
+{"event": "fault", "class": "labels-missing", "stage": "step", ...}    what is wrong though nothing failed
+{"event": "warning", "class": "labels-missing", "stage": "step", ...}    what may be wrong, and may be meant so
 """
 
 import json
@@ -24,7 +24,7 @@ TAIL = "push"
 
 
 class EventWriter:
-    """Says what happens, and knows the stage that the script is in."""
+    """Writes what happens, and knows the stage that the script is in."""
 
     def __init__(self, path: str) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -59,8 +59,8 @@ class EventWriter:
         """True if anything was made smaller whose name begins like that."""
         return any(each.startswith(beginning) for each in self._said)
 
-    def has_told(self, name: str) -> bool:
-        """True if a class of failure was told of."""
+    def has_reported(self, name: str) -> bool:
+        """True if a class of failure was reported."""
         return name in self._said
 
     def write(self, event: str, **fields: Any) -> None:
@@ -102,7 +102,7 @@ class EventWriter:
         return self.during("export" if delivers else stage)
 
     def failed(self, error: BaseException) -> None:
-        """Tell that an exception leaves the stage that the script is in; one that was told is not told again."""
+        """Record that an exception leaves the stage that the script is in, once for each exception."""
         if error is not self._raised and isinstance(error, Exception | KeyboardInterrupt):
             self._raised = error
             self.write("failed", stage=self.stage, error=f"{type(error).__name__}: {error}"[:2000])
@@ -122,25 +122,25 @@ class EventWriter:
         self._once("not_rehearsed", what, because=because)
 
     def not_run(self, command: str, because: str, *, makes: bool) -> None:
-        """Tell of a program that is not run, and where it may make files, that the script may lack them."""
+        """Record a program that is not run, and where it may make files, that the script may lack them."""
         self.not_rehearsed(f"`{command}`"[:200], because)
         if makes:
             self.fact("not_run", command=command[:500])
 
-    def wrong(
+    def fault(
         self, name: str, stage: str, because: str, *, fix: str, at: tuple[str, int] | None = None, **evidence: Any
     ) -> None:
-        """Tell that a class of failure is there although nothing failed, once for each class, and what to do about this very cause."""
+        """Report a class of failure although nothing failed, once for each class, with the fix of this very cause."""
         if name not in self._said:
             self._said.add(name)
             place = {"path": self._named(at[0]), "line": at[1]} if at else {}
-            self.write("wrong", **{"class": name}, stage=stage, because=because, fix=fix, evidence=evidence, **place)
+            self.write("fault", **{"class": name}, stage=stage, because=because, fix=fix, evidence=evidence, **place)
 
-    def doubt(self, name: str, stage: str, because: str) -> None:
-        """Tell that a class of failure may be there, once for each class; nothing fails for it."""
+    def warning(self, name: str, stage: str, because: str) -> None:
+        """Report a class of failure that may be there, once for each class; nothing fails for it."""
         if f"doubt {name}" not in self._said:
             self._said.add(f"doubt {name}")
-            self.write("doubt", **{"class": name}, stage=stage, because=because)
+            self.write("warning", **{"class": name}, stage=stage, because=because)
 
     @contextmanager
     def listening(self) -> Iterator[list[str]]:
