@@ -1,11 +1,12 @@
 """What a project declares that it needs: requirements, each with the place where it stands."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from importlib import import_module
 from typing import Final, Literal
 
-from holdfast.core.text import Place
+from holdfast.core.text import NOWHERE, Place
 from holdfast.core.versions import normalized
 
 Origin = Literal[
@@ -47,7 +48,7 @@ class Requirement:
     unknown: str = ""
     constraint: bool = False
     text: str = ""
-    place: Place
+    place: Place = NOWHERE
 
     @property
     def package(self) -> str:
@@ -111,7 +112,8 @@ class ProjectRequirements:
         return next((each for each in self.requirements if each.name == name), None)
 
 
-def parse_requirement(text: str, place: Place) -> Requirement | RequirementProblem:
+@cache
+def parse_requirement(text: str, place: Place = NOWHERE) -> Requirement | RequirementProblem:
     """Return one requirement parsed by PEP 508, or its problem.
 
     >>> parse_requirement("trl[peft]>=0.12", Place("r.txt")).specifier, parse_requirement("trl>>1", Place("r.txt")).what
@@ -128,6 +130,20 @@ def parse_requirement(text: str, place: Place) -> Requirement | RequirementProbl
         text=text.strip(),
         place=place,
     )
+
+
+@cache
+def parse_metadata(text: str) -> Requirement | RequirementProblem:
+    """Return one requirement of a released package; its marker is kept as it is, and not judged.
+
+    Older releases put their versions in brackets.
+
+    >>> parse_metadata("numpy (>=1.17) ; extra == 'dev'").specifier
+    '>=1.17'
+    """
+    wanted, _, marker = text.partition(";")
+    parsed = parse_requirement(re.sub(r"\s*\(([^()]*)\)\s*$", r"\1", wanted.strip()))
+    return replace(parsed, marker=marker.strip()) if isinstance(parsed, Requirement) else parsed
 
 
 def _parse_unusual(text: str, place: Place) -> Requirement | RequirementProblem:

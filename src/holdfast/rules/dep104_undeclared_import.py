@@ -18,13 +18,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.environment.packages import installed, providers
+from holdfast.catalog.environment.packages import REQUIREMENTS, installed, providers
 from holdfast.core.calls import Import
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, MissingFactError, Rule, Severity
 from holdfast.core.notebook import is_notebook
-
-REQUIREMENTS = "environment.requirements"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

@@ -14,24 +14,20 @@ without a screen.
 
 from collections.abc import Iterator
 
-from holdfast.catalog.environment.packages import parse_requirement
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
-REQUIREMENTS = "environment.requirements"
 MEANT = {"sklearn": "scikit-learn", "yaml": "pyyaml", "pil": "pillow", "cv2": "opencv-python"}
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each name of a module."""
-    declared = job.get(REQUIREMENTS, None)
-    for index, text in enumerate(declared if isinstance(declared, list) else ()):
-        asked = parse_requirement(text) if isinstance(text, str) else None
-        meant = MEANT.get(asked.name) if asked and not asked.address else None
-        if asked and meant:
-            fix = Fix(f"install {meant}", (Set(f"{REQUIREMENTS}.{index}", f"{meant}{asked.bounds}"),))
-            fault = f"no package is named `{text[: len(asked.name)]}`: the module is in the package `{meant}`"
-            yield Finding(f"{REQUIREMENTS}.{index}", fault, fix)
+    for key, requirement in declared_requirements(job).items():
+        if not requirement.url and (meant := MEANT.get(requirement.name)):
+            name = requirement.text[: len(requirement.name)]
+            fix = Fix(f"install {meant}", (Set(key, meant + requirement.text.removeprefix(name)),))
+            yield Finding(key, f"no package is named `{name}`: the module is in the package `{meant}`", fix)
 
 
 SCRIPT = """# /// script

@@ -17,13 +17,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.environment.packages import installed, parse_requirement
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, installed
 from holdfast.catalog.trl_rewards import MATHEMATICAL
 from holdfast.core.calls import LibraryName
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, MissingFactError, Rule, Severity
 
-REQUIREMENTS = "environment.requirements"
 TRACKERS = {"trackio": ("trackio",), "wandb": ("wandb",), "tensorboard": ("tensorboard", "tensorboardx")}
 TRACKERS |= {"mlflow": ("mlflow",), "swanlab": ("swanlab",), "comet_ml": ("comet-ml",)}
 # `paged_*` and `lion_*`, `ademamix*`, `*bnb*` and `adamw_8bit` are all bitsandbytes'; the torch ones are torchao's.
@@ -43,7 +42,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if not isinstance(declared, list) or _is_read_by_none(job):
         return
     texts = [each for each in declared if isinstance(each, str)]
-    named = {parse_requirement(text).name for text in texts}
+    named = {each.name for each in declared_requirements(job).values()}
     for key, packages in _needs(job):
         if named.intersection(packages):
             continue

@@ -16,10 +16,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from holdfast.catalog.environment.packages import REQUIREMENTS
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-
-REQUIREMENTS = "environment.requirements"
 
 
 class ResolvedVersions(Protocol):

@@ -17,34 +17,30 @@ from collections.abc import Iterator
 from packaging.version import InvalidVersion, Version
 
 from holdfast.catalog.api import released
-from holdfast.catalog.environment.packages import parse_requirement
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-
-REQUIREMENTS = "environment.requirements"
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each pin that names no release."""
-    declared = job.get(REQUIREMENTS, None)
-    for index, text in enumerate(declared if isinstance(declared, list) else ()):
-        asked = parse_requirement(text) if isinstance(text, str) else None
-        if asked and asked.pin and (near := _neighbours(asked.name, asked.pin)):
-            fault = f"there is no {asked.name} {asked.pin}: the releases next to it are {near[0]} and {near[1]}"
-            yield Finding(f"{REQUIREMENTS}.{index}", fault)
+    for key, requirement in declared_requirements(job).items():
+        if requirement.pin and (near := _neighbours(requirement.name, requirement.pin)):
+            wanted = f"{requirement.name} {requirement.pin}"
+            yield Finding(key, f"there is no {wanted}: the releases next to it are {near[0]} and {near[1]}")
 
 
 def _neighbours(package: str, version: str) -> tuple[str, str] | None:
     """Return the releases before and after a version that is none; None where it is one, or nobody can say."""
     releases = released(package)
     try:
-        asked, known = Version(version), [Version(each) for each in releases]
+        wanted, known = Version(version), [Version(each) for each in releases]
     except InvalidVersion:
         return None
-    if asked in known or asked.is_prerelease or asked.is_postrelease or asked.local:
+    if wanted in known or wanted.is_prerelease or wanted.is_postrelease or wanted.local:
         return None
-    older = [each for each, at in zip(releases, known, strict=True) if at < asked]
-    newer = [each for each, at in zip(releases, known, strict=True) if at > asked]
+    older = [each for each, at in zip(releases, known, strict=True) if at < wanted]
+    newer = [each for each, at in zip(releases, known, strict=True) if at > wanted]
     return (older[-1], newer[0]) if older and newer else None
 
 

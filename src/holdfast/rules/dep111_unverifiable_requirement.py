@@ -18,28 +18,26 @@ import re
 from collections.abc import Iterator
 
 from holdfast.catalog.api import packages
-from holdfast.catalog.environment.packages import parse_requirement
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
-REQUIREMENTS = "environment.requirements"
 RELEASE = re.compile(r"v\d+(\.\d+)+")
 FIXED = re.compile(r"[0-9a-f]{7,40}|v?\d[\w.]*")
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Point out each library by address."""
-    declared = job.get(REQUIREMENTS, None)
-    for index, text in enumerate(declared if isinstance(declared, list) else ()):
-        asked = parse_requirement(text) if isinstance(text, str) else None
-        if asked and asked.address and asked.name.replace("-", "_") in packages() and not _is_release(asked.address):
-            moves = asked.address.startswith("git+") and not FIXED.fullmatch(_revision(asked.address))
+    for key, requirement in declared_requirements(job).items():
+        url = requirement.url
+        if url and requirement.package in packages() and not _is_release(url):
+            moves = url.startswith("git+") and not FIXED.fullmatch(_revision(url))
             what = (
                 "follows a branch, so its code changes; it is checked against the newest release"
                 if moves
                 else "comes from an address, so its arguments cannot be checked"
             )
-            yield Finding(f"{REQUIREMENTS}.{index}", f"{asked.name} {what}")
+            yield Finding(key, f"{requirement.name} {what}")
 
 
 def _is_release(address: str) -> bool:

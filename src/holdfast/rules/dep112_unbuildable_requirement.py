@@ -15,27 +15,24 @@ in an image that has the CUDA compiler; or name one of the authors' wheels by it
 
 from collections.abc import Iterator
 
-from holdfast.catalog.environment.packages import load_packages, parse_requirement
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, load_packages
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.script_header import find_header
 
-REQUIREMENTS = "environment.requirements"
 TOLD = ("extra-build-dependencies", "no-build-isolation", "find-links", "[tool.uv.sources")
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each package whose build is bound to fail."""
-    declared = job.get(REQUIREMENTS, None)
     header = find_header(job.text)
-    if not isinstance(declared, list) or any(each in header for each in TOLD):
+    if any(each in header for each in TOLD):
         return
-    for index, text in enumerate(declared):
-        asked = parse_requirement(text) if isinstance(text, str) else None
-        package = load_packages().get(asked.name) if asked and not asked.address else None
-        if asked and package and package.builds_with:
-            fault = f"`{asked.name}` has no wheel on the index, and its build imports {package.builds_with}, which is not there"
-            yield Finding(f"{REQUIREMENTS}.{index}", f"{fault}; `kernels` does the same without a build")
+    for key, requirement in declared_requirements(job).items():
+        package = None if requirement.url else load_packages().get(requirement.name)
+        if package and package.builds_with:
+            fault = f"`{requirement.name}` has no wheel on the index, and its build imports {package.builds_with}, which is not there"
+            yield Finding(key, f"{fault}; `kernels` does the same without a build")
 
 
 SCRIPT = """# /// script

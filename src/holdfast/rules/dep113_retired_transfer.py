@@ -15,11 +15,11 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.catalog.environment.packages import parse_requirement
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
-REQUIREMENTS, VARIABLE = "environment.requirements", "environment.variables.HF_HUB_ENABLE_HF_TRANSFER"
+VARIABLE = "environment.variables.HF_HUB_ENABLE_HF_TRANSFER"
 RETIRED = "1.0.0"
 
 
@@ -30,14 +30,10 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if job.get(VARIABLE, None) in ("1", "ON", "YES", "TRUE", "True", "true", 1, True):
         fault = f"huggingface_hub {api.versions['huggingface_hub']} ignores this; use HF_XET_HIGH_PERFORMANCE=1"
         yield Finding(VARIABLE, fault)
-    declared = job.get(REQUIREMENTS, None)
-    for index, text in enumerate(declared if isinstance(declared, list) else ()):
-        asked = parse_requirement(text) if isinstance(text, str) else None
-        if asked and asked.name == "huggingface-hub" and "hf-transfer" in asked.extras:
-            yield Finding(
-                f"{REQUIREMENTS}.{index}",
-                f"huggingface_hub {api.versions['huggingface_hub']} has no extra `hf_transfer`: remove it",
-            )
+    for key, requirement in declared_requirements(job).items():
+        if requirement.name == "huggingface-hub" and "hf-transfer" in requirement.extras:
+            release = f"huggingface_hub {api.versions['huggingface_hub']}"
+            yield Finding(key, f"{release} has no extra `hf_transfer`: remove it")
 
 
 SCRIPT = """# /// script

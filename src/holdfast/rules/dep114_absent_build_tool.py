@@ -18,7 +18,7 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from holdfast.catalog.environment.packages import parse_requirement
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -29,10 +29,9 @@ STARTING = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subpr
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to the first start of each tool that nobody installs."""
-    declared = job.get("environment.requirements", None)
-    if not isinstance(declared, list):
+    if not isinstance(job.get(REQUIREMENTS, None), list):
         return
-    named = {parse_requirement(text).name for text in declared if isinstance(text, str)}
+    named = {each.name for each in declared_requirements(job).values()}
     started = [(call, _words(call)) for call in job.calls if call.path in (*STARTING, "os.system", "shutil.which")]
     installed = {word for _, words in started if "install" in words for word in words}
     looked_for = {word for call, words in started if call.path == "shutil.which" for word in words}

@@ -17,30 +17,24 @@ from collections.abc import Iterator
 
 from packaging.version import InvalidVersion, Version
 
-from holdfast.catalog.environment.packages import parse_requirement
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
-REQUIREMENTS = "environment.requirements"
 # What unsloth 2026.10.9 takes at most.
 HIGHEST = {"trl": Version("1.15.0"), "transformers": Version("5.17.0"), "datasets": Version("4.99")}
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each pin that Unsloth does not take."""
-    declared = job.get(REQUIREMENTS, None)
-    asked = (
-        [parse_requirement(text if isinstance(text, str) else "") for text in declared or ()]
-        if isinstance(declared, list)
-        else []
-    )
-    unsloth = [each for each in asked if each.name == "unsloth" and not each.pin and not each.address]
-    if not unsloth or "<" in unsloth[0].bounds:
+    declared = declared_requirements(job)
+    unsloth = [each for each in declared.values() if each.name == "unsloth" and not each.pin and not each.url]
+    if not unsloth or "<" in unsloth[0].specifier:
         return
-    for index, each in enumerate(asked):
+    for key, each in declared.items():
         if each.name in HIGHEST and each.pin and _is_newer(each.pin, HIGHEST[each.name]):
             fault = f"the newest Unsloth does not support {each.name} {each.pin}, so pip installs a release of 2025 that has no upper bound"
-            yield Finding(f"{REQUIREMENTS}.{index}", fault)
+            yield Finding(key, fault)
 
 
 def _is_newer(pin: str, highest: Version) -> bool:

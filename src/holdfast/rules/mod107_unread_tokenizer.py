@@ -16,13 +16,12 @@ writes a `tokenizer.json`, and then neither is needed any more.
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.environment.packages import installed, parse_requirement
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, installed
 from holdfast.catalog.models.base_models import base_of, uses_own_tokenizer
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
 
-REQUIREMENTS = "environment.requirements"
 FORMAT = {"tokenizer.model", "spiece.model"}
 READERS = ("sentencepiece", "protobuf")
 # With one of these beside it, the other format is not looked at.
@@ -41,7 +40,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     brought = installed(texts, api.versions)
     if brought is None and job.kind != "job":
         raise MissingFactError(REQUIREMENTS, "what one of them brings along is not known")
-    at_hand = {parse_requirement(text).name for text in texts} | (brought or frozenset())
+    at_hand = {each.name for each in declared_requirements(job).values()} | (brought or frozenset())
     lacking = [name for name in READERS if name not in at_hand]
     if lacking:
         fix = Fix(f"install {' and '.join(lacking)}", (Set(REQUIREMENTS, [*texts, *lacking]),))

@@ -14,13 +14,12 @@ To install what the model's own files need changes nothing else: safe.
 from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.environment.packages import installed, parse_requirement
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, installed
 from holdfast.catalog.models.base_models import base_of
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
 
-REQUIREMENTS = "environment.requirements"
 READERS = {
     "bitsandbytes": ("bitsandbytes",),
     "gptq": ("optimum", "gptqmodel"),
@@ -41,7 +40,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     if not isinstance(declared, list) and job.kind != "job":
         return
     texts = [each for each in declared if isinstance(each, str)] if isinstance(declared, list) else []
-    at_hand = {parse_requirement(text).name for text in texts}
+    at_hand = {each.name for each in declared_requirements(job).values()}
     lacking = [name for name in READERS[method] if name not in at_hand]
     lacking = [name for name in lacking if name not in _brought(job, texts, api)]
     if lacking:

@@ -15,31 +15,33 @@ The release that is taken today goes on being taken: the script does as before, 
 from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.environment.packages import parse_requirement
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.requirement import Requirement
 
-REQUIREMENTS = "environment.requirements"
 CHANGING = ("trl", "transformers", "peft", "datasets", "accelerate")
-BOUNDS = ("==", "<", "~=", "@")
+BOUNDS = ("==", "<", "~=")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Point out each requirement that will be another release one day."""
-    declared = job.get(REQUIREMENTS, None)
     if job.get("environment.lock", None) is not None or "exclude-newer" in job.text:
         return
-    for index, text in enumerate(declared if isinstance(declared, list) else ()):
-        asked = parse_requirement(text) if isinstance(text, str) else None
-        version = api.versions.get(asked.name) if asked and asked.name in CHANGING else None
-        if asked is None or version is None or any(each in asked.bounds for each in BOUNDS) or ";" in str(text):
+    for key, requirement in declared_requirements(job).items():
+        name = requirement.name
+        version = api.versions.get(name) if name in CHANGING else None
+        if version is None or requirement.url or requirement.marker or _is_bounded(requirement):
             continue
-        extras = f"[{','.join(asked.extras)}]" if asked.extras else ""
-        fix = Fix(
-            f"pin {asked.name}", (Set(f"{REQUIREMENTS}.{index}", f"{asked.name}{extras}=={version}"),), safe=False
-        )
-        fault = f"this takes the newest {asked.name} of the day, {version} for now: pin `{asked.name}=={version}`"
-        yield Finding(f"{REQUIREMENTS}.{index}", fault, fix)
+        extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
+        fix = Fix(f"pin {name}", (Set(key, f"{name}{extras}=={version}"),), safe=False)
+        fault = f"this takes the newest {name} of the day, {version} for now: pin `{name}=={version}`"
+        yield Finding(key, fault, fix)
+
+
+def _is_bounded(requirement: Requirement) -> bool:
+    """True if a later release may not be taken."""
+    return any(each in requirement.specifier for each in BOUNDS)
 
 
 SCRIPT = """# /// script

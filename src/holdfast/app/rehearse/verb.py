@@ -4,14 +4,14 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from os import fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 
 from holdfast.adapters.environment.interpreters import SCRIPT, is_made
 from holdfast.adapters.environment.machine import LocalMachine
@@ -27,9 +27,9 @@ from holdfast.app.rehearse.observing import find_environment_fault, observe, pre
 from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, run_parts
 from holdfast.app.rehearse.scene import read_failure_context
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
-from holdfast.catalog.environment.packages import parse_requirement
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Omitted, PartResult, Rehearsal
+from holdfast.core.requirement import Requirement, parse_requirement
 from holdfast.core.script_header import find_header, read_header
 from holdfast.engine.diagnose import PatternIndex
 from holdfast.engine.rehearse import judge_unstarted
@@ -219,10 +219,11 @@ def other_versions(program: Program, versions: Mapping[str, str]) -> Iterator[Om
     declared = read_header(program.source, program.path).get("dependencies", ())
     for text in declared if isinstance(declared, list) else ():
         wanted = parse_requirement(str(text))
-        here = versions.get(wanted.name)
-        with suppress(InvalidSpecifier):
-            if here and not wanted.address and not SpecifierSet(wanted.bounds).contains(here, prereleases=True):
-                yield Omitted(what=str(text), because=f"an environment that has it: here it is {wanted.name} {here}")
+        if not isinstance(wanted, Requirement) or wanted.url or wanted.name not in versions:
+            continue
+        here = versions[wanted.name]
+        if not SpecifierSet(wanted.specifier).contains(here, prereleases=True):
+            yield Omitted(what=str(text), because=f"an environment that has it: here it is {wanted.name} {here}")
 
 
 def _launchers(program: Program) -> Iterator[Omitted]:

@@ -4,7 +4,6 @@
 history bring along is taken from there, release by release.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,12 +12,12 @@ from typing import Any, Final
 from holdfast.catalog.api import load_history
 from holdfast.catalog.api.history import at
 from holdfast.catalog.tables import load_table
+from holdfast.core.document import Document
+from holdfast.core.requirement import Requirement, RequirementProblem, parse_metadata, parse_requirement
 from holdfast.core.versions import normalized
 
-REQUIREMENT: Final = re.compile(
-    r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._-]*)\s*(?:\[(?P<extras>[^\]]*)\])?\s*(?P<rest>(?:[<>=!~@(][^;]*?)?)\s*(?:;.*)?"
-)
-"""A requirement as PEP 508 spells it, as far as this module reads it; `packaging` too takes a name that ends in `_`."""
+REQUIREMENTS: Final = "environment.requirements"
+"""Where a Document has what a header or a job file declares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,32 +35,6 @@ class PackageFacts:
     brings: tuple[str, ...] = ()
     builds_with: str = ""
     hosted: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PackageRequest:
-    """What one requirement asks for.
-
-    Attributes:
-        name: Normalized name of the package; empty where the text is no requirement by a name.
-        extras: Its extras, normalized.
-        bounds: What follows, such as `>=1.0,<2` or `@ git+https://…`; empty where any release will do.
-    """
-
-    name: str
-    extras: tuple[str, ...] = ()
-    bounds: str = ""
-
-    @property
-    def address(self) -> str:
-        """Where it is to be had instead of from an index; empty for most."""
-        return self.bounds.removeprefix("@").strip() if self.bounds.startswith("@") else ""
-
-    @property
-    def pin(self) -> str:
-        """The one release it asks for; empty where it admits several."""
-        found = re.fullmatch(r"={2,3}\s*([^*,\s]+)", self.bounds)
-        return found[1] if found else ""
 
 
 @cache
@@ -91,20 +64,12 @@ def providers(module: str) -> tuple[str, ...]:
     return tuple(name for name, package in load_packages().items() if top in package.imports)
 
 
-@cache
-def parse_requirement(text: str) -> PackageRequest:
-    """Return the package that a requirement names, with its specifier.
-
-    >>> parse_requirement("Transformers[torch]>=4.56,<5 ; sys_platform == 'linux'")
-    PackageRequest(name='transformers', extras=('torch',), bounds='>=4.56,<5')
-    >>> parse_requirement("trl @ git+https://example.org/trl").address
-    'git+https://example.org/trl'
-    """
-    found = REQUIREMENT.fullmatch(text.strip())
-    if not found:
-        return PackageRequest("")
-    extras = tuple(normalized(extra.strip()) for extra in (found["extras"] or "").split(",") if extra.strip())
-    return PackageRequest(normalized(found["name"]), extras, found["rest"].strip("() "))
+def declared_requirements(job: Document) -> dict[str, Requirement]:
+    """Return the requirements of a header or a job file by their keys, without those that cannot be understood."""
+    declared = job.get(REQUIREMENTS, None)
+    texts = enumerate(declared if isinstance(declared, list) else ())
+    parsed = {f"{REQUIREMENTS}.{index}": parse_requirement(text) for index, text in texts if isinstance(text, str)}
+    return {key: each for key, each in parsed.items() if isinstance(each, Requirement)}
 
 
 def installed(requirements: Iterable[str], versions: Mapping[str, str]) -> frozenset[str] | None:
@@ -119,40 +84,42 @@ def installed(requirements: Iterable[str], versions: Mapping[str, str]) -> froze
     >>> installed(["some-package-of-mine"], {}) is None
     True
     """
-    seen: set[PackageRequest] = set()
-    todo = {parse_requirement(text) for text in requirements}
+    seen: set[Requirement] = set()
+    todo: set[Requirement | RequirementProblem] = set(map(parse_requirement, requirements))
     while todo:
-        seen |= todo
-        along = [_brought(asked, versions) for asked in todo]
-        if any(asked.address for asked in todo) or None in along:
+        known = {each for each in todo if isinstance(each, Requirement) and not each.url}
+        along = [_brought(each, versions) for each in known]
+        if known != todo or None in along:
             return None
-        todo = {each for brought in along for each in brought or ()} - seen
-    return frozenset(asked.name for asked in seen)
+        seen |= known
+        todo = {each for brought in along for each in brought or () if each not in seen}
+    return frozenset(each.name for each in seen)
 
 
-def _brought(request: PackageRequest, versions: Mapping[str, str]) -> tuple[PackageRequest, ...] | None:
+def _brought(requirement: Requirement, versions: Mapping[str, str]) -> tuple[Requirement, ...] | None:
     """Return the dependencies of one package, of the packages of this catalog; None where they are unknown."""
-    package = load_packages().get(request.name)
+    package = load_packages().get(requirement.name)
     if package is None:
         return None
-    if load_history(request.name.replace("-", "_")):
-        return tuple(_of_release(request, versions))
-    return None if request.extras else tuple(map(PackageRequest, package.brings))
+    if load_history(requirement.package):
+        return tuple(_of_release(requirement, versions))
+    return None if requirement.extras else tuple(Requirement(name=name) for name in package.brings)
 
 
-def _of_release(request: PackageRequest, versions: Mapping[str, str]) -> Iterator[PackageRequest]:
+def _of_release(requirement: Requirement, versions: Mapping[str, str]) -> Iterator[Requirement]:
     """Yield the dependencies of a release; those of every release, where the release is unknown."""
-    history = load_history(request.name.replace("-", "_"))
+    history = load_history(requirement.package)
     about = history.about if history else {}
     index = history.index(versions[history.package]) if history and history.package in versions else None
     needed = [*_values(about.get("requires"), index)]
     for table in _values(about.get("extras"), index):
-        needed += [texts for extra, texts in table.items() if normalized(extra) in request.extras]
+        needed += [texts for extra, texts in table.items() if normalized(extra) in requirement.extras]
     for text in sorted({text for texts in needed for text in texts}):
-        each = parse_requirement(text)
-        if package := load_packages().get(each.name):
+        each = parse_metadata(text)
+        package = load_packages().get(each.name) if isinstance(each, Requirement) else None
+        if isinstance(each, Requirement) and package:
             # What extras bring is among what those packages are said to bring: `fsspec[http]`.
-            yield PackageRequest(each.name, () if package.brings else each.extras)
+            yield Requirement(name=each.name, extras=frozenset() if package.brings else each.extras)
 
 
 def _values(changes: Sequence[Sequence[Any]] | None, index: int | None) -> list[Any]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.catalog.environment.packages import parse_requirement, providers
+from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, providers
 from holdfast.catalog.hub.jobs import DEFAULT_TIMEOUT, submissions
 from holdfast.core.document import ABSENT, Document, Unknown, parse_key
 from holdfast.core.notebook import is_notebook
@@ -21,7 +21,6 @@ from holdfast.engine.script.started import starts
 from holdfast.results.check import ItemVerdict
 
 PREFLIGHT, SCRIPT, JOB = "pre-flight", "script", "job"
-REQUIREMENTS = "environment.requirements"
 PUSHING = ("push_to_hub", "upload_folder", "upload_large_folder")
 HERE = ("builtin:", ".", "/", "~")
 # Trackers whose callback keeps the training arguments with the run; read in transformers 5.23.
@@ -129,10 +128,7 @@ def _build_tools(job: Document) -> ItemState:
         told = f"the script installs {', '.join(map(str, system))} first" if isinstance(system, list) and system else ""
         return _pass(told, _at(job, "environment.system")) if told else _not_applicable("it starts no other program")
     started = list(starts(job))
-    declared = job.get(REQUIREMENTS)
-    named = (
-        {parse_requirement(each).name for each in declared if isinstance(each, str)} if _is_list(declared) else set()
-    )
+    named = {each.name for each in declared_requirements(job).values()}
     installed = named | {word for each in started if "install" in each.words for word in each.words}
     foreign = [each for each in started if not each.is_always_there]
     missing = next((each for each in foreign if each.program not in installed), None)

@@ -4,7 +4,6 @@ Bit 0 of a set stands for something outside the history: a release before the fi
 i + 1 stands for the i-th release. What bit 0 needs in its turn is not known.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property, reduce
@@ -13,8 +12,7 @@ from operator import or_
 from typing import Final, NamedTuple
 
 from holdfast.catalog.api.history import History, at, run_of
-from holdfast.core.requirement import RequirementProblem, parse_requirement
-from holdfast.core.text import NOWHERE
+from holdfast.core.requirement import RequirementProblem, parse_metadata
 from holdfast.core.versions import admits, admits_older, counts, normalized
 
 Choices = int
@@ -158,9 +156,8 @@ def environment_of(python: str) -> dict[str, str]:
 
 @cache
 def _parsed(text: str) -> tuple[Need | None, str]:
-    """Return a requirement of a release with its marker; older ones put their versions in brackets."""
-    wanted, _, marker = text.partition(";")
-    found = parse_requirement(re.sub(r"\s*\(([^()]*)\)\s*$", r"\1", wanted.strip()), NOWHERE)
+    """Return a requirement of a release with its marker; none of one that names an address."""
+    found = parse_metadata(text)
     if isinstance(found, RequirementProblem) or found.url:
         return None, ""
-    return Need(found.name, found.specifier, found.extras), marker.strip()
+    return Need(found.name, found.specifier, found.extras), found.marker

@@ -10,9 +10,8 @@ from holdfast.catalog.environment.stack import load_stack
 from holdfast.catalog.trl_rewards import MATHEMATICAL
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job
+from holdfast.core.requirement import Requirement, parse_requirement
 
-REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?P<rest>([\[<>=!~@;( ].*)?)")
-"""A requirement as PEP 508 spells it, as far as its name; uv judges the rest."""
 PYTHON = re.compile(r"[0-9<>=!~.,* ]+")
 """Versions of Python as PEP 440 spells them."""
 
@@ -46,7 +45,7 @@ def list_requirements(job: Job) -> list[HeaderRequirement]:
         for name, package in stack.items()
         if name in _needed(job)
     ]
-    own = {each.name: each for each in map(_parse_requirement, job.environment.requirements)}
+    own = {each.name: each for each in map(_requirement_of_job, job.environment.requirements)}
     if "trl" in own:
         _check_trl(own["trl"].text, stack["trl"].version)
     return [own.pop(each.name, each) for each in pinned] + list(own.values())
@@ -84,12 +83,12 @@ def _optional_packages(job: Job) -> Iterator[str]:
     return (name for name, needed in conditions.items() if needed)
 
 
-def _parse_requirement(text: str) -> HeaderRequirement:
-    found = REQUIREMENT.fullmatch(text.strip()) if text.isprintable() else None
-    if not found:
+def _requirement_of_job(text: str) -> HeaderRequirement:
+    parsed = parse_requirement(text) if text.isprintable() else None
+    if not isinstance(parsed, Requirement):
         fix = "write it as pip would take it, such as `flash-attn==2.8.3`"
         raise UsageError(f"{text!r} is no requirement", where="environment.requirements", fix=fix)
-    return HeaderRequirement(re.sub(r"[-_.]+", "-", found["name"]).lower(), text.strip(), "asked for by the job")
+    return HeaderRequirement(parsed.name, parsed.text.strip(), "asked for by the job")
 
 
 def _check_trl(text: str, served: str) -> None:
