@@ -3,7 +3,7 @@
     .venv/bin/python -m benchmarks.check_hub [--latency 0.1] [--times 7]
 
 The job trains an adapter on a gated model with a dataset of the Hub, goes on from an adapter that is there, pushes to an organization and shows
-its metrics on a Space. The Hub is `tests.hub`, on loopback; each run is a process of its own, and knows nothing yet.
+its metrics on a Space. The Hub is `tests.helpers.hub`, on loopback; each run is a process of its own, and knows nothing yet.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.hub import LoopbackHub, loopback_hub
+from tests.helpers.hub import LoopbackHub, loopback_hub
 
 from benchmarks.machine import heading
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from tests.tiny import make_tiny
+from tests.helpers.tiny import make_tiny
 
 from benchmarks.check.asking import Said, ask, errors, exactly, read
 from benchmarks.check.mutate import KINDS, Mutation, mutations

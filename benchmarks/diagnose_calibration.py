@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.diagnose_cases import wrap
+from tests.helpers.diagnose_cases import wrap
 
 from benchmarks.diagnose_cases import ENDS_WELL, SAME, marks, rows
 from holdfast.engine.diagnose.judging import rank

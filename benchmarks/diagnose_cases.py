@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from tests.diagnose_cases import wrap
+from tests.helpers.diagnose_cases import wrap
 
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Diagnosis
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log

@@ -16,7 +16,7 @@ from random import Random
 from typing import Any
 
 import polars as pl
-from tests.tiny import make_tiny
+from tests.helpers.tiny import make_tiny
 
 from benchmarks.machine import heading
 from holdfast.adapters.tokens import LoadedTokenizer, TokenizerRequest, load_tokenizer

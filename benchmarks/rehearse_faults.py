@@ -3,7 +3,7 @@
     .venv/bin/python -m benchmarks.rehearse_faults FAULTS.jsonl FOLDER [NAME...] [--wrong] [--check]
 
 FAULTS.jsonl has `name`, `class` and `stage` of each script `FOLDER/NAME.py`; what they read lies under `work/` where they run:
-`tests/fault_world.py` makes it, and `tests/fault_places.py` says where each runs: most by one server, offline, in this
+`tests/helpers/fault_world.py` makes it, and `tests/helpers/fault_places.py` says where each runs: most by one server, offline, in this
 environment; some with a loopback Hub; those with a header of their own as `holdfast rehearse` runs them. What takes a prepared
 machine is left out, and told. Told are the share found, by stage and by class, and false alarms: failures of scripts whose class
 is `healthy`.
@@ -23,9 +23,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
-from tests.fault_places import OFFLINE, PLACES, REASONS, arguments_of, stock, trouble, variables_of
-from tests.fault_world import make_world
-from tests.hub import LoopbackHub, loopback_hub
+from tests.helpers.fault_places import OFFLINE, PLACES, REASONS, arguments_of, stock, trouble, variables_of
+from tests.helpers.fault_world import make_world
+from tests.helpers.hub import LoopbackHub, loopback_hub
 
 from holdfast import check
 from holdfast.adapters.hub.rights import read_rights

@@ -3,7 +3,7 @@
     .venv/bin/python -m benchmarks.rehearse_scripts FOLDER [NAME...] [--limit SECONDS] [--whole]
 
 FOLDER holds scripts and notebooks, with what they read beside them; `FOLDER/arguments.json` has the words of those that need any, by
-name. The models and datasets that they name come from the loopback Hub: `tests/real_world.py`. All are rehearsed by one server, in this
+name. The models and datasets that they name come from the loopback Hub: `tests/helpers/real_world.py`. All are rehearsed by one server, in this
 environment, in FOLDER, which must be as it was afterwards.
 """
 
@@ -19,8 +19,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from tests.hub import loopback_hub
-from tests.real_world import fill
+from tests.helpers.hub import loopback_hub
+from tests.helpers.real_world import fill
 
 from benchmarks.machine import heading
 from holdfast.adapters.rehearsal.programs import Program

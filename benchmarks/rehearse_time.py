@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.rehearsal_jobs import job
-from tests.tiny import quiet_environment
+from tests.helpers.rehearsal_jobs import job
+from tests.helpers.tiny import quiet_environment
 
 from benchmarks.machine import heading
 from holdfast.adapters.rehearsal.warm import WarmServer
@@ -40,7 +40,7 @@ import sys
 from pathlib import Path
 import torch
 from transformers import Qwen2Config, Qwen2ForCausalLM
-from tests.tiny import make_tiny
+from tests.helpers.tiny import make_tiny
 make_tiny(Path(sys.argv[1]))
 tiny = Qwen2Config.from_pretrained(sys.argv[1])
 config = Qwen2Config(vocab_size=151936, hidden_size=896, intermediate_size=4864, num_hidden_layers=24, num_attention_heads=14,

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.diagnose_cases import EVERY_STEP
+from tests.helpers.diagnose_cases import EVERY_STEP
 
 from holdfast.core.diagnosis import Signature
 from holdfast.core.words import words_of

@@ -78,7 +78,7 @@ RULE = Rule(
     explain=__doc__,
     severity=Severity.ERROR,
     check=check,
-    source="The signatures of torch 2.13, which are compared by `tests/test_optimizers_true.py`; each bad example raises TypeError there.",
+    source="The signatures of torch 2.13, which are compared by `tests/rules/test_optimizers_true.py`; each bad example raises TypeError there.",
     bad=(
         Case(script=SCRIPT.replace("weight_decay", "weight_decy"), at="calls.1.weight_decy", fixed=SCRIPT),
         Case(script=SCRIPT.replace("lr=", "learning_rate="), at="calls.1.learning_rate", fixed=SCRIPT),

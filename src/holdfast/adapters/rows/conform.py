@@ -1,6 +1,6 @@
 """Putting frames that have types of their own into the columns of the first file, as `datasets` casts tables.
 
-Source: `datasets.table.cast_table_to_schema`, 5.2. Tried: `tests/test_rows_tables.py` runs both.
+Source: `datasets.table.cast_table_to_schema`, 5.2. Tried: `tests/adapters/rows/test_rows_tables.py` runs both.
 """
 
 from typing import Any

@@ -1,6 +1,6 @@
 """Rows of CSV and TSV, as pandas reads them for `datasets`: 10,000 at a time, of which the first decide on the types.
 
-Source: `datasets.packaged_modules.csv`, 5.2, and `pandas.read_csv` that it calls. Tried: `tests/test_rows_csv.py` runs
+Source: `datasets.packaged_modules.csv`, 5.2, and `pandas.read_csv` that it calls. Tried: `tests/adapters/rows/test_rows_csv.py` runs
 both. Not covered: integers beyond 64 bits, for which `load_dataset` stops.
 """
 

@@ -1,6 +1,6 @@
 """Putting one row into columns whose types are decided, as `datasets` casts what comes after its first 10 MB.
 
-Source: `datasets.table.cast_table_to_schema`, `datasets.packaged_modules.json`, 5.2. Tried: `tests/test_rows_json.py`
+Source: `datasets.table.cast_table_to_schema`, `datasets.packaged_modules.json`, 5.2. Tried: `tests/adapters/rows/test_rows_json.py`
 runs both.
 """
 

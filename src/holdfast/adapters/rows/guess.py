@@ -1,7 +1,7 @@
 """The type of a column from its JSON values, as `datasets` decides it on the first 10 MB of a file.
 
 Source: `datasets.packaged_modules.json`, `datasets.utils.json`, 5.2, and the JSON reader of pyarrow that it calls. Tried:
-`tests/test_rows_json.py` runs both.
+`tests/adapters/rows/test_rows_json.py` runs both.
 """
 
 import re

@@ -4,7 +4,7 @@ Nothing is imported for it but the reader of YAML, where there is a README to re
 
 Covered: shards, folders and files named after splits, `configs:` of a README, what `save_to_disk` wrote. Not covered: zip
 archives; kinds of data that no text trainer reads.
-Source: `datasets.data_files`, `datasets.load`, `datasets.packaged_modules`, 5.2. Tried: `tests/test_rows_splits.py` runs both.
+Source: `datasets.data_files`, `datasets.load`, `datasets.packaged_modules`, 5.2. Tried: `tests/adapters/rows/test_rows_splits.py` runs both.
 """
 
 import json

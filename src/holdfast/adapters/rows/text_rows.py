@@ -1,6 +1,6 @@
 """Rows of text files: one a line, blank ones too.
 
-Source: `datasets.packaged_modules.text`, 5.2. Tried: `tests/test_rows_csv.py` runs both.
+Source: `datasets.packaged_modules.text`, 5.2. Tried: `tests/adapters/rows/test_rows_csv.py` runs both.
 """
 
 import io

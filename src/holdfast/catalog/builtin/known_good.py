@@ -1,6 +1,6 @@
 """Models and rows that are known to be good, to stand in the place of a script's own: then what still fails is its code.
 
-Source: `known_good.toml`, each entry tried with the real trainers by `tests/test_rehearsal_isolate.py`.
+Source: `known_good.toml`, each entry tried with the real trainers by `tests/engine/rehearse/test_rehearsal_isolate.py`.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Data files: what the endings of their names say of them.
 
-Source: `datasets.packaged_modules._EXTENSION_TO_MODULE`, 5.2; tried by `tests/test_rows_splits.py` and `tests/test_datasets.py`.
+Source: `datasets.packaged_modules._EXTENSION_TO_MODULE`, 5.2; tried by `tests/adapters/rows/test_rows_splits.py` and `tests/rules/test_datasets.py`.
 """
 
 from collections.abc import Mapping

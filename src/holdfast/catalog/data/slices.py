@@ -1,6 +1,6 @@
 """Slices of splits, as datasets reads them: `train[:10%]+test[-50:]`.
 
-Source: `datasets.arrow_reader` of 5.2, with which `tests/test_hub_rules.py` and `tests/test_rows_tables.py` compare what is here.
+Source: `datasets.arrow_reader` of 5.2, with which `tests/rules/test_hub_rules.py` and `tests/adapters/rows/test_rows_tables.py` compare what is here.
 """
 
 import math

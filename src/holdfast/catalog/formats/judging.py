@@ -4,7 +4,7 @@ Covered: everything that columns and their types decide, for models of texts. No
 as an empty list of messages among full ones; and of models that take images no more than that they do.
 
 Source: trl 1.16, each trainer's `_prepare_dataset` and collator, and `_calculate_rewards` of grpo and rloo; tried side by
-side in `tests/test_methods_true.py`, and `accuracy_reward` with math-verify by hand.
+side in `tests/catalog/test_methods_true.py`, and `accuracy_reward` with math-verify by hand.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Which class an exception is of by where in a library it is raised and what it says, where no signature knows the line.
 
 Only of messages that are known from the libraries' releases, word by word: no user's code says them. What is said of a function was
-held against every text of the signatures that is raised there (tests/test_messages_classes.py).
+held against every text of the signatures that is raised there (tests/engine/diagnose/test_messages_raised.py).
 """
 
 import re

@@ -1,6 +1,6 @@
 """The data on this machine that the calls of a program read: files by a builder, folders, and what was saved before.
 
-Source: the signatures of datasets 5.2; `tests/test_training_data.py` compares them with the installed ones.
+Source: the signatures of datasets 5.2; `tests/engine/mentions/test_training_data.py` compares them with the installed ones.
 """
 
 from collections.abc import Iterator, Mapping

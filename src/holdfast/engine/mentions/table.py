@@ -1,7 +1,7 @@
 """Which argument of which call names what: the table that mentions are read by.
 
 Source: the signatures of datasets 5.2, transformers 5.23, peft 0.21, trl 1.16, trackio 0.43 and huggingface_hub 2.4, read and
-run; `tests/test_mentions.py` compares each entry with the installed ones.
+run; `tests/engine/mentions/test_mentions.py` compares each entry with the installed ones.
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ names it, and with it rotary tables and the widths of latent attention; where it
 tables shrink with it. Every kind of layer that the original has stays, as `layers.py` chooses. Vocabulary, token ids,
 patches, windows, ratios of heads and what is not named here stay as they are.
 
-Source: the configuration classes of transformers 5.23.0; `tests/architectures.py` lists those that were tried.
+Source: the configuration classes of transformers 5.23.0; `tests/helpers/architectures.py` lists those that were tried.
 """
 
 import math

@@ -1,0 +1,155 @@
+"""A run that was refused: told apart from one that failed, with why it was refused and what to do about it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+from tests.helpers.results import checked, finding, rehearsed, target
+
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.app.run.reporting import write_report
+from holdfast.app.run.runs import NullObserver, Run
+from holdfast.app.run.verb import run as start_run
+from holdfast.cli.main import run_command
+from holdfast.core.event import Closed, RunRequested, Stage, event_from_json, event_to_json
+from holdfast.core.finding import Severity
+from holdfast.results import to_json
+
+FAILURE = {
+    "class": "user-code-error",
+    "title": "The fault is in the user's own code",
+    "stage": "step",
+    "cause": "The callback `Log.on_log` raises KeyError: 'loss'.",
+    "fix": "Correct `Log.on_log` at train.py:5.",
+    "where": "train.py:5",
+    "refuses": True,
+}
+FINDING = {
+    "code": "ARG106",
+    "severity": "error",
+    "message": "`SFTConfig` takes no `learnin_rate`",
+    "path": "train.py",
+    "line": 3,
+    "fix": {"title": "write `learning_rate`", "safe": False},
+}
+
+
+@pytest.fixture(name="run")
+def asked_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A run that was asked for, and not begun."""
+    monkeypatch.setenv("HOLDFAST_RUNS", str(tmp_path))
+    run = Run(name="train-1", folder=tmp_path / "train-1", ledger=Ledger(tmp_path))
+    run.folder.mkdir()
+    about = {"job": "train", "target": "train.py", "backend": "local"}
+    run.ledger.append(run.name, [RunRequested(at_s=1.0, folder=str(run.folder), about=about)])
+    return run
+
+
+def refused_by_rehearsal(run: Run) -> None:
+    (run.folder / "rehearsal.json").write_text(json.dumps(to_json(rehearsed(FAILURE))))
+    run.refuse("rehearsal", "refused by the rehearsal: user-code-error in `step`", ["user-code-error"])
+
+
+def refused_by_check(run: Run) -> None:
+    found = finding(**FINDING)
+    warned = structs.replace(found, code="REP105", severity=Severity.WARNING)
+    result = checked(target(warned, structs.replace(found, code="EVL101"), found))
+    (run.folder / "check.json").write_text(json.dumps(to_json(result)))
+    run.refuse("check", "refused by check: ARG106", ["ARG106"])
+
+
+def typed(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    run_command([*words])
+    return capsys.readouterr().out
+
+
+def test_list_of_runs_tells_refused_from_failed(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run that failed has cost something; the stage in JSON is that of the contract, the key beside it is new."""
+    refused_by_rehearsal(run)
+
+    line = typed(capsys, "runs").splitlines()[1]
+    told = json.loads(typed(capsys, "runs", "--format", "json"))
+
+    assert "refused" in line
+    assert "failed" not in line
+    assert (told["stage"], told["refused_by"]) == ("failed", "rehearsal")
+
+
+def test_run_that_began_was_refused_by_nothing(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever became of it."""
+    run.ledger.append(run.name, [Closed(at_s=2.0, stage=Stage.FAILED, because="exit code 1 at step 3")])
+
+    assert "failed" in typed(capsys, "runs").splitlines()[1]
+    assert json.loads(typed(capsys, "runs", "--format", "json"))["refused_by"] is None
+
+
+def test_show_says_why_the_rehearsal_refused(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """The cause with its line, the fix, and what to type next."""
+    refused_by_rehearsal(run)
+
+    told = typed(capsys, "show", run.name)
+
+    assert "train.py:5: user-code-error The callback `Log.on_log` raises KeyError: 'loss'." in told
+    assert "fix: Correct `Log.on_log` at train.py:5." in told
+    assert "holdfast rehearse train.py" in told
+
+
+def test_show_says_which_findings_refused(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """Neither warnings, nor errors that were consented to."""
+    refused_by_check(run)
+
+    told: dict[str, Any] = json.loads(typed(capsys, "show", run.name, "--format", "json"))
+
+    assert told["refusal"] == [
+        {
+            "code": "ARG106",
+            "message": "`SFTConfig` takes no `learnin_rate`",
+            "where": "train.py:3",
+            "fix": "write `learning_rate`",
+        }
+    ]
+
+
+def test_report_of_a_refused_run_has_the_cause(run: Run) -> None:
+    """It is the first page that a person opens who was not there."""
+    refused_by_rehearsal(run)
+
+    page = write_report(run).read_text(encoding="utf-8")
+
+    assert "Why it was refused" in page
+    assert "The callback `Log.on_log` raises KeyError" in page
+    assert "Correct `Log.on_log` at train.py:5." in page
+    assert "holdfast rehearse train.py" in page
+
+
+def test_event_of_an_older_holdfast_is_read_as_before() -> None:
+    """It says nothing of who refused; one that says so is read as it was written."""
+    closed = Closed(at_s=2.0, stage=Stage.FAILED, because="x", refused_by="check", codes=("ARG106",))
+    kind, fields = event_to_json(closed)
+
+    assert event_from_json(kind, json.loads(json.dumps(fields))) == closed
+    assert event_from_json("closed", {"at_s": 2.0, "stage": "failed", "because": "x"}) == Closed(
+        at_s=2.0, stage=Stage.FAILED, because="x"
+    )
+
+
+class Interrupting(NullObserver):
+    """A person who presses Ctrl-C as soon as the rehearsal begins."""
+
+    def on_rehearsal_progress(self, said: str) -> None:  # noqa: ARG002 - the signature of an observer
+        raise KeyboardInterrupt
+
+
+def test_run_whose_rehearsal_is_interrupted_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is no run that is queued for ever."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "train.py").write_text("print('trained')\n")
+
+    told = start_run("train.py", offline=True, observer=Interrupting())
+
+    assert (told.stage, told.because) == (Stage.CANCELLED, "stopped before it was started")
+    assert told.refused_by is None
+    assert (Path(told.folder) / "report.html").exists()

@@ -1,0 +1,95 @@
+"""The page of the architecture tells the truth: the functions that it lists for a verb are called when that verb runs."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.helpers.tiny import quiet_environment
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+STEP = re.compile(r"`((?:app|engine|adapters)\.[\w.]+)`")
+SCRIPT = """\
+from datasets import Dataset
+from trl import SFTConfig, SFTTrainer
+
+rows = Dataset.from_dict({"text": ["a b c"] * 20})
+trainer = SFTTrainer("./absent", args=SFTConfig("out", max_steps=2), train_dataset=rows)
+trainer.train()
+"""
+JOB = """\
+method: sft
+model: builtin:tiny-chat
+dataset: {path: builtin:stdlib-docstrings, rows: 40}
+train: {max_steps: 2, per_device_train_batch_size: 4, max_length: 64}
+"""
+TRACE = """\
+import json, sys, holdfast
+seen = set()
+
+def note(frame, event, argument):
+    path = frame.f_code.co_filename
+    if event == "call" and "/holdfast/" in path:
+        module = path.rsplit("/holdfast/", 1)[1].removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        seen.add(f"{module}.{frame.f_code.co_qualname}")
+
+verb, target, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+sys.setprofile(note)
+try:
+    getattr(holdfast, verb)(target, **options)
+finally:
+    sys.setprofile(None)
+    print(json.dumps(sorted(seen)), file=open("seen.json", "w"))
+"""
+TARGETS = {
+    "check": ("train.py", SCRIPT, {"offline": True}),
+    "inspect": ("rows.jsonl", '{"question": "a b", "answer": "c d"}\n' * 5, {"method": "sft"}),
+    "diagnose": (
+        "train.log",
+        "TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'\n",
+        {},
+    ),
+    "rehearse": ("job.yaml", JOB, {"offline": True, "isolate": True}),
+    "run": ("job.yaml", JOB, {"rehearse": False, "offline": True}),
+}
+
+
+def steps(verb: str) -> list[str]:
+    """The functions that the page lists for a verb."""
+    section = PAGE.split(f"\n## {verb}\n")[1].split("\n## ")[0]
+    return STEP.findall(section)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "check",
+        "inspect",
+        "diagnose",
+        *(pytest.param(each, marks=[pytest.mark.train, pytest.mark.long]) for each in ("rehearse", "run")),
+    ],
+)
+def test_a_verb_goes_the_way_that_the_page_tells(verb: str, tmp_path: Path) -> None:
+    """Each function of its list is called, in a process of its own."""
+    name, text, options = TARGETS[verb]
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "trace.py").write_text(TRACE, encoding="utf-8")
+    words: list[Any] = [sys.executable, "trace.py", verb, name, json.dumps(options)]
+    subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, env=quiet_environment())
+    seen = set(json.loads((tmp_path / "seen.json").read_text(encoding="utf-8")))
+
+    assert steps(verb)
+    assert [each for each in steps(verb) if each not in seen] == []
+
+
+def test_tests_lie_where_their_code_lies() -> None:
+    """Each folder of tests is a folder of the package, but for those about what is no code of it."""
+    folders = {str(path.parent.relative_to(ROOT / "tests")) for path in (ROOT / "tests").rglob("test_*.py")}
+    others = {"docs", "benchmarks"}
+
+    assert {each for each in folders - others if not (ROOT / "src" / "holdfast" / each).is_dir()} == set()

@@ -1,0 +1,368 @@
+"""Which of the classes that a log speaks for is told first, and what is said of it."""
+
+import pytest
+from tests.helpers.diagnose_signatures import first, found, signature
+
+from holdfast.core.diagnosis import HEALTHY, Pattern, Phase, Remedy
+
+FULL = signature("full", Pattern(line=r"CUDA out of memory\. Tried to allocate (?P<tried>[\d.]+ GiB)", weight=0.9))
+KILLED = signature("killed", Pattern(line=r"worker was killed by signal", weight=0.85))
+TIMEOUT = signature(
+    "timeout",
+    Pattern(line=r"Watchdog caught collective operation timeout", weight=0.8),
+    needs="the log of the rank that is absent",
+)
+USER = signature("user-code-error", cause="`{function}` in `{file}` raised {error}: {message}", fix="Fix it.")
+TABLE = signature("wrapper", Pattern(line=r"ChildFailedError", role="echo"), needs="the log of the failing rank")
+END = "{'train_runtime': '8.4', 'train_loss': '1.0', 'epoch': '1'}\n"
+STEPS = "".join(
+    f"{{'loss': '{2 - 0.1 * step:.2f}', 'grad_norm': '1.2', 'learning_rate': '1e-05', 'epoch': '0.{step}'}}\n"
+    for step in range(5)
+)
+
+
+def raised(error: str, frames: str = 'File "/home/u/train.py", line 3, in main', rank: str = "") -> str:
+    return "".join(
+        f"{rank}{line}\n" for line in ["Traceback (most recent call last):", f"  {frames}", "    call()", error]
+    )
+
+
+OOM = raised("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
+
+
+def test_the_first_exception_is_the_cause_and_those_after_it_follow_from_it() -> None:
+    later = raised("RuntimeError: worker was killed by signal 9")
+    assert first(OOM + later, FULL, KILLED) == "full"
+    assert first(later + OOM, FULL, KILLED) == "killed"
+
+
+def test_what_says_that_another_process_failed_is_behind_the_exception_that_did() -> None:
+    lost = signature("lost", Pattern(line="The connection to the C10d store has failed", weight=0.95))
+    slow = signature("slow", Pattern(line="Timed out waiting", weight=0.68))
+    text = "RuntimeError: Timed out waiting 1800000ms\n"
+    assert (
+        first(
+            text
+            + "torch.distributed.elastic.RendezvousConnectionError: The connection to the C10d store has failed.\n",
+            lost,
+            slow,
+        )
+        == "slow"
+    )
+    assert first(text + "RuntimeError: The connection to the C10d store has failed.\n", lost, slow) == "lost"
+
+
+def test_the_rank_that_failed_first_by_its_clock_is_before_its_victims() -> None:
+    late = "2026-11-20T15:59:00Z RuntimeError: worker was killed by signal 9\n"
+    early = "2026-11-20T15:50:00Z torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
+    assert first({"rank_0.log": late, "rank_1.log": early}, FULL, KILLED) == "full"
+    assert first({"rank_0.log": late.replace("59", "40"), "rank_1.log": early}, FULL, KILLED) == "killed"
+
+
+def test_the_direct_cause_of_a_chain_is_before_what_wraps_it() -> None:
+    chain = (
+        OOM
+        + "\nThe above exception was the direct cause of the following exception:\n\n"
+        + raised("RuntimeError: worker was killed by signal 6")
+    )
+    assert first(chain, FULL, KILLED) == "full"
+
+
+def test_a_class_that_covers_another_is_before_it_whatever_their_weights() -> None:
+    weak = signature("weak", Pattern(line="lost the connection to rank", weight=0.6), covers=("full",))
+    assert first(OOM + "lost the connection to rank 3\n", FULL, weak) == "weak"
+
+
+def test_hints_add_to_a_cause_and_are_little_without_one() -> None:
+    hinted = signature(
+        "hinted", Pattern(line="memory is nearly full", role="hint"), Pattern(line="strange end", weight=0.6)
+    )
+    alone, both = (
+        found(text, hinted).causes[0].confidence for text in ("strange end\n", "memory is nearly full\nstrange end\n")
+    )
+    assert both > alone
+    assert found("memory is nearly full\n", hinted).verdict == "unknown"
+
+
+def test_an_echo_alone_is_no_cause_but_says_what_is_missing() -> None:
+    diagnosis = found(
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n  rank      : 3 (local_rank: 3)\n", TABLE
+    )
+    assert diagnosis.verdict == "unknown"
+    assert diagnosis.causes == ()
+    assert diagnosis.missing[:2] == ("the log of the failing rank", "the log of rank 3")
+
+
+def test_an_exception_nobody_knows_is_the_user_codes_if_that_raised_it() -> None:
+    (cause,) = found(raised("KeyError: 'answer'"), USER, FULL).causes
+    assert (cause.signature.name, cause.cause) == (
+        "user-code-error",
+        "`main` in `/home/u/train.py` raised KeyError: 'answer'",
+    )
+
+
+@pytest.mark.parametrize(
+    "error", ["torch.distributed.elastic.multiprocessing.errors.ChildFailedError:", "subprocess.CalledProcessError: x"]
+)
+def test_an_exception_of_a_launcher_is_nobodys(error: str) -> None:
+    assert found(raised(error), USER).verdict == "unknown"
+
+
+def test_an_exception_of_a_library_is_unknown() -> None:
+    diagnosis = found(raised("KeyError: 'x'", 'File "/x/site-packages/trl/a.py", line 3, in f'), USER)
+    assert diagnosis.verdict == "unknown"
+    assert "the code that raised" in diagnosis.missing[0]
+
+
+def test_a_log_that_comes_to_its_end_is_healthy_whatever_it_warned_of() -> None:
+    assert found("UserWarning: None of the inputs have requires_grad\n" + STEPS + END, FULL, USER).verdict == "healthy"
+
+
+def test_an_exception_that_training_survived_is_not_the_cause() -> None:
+    assert found(OOM + STEPS + END, FULL, USER).verdict == "healthy"
+    assert found(STEPS + END + OOM, FULL, USER).verdict == "diagnosed"
+
+
+def test_a_log_that_just_stops_is_unknown_and_so_is_an_empty_one() -> None:
+    assert "exit code or signal" in found(STEPS, FULL).missing[-1]
+    assert "empty" in found("", FULL).missing[0]
+
+
+def test_the_class_of_what_only_looks_like_a_fault_is_healthy() -> None:
+    harmless = signature(HEALTHY, Pattern(line="frightening but harmless"))
+    diagnosis = found("frightening but harmless\n", harmless, FULL)
+    assert diagnosis.verdict == "healthy"
+    assert diagnosis.causes[0].signature is harmless
+
+
+def test_that_a_job_came_to_its_end_says_nothing_against_a_class_that_never_hinders_it() -> None:
+    weak = Pattern(line="nothing was pushed", weight=0.55)
+    text = "nothing was pushed\n" + STEPS + END
+    assert first(text, signature("model-not-pushed", weak)) == "model-not-pushed"
+    assert found(text, signature("other", weak)).verdict == "healthy"
+
+
+def test_what_others_wrote_around_the_decisive_line_is_no_evidence() -> None:
+    text = "RuntimeError: of somebody\n[rank1]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\nThis is of somebody\n"
+    (cause,) = found(text, FULL).causes
+    assert [each.line for each in cause.evidence] == [2]
+
+
+def test_cause_fix_and_remedy_have_the_values_of_the_log_and_no_others() -> None:
+    told = signature(
+        "told",
+        Pattern(line=r"asked for (?P<asked>[\d.]+ GiB)(?: of (?P<total>[\d.]+ GiB))?"),
+        cause="It asked for {asked}. The card has {total}.",
+        remedy=(
+            Remedy(key="train.memory", action="set", value="{asked}"),
+            Remedy(key="train.total", action="set", value="{total}"),
+        ),
+    )
+    (cause,) = found("it asked for 2.00 GiB\n", told).causes
+    assert cause.cause == "It asked for 2.00 GiB."
+    assert cause.remedy == (Remedy(key="train.memory", action="set", value="2.00 GiB"),)
+
+
+def test_evidence_is_the_decisive_line_its_code_and_what_the_message_goes_on_with() -> None:
+    text = STEPS + OOM + "Make sure nothing else runs there.\n" + STEPS
+    (cause,) = found(text, FULL).causes
+    assert [(each.line, each.text[:12]) for each in cause.evidence] == [
+        (9, "torch.OutOfM"),
+        (10, "Make sure no"),
+        (8, "call()"),
+        (7, 'File "/home/'),
+    ]
+
+
+def test_the_same_said_by_every_rank_is_evidence_once() -> None:
+    text = "".join(
+        f"[rank{rank}]: RuntimeError: CUDA out of memory. Tried to allocate 2.0{rank} GiB\n" for rank in range(8)
+    )
+    (cause,) = found(text, FULL).causes
+    assert [each.rank for each in cause.evidence] == [0]
+
+
+def test_releases_that_the_log_tells_of_are_told() -> None:
+    marked = signature("marked", Pattern(line="a line of old times", versions={"trl": "<0.16", "torch": "<2"}))
+    text = "Successfully installed transformers-5.23.0 peft-0.19.1\ntorch                 2.13.0\na line of old times\n"
+    assert found(text, marked).versions == {
+        "transformers": "5.23.0",
+        "peft": "0.19.1",
+        "torch": "2.13.0",
+        "trl": "<0.16",
+    }
+
+
+def test_a_syntax_error_which_has_no_traceback_is_the_user_codes() -> None:
+    text = "  File \"train.py\", line 2\n    config = SFTConfig(output_dir='x'\n                      ^\nSyntaxError: '(' was never closed\n"
+    assert first(text, USER) == "user-code-error"
+
+
+def test_another_rank_does_not_survive_because_rank_0_came_to_its_end() -> None:
+    text = raised("KeyError: 'answer'", rank="[rank1]: ") + STEPS + END
+    assert first(text, USER) == "user-code-error"
+    assert first(raised("KeyError: 'answer'") + STEPS + END, USER) == "healthy"
+
+
+def test_the_exception_of_a_workers_own_traceback_is_the_one_that_counts() -> None:
+    outer = raised(
+        "KeyError: Caught KeyError in DataLoader worker process 0.",
+        'File "/x/site-packages/torch/_utils.py", line 3, in reraise',
+    )
+    text = outer + "Original " + raised("KeyError: 'sample 17'")
+    (cause,) = found(text, USER).causes
+    assert cause.cause == "`main` in `/home/u/train.py` raised KeyError: 'sample 17'"
+
+
+def test_a_warning_is_no_exception_that_training_survived() -> None:
+    warned = signature("warned", Pattern(line="Could not find response key", weight=0.88))
+    assert (
+        first("    warnings.warn(\nUserWarning: Could not find response key [1] in the text\n" + STEPS + END, warned)
+        == "warned"
+    )
+
+
+@pytest.mark.parametrize(
+    "banner",
+    [
+        "=== Attempt 2/3 ===",
+        "Starting attempt 2",
+        "[default] Worker group FAILED. 2/3 attempts left; will restart worker group",
+        "Restarting training from out/checkpoint-3",
+    ],
+)
+def test_of_several_attempts_in_one_log_the_last_one_counts(banner: str) -> None:
+    later = raised("RuntimeError: worker was killed by signal 9")
+    assert first(OOM + "Attempt 2 of 3 failed: timeout\n" + later, FULL, KILLED) == "full"
+    assert first(f"{OOM}{banner}\n{later}", FULL, KILLED) == "killed"
+    assert first(f"{OOM}{banner}\n", FULL, KILLED) == "full"
+    assert first(f"{raised('KeyError: 1')}{banner}\n{OOM}", FULL, USER) == "full"
+    assert first(f"{OOM}{banner}\n{STEPS}{END}", FULL) == "healthy"
+
+
+def test_the_exception_in_a_group_is_the_cause_and_not_the_group() -> None:
+    text = "ExceptionGroup: unhandled errors in a TaskGroup (1 sub-exception)\n" + OOM
+    assert first(raised("") + text, FULL, USER) == "full"
+
+
+def test_advice_alone_and_what_a_launcher_says_are_never_sure() -> None:
+    advice = signature("advice", Pattern(line="use a smaller batch size", weight=0.97))
+    wrapper = signature("wrapper", Pattern(line="ChildFailedError: train.py", weight=0.97))
+    for text in ("Consider to use a smaller batch size.", "It is full. You can use a smaller batch size."):
+        (cause,) = found(text + "\n", advice).causes
+        assert cause.confidence < 0.9
+    assert found("torch.errors.ChildFailedError: train.py\n", wrapper).causes[0].confidence < 0.9
+    assert found("RuntimeError: It is full. You can use a smaller batch size.\n", advice).causes[0].confidence >= 0.9
+
+
+def test_of_a_warning_alone_nothing_is_sure() -> None:
+    """Neither before anything was trained nor after: a job that only warned did not fail of it."""
+    cramped = signature("cramped", Pattern(line="there is no room left", weight=0.95))
+    warning = "UserWarning: there is no room left, trying the cache\n"
+
+    assert found("there is no room left\n", cramped).causes[0].confidence == 0.95
+    assert found(warning, cramped).causes[0].confidence < 0.8
+    assert found(warning + STEPS + END, cramped).causes[0].confidence < 0.6
+    assert found(warning + raised("OSError: there is no room left"), cramped).causes[0].confidence == 0.95
+
+
+def test_what_was_tried_again_is_not_sure_to_have_failed_a_job_that_trained() -> None:
+    slow = signature("slow", Pattern(line="Read timed out", weight=0.92))
+    tried = "Read timed out, thrown while requesting HEAD https://hub/config.json\n"
+
+    assert found(tried, slow).causes[0].confidence == 0.92
+    assert found(tried + STEPS + END, slow).causes[0].confidence < 0.6
+
+
+def test_an_answer_beside_another_is_less_sure_unless_one_follows_from_the_other() -> None:
+    rival = signature("rival", Pattern(line="worker was killed by signal", weight=0.85))
+    covering = signature("covering", Pattern(line="worker was killed by signal", weight=0.85), covers=("full",))
+    text = "CUDA out of memory. Tried to allocate 2.00 GiB.\nworker was killed by signal 9\n"
+
+    alone, (told, second), covered = (
+        found(OOM, FULL).causes[0],
+        found(text, FULL, rival).causes,
+        found(text, FULL, covering),
+    )
+    assert (told.signature.name, alone.confidence) == ("full", 0.9)
+    assert 0.6 < second.confidence < told.confidence < 0.8
+    assert [cause.confidence for cause in covered.causes] == [0.85, 0.9]
+
+
+def test_python_called_wrongly_by_the_users_code_is_the_users_fault() -> None:
+    frames = (
+        'Traceback (most recent call last):\n  File "/job/train.py", line 7, in on_save\n    shutil.rmtree(before)\n'
+        '  File "/usr/lib/python3.11/shutil.py", line 722, in rmtree\n    orig_st = os.lstat(path, dir_fd=dir_fd)\n'
+    )
+    text = f"{frames}FileNotFoundError: [Errno 2] No such file or directory: 'out/run/before'\n"
+
+    told = found(text, USER).causes[0]
+    assert (told.signature.name, told.confidence) == ("user-code-error", 0.62)
+    assert found(text.replace("/job/train.py", "/env/lib/site-packages/peft/save.py"), USER).verdict == "unknown"
+
+
+LOAD = Pattern(line=r"optional library did not load", weight=0.96)
+
+
+@pytest.mark.parametrize(
+    ("phase", "line", "told"),
+    [
+        ("environment", "[codec|ERROR] optional library did not load", "healthy"),
+        ("environment", "optional library did not load", "load"),
+        ("checkpoint", "ERROR: optional library did not load", "load"),
+    ],
+)
+def test_a_loggers_error_about_the_environment_that_training_outlived_is_about_nothing(
+    phase: Phase, line: str, told: str
+) -> None:
+    """Of the rest something failed all the same, and less surely."""
+    load = signature("load", LOAD, phase=phase)
+    after = found(f"{line}\n{STEPS}{END}", load)
+
+    assert (after.causes[0].signature.name if after.causes else after.verdict) == told
+    assert found(f"{STEPS}{line}\n", load).causes[0].signature.name == "load"
+
+
+def test_training_that_came_to_its_end_disproves_what_keeps_from_starting() -> None:
+    """Torch warns of addresses that cannot be resolved where others of the same host can."""
+    apart = signature("rendezvous-timeout", Pattern(line="network addresses of .* cannot be retrieved", weight=0.7))
+    line = "[W socket.cpp:601] [c10d] The IPv6 network addresses of (node7, 29500) cannot be retrieved"
+
+    assert found(f"{line}\n{STEPS}{END}", apart).verdict == "healthy"
+    assert first(f"{line}\n", apart) == "rendezvous-timeout"
+
+
+def test_a_step_behind_it_disproves_what_keeps_from_starting() -> None:
+    """A process tries an address again and again until the others are there; what fails after the first steps is something else."""
+    apart = signature("rendezvous-timeout", Pattern(line="client socket has failed to connect", weight=0.7))
+    line = (
+        "[W socket.cpp:663] [c10d] The client socket has failed to connect to [node7]:29500 (errno: 110 - timed out)."
+    )
+
+    assert found(f"{line}\n{STEPS}", apart).verdict == "unknown"
+    assert found(f"{STEPS}{line}\n", apart).causes[0].signature.name == "rendezvous-timeout"
+
+
+def test_nccl_says_warn_of_what_ends_it() -> None:
+    """A logger's warning may be about nothing; NCCL has no other word for an error."""
+    full = signature("full", Pattern(line="No space left on device", weight=0.95))
+    sure, unsure = (
+        found(f"{STEPS}{line} No space left on device\n", full).causes[0].confidence for line in ("NCCL WARN", "WARN")
+    )
+    assert sure > unsure
+
+
+@pytest.mark.parametrize("path", [".../transformers/integrations/flash.py", "…/trl/trainer/sft_trainer.py"])
+def test_a_path_that_was_cut_by_hand_is_no_code_of_the_users(path: str) -> None:
+    users = found(raised("AttributeError: 'NoneType' object has no attribute 'to'"), USER).causes[0].confidence
+    cut = found(raised("AttributeError: 'NoneType' object has no attribute 'to'", f'File "{path}", line 3, in f'), USER)
+    assert not cut.causes or cut.causes[0].confidence < users
+
+
+def test_a_line_of_code_alone_is_no_frame_that_is_known() -> None:
+    """A mark for exceptions of which nothing more was pasted holds."""
+    alone = signature("alone", Pattern(line="object has no attribute 'llm'", not_frame=".", weight=0.7))
+    error = "AttributeError: 'Env' object has no attribute 'llm'"
+
+    assert first(f"    self.x = self.llm.foo\n{error}\n", alone) == "alone"
+    assert first(raised(error), alone) != "alone"

@@ -1,0 +1,425 @@
+"""Code that makes foreign datasets fit: what it gives, and when there is none."""
+
+import json
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.helpers.foreign_data import FOREIGN, chat, shared, transcript
+from tests.helpers.scanned import FakeRows
+from tests.helpers.shapes_of_data import DATA, GOOD, USER
+
+from holdfast.catalog.formats import ColumnSettings, judge, recognise, types_of_rows
+from holdfast.core.columns import ListOf, Scalar
+from holdfast.core.methods import Method
+from holdfast.engine.mapping import Proposal, propose
+from holdfast.engine.mapping.applying import map_batches
+
+Row = dict[str, Any]
+
+
+def proposed(method: str, rows: list[Row], settings: ColumnSettings | None = None) -> Proposal:
+    columns = types_of_rows(rows)
+    settings = settings or ColumnSettings()
+    return propose(method, columns, recognise(columns, rows, settings), rows, settings)
+
+
+def rewritten(method: str, rows: list[Row], settings: ColumnSettings | None = None) -> list[Row]:
+    """What the proposed code makes of rows."""
+    source = proposed(method, rows, settings).source
+    assert source
+    module: dict[str, Any] = {}
+    exec(source, module)
+    return [module["rewrite"](row) for row in rows]
+
+
+def user(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, str]:
+    return {"role": "assistant", "content": text}
+
+
+SYSTEM = {"role": "system", "content": "Be kind."}
+RESULTS: dict[tuple[str, str], Row] = {
+    ("dpo", "scored lists"): {
+        "prompt": [user("Why?")],
+        "chosen": [assistant("So it is.")],
+        "rejected": [assistant("No.")],
+    },
+    ("sft", "alpaca"): {"prompt": [user("Add the numbers.\n\n1 and 2")], "completion": [assistant("3")]},
+    ("grpo", "alpaca"): {"prompt": [user("Add the numbers.\n\n1 and 2")], "solution": "3"},
+    ("sft", "dolly"): {"prompt": [user("Who wrote it?\n\nAnn wrote it.")], "completion": [assistant("Ann.")]},
+    ("sft", "openorca"): {
+        "prompt": [{"role": "system", "content": "Be short."}, user("Why?")],
+        "completion": [assistant("Because.")],
+    },
+    ("sft", "prompt and response"): {"prompt": [user("Say hello.")], "completion": [assistant("Hello.")]},
+    ("grpo", "gsm8k"): {
+        "prompt": [user("Ann has 1 and gets 1.")],
+        "solution": "2",
+        "answer": "She has 1+1=<<1+1=2>>2.\n#### 2",
+    },
+    ("grpo", "question and number"): {"prompt": [user("1 + 1?")], "solution": "2"},
+    ("grpo", "numina"): {"prompt": [user("1 + 1?")], "solution": "It is \\boxed{2}.", "source": "synthetic"},
+    ("sft", "sharegpt"): {"messages": [user("Hi."), assistant("Hello."), user("Bye."), assistant("Bye.")]},
+    ("sft", "hermes"): {"messages": [SYSTEM, user("Hi."), assistant("Hello.")]},
+    ("sft", "capybara"): {"messages": [user("Hi."), assistant("Hello."), user("?"), assistant("!")]},
+    ("sft", "conversations by role"): {"messages": chat("Hi.", "Hello.")},
+    ("sft", "ultrachat"): {"messages": chat("Hi.", "Hello.")},
+    ("sft", "openai as JSON"): {"messages": chat("Hi.", "Hello.")},
+    ("sft", "columns of turns"): {"messages": chat("Hi.", "Hello.")},
+    ("sft", "messages by speaker"): {"messages": chat("Hi.", "Hello.")},
+    ("grpo", "openai"): {"prompt": [SYSTEM, user("Hi.")], "solution": "Hello."},
+    ("dpo", "openai preference"): {
+        "prompt": chat("Hi."),
+        "chosen": [assistant("Hello.")],
+        "rejected": [assistant("Go.")],
+    },
+    ("sft", "hh-rlhf"): {"messages": chat("Hi.", "Hello.", "1 + 1?", "2.")},
+    ("dpo", "hh-rlhf"): {
+        "chosen": chat("Hi.", "Hello.", "1 + 1?", "2."),
+        "rejected": chat("Hi.", "Hello.", "1 + 1?", "3."),
+    },
+    ("dpo", "ultrafeedback binarized"): {
+        "chosen": chat("What is 1 plus 1?", "It is 2."),
+        "rejected": chat("What is 1 plus 1?", "It is 3."),
+    },
+    ("dpo", "ultrafeedback"): {
+        "prompt": [user("What is 1 plus 1?")],
+        "chosen": [assistant("It is 2.")],
+        "rejected": [assistant("It is 3.")],
+    },
+    ("reward", "shp"): {"prompt": [user("Why?")], "chosen": [assistant("Because.")], "rejected": [assistant("So.")]},
+    ("dpo", "safe-rlhf"): {"prompt": [user("Why?")], "chosen": [assistant("Because.")], "rejected": [assistant("So.")]},
+    ("dpo", "helpsteer3"): {"prompt": chat("Why?"), "chosen": [assistant("Because.")], "rejected": [assistant("So.")]},
+    ("dpo", "arena"): {"chosen": chat("Why?", "Because."), "rejected": chat("Why?", "So.")},
+    ("dpo", "orca-dpo"): {
+        "prompt": [{"role": "system", "content": "Be short."}, user("Why?")],
+        "chosen": [assistant("Because.")],
+        "rejected": [assistant("So.")],
+    },
+    ("dpo", "capybara-dpo"): {
+        "chosen": chat("Hi.", "Hello.", "Why?", "Because."),
+        "rejected": chat("Hi.", "Hello.", "Why?", "So."),
+    },
+    ("dpo", "single messages"): {
+        "prompt": [user("Why?")],
+        "chosen": [assistant("Because.")],
+        "rejected": [assistant("So.")],
+    },
+    ("kto", "thumbs"): {"prompt": [user("Why?")], "completion": [assistant("Because.")], "label": True},
+    ("kto", "feedback"): {"prompt": [user("Why?")], "completion": [assistant("Because.")], "label": True},
+    ("kto", "label as text"): {"prompt": "Why?", "completion": "Because.", "label": True},
+    ("kto", "math-shepherd"): {
+        "prompt": [user("1 + 1?")],
+        "completion": [assistant("1 is 1.\nSo it is 2.")],
+        "label": False,
+    },
+    ("grpo", "math-shepherd"): {
+        "prompt": "1 + 1?",
+        "given_completions": ["1 is 1.", "So it is 2."],
+        "labels": [True, False],
+    },
+    ("dpo", "sharegpt preference"): {
+        "prompt": [user("Hi.")],
+        "chosen": [assistant("Hello.")],
+        "rejected": [assistant("Go.")],
+    },
+    ("sft", "sharegpt preference"): {"prompt": [user("Hi.")], "completion": [assistant("Hello.")]},
+    ("dpo", "conversation and two answers"): {
+        "prompt": [user("Hi.")],
+        "chosen": [assistant("Hello.")],
+        "rejected": [assistant("Go.")],
+    },
+    ("kto", "judged conversations"): {"prompt": [user("Hi.")], "completion": [assistant("Hello.")], "label": True},
+    ("sft", "content"): {"text": "A text about sums."},
+    ("sft", "code"): {"text": "print(1 + 1)"},
+}
+
+
+@pytest.mark.parametrize(("method", "name"), RESULTS)
+def test_first_row(method: str, name: str) -> None:
+    """The first row of a well-known shape comes out as its words are meant, and nothing else comes out."""
+    assert rewritten(method, FOREIGN[name])[0] == RESULTS[method, name]
+
+
+@pytest.mark.parametrize("method", list(Method))
+@pytest.mark.parametrize("name", FOREIGN)
+def test_proposals_make_ready(method: Method, name: str) -> None:
+    """Whatever is proposed makes the method ready without a caveat, for every row; what is not proposed has a reason."""
+    rows = FOREIGN[name]
+    columns = types_of_rows(rows)
+    shape = recognise(columns, rows)
+    before = judge(method, columns, shape)
+    proposal = propose(method, columns, shape, rows)
+
+    if proposal.source is None:
+        assert bool(proposal.because) == (not before.ready or bool(before.caveat))
+        assert not proposal.removes
+        return
+    after = rewritten(method.value, rows)
+    told = judge(method, types_of_rows(after), recognise(types_of_rows(after), after))
+    assert told.ready
+    assert not told.caveat
+    assert set(proposal.removes) == columns.keys() - after[0].keys()
+
+
+def test_functions_become_tools() -> None:
+    """OpenAI's functions become tools, and its calls of functions calls of tools with arguments that are no text."""
+    (row,) = rewritten("sft", FOREIGN["openai functions"])
+
+    call, answer = row["messages"][1:3]
+    assert call["tool_calls"][0]["function"] == {"name": "add", "arguments": {"a": 1, "b": 1}}
+    assert (answer["role"], answer["content"]) == ("tool", "2")
+    assert row["tools"].startswith('[{"type": "function", "function": {"name": "add"')
+
+
+def test_empty_context() -> None:
+    """A row without a context or a system message gets none."""
+    assert rewritten("sft", FOREIGN["alpaca"])[1]["prompt"] == [user("Name a colour.")]
+    assert rewritten("sft", FOREIGN["openorca"])[1]["prompt"] == [user("How?")]
+
+
+def test_without_a_chat_template() -> None:
+    """For a model without a chat template prompts and answers stay texts, parted by an empty line."""
+    plain = ColumnSettings(chat_template=False)
+
+    assert rewritten("sft", FOREIGN["alpaca"], plain)[0] == {
+        "prompt": "Add the numbers.\n\n1 and 2\n\n",
+        "completion": "3",
+    }
+    assert rewritten("sft", FOREIGN["openorca"], plain)[0]["prompt"] == "Be short.\n\nWhy?\n\n"
+    assert proposed("sft", FOREIGN["conversations by role"], plain).source is None
+
+
+def test_text_field() -> None:
+    """The text comes out under the name that the job gives it."""
+    assert rewritten("sft", FOREIGN["content"], ColumnSettings(text_field="body")) == [{"body": "A text about sums."}]
+
+
+def test_rewards_that_read_messages() -> None:
+    """TRL's own rewards read messages: a prompt that is text becomes one for them."""
+    rows = [{"prompt": "1 + 1?", "solution": "2"}]
+
+    assert proposed("grpo", rows) == Proposal()
+    assert rewritten("grpo", rows, ColumnSettings(rewards=("accuracy_reward",))) == [
+        {"prompt": [user("1 + 1?")], "solution": "2"}
+    ]
+
+
+UNCERTAIN: dict[str, tuple[str, list[Row], str]] = {
+    "two prompts": ("sft", [{"question": "a", "instruction": "b", "output": "c"}], "`instruction` and `question`"),
+    "two answers": ("sft", [{"question": "a", "answer": "b", "response": "c"}], "`response` and `answer`"),
+    "two texts": ("sft", [{"content": "a", "body": "b"}], "`content` and `body`"),
+    "two conversations": ("sft", [{"chat_a": chat("a", "b"), "chat_b": chat("c", "d")}], "`chat_a` and `chat_b`"),
+    "a threshold": ("kto", [{"prompt": "a", "response": "b", "score": 0.7}], "yours to say"),
+    "two labels": ("kto", [{"prompt": "a", "response": "b", "liked": True, "correct": False}], "`liked` and `correct`"),
+    "a tie": ("dpo", [FOREIGN["helpsteer3"][0] | {"overall_preference": 0}], "as good as each other"),
+    "equal scores": (
+        "dpo",
+        [{"instruction": "a", "completions": [{"response": "b", "score": 1}, {"response": "c", "score": 1}]}],
+        "the same score",
+    ),
+    "two scores": (
+        "dpo",
+        [{"instruction": "a", "completions": [{"response": "b", "score": 1, "rating": 2}]}],
+        "not certain",
+    ),
+    "equal scores in a list": (
+        "dpo",
+        [{"prompt": "a", "responses": ["b", "c"], "scores": [0.5, 0.5]}],
+        "the same score",
+    ),
+    "rows in a list": ("sft", [{"version": 1, "data": [{"text": "a"}, {"text": "b"}]}], 'field="data"'),
+    "pairs in a list": ("dpo", [{"rows": [{"prompt": "a", "chosen": "b", "rejected": "c"}]}], 'field="rows"'),
+    "rows of another kind in a list": ("dpo", [{"data": [{"text": "a"}]}], "no two answers"),
+    "a tree": ("sft", FOREIGN["oasst"], "one message of a tree"),
+    "steps for sft": ("sft", FOREIGN["math-shepherd"], "bad ones"),
+    "bad conversations for sft": ("sft", FOREIGN["judged conversations"], "bad ones"),
+    "conversations without an answer": ("sft", [{"conversations": shared(("human", "a"))}], "ends with an answer"),
+    "an answer by nobody known": (
+        "dpo",
+        [{"messages": chat("a"), "chosen": {"from": "x", "value": "b"}, "rejected": {"from": "x", "value": "c"}}],
+        "no two answers",
+    ),
+    "bad answers for sft": ("sft", FOREIGN["thumbs"], "bad ones"),
+    "an odd speaker": ("sft", [{"conversations": shared(("human", "a"), ("narrator", "b"))}], "`narrator`"),
+    "no second answer": ("dpo", FOREIGN["alpaca"], "no two answers"),
+    "no judgement": ("kto", FOREIGN["alpaca"], "nothing says"),
+    "no prompt": ("grpo", FOREIGN["content"], "no column"),
+    "a conversation without an answer": ("grpo", [{"messages": chat("a", "b", "c")}], "does not end with an answer"),
+    "a prompt that is elsewhere": (
+        "sft",
+        [{"prompt": "x?", "messages": chat("a", "b")}],
+        "`prompt` is not in the result",
+    ),
+    "different conversations": (
+        "dpo",
+        [{"prompt": "a", "chosen": chat("a", "b"), "rejected": chat("c", "d")}],
+        "alike",
+    ),
+    "half a transcript": ("sft", [{"chosen": transcript("a", "b"), "rejected": "c"}], "no column"),
+}
+
+
+@pytest.mark.parametrize("name", UNCERTAIN)
+def test_no_code_where_it_is_not_certain(name: str) -> None:
+    """Where columns can be read in two ways, or a row cannot, there is a reason and no code."""
+    method, rows, because = UNCERTAIN[name]
+
+    proposal = proposed(method, rows)
+
+    assert proposal.source is None
+    assert because in proposal.because
+
+
+def test_one_row_that_fails() -> None:
+    """Code that fails on any of the sample rows is not given."""
+    rows = [*FOREIGN["sharegpt"], {"id": "3", "conversations": shared(("human", "a"), ("crowd", "b"))}]
+
+    assert proposed("sft", rows).source is None
+
+
+def test_nulls_do_not_hide_a_shape() -> None:
+    """Rows that lack what a mapping needs are a fault of theirs; it is tried on the others."""
+    rows = [*FOREIGN["alpaca"], {"instruction": "a", "input": None, "output": None}]
+
+    assert proposed("sft", rows).source
+    assert proposed("sft", [{"instruction": "a", "input": None, "output": None}]).source is None
+
+
+def test_ready_needs_none() -> None:
+    """Data that a method can train on as they are get no code, and no reason why not."""
+    assert proposed("sft", [DATA["messages"]]) == Proposal()
+    assert proposed("dpo", [{"prompt": USER, "chosen": GOOD, "rejected": GOOD}]) == Proposal()
+
+
+def test_no_rows() -> None:
+    """Without rows nothing can be tried, and nothing is given."""
+    columns = types_of_rows(FOREIGN["alpaca"])
+
+    assert propose("sft", columns, recognise(columns), []).because == "no rows to try a mapping on"
+
+
+@pytest.mark.parametrize(
+    "name", ['it"s', "a'b", "back\\slash", "{brace}", "new\nline", '"""', "${x}", "`tick`; import os"]
+)
+def test_hostile_names(name: str) -> None:
+    """Whatever other columns are called, code that names them runs and keeps what they hold."""
+    rows = [{"question": "a", "answer": "b", name: "c"}]
+
+    assert rewritten("grpo", rows) == [{"prompt": [user("a")], "solution": "b", name: "c"}]
+
+
+@pytest.mark.parametrize("text", ["#### \"quoted\" 'both' {braces} \\n", "\n\nHuman: not a speaker", "😀 \x00 �"])
+def test_hostile_texts(text: str) -> None:
+    """Whatever a row says comes out as it was."""
+    (row,) = rewritten("sft", [{"instruction": text, "output": text}])
+
+    assert row == {"prompt": [user(text)], "completion": [assistant(text)]}
+
+
+def test_rows_are_left_alone() -> None:
+    """Code does not change the row that it is given."""
+    rows = [{"system_prompt": "s", "messages": chat("a", "b"), "prompt": "a"}]
+    before = [dict(row) for row in rows]
+
+    rewritten("sft", rows)
+
+    assert rows == before
+
+
+def sums(*answers: float | None) -> list[Row]:
+    return [{"question": f"How much is row {at}?", "answer": each} for at, each in enumerate(answers)]
+
+
+def test_whole_numbers_that_a_table_keeps_as_floats_stay_whole() -> None:
+    """A column of a CSV file with one empty cell is a column of floats: `2.0` is not what anybody means to teach."""
+    made = rewritten("sft", sums(2.0, 1_000_000.0, 0.5))
+    assert [row["completion"] for row in made] == [[assistant(text)] for text in ("2", "1000000", "0.5")]
+
+
+def test_a_missing_number_is_not_taught_as_an_answer() -> None:
+    proposal = proposed("sft", sums(2.0, None, 3.0))
+    assert not proposal.source
+    assert "null in some rows" in proposal.because
+
+
+def test_solutions_that_are_numbers() -> None:
+    """TRL's reward for answers makes nothing of a number: it becomes a text."""
+    rows = [{"prompt": [user("1 + 1?")], "solution": 2}]
+    settings = ColumnSettings(rewards=("accuracy_reward",))
+    columns = types_of_rows(rows)
+
+    assert "a number" in judge("grpo", columns, recognise(columns, rows), settings).caveat
+    assert rewritten("grpo", rows, settings) == [{"prompt": [user("1 + 1?")], "solution": "2"}]
+
+
+def test_columns_in_the_way() -> None:
+    """Columns that the trainer would take for its own get another name, and those for rewards keep theirs."""
+    rows = [{"prompt": "1 + 1?", "prompts": ["more"], "solution": "2", "level": 1}]
+
+    assert rewritten("grpo", rows) == [{"prompt": "1 + 1?", "given_prompts": ["more"], "solution": "2", "level": 1}]
+
+
+WRAPPED: dict[str, Any] = {
+    "version": 1,
+    "data": [{"question": f"What is {number}?", "answer": str(number)} for number in range(5)],
+}
+
+
+def test_rows_in_a_list_of_one_object_are_read_by_its_name() -> None:
+    """The mapping is for the list's elements, and says which `field` holds them."""
+    found = proposed("sft", [WRAPPED])
+
+    assert (found.field, found.removes) == ("data", ("question", "answer"))
+    assert found.source == proposed("sft", WRAPPED["data"]).source
+
+
+def test_rows_in_a_list_that_need_no_mapping_need_their_field() -> None:
+    """The same rows under TRL's names."""
+    rows = [{"prompt": f"What is {number}?", "completion": str(number)} for number in range(5)]
+
+    found = proposed("sft", [{"data": rows}])
+
+    assert (found.field, found.source) == ("data", None)
+    assert 'field="data"' in found.because
+
+
+@pytest.mark.parametrize("rows", [[WRAPPED, WRAPPED], [{"turns": WRAPPED["data"]}]])
+def test_a_list_that_is_a_conversation_is_no_list_of_rows(rows: list[dict[str, Any]]) -> None:
+    """More rows than one, or the name of a conversation, say so."""
+    assert proposed("sft", rows).field == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [("Frage", "Antwort"), ("pregunta", "respuesta"), ("question", "réponse"), ("问题", "答案"), ("質問", "回答")],
+)
+def test_questions_and_answers_of_other_languages(question: str, answer: str) -> None:
+    """A table is no less one of questions and answers where its head is not English."""
+    rows = [{question: f"What is {number}?", answer: f"It is {number}."} for number in range(3)]
+
+    assert rewritten("sft", rows)[1] == {"prompt": [user("What is 1?")], "completion": [assistant("It is 1.")]}
+
+
+@pytest.mark.parametrize("columns", [("问题", "答案", "回答"), ("Frage", "Quelle")])
+def test_what_is_not_surely_the_answer_is_not_taken_for_it(columns: tuple[str, ...]) -> None:
+    """Two columns that may each be the answer, and none."""
+    rows = [{name: f"{name} {number}" for name in columns} for number in range(3)]
+
+    assert proposed("sft", rows).source is None
+
+
+def test_mapped_rows_whose_contents_differ_in_type_keep_their_values() -> None:
+    """Contents that are text in one row and a list of parts in another, as `datasets` 5 gives them."""
+    parts = [{"type": "text", "text": "What is 1?"}]
+    rows: list[dict[str, Any]] = [{"prompt": [user("What is 0?")]}, {"prompt": [{"role": "user", "content": parts}]}]
+    texts = [[json.dumps(turn) for turn in row["prompt"]] for row in rows]
+    given = FakeRows(pl.DataFrame({"prompt": texts}), {"prompt": ListOf(Scalar("json"))})
+
+    (batch,) = map_batches(given, 'def rewrite(row):\n    return {"prompt": row["prompt"]}\n')
+
+    assert batch.frame.get_column("prompt").to_list() == [row["prompt"] for row in rows]

@@ -1,0 +1,87 @@
+"""Rows of real files, read as `datasets` would read them, and judged."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+from tests.helpers.scanned import Row, assistant, findings, good, user
+
+from holdfast.adapters.rows.opening import open_rows
+from holdfast.catalog.formats import recognise
+from holdfast.core.finding import Severity
+from holdfast.core.scan import Scan
+from holdfast.engine.check.rule_runner import severity_of
+from holdfast.engine.scan import scan_rows
+
+CALL = {"type": "function", "function": {"name": "add", "arguments": {"a": 1}}}
+
+
+def judge(path: Path, method: str, evaluated: Path | None = None) -> Scan:
+    rows = open_rows(path)
+    other = open_rows(evaluated) if evaluated else None
+    return scan_rows(rows, recognise(rows.columns), eval_rows=other, method=method)
+
+
+def codes(found: Scan, method: str) -> dict[str, Severity]:
+    return {told.rule.code: severity_of(told) for told in findings(found, method) if told.rule}
+
+
+def write(path: Path, rows: list[Row]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def test_one_broken_line_among_many_is_named(tmp_path: Path) -> None:
+    """The line that is no JSON is named, and the rows behind it keep their numbers."""
+    path = write(tmp_path / "data.jsonl", [good("messages", index) for index in range(3000)])
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines[1999] = '{"messages": [{"role": '
+    lines[2500] = json.dumps({"messages": [user("alone")]})
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    found = judge(path, "sft")
+
+    assert found.rows == 2999
+    assert [broken.line for broken in found.broken] == [2000]
+    assert [(marked.mark, marked.rows) for marked in found.marked] == [("no-assistant", (2500,))]
+    assert codes(found, "sft") == {"DAT201": Severity.ERROR, "DAT211": Severity.WARNING}
+
+
+def test_leaks_are_found_across_formats(tmp_path: Path) -> None:
+    """A Parquet file that is whole is judged; rows of it that are also evaluated on are found in another format."""
+    train, evaluation = tmp_path / "train.parquet", tmp_path / "eval.jsonl"
+    rows = [{**good("pair", index), "id": index} for index in range(50)]
+    pl.DataFrame(rows).write_parquet(train)
+    write(evaluation, [good("pair", 7), good("pair", 99)])
+    found = judge(train, "dpo", evaluation)
+
+    assert [(marked.mark, marked.rows) for marked in found.marked] == [("leaked", (7,))]
+    assert codes(found, "dpo") == {"DAT220": Severity.WARNING}
+
+
+def test_conversations_in_csv_are_text(tmp_path: Path) -> None:
+    """A CSV file has its messages as JSON, which is told, and empty fields are null."""
+    path = tmp_path / "data.csv"
+    rows = [{"id": index, "messages": json.dumps(good("messages", index)["messages"])} for index in range(9)]
+    pl.DataFrame([*rows, {"id": 9, "messages": None}]).write_csv(path)
+    found = judge(path, "sft")
+
+    assert codes(found, "sft") == {"DAT206": Severity.ERROR, "DAT208": Severity.ERROR}
+
+
+def test_mixed_types_and_uneven_messages_in_json_lines(tmp_path: Path) -> None:
+    """A number among texts is told by its row; messages with and without calls are judged as they are."""
+    path = write(tmp_path / "mixed.jsonl", [{"text": "a b"}, {"text": "c"}, {"text": 3}])
+    assert codes(judge(path, "sft"), "sft") == {"DAT204": Severity.ERROR}
+
+    calling = [user(), {"role": "assistant", "tool_calls": [CALL]}, {"role": "tool", "content": "2"}, assistant("2")]
+    path = write(tmp_path / "calls.jsonl", [{"messages": calling}, good("messages", 1), {"messages": [user("alone")]}])
+    assert [(marked.mark, marked.rows) for marked in judge(path, "sft").marked] == [("no-assistant", (2,))]
+
+
+def test_sharegpt_in_a_json_array(tmp_path: Path) -> None:
+    """A JSON file that is one array, with ShareGPT's own roles."""
+    turns = [{"from": "human", "value": "1 plus 1?"}, {"from": "gpt", "value": "2"}]
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps([{"id": index, "conversations": turns} for index in range(4)]), encoding="utf-8")
+
+    assert codes(judge(path, "sft"), "sft") == {"DAT209": Severity.WARNING, "DAT219": Severity.WARNING}

@@ -1,0 +1,554 @@
+"""The runtime that travels: what it says of real trainings, and that it saves, stops and resumes them exactly."""
+
+import importlib
+import itertools
+import json
+import math
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
+
+from holdfast.adapters.payload import load_runtime
+from holdfast.adapters.storage.checkpoints import newest_whole, verify_checkpoint
+from holdfast.engine.run.attempt import render_attempt
+from holdfast.payload import runtime
+
+PATIENCE_S = 120
+STEPS = 12
+
+TRAIN = '''
+"""Trains a tiny model; at the step that `DEED` names, does what a test asks for."""
+
+import os
+import signal
+import sys
+
+from datasets import Dataset
+from transformers import TrainerCallback
+from trl import SFTConfig, SFTTrainer
+
+DEED, _, AT = os.environ.get("DEED", "").partition("@")
+
+
+def chat(row):
+    return {"messages": [{"role": "user", "content": f"{row['n']} plus 1 equals?"},
+                         {"role": "assistant", "content": f"{row['n'] + 1}."}]}
+
+
+class Deed(TrainerCallback):
+    def on_step_end(self, args, state, control, model=None, **_):
+        if str(state.global_step) != AT:
+            return
+        if DEED == "term" or DEED == "term-rank-1" and os.environ["RANK"] == "1":
+            os.kill(os.getpid(), signal.SIGTERM)
+        if DEED == "enough":
+            control.should_training_stop = True
+        if DEED == "break":
+            next(model.parameters()).data.fill_(float("nan"))
+
+    def on_step_begin(self, args, state, control, **_):
+        if DEED == "break" and state.global_step == int(AT) + 1:
+            raise RuntimeError("it broke")
+
+    def on_evaluate(self, args, state, control, **_):
+        if DEED == "term-in-evaluation" and str(state.global_step) == AT:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def on_save(self, args, state, control, **_):
+        if DEED == "kill-in-save" and str(state.global_step) == AT:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    model, out = sys.argv[1:]
+    rows = Dataset.from_dict({"n": list(range(64))}).map(chat, num_proc=None if DEED else 2)
+    settings = SFTConfig(
+        output_dir=out, max_steps=12, per_device_train_batch_size=2, learning_rate=1e-3, logging_steps=1, save_steps=5,
+        eval_strategy="steps", eval_steps=4, save_total_limit=1, dataloader_num_workers=2, use_cpu=True,
+        report_to="none", disable_tqdm=True, hub_token="hf_secret",
+    )
+    trainer = SFTTrainer(
+        model=model, args=settings, train_dataset=rows, eval_dataset=rows.select(range(4)), callbacks=[Deed()]
+    )
+    try:
+        trainer.train()
+    except RuntimeError as error:
+        print("caught:", error)
+    else:
+        trainer.save_model(out + "/final")
+'''
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """An attempt that ended."""
+
+    folder: Path
+    exit_code: int
+    stdout: str
+    stderr: str
+    events: Sequence[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "out"
+
+    @property
+    def end(self) -> dict[str, Any]:
+        assert self.events[-1]["event"] == "end", self.stderr
+        return self.events[-1]
+
+    def those(self, event: str) -> list[dict[str, Any]]:
+        return [each for each in self.events if each["event"] == event]
+
+    def weights(self) -> bytes:
+        return (self.out / "final" / "model.safetensors").read_bytes()
+
+
+def runtime_with(name: str, value: str) -> str:
+    """Return the runtime with another value for one of its constants."""
+    return load_runtime().replace(f"\n{name} = ", f"\n{name} = {value}  # ")
+
+
+def read_events(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+
+
+def run(folder: Path, script: str, *arguments: str, text: str = "", before: str = "", **variables: str) -> Ended:
+    """Run an attempt to its end, with another runtime if asked; `before` is shell that prepares the process."""
+    (folder / "attempt.py").write_text(render_attempt(textwrap.dedent(script), "train.py", text or load_runtime()))
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'{before} exec "$@"', "sh", sys.executable, "attempt.py", *arguments],
+        env=quiet_environment(HOLDFAST_ATTEMPT=str(folder), **variables),
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    return Ended(folder, done.returncode, done.stdout, done.stderr, read_events(folder))
+
+
+def files_of(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and path.name != runtime.MANIFEST]
+
+
+def count_parameters(safetensors: Path) -> int:
+    data = safetensors.read_bytes()
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    return sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
+
+
+def train(folder: Path, model: Path, **variables: str) -> Ended:
+    return run(folder, TRAIN, str(model), str(folder / "out"), **variables)
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Ended:
+    """A training that nothing disturbed."""
+    return train(tmp_path_factory.mktemp("straight"), tiny)
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Ended:
+    """A training that got SIGTERM in its seventh step."""
+    return train(tmp_path_factory.mktemp("stopped"), tiny, DEED="term@7")
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Ended:
+    """A training that was killed while it saved its second checkpoint."""
+    return train(tmp_path_factory.mktemp("killed"), tiny, DEED="kill-in-save@10")
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Ended:
+    """Two ranks, of which the second alone got SIGTERM."""
+    return train(tmp_path_factory.mktemp("pair"), tiny, DEED="term-rank-1@3", HOLDFAST_PROCESSES="2")
+
+
+def resumed(ended: Ended, folder: Path, model: Path) -> Ended:
+    """Continue as a second attempt of the run would: same output folder, newest whole checkpoint."""
+    checkpoint, _ = newest_whole(ended.out)
+    return run(folder, TRAIN, str(model), str(ended.out), HOLDFAST_RESUME=str(checkpoint))
+
+
+@pytest.mark.train
+def test_events_tell_a_training_in_order(straight: Ended) -> None:
+    """Start, every step, evaluations and checkpoints where they happened, and the end."""
+    told = [(event["event"], event["step"]) for event in straight.events if event["event"] != "heartbeat"]
+    expected: list[tuple[str, int]] = [("start", 0)]
+    for step in range(1, STEPS + 1):
+        expected.append(("step", step))
+        expected += [("evaluate", step)] * (step % 4 == 0) + [("checkpoint", step)] * (step % 5 == 0 or step == STEPS)
+
+    assert straight.exit_code == 0, straight.stderr
+    assert told == [*expected, ("end", STEPS)]
+    assert (straight.end["status"], straight.end["because"]) == ("finished", "reached max_steps")
+
+
+@pytest.mark.train
+def test_a_start_tells_what_is_trained_and_no_secret(straight: Ended, tiny: Path) -> None:
+    """Configuration, model, versions and hardware are told once."""
+    start = straight.those("start")[0]
+
+    assert start["config"]["learning_rate"] == 1e-3
+    assert "hf_secret" not in json.dumps(straight.events)
+    assert (start["model"], start["max_steps"]) == ("Qwen2ForCausalLM", STEPS)
+    assert start["parameters"] == start["trainable"] == count_parameters(tiny / "model.safetensors")
+    assert {"python", "torch", "transformers", "trl"} <= start["versions"].keys()
+    assert (start["world_size"], start["hardware"]) == (1, ["cpu"])
+
+
+@pytest.mark.train
+@pytest.mark.parametrize(("use_cpu", "names"), [(True, ["cpu"]), (False, ["a card"])])
+def test_a_training_on_the_processor_asks_nothing_of_a_gpu(
+    use_cpu: bool,
+    names: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`get_device_name` opens a context, which takes memory of a GPU that another job may need."""
+    asked: list[int] = []
+
+    def name_device(index: int) -> str:
+        asked.append(index)
+        return "a card"
+
+    cuda = SimpleNamespace(device_count=lambda: 1, get_device_name=name_device)
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(cuda=cuda))
+
+    assert runtime.name_devices(SimpleNamespace(use_cpu=use_cpu)) == names
+    assert bool(asked) is not use_cpu
+
+
+def test_a_step_tells_its_figures(straight: Ended) -> None:
+    """Loss, gradient norm, learning rate, tokens so far, seconds, memory."""
+    steps = straight.those("step")
+
+    assert steps[-1]["loss"] < steps[0]["loss"]
+    assert all(step["grad_norm"] > 0 and step["learning_rate"] > 0 and step["elapsed_s"] > 0 for step in steps)
+    assert all(before["tokens"] < after["tokens"] for before, after in itertools.pairwise(steps))
+    assert all(step["memory_bytes"] > 100e6 and step["nan"] == [] for step in steps)
+    assert "mean_token_accuracy" in steps[0]["metrics"]
+    assert straight.those("evaluate")[0]["metrics"]["eval_loss"] > 0
+
+
+@pytest.mark.train
+def test_checkpoints_and_the_saved_model_are_whole(straight: Ended) -> None:
+    """Each has its manifest; the limit on checkpoints is kept."""
+    last = straight.out / f"checkpoint-{STEPS}"
+    told = straight.those("checkpoint")[-1]
+
+    assert list(straight.out.glob("checkpoint-*")) == [last]
+    assert [verify_checkpoint(folder).verdict for folder in (last, straight.out / "final")] == ["whole", "whole"]
+    assert Path(told["path"]) == last
+    assert told["bytes"] == sum(path.stat().st_size for path in files_of(last))
+
+
+@pytest.mark.train
+def test_sigterm_saves_before_it_stops(stopped: Ended) -> None:
+    """The step under way is finished, saved whole, and told; the script goes no further."""
+    assert stopped.exit_code == 128 + signal.SIGTERM
+    assert (stopped.end["status"], stopped.end["because"], stopped.end["step"]) == ("stopped", "SIGTERM", 7)
+    assert verify_checkpoint(stopped.out / "checkpoint-7").verdict == "whole"
+    assert not (stopped.out / "final").exists()
+
+
+@pytest.mark.train
+def test_a_stopped_training_continues_exactly(stopped: Ended, straight: Ended, tiny: Path, tmp_path: Path) -> None:
+    """Its weights are in the end those of an undisturbed training, bit for bit."""
+    after = resumed(stopped, tmp_path, tiny)
+
+    assert [step["step"] for step in after.those("step")] == list(range(8, STEPS + 1))
+    assert (after.those("start")[0]["step"], after.end["status"]) == (7, "finished")
+    assert (stopped.out / "final" / "model.safetensors").read_bytes() == straight.weights()
+
+
+@pytest.mark.train
+def test_a_killed_training_continues_from_the_last_whole_checkpoint(
+    killed: Ended,
+    straight: Ended,
+    tiny: Path,
+    tmp_path: Path,
+) -> None:
+    """The one that was being written is passed over; and no older one is deleted before its successor is whole."""
+    assert killed.exit_code == -signal.SIGKILL
+    assert killed.events[-1]["event"] != "end"
+    whole, passed_over = newest_whole(killed.out)
+    assert whole == killed.out / "checkpoint-5"
+    assert [(each.step, each.verdict) for each in passed_over] == [(10, "unverifiable")]
+
+    after = resumed(killed, tmp_path, tiny)
+
+    assert after.those("step")[0]["step"] == 6
+    assert (killed.out / "final" / "model.safetensors").read_bytes() == straight.weights()
+
+
+@pytest.mark.train
+def test_what_was_trained_to_the_end_trains_no_further(straight: Ended, tiny: Path, tmp_path: Path) -> None:
+    """Transformers alone would train one step more."""
+    before = straight.weights()
+    after = resumed(straight, tmp_path, tiny)
+
+    assert (after.those("step"), after.end["status"], after.end["step"]) == ([], "finished", STEPS)
+    assert straight.weights() == before
+
+
+@pytest.mark.train
+def test_two_ranks_stop_together(pair: Ended) -> None:
+    """One was asked, both save; one speaks; the manifest covers what each wrote."""
+    state = json.loads((pair.out / "checkpoint-3" / "holdfast-manifest.json").read_text())
+
+    assert verify_checkpoint(pair.out / "checkpoint-3").verdict == "whole"
+    assert {"rng_state_0.pth", "rng_state_1.pth"} <= state["files"].keys()
+    assert (state["step"], state["world_size"]) == (3, 2)
+    assert [step["step"] for step in pair.those("step")] == [1, 2, 3]
+    assert (pair.end["status"], pair.end["because"]) == ("stopped", "SIGTERM")
+    assert pair.exit_code != 0
+    assert sorted(path.name for path in (pair.folder / "pids").iterdir()) == ["rank-0", "rank-1"]
+
+
+@pytest.mark.train
+def test_a_failure_that_the_script_swallows_is_one(tiny: Path, tmp_path: Path) -> None:
+    """Nor does a NaN hide: the trainer logs a loss of 0 and says nothing."""
+    broken = train(tmp_path, tiny, DEED="break@2")
+    third = broken.those("step")[2]
+
+    assert "caught: it broke" in broken.stdout
+    assert (broken.exit_code, broken.end["status"], broken.end["because"]) == (1, "failed", "RuntimeError: it broke")
+    assert (third["loss"], third["grad_norm"]) == (0, None)
+    assert "grad_norm" in third["nan"]
+
+
+@pytest.mark.train
+def test_a_training_that_a_callback_ends_is_finished(tiny: Path, tmp_path: Path) -> None:
+    """Early stopping is no failure."""
+    enough = train(tmp_path, tiny, DEED="enough@2")
+
+    assert (enough.exit_code, enough.end["status"]) == (0, "finished")
+    assert enough.end["because"] == "a callback stopped training at step 2"
+
+
+@pytest.mark.train
+def test_sigterm_during_an_evaluation_lets_it_end(tiny: Path, tmp_path: Path) -> None:
+    """The evaluation is told, the next step is the last."""
+    ended = train(tmp_path, tiny, DEED="term-in-evaluation@4")
+
+    assert [event["event"] for event in ended.events[-4:]] == ["evaluate", "step", "checkpoint", "end"]
+    assert (ended.exit_code, ended.end["step"]) == (143, 5)
+
+
+def test_a_script_without_a_trainer_is_told_too(tmp_path: Path) -> None:
+    """It ends as it likes; no step is known."""
+    ended = run(tmp_path, "print('done')")
+
+    assert (ended.exit_code, ended.stdout) == (0, "done\n")
+    assert (ended.end["status"], ended.end["step"]) == ("finished", None)
+
+
+def test_a_failing_script_shows_its_own_lines(tmp_path: Path) -> None:
+    """The traceback is the one it would have by itself, and the end says where."""
+    ended = run(tmp_path, "import sys\n\n\ndef fail():\n    raise ValueError('no data')\n\n\nfail()\n")
+
+    assert ended.exit_code == 1
+    assert ended.stderr.startswith(
+        'Traceback (most recent call last):\n  File "train.py", line 8, in <module>\n    fail()'
+    )
+    assert "attempt.py" not in ended.stderr
+    assert (ended.end["status"], ended.end["because"]) == ("failed", "ValueError: no data")
+    assert ended.end["where"] == "train.py:5"
+
+
+def test_a_syntax_error_is_shown_as_one(tmp_path: Path) -> None:
+    """Name and line are the script's."""
+    ended = run(tmp_path, "x = 1\nprint(\n")
+
+    assert 'File "train.py", line 2' in ended.stderr
+    assert "attempt.py" not in ended.stderr
+    assert ended.end["because"].startswith("SyntaxError")
+
+
+@pytest.mark.parametrize(("call", "code"), [("sys.exit(3)", 3), ("sys.exit('no')", 1)])
+def test_an_exit_code_is_passed_on(tmp_path: Path, call: str, code: int) -> None:
+    """A script that exits by itself with an error has failed."""
+    ended = run(tmp_path, f"import sys\n{call}\n")
+
+    assert (ended.exit_code, ended.end["status"]) == (code, "failed")
+
+
+CHILDREN = """
+    import inspect
+    import multiprocessing
+    import os
+    import signal
+    import sys
+
+    def double(number):
+        return 2 * number
+
+    def listens(_):
+        return signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
+
+    if __name__ == "__main__":
+        print(inspect.getsource(double).strip().splitlines()[-1].strip())
+        for method in ("fork", "spawn"):
+            with multiprocessing.get_context(method).Pool(1) as pool:
+                print(method, pool.map(double, [1, 2]), pool.map(listens, [0]))
+        print(sys.argv, __name__, os.path.basename(__file__))
+"""
+
+
+def test_a_script_is_itself_to_its_children(tmp_path: Path) -> None:
+    """Source, functions in forked and spawned children, arguments, name; children do not hear its signals."""
+    ended = run(tmp_path, CHILDREN, "--rows", "two words")
+
+    assert ended.stdout.splitlines() == [
+        "return 2 * number",
+        "fork [2, 4] [False]",
+        "spawn [2, 4] [False]",
+        "['train.py', '--rows', 'two words'] __main__ train.py",
+    ]
+    assert [event["event"] for event in ended.events] == ["end"]
+
+
+ASKED = """
+    import os
+    import signal
+    import time
+
+    try:
+        os.kill(os.getpid(), signal.{first})
+        {more}
+    finally:
+        {cleanup}
+        print("cleaned up")
+"""
+AGAIN = "os.kill(os.getpid(), signal.SIGTERM)"
+
+
+@pytest.mark.parametrize("first", ["SIGTERM", "SIGINT"])
+def test_a_signal_outside_of_training_stops_in_order(tmp_path: Path, first: str) -> None:
+    """SIGINT too, which shells have what they start in the background ignore; the launcher's echo does not hurry it."""
+    script = ASKED.format(first=first, more="print('not reached')", cleanup=AGAIN)
+    ended = run(tmp_path, script, before="trap '' INT;")
+
+    assert (ended.exit_code, ended.stdout) == (143, "cleaned up\n")
+    assert (ended.end["status"], ended.end["because"]) == ("stopped", first)
+
+
+def test_a_second_signal_ends_at_once(tmp_path: Path) -> None:
+    """Whoever asks again does not want to wait for the script to clean up."""
+    script = ASKED.format(first="SIGTERM", more="", cleanup=AGAIN)
+    ended = run(tmp_path, script, text=runtime_with("ECHO_S", "0.0"))
+
+    assert (ended.exit_code, ended.stdout) == (143, "")
+    assert ended.end["status"] == "stopped"
+
+
+def test_stacks_are_written_on_request(tmp_path: Path) -> None:
+    """SIGUSR1 shows where the main thread is, and ends nothing."""
+    script = "import os, signal\n\n\ndef stuck():\n    os.kill(os.getpid(), signal.SIGUSR1)\n\n\nstuck()\nprint('on')\n"
+    ended = run(tmp_path, script)
+
+    assert ended.stdout == "on\n"
+    assert 'File "train.py", line 5 in stuck' in (tmp_path / "stacks.txt").read_text()
+
+
+def test_a_job_with_busy_threads_survives_every_request(tmp_path: Path) -> None:
+    """It did not while the stacks of all threads were walked: it died within some thirty requests."""
+    script = """
+import os, subprocess, sys, threading
+
+def deep(n):
+    return 0 if not n else deep(n - 1) + len([each for each in range(3)])
+
+def work():
+    while not over:
+        for depth in (5, 50, 200, 700):
+            deep(depth)
+        short = threading.Thread(target=deep, args=(90,))
+        short.start()
+        short.join()
+
+over = False
+threads = [threading.Thread(target=work) for _ in range(3)]
+for each in threads:
+    each.start()
+asks = "import os, signal, time\\nfor _ in range(500):\\n    os.kill(%d, signal.SIGUSR1)\\n    time.sleep(0.002)"
+asking = subprocess.Popen([sys.executable, "-c", asks % os.getpid()])
+while asking.poll() is None:
+    deep(30)
+over = True
+print("alive")
+"""
+    ended = run(tmp_path, script)
+    assert (ended.exit_code, ended.stdout) == (0, "alive\n")
+
+
+def test_a_heartbeat_tells_what_goes_on(tmp_path: Path) -> None:
+    """It comes from a thread of its own while the script is busy elsewhere."""
+    script = """
+        import os, pathlib
+        events = pathlib.Path(os.environ["HOLDFAST_ATTEMPT"], "events.jsonl")
+        while not events.read_text():
+            pass
+    """
+    ended = run(tmp_path, script, text=runtime_with("HEARTBEAT_S", "0.01"))
+
+    assert (ended.events[0]["event"], ended.events[0]["phase"]) == ("heartbeat", "import")
+
+
+def test_a_script_on_disk_goes_by_its_place(tmp_path: Path) -> None:
+    """What stands beside it can be imported; another file of that name is not taken for it."""
+    (tmp_path / "beside.py").write_text("VALUE = 7\n")
+    script = "import beside\nprint(beside.VALUE, __file__)\n"
+    assert run(tmp_path, script).stdout == "7 train.py\n"
+    (tmp_path / "train.py").write_text(script)
+    assert run(tmp_path, script).stdout == f"7 {tmp_path / 'train.py'}\n"
+
+
+def test_a_training_that_ran_out_of_data_has_failed() -> None:
+    """Exit code 0 is not success."""
+    assert runtime.judge(40, 100, told_to_stop=False) == ("failed", "the data ran out at step 40 of 100")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ({"max_grad_norm": float("inf")}, {"max_grad_norm": "inf"}),
+        (
+            {"hub_token": "hf_x", "token": None, "inner": {"api_key": "k"}},
+            {"hub_token": "***", "token": None, "inner": {"api_key": "***"}},
+        ),
+        ({"paths": (Path("a"), 1), 2: True}, {"paths": ["a", 1], 2: True}),
+    ],
+)
+def test_a_configuration_is_told_as_json_can_hold_it(value: Any, told: Any) -> None:
+    """Without secrets, however deep."""
+    assert runtime.plain(value) == told
+    json.dumps(told, allow_nan=False)
+
+
+def test_two_wait_for_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits for a module hears of it, once, also beside another who does."""
+    (tmp_path / "waited_for.py").write_text("value = 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    heard: list[int] = []
+    for _ in range(2):
+        runtime.when_imported("waited_for", lambda module: heard.append(module.value))
+    runtime.when_imported("never_made", heard.append)
+    runtime.when_imported("never_made", heard.append)
+    importlib.import_module("waited_for")
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("never_made")
+    assert heard == [1, 1]
