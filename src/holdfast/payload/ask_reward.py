@@ -51,7 +51,7 @@ def main(question: Path, answer: Path) -> None:
         told["absent" if asked["function"].startswith(f"{TRL}:") else "problem"] = describe_error(
             error, asked["function"]
         )
-    except BaseException as error:  # noqa: BLE001 - a function may raise what it likes, and leave the program too
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - a function may raise what it likes, and leave the program too
         told["problem"] = describe_error(error, asked["function"])
     write(answer, {"imported": True, **told})
     os._exit(0)  # threads that the function left behind are not waited for

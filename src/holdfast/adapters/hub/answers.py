@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from holdfast.adapters.hub.wire import TRY_AGAIN
 from holdfast.core.errors import SourceError
+from holdfast.core.outcome import Raised, outcome_of
 
 T = TypeVar("T")
 KEPT_S: Final = 300.0
@@ -53,12 +54,12 @@ def start(work: Callable[[], T]) -> Future[T]:
     result: Future[T] = Future()
 
     def run() -> None:
-        try:
-            result.set_result(work())
-        except SourceError as error:
-            result.set_exception(error)
-        except Exception as error:  # noqa: BLE001 - an answer that nobody foresaw is none; its text may hold the token
-            result.set_exception(_unexpected_error(error))
+        outcome = outcome_of(work)
+        if isinstance(outcome, Raised):
+            error = outcome.error
+            result.set_exception(error if isinstance(error, SourceError) else _unexpected_error(error))
+        else:
+            result.set_result(outcome)
 
     Thread(target=run, daemon=True, name="holdfast-hub").start()
     return result
@@ -95,4 +96,5 @@ def _result(answer: Future[Any], deadline_s: float, timeout_s: float) -> Any:
 
 
 def _unexpected_error(error: Exception) -> SourceError:
+    """Return an error of ours for any other, without its text, which may hold the token."""
     return SourceError(f"asking the Hub failed: {type(error).__name__}", where="the Hub", fix=TRY_AGAIN)

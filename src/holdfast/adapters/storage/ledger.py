@@ -85,12 +85,8 @@ class Ledger:
                 self._make()
             database = self._connection()
             database.execute("BEGIN IMMEDIATE")
-            try:
+            with database:  # commits, or rolls back
                 yield database
-            except BaseException:
-                database.rollback()
-                raise
-            database.commit()
 
     def _connection(self) -> sqlite3.Connection:
         if self._open is None:

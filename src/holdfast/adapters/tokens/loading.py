@@ -17,11 +17,14 @@ from typing import Any
 from holdfast.adapters.tokens.encoding import LoadedTokenizer
 from holdfast.adapters.tokens.training_templates import has_markers, training_template
 from holdfast.catalog.builtin import BUILTIN, MODELS
+from holdfast.catalog.builtin.stdlib_docstrings import entries
+from holdfast.catalog.builtin.tiny_chat import make_tokenizer
 from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.models.positions import positions_of
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.methods import Method
+from holdfast.core.outcome import Raised, outcome_of
 
 INSTALL = "pip install 'holdfast[data]'"
 CLONING = (Method.SFT, Method.REWARD)
@@ -140,14 +143,16 @@ def _loaded(transformers: Any, path: str, wanted: TokenizerRequest) -> Any:
     if not folder.is_dir() and (path.startswith((".", "/", "~")) or path.count("/") > 1):
         raise SourceError(f"no such folder: {path}", where="model", fix="correct the path")
     options = _options(wanted) if path == wanted.path else {"local_files_only": wanted.offline}
-    try:
-        return transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=wanted.trust_remote_code, **options)
-    except Exception as error:  # whatever a repository's files make it raise, the trainer raises too
-        if type(error.__cause__).__name__ == ABSENT_REPOSITORY:
-            fix = "correct its name; for a private one log in, or set HF_TOKEN"
-            raise UsageError(f"the Hub has no model {path} that you may see", where="model", fix=fix) from error
-        what = f"the tokenizer of {path} cannot be loaded: {type(error).__name__}: {_first_line(error)}"
-        raise SourceError(what, where="model", fix="see what it says; a gated model needs a token") from error
+    load = transformers.AutoTokenizer.from_pretrained
+    loaded = outcome_of(lambda: load(name, trust_remote_code=wanted.trust_remote_code, **options))
+    if not isinstance(loaded, Raised):
+        return loaded
+    error = loaded.error  # whatever a repository's files make it raise, the trainer raises too
+    if type(error.__cause__).__name__ == ABSENT_REPOSITORY:
+        fix = "correct its name; for a private one log in, or set HF_TOKEN"
+        raise UsageError(f"the Hub has no model {path} that you may see", where="model", fix=fix) from error
+    what = f"the tokenizer of {path} cannot be loaded: {type(error).__name__}: {_first_line(error)}"
+    raise SourceError(what, where="model", fix="see what it says; a gated model needs a token") from error
 
 
 def _first_line(error: Exception) -> str:
@@ -157,9 +162,6 @@ def _first_line(error: Exception) -> str:
 def _builtin(path: str) -> Any:
     if path not in MODELS:
         raise SourceError(f"no model {path!r}", where="model", fix=f"use one of {', '.join(MODELS)}")
-    from holdfast.catalog.builtin.stdlib_docstrings import entries
-    from holdfast.catalog.builtin.tiny_chat import make_tokenizer
-
     return make_tokenizer([text for entry in entries() for text in entry])
 
 

@@ -6,6 +6,7 @@ from threading import Thread
 from typing import Generic, TypeVar
 
 from holdfast.core.errors import SourceError
+from holdfast.core.outcome import Raised, outcome_of
 from holdfast.engine.check.rule_runner import MissingFact
 
 T = TypeVar("T")
@@ -49,19 +50,16 @@ class _Work(Generic[T]):
 
     def __init__(self, work: Callable[[], T]) -> None:
         self._work = work
-        self._results: list[T] = []
-        self._error: BaseException | None = None
+        self._outcome: list[T | Raised] = []
 
     def do(self) -> None:
-        try:
-            self._results.append(self._work())
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised where the result is asked for
-            self._error = error
+        self._outcome.append(outcome_of(self._work))
 
     def result(self) -> T:
-        if self._error:
-            raise self._error
-        return self._results[0]
+        (outcome,) = self._outcome
+        if isinstance(outcome, Raised):
+            raise outcome.error
+        return outcome
 
 
 def _fetched(facts: object, name: str, otherwise: str | None) -> object | MissingFact:

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.finding import BETWEEN_REASONS, Finding, Fix, MissingFactError, Rule, Severity, Skip
 from holdfast.core.hidden import hidden_in, track_reads, track_settings
+from holdfast.core.outcome import Raised, outcome_of
 
 BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
 
@@ -107,18 +108,17 @@ def _ask(
     if lacking:
         yield Skip(rule, tuple(lacking), BETWEEN_REASONS.join(dict.fromkeys(lacking.values())))
         return
-    silent = True
-    try:
-        for finding in rule.check(**given):
-            silent = False
-            place = finding.place or document.place(finding.key)
-            fix = finding.fix if finding.fix and _is_written(document, finding.fix) else None
-            yield replace(finding, rule=rule, place=place, document=document, fix=fix)
-    except MissingFactError as missing:
-        yield Skip(rule, (missing.name,), missing.because)
-    except Exception as error:  # noqa: BLE001 - one rule's mistake must not take all the others' findings away
-        yield Skip(rule, (), f"{BROKEN}: {type(error).__name__}: {error}")
-    else:
-        if silent and reads:
+    findings: list[Finding] = []
+    ended = outcome_of(lambda: findings.extend(rule.check(**given)))  # those from before an error stay
+    for finding in findings:
+        place = finding.place or document.place(finding.key)
+        fix = finding.fix if finding.fix and _is_written(document, finding.fix) else None
+        yield replace(finding, rule=rule, place=place, document=document, fix=fix)
+    match ended:
+        case Raised(MissingFactError() as missing):
+            yield Skip(rule, (missing.name,), missing.because)
+        case Raised(error):
+            yield Skip(rule, (), f"{BROKEN}: {type(error).__name__}: {error}")
+        case _ if reads and not findings:
             key, hidden = next(iter(reads.items()))
             yield Skip(rule, (key,), hidden.because)

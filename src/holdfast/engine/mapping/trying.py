@@ -3,11 +3,13 @@
 import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from holdfast.catalog.formats import judge, recognise, types_of_rows
 from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.methods import Method
+from holdfast.core.outcome import Raised, outcome_of
 from holdfast.engine.mapping.found import ColumnReading, DataProfile
 
 
@@ -27,12 +29,12 @@ def find_fault(source: str, method: Method, reading: ColumnReading, data: DataPr
     exec(compile(source, "mapping.py", "exec"), module)  # noqa: S102 - written above from names of columns, as literals
     results: list[dict[str, Any]] = []
     for number, row in enumerate(rows):
-        try:
-            results.append(module["rewrite"](copy.deepcopy(dict(row))))
-        except Exception as error:  # noqa: BLE001 - whatever a row does to it keeps it from being given
-            return f"on sample row {number}: {type(error).__name__}: {error}"
-        if fault := _lost(row, results[-1], reading) or _misplaced(results[-1]):
+        result = outcome_of(partial(module["rewrite"], copy.deepcopy(dict(row))))
+        if isinstance(result, Raised):
+            return f"on sample row {number}: {type(result.error).__name__}: {result.error}"
+        if fault := _lost(row, result, reading) or _misplaced(result):
             return f"on sample row {number}: {fault}"
+        results.append(result)
     if all(_unanswered(result) for result in results):
         return "no conversation ends with an answer"
     columns = types_of_rows(results)

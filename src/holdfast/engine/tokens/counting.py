@@ -4,11 +4,13 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from holdfast.core.columns import Scalar, Type, scalars_of
 from holdfast.core.errors import SourceError
 from holdfast.core.methods import Method
+from holdfast.core.outcome import Raised, outcome_of
 from holdfast.core.scan import FIRST_ROWS, RowCount, Tokens
 from holdfast.core.unpacking import unpackers
 from holdfast.engine.tokens.cutting import is_left_out, kept_span
@@ -114,11 +116,10 @@ def _check_texts(columns: Sequence[str], known: Any) -> None:
 
 
 def _begun(first: Row, recipe: Recipe, tokenizer: Tokenizer) -> "TokenTally":
-    try:
-        sight = look_at(first, recipe)
-    except Exception:  # noqa: BLE001 - TRL raises here too; the row is told of when it is read
-        sight = TokenizationContext(frozenset(first), adds_end=True, renames=False, learns_prompts=True)
-    return TokenTally(sight, recipe, tokenizer)
+    context = outcome_of(partial(look_at, first, recipe))
+    if isinstance(context, Raised):  # TRL raises here too; the row is reported when it is read
+        context = TokenizationContext(frozenset(first), adds_end=True, renames=False, learns_prompts=True)
+    return TokenTally(context, recipe, tokenizer)
 
 
 @dataclass(slots=True)

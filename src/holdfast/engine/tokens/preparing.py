@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
+from holdfast.core.outcome import Raised, outcome_of
 from holdfast.engine.tokens.reading import Row, TokenizationContext, TokenizationRequest, read_row, same_options
 from holdfast.engine.tokens.recipe import Recipe
 from holdfast.engine.tokens.templating import TemplateLoss, find_lost
@@ -78,17 +79,24 @@ def prepare_rows(
         tokenizer: The model's.
     """
     done = Prepared()
-    asked: list[TokenizationRequest] = []
+    requests: list[TokenizationRequest] = []
     for number, row in numbered:
-        try:
-            if made := list(_given_ids(number, row)):
-                done.sequences += made
-            else:
-                asked += read_row(number, row, context, recipe, tokenizer.eos)
-        except Exception as error:  # noqa: BLE001 - whatever TRL raises on a row is what is told of it
-            done.failed[number] = name_error(error)
-    done.sequences += _encoded(asked, context, recipe, tokenizer, done.failed)
+        read = outcome_of(partial(_read, number, row, context, recipe, tokenizer))
+        if isinstance(read, Raised):  # what TRL raises too
+            done.failed[number] = name_error(read.error)
+        else:
+            done.sequences += read[0]
+            requests += read[1]
+    done.sequences += _encoded(requests, context, recipe, tokenizer, done.failed)
     return done
+
+
+def _read(
+    number: int, row: Row, context: TokenizationContext, recipe: Recipe, tokenizer: Tokenizer
+) -> tuple[list[Sequenced], list[TokenizationRequest]]:
+    """Return the ids that a row brings along; else the texts to make them of."""
+    ids = list(_given_ids(number, row))
+    return ids, [] if ids else read_row(number, row, context, recipe, tokenizer.eos)
 
 
 def name_error(error: Exception) -> str:
@@ -211,12 +219,12 @@ def _tried(
     """Return the results by identity; where the batch raises, they are made one by one to find the items that fail."""
     if not requests:
         return {}
-    try:
-        return {id(each): made for each, made in zip(requests, make(requests), strict=True)}
-    except Exception as error:  # noqa: BLE001 - templates are programs, and raise what they like
-        if len(requests) == 1:
-            failed.setdefault(requests[0].row, name_error(error))
-            return {}
+    results = outcome_of(lambda: dict(zip(map(id, requests), make(requests), strict=True)))
+    if not isinstance(results, Raised):
+        return results
+    if len(requests) == 1:
+        failed.setdefault(requests[0].row, name_error(results.error))
+        return {}
     made: dict[int, T] = {}
     for each in requests:
         made |= _tried([each], make, failed)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from holdfast.core.outcome import Raised, outcome_of
+
 MARK: Final = "holdfast{}mark"
 """What stands for a message's text: letters and digits, which no template trims or escapes."""
 Render = Callable[[Sequence[Any]], str]
@@ -48,11 +50,10 @@ def find_lost(turns: Sequence[Any], text: str, render: Render) -> TemplateLoss |
     spelled = [at for at, turn in enumerate(turns) if _is_record(turn) and str(turn["content"]) in text]
     if whole and not spelled:
         return None
-    try:
-        omitted = [] if whole else _omitted(turns, render)
-        repeated = any(_is_spelled(turns, at, text, render) for at in spelled)
-    except Exception:  # noqa: BLE001 - templates are programs, and a mark may be what one refuses
-        return None
+    omitted = [] if whole else outcome_of(lambda: _omitted(turns, render))
+    repeated = outcome_of(lambda: any(_is_spelled(turns, at, text, render) for at in spelled))
+    if isinstance(omitted, Raised) or isinstance(repeated, Raised):
+        return None  # a mark may be what the template refuses
     roles = tuple(dict.fromkeys(str(turns[at].get("role")) for at in omitted))
     return TemplateLoss(roles, len(turns) - 1 in omitted, repeated) if omitted or repeated else None
 

@@ -70,7 +70,7 @@ def preload(wanted: list[str]) -> bool:
                 continue  # the script will say so itself, if it needs it
             with suppress(AttributeError):  # a name that there is not; nothing was imported for it
                 getattr(importlib.import_module(module), name or "__name__")
-    except BaseException:  # noqa: BLE001 - whatever it is, the script is to meet it for the first time
+    except (Exception, SystemExit):  # noqa: BLE001 - whatever it is, the script is to meet it for the first time
         return False
     return True
 

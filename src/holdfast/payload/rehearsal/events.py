@@ -14,7 +14,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
 SHORT_S = 0.0005
@@ -75,16 +75,16 @@ class EventWriter:
         self._lap()
         self._open.append(stage)
         self._enter(stage)
-        try:
+        with ExitStack() as leaving:
+            leaving.callback(self._leave, stage)
+            leaving.push(lambda _kind, error, _trace: self.failed(error))
             yield
-        except BaseException as error:
-            self.failed(error)
-            raise
-        finally:
-            self._lap()
-            self._open.pop()
-            if self.outside != TAIL:
-                self.outside = stage
+
+    def _leave(self, stage: str) -> None:
+        self._lap()
+        self._open.pop()
+        if self.outside != TAIL:
+            self.outside = stage
 
     @contextmanager
     def aside(self, stage: str) -> Iterator[None]:
@@ -101,8 +101,8 @@ class EventWriter:
         delivers = self.outside == TAIL and set(self._open) <= {"export"}
         return self.during("export" if delivers else stage)
 
-    def failed(self, error: BaseException) -> None:
-        """Record that an exception leaves the stage that the script is in, once for each exception."""
+    def failed(self, error: BaseException | None) -> None:
+        """Record that an exception, if any, leaves the stage that the script is in, once for each exception."""
         if error is not self._raised and isinstance(error, Exception | KeyboardInterrupt):
             self._raised = error
             self.write("failed", stage=self.stage, error=f"{type(error).__name__}: {error}"[:2000])

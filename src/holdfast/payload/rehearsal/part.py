@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 from .events import EventWriter
 from .hosts import stand_in
 from .order import NOTEBOOK, PartRequest, read_order
+from .wrapping import raised_by
 
 OWN = "trl:"
 """What scripts of TRL's own are named with."""
@@ -67,22 +69,25 @@ def free_port() -> int:
 
 def run(order: PartRequest, events: EventWriter) -> int:
     """Run the script to its end; return its exit code."""
-    runtime: Any = sys.modules["holdfast_runtime_source"]
     sys.path[:] = [each for each in sys.path if not each.startswith(str(Path(__file__).parent))]
     try:
-        name, source, argv = find_script(order)
-        if name.endswith(NOTEBOOK):
-            stand_in(source, events)
-        runtime.run_script(name, source, argv)
+        error = raised_by(partial(_run_script, order, events))
+        if error:
+            events.failed(error)
+            traceback.print_exception(error)
     except SystemExit as leave:
         return _code(leave.code)
-    except Exception as error:  # noqa: BLE001 - TRL's own reading of its command line
-        events.failed(error)
-        traceback.print_exc()
-        return 1
     finally:
         events.write("script_ended", stage=events.stage)
-    return 0
+    return 1 if error else 0
+
+
+def _run_script(order: PartRequest, events: EventWriter) -> None:
+    runtime: Any = sys.modules["holdfast_runtime_source"]
+    name, source, argv = find_script(order)
+    if name.endswith(NOTEBOOK):
+        stand_in(source, events)
+    runtime.run_script(name, source, argv)
 
 
 def _code(code: Any) -> int:
@@ -128,11 +133,11 @@ def _own_words(name: str, words: list[str]) -> list[str]:
 
 def look_after(order: PartRequest, events: EventWriter) -> int:
     """Judge what the script has left behind; return 1 where it is of no use."""
-    try:
-        with events.during("export"):
-            import_module(".after", __package__).look(order, events)
-    except Exception:  # noqa: BLE001 - whatever it is, what was saved is of no use
-        traceback.print_exc()
-        events.write("script_ended", stage="export")
-        return 1
-    return 0
+    with events.during("export"):
+        error = raised_by(partial(import_module(".after", __package__).look, order, events))
+        if error is None:
+            return 0
+        events.failed(error)
+        traceback.print_exception(error)
+    events.write("script_ended", stage="export")
+    return 1

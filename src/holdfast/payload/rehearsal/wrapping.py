@@ -6,6 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 
+def raised_by(call: Callable[[], object]) -> Exception | None:
+    """Return what a call raises, of code that may raise anything; None where it returns."""
+    try:
+        call()
+    except Exception as error:  # noqa: BLE001 - whatever it is, the caller reports it
+        return error
+    return None
+
+
 def when_imported(name: str, then: Callable[[Any], object]) -> None:
     """Have `then` called with a module: now if it is imported, else as soon as something imports it."""
     _runtime().when_imported(name, then)

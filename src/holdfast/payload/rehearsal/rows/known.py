@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -78,10 +79,9 @@ class KnownRows:
         return self.rows() if is_called_by_script() else original(*args, **kwargs)
 
     def _build(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        try:
+        with suppress(Exception):  # whatever is wrong with the script's own data does not matter now
             return original(*args, **kwargs)
-        except Exception:  # noqa: BLE001 - whatever is wrong with the script's own data is not asked now
-            return _Builder(self)
+        return _Builder(self)
 
     def _read(self, _original: Callable[..., Any], builder: Any, split: Any = None, *_: Any, **__: Any) -> Any:
         return self.of_split(split, list(files_of(builder)) or list(builder.info.splits or SPLITS))

@@ -5,6 +5,7 @@ One file for each line of the script that asks for rows: what stands in their pl
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -62,12 +63,11 @@ class RowRecorder:
         if not self._wanted or path.exists():
             return
         self._folder.mkdir(parents=True, exist_ok=True)
-        try:
+        text = json.dumps({"rows": None, "features": None, "asked": record}, default=str)
+        with suppress(Exception):  # pictures; a row that the script has yet to stumble over
             rows, features = _looked_at(_first(loaded), given)
             text = json.dumps({"rows": rows, "features": features, "asked": record})
             look_at_types(rows or (), features or {}, self._source, self._events)
-        except Exception:  # noqa: BLE001 - pictures; a row that the script has yet to stumble over
-            text = json.dumps({"rows": None, "features": None, "asked": record}, default=str)
         path.write_text(text, encoding="utf-8")
 
     def _made(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from ..events import EventWriter
@@ -29,10 +30,9 @@ def look_at_formatting(trainer: Any, given: Mapping[str, Any], events: EventWrit
     version = str(getattr(sys.modules.get("trl"), "__version__", "0")).split(".")
     if not all(part.isdigit() for part in version[:2]) or tuple(map(int, version[:2])) < ONE_ROW:
         return
-    try:
+    made: Any = ""
+    with suppress(Exception):  # the trainer is to meet it
         made = function(next(iter(rows)))
-    except Exception:  # noqa: BLE001 - the trainer is to meet it
-        return
     if not isinstance(made, str):
         code = getattr(function, "__code__", None)
         where = f" (line {code.co_firstlineno})" if code else ""

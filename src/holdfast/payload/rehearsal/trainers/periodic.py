@@ -6,10 +6,12 @@ step would have come.
 
 import copy
 import re
+from functools import partial
 from typing import Any
 
 from ..events import EventWriter
 from ..order import PartRequest
+from ..wrapping import raised_by
 from .real_steps import BOUND
 
 PERIODIC = re.compile(r"\bglobal_step\s*%\s*(\d*)")
@@ -52,11 +54,9 @@ class Periodic:
         for callback in handler.callbacks:
             if type(callback).__module__ == MAIN and (id(callback), event) not in self._told:
                 self._told.add((id(callback), event))
-                try:
-                    call(OwnHandler(handler, [callback]), event, args, there, copy.copy(control), **more)
-                except OSError:  # of files that the real step would have made
-                    pass
-                except Exception as error:  # noqa: BLE001 - whatever a callback raises
+                own = OwnHandler(handler, [callback])
+                error = raised_by(partial(call, own, event, args, there, copy.copy(control), **more))
+                if error and not isinstance(error, OSError):  # of files that the real step would have made
                     self._doubt(f"{type(callback).__name__}.{event}", error)
 
     def _doubt(self, method: str, error: Exception) -> None:

@@ -12,6 +12,7 @@ function, NaN for None.
 import inspect
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,12 +104,10 @@ class Rewards:
             return
         original, rows, prompts, completions, _ids = seen.asked
         made = make_completions(rows, prompts, completions, trainer)
-        try:
-            with self._events.listening() as outside, _quiet(trainer):
-                totals = total_rewards(original(trainer, *made), trainer)
-        except Exception:  # noqa: BLE001 - what it makes of completions that no model wrote is no finding
-            outside, totals = ["an error"], []
-        if outside:
+        totals: Sequence[float] | None = None
+        with suppress(Exception), self._events.listening() as outside, _quiet(trainer):
+            totals = total_rewards(original(trainer, *made), trainer)
+        if totals is None or outside:  # what it makes of completions that no model wrote is no finding
             self._events.not_rehearsed(WHAT, SHOWN_BY)
         else:
             self._conclude(seen, made, totals, place_of_reward(trainer))
