@@ -39,7 +39,7 @@ def ask(program: Sequence[str], question: Any, **variables: str) -> Any:
 
 def ask_each(module: str, cases: Sequence[Mapping[str, Any]], **variables: str) -> dict[str, Answer]:
     """Return what a module of the tests answers to each case by its name; `refused` is what raised, or None."""
-    answers: dict[str, Answer] = ask(["-m", f"tests.{module}"], cases, **variables)
+    answers: dict[str, Answer] = ask(["-m", f"tests.helpers.{module}"], cases, **variables)
     return answers
 
 
