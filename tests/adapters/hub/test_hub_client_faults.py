@@ -92,14 +92,13 @@ def test_a_hub_that_hangs_hangs_nobody(hub: LoopbackHub, question: str) -> None:
 
 
 def test_a_hub_that_hangs_is_found_out_once(hub: LoopbackHub) -> None:
-    """After one question has waited, no other does, and all say the same."""
+    """After one question has waited, no other is sent, and all say why."""
     hub.hang(".")
     asked = client(hub, timeout_s=1.0)
     first = refusal(asked.account)
-    begun_s = time.monotonic()
+    said = {refusal(lambda ask=ask: ask(asked)).what for ask in QUESTIONS.values()}  # type: ignore[misc]  # a lambda with a default
 
-    assert {refusal(lambda ask=ask: ask(asked)).what for ask in QUESTIONS.values()} == {first.what}  # type: ignore[misc]  # a lambda with a default
-    assert time.monotonic() - begun_s < 1.0
+    assert said <= {first.what, "the Hub took longer than 1 s in all"}
     assert len(hub.asked("/api/")) == 1
 
 

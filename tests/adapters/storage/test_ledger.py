@@ -1,17 +1,33 @@
 """The ledger loses nothing, whoever writes at once and whoever is killed."""
 
+import json
 import os
+import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from holdfast.adapters.storage.journal import JOURNAL
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Closed, Reported, RunRequested, Stage, Starting, fold
+from holdfast.core.event import (
+    Closed,
+    Event,
+    Reported,
+    RunRequested,
+    Stage,
+    Starting,
+    Stopper,
+    StopRequested,
+    event_to_json,
+    fold,
+)
 
 WRITERS, EVENTS_EACH = 200, 20
 
@@ -107,23 +123,217 @@ def test_a_writer_killed_in_the_middle_leaves_whole_events(tmp_path: Path) -> No
 
 
 def test_a_failed_append_leaves_nothing(tmp_path: Path) -> None:
-    """All events of one call or none."""
+    """All events of one call or none: those that no longer fit on the disk leave no line that is cut off."""
+    program = textwrap.dedent("""
+        import resource, sys
+        from pathlib import Path
+        from holdfast.adapters.storage.ledger import Ledger
+        from holdfast.core.errors import LedgerError
+        from holdfast.core.event import Reported
+        ledger, size = Ledger(Path(sys.argv[1])), int(sys.argv[2])
+        ledger.append("a", [Reported(at_s=1, attempt=1, said={"event": "step"})])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        try:
+            ledger.append("a", [Reported(at_s=n, attempt=1, said={"event": "step", "text": "x" * 300}) for n in range(9)])
+        except LedgerError as error:
+            print(error.fix)
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path), "1000"], capture_output=True, text=True, check=True
+    )
+
+    assert "free some disk space" in done.stdout
+    assert len((tmp_path / "a" / JOURNAL).read_text().splitlines()) == 1
+    assert len(Ledger(tmp_path).read("a")) == 1
+
+
+def rows_of(ledger: Ledger) -> dict[str, list[Event]]:
+    return {run: [event for _, event in ledger.read(run)] for run in ledger.runs()}
+
+
+def fill(folder: Path) -> dict[str, list[Event]]:
+    """Three runs of different lengths."""
+    ledger = Ledger(folder)
+    for number, run in enumerate("cab"):
+        ledger.append(run, [RunRequested(at_s=number, folder=str(folder / run), about={"method": "sft"})])
+        ledger.append(run, [step(each) for each in range(1, 40 * number + 2)])
+    return rows_of(ledger)
+
+
+def truncate(index: Path) -> None:
+    index.write_bytes(index.read_bytes()[: index.stat().st_size // 2])
+
+
+def overwrite(index: Path) -> None:
+    data = bytearray(index.read_bytes())
+    data[5000:9000] = b"\xff" * 4000
+    index.write_bytes(data)
+
+
+def delete_all(index: Path) -> None:
+    for path in index.parent.glob("ledger.sqlite*"):
+        path.unlink()
+
+
+def replace_with_another(index: Path) -> None:
+    delete_all(index)
+    sqlite3.connect(index).executescript("CREATE TABLE t (a)").close()
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "deleted": delete_all,
+    "deleted, its log left": Path.unlink,
+    "moved aside": lambda index: index.rename(index.with_name("ledger.old")),
+    "empty": lambda index: index.write_bytes(b""),
+    "text": lambda index: index.write_text("no database" * 1000),
+    "truncated": truncate,
+    "overwritten": overwrite,
+    "of something else": replace_with_another,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("order", ["read", "append"])
+def test_the_index_is_made_anew_from_the_run_folders(tmp_path: Path, damage: str, order: str) -> None:
+    """Whatever becomes of `ledger.sqlite`, every event of every run is there, in its order, and more can be written."""
+    before = fill(tmp_path)
+    DAMAGE[damage](tmp_path / "ledger.sqlite")
+
     ledger = Ledger(tmp_path)
-    ledger.append("a", [step(1)])
+    if order == "append":
+        ledger.append("a", [step(1000)])
+        before["a"].append(step(1000))
+    assert rows_of(ledger) == before
+    assert list(rows_of(ledger)) == ["c", "a", "b"]
+    ledger.append("b", [step(2000)])
+    assert rows_of(Ledger(tmp_path)) == before | {"b": [*before["b"], step(2000)]}
 
-    with pytest.raises(LedgerError):
-        ledger.append("a", [step(2), RunRequested(at_s=None, folder="f")])  # type: ignore[arg-type]  # a wrong value, on purpose
-    assert len(ledger.read("a")) == 1
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_supervisor_goes_on_while_its_index_is_damaged(tmp_path: Path, damage: str) -> None:
+    """One that has the index open loses no event, hears those of others, and keeps its place among them."""
+    before = fill(tmp_path)
+    supervisor, stopper = Ledger(tmp_path), Ledger(tmp_path)
+    last = supervisor.read("a")[-1][0]
+    stopper.read("a")
+    DAMAGE[damage](tmp_path / "ledger.sqlite")
+
+    supervisor.append("a", [step(500)])
+    stopper.append("a", [StopRequested(at_s=600, by=Stopper.PERSON)])
+    supervisor.append("a", [step(501)])
+    news = [step(500), StopRequested(at_s=600, by=Stopper.PERSON), step(501)]
+    assert [event for _, event in supervisor.read("a", after=last)] == news
+    assert rows_of(Ledger(tmp_path)) == before | {"a": [*before["a"], *news]}
 
 
-def test_a_broken_ledger_is_said_clearly(tmp_path: Path) -> None:
-    """A file that is no ledger: what, where, how to fix."""
-    (tmp_path / "ledger.sqlite").write_text("no database" * 1000)
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("fields", "'{bad json'"), ("kind", "'of another year'"), ("fields", "'{}'"), ("fields", "'7'")],
+)
+def test_a_damaged_row_is_read_from_its_journal(tmp_path: Path, column: str, value: str) -> None:
+    """A row that cannot be read is taken from the run's folder again."""
+    before = fill(tmp_path)
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as database:
+        database.execute(f"UPDATE events SET {column} = {value} WHERE run = 'b' AND number = 3")  # noqa: S608 - ours
 
+    assert rows_of(Ledger(tmp_path)) == before
+
+
+@pytest.mark.parametrize(
+    "line", ["{bad json", '{"kind": "of another year", "fields": {"at_s": 1}}', "[]", '{"kind": "polled"}', "\0\0"]
+)
+def test_a_damaged_line_concerns_its_run_alone(tmp_path: Path, line: str) -> None:
+    """The line is named; all other runs are read as ever."""
+    before = fill(tmp_path)
+    journal = tmp_path / "a" / JOURNAL
+    lines = journal.read_text().splitlines()
+    journal.write_text("\n".join([*lines[:2], line, *lines[3:]]) + "\n")
+    delete_all(tmp_path / "ledger.sqlite")
+
+    ledger = Ledger(tmp_path)
+    assert [event for _, event in ledger.read("b")] == before["b"]
     with pytest.raises(LedgerError) as error:
-        Ledger(tmp_path).runs()
-    assert str(tmp_path) in str(error.value.where)
-    assert "move the file aside" in error.value.fix
+        ledger.read("a")
+    assert error.value.where == f"{journal}:3"
+    journal.write_text("\n".join([*lines[:2], *lines[3:]]) + "\n")
+    delete_all(tmp_path / "ledger.sqlite")
+    assert len(ledger.read("a")) == len(before["a"]) - 1
+
+
+def test_a_journal_that_was_lost_is_written_again(tmp_path: Path) -> None:
+    """What the index has and the folder has no more comes back with the next event."""
+    before = fill(tmp_path)
+    for kept in (0, 17):
+        journal = tmp_path / "b" / JOURNAL
+        journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:kept]))
+        Ledger(tmp_path).append("b", [step(kept + 7)])
+        before["b"].append(step(kept + 7))
+        delete_all(tmp_path / "ledger.sqlite")
+        assert rows_of(Ledger(tmp_path)) == before
+
+
+def test_a_folder_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs on a read-only disk are listed and shown, without an index being made."""
+    before = fill(tmp_path)
+    delete_all(tmp_path / "ledger.sqlite")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+
+    assert rows_of(Ledger(tmp_path)) == before
+    assert not [*tmp_path.glob("ledger.sqlite*")]
+
+
+def test_an_older_ledger_gives_its_runs_journals(tmp_path: Path) -> None:
+    """A runs folder from before there were journals keeps its runs."""
+    with sqlite3.connect(tmp_path / "ledger.sqlite") as old:
+        old.executescript(
+            "CREATE TABLE events (number INTEGER PRIMARY KEY AUTOINCREMENT, run TEXT NOT NULL, at_s REAL NOT NULL,"
+            " kind TEXT NOT NULL, said TEXT, fields TEXT NOT NULL); CREATE INDEX events_of_run ON events (run, number);"
+        )
+        events: list[Event] = [RunRequested(at_s=1, folder="f"), step(3), step(4)]
+        for run, event in [("a", each) for each in events] + [("gone", events[0])]:
+            kind, fields = event_to_json(event)
+            old.execute(
+                "INSERT INTO events (run, at_s, kind, fields) VALUES (?, 1, ?, ?)", (run, kind, json.dumps(fields))
+            )
+    (tmp_path / "a").mkdir()
+
+    assert rows_of(Ledger(tmp_path)) == {"a": events}
+    Ledger(tmp_path).append("a", [step(5)])
+    delete_all(tmp_path / "ledger.sqlite")
+    assert rows_of(Ledger(tmp_path)) == {"a": [*events, step(5)]}
+
+
+@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(each, marks=pytest.mark.long) for each in range(12, 300))])
+def test_nothing_is_lost_in_any_order(tmp_path: Path, seed: int) -> None:
+    """Three that write, read and are started anew, while the index is damaged again and again."""
+    draw, events, number = random.Random(seed), dict[str, list[Event]](), 0  # noqa: S311 - drawn, no secret
+    ledgers = [Ledger(tmp_path) for _ in range(3)]
+    for what in draw.choices(["append", "read", "damage", "start"], [5, 1, 1, 1], k=40):
+        if what == "append":
+            run, news = draw.choice("abc"), [step(number + each) for each in range(1, draw.randint(2, 5))]
+            draw.choice(ledgers).append(run, news)
+            events.setdefault(run, []).extend(news)
+            number += len(news)
+        elif what == "read":
+            assert rows_of(draw.choice(ledgers)) == events
+        elif what == "damage" and (tmp_path / "ledger.sqlite").exists():
+            draw.choice([*DAMAGE.values()])(tmp_path / "ledger.sqlite")
+        elif what == "start":
+            ledgers[draw.randrange(3)] = Ledger(tmp_path)
+
+    assert all(rows_of(each) == events for each in (*ledgers, Ledger(tmp_path)))
+
+
+def test_a_line_that_a_kill_cut_off_is_taken_away(tmp_path: Path) -> None:
+    """It was never acknowledged; what is written after it is whole."""
+    before = fill(tmp_path)
+    with (tmp_path / "a" / JOURNAL).open("ab") as journal:
+        journal.write(b'{"kind": "reported", "fie')
+
+    assert rows_of(Ledger(tmp_path)) == before
+    Ledger(tmp_path).append("a", [step(9)])
+    delete_all(tmp_path / "ledger.sqlite")
+    assert rows_of(Ledger(tmp_path)) == before | {"a": [*before["a"], step(9)]}
 
 
 def test_an_unwritable_folder_is_said_clearly(tmp_path: Path) -> None:

@@ -209,9 +209,14 @@ def test_a_detached_run_is_supervised_in_the_background(at: Place) -> None:
 
 def test_the_timeout_saves_first(at: Place) -> None:
     """A run that takes too long is stopped as by a person, and has failed."""
-    code, answer, err = at.type(
-        "run", "job.yaml", "--set", "train.max_steps=100000", "--set", "where.timeout=30s", "--despite", "JOB101"
-    )
+
+    def run(timeout: str) -> tuple[int, Any, str]:
+        sets = ("--set", "train.max_steps=100000", "--set", f"where.timeout={timeout}")
+        return at.type("run", "job.yaml", *sets, "--despite", "JOB101")
+
+    code, answer, err = run("30s")
+    if not answer["attempts"][0]["steps"]:  # a slow machine
+        code, answer, err = run("120s")
 
     assert (code, answer["stage"]) == (1, "failed"), err
     assert answer["because"].startswith("stopped by the timeout at step ")

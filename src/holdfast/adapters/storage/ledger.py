@@ -1,114 +1,262 @@
-"""The ledger: every event of every run, in one SQLite file that many supervisors write at once."""
+"""The ledger: every event of every run, in order.
+
+Each event is a line of the journal in its run's folder, and these journals are the truth. `ledger.sqlite` beside the run folders is an
+index of their lines: it is made anew where it is missing or damaged, and brought up to date where it is behind.
+"""
 
 import json
+import logging
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final, TypeVar
 from weakref import finalize
 
+from holdfast.adapters.storage.journal import JOURNAL, Journal
+from holdfast.adapters.storage.locks import waiting_for
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, event_from_json, event_to_json
 
-SCHEMA = """
+SCHEMA: Final = """
+CREATE TABLE runs (
+    run    TEXT PRIMARY KEY,
+    bytes  INTEGER NOT NULL  -- of its journal, as far as it is indexed
+) WITHOUT ROWID;
 CREATE TABLE events (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
     run    TEXT NOT NULL,
+    number INTEGER NOT NULL,  -- of the journal's line, from 1
     at_s   REAL NOT NULL,
     kind   TEXT NOT NULL,
-    said   TEXT,           -- which event of the training process, of a report
-    fields TEXT NOT NULL   -- JSON
-);
-CREATE INDEX events_of_run ON events (run, number);
+    said   TEXT,              -- which event of the training process, of a report
+    fields TEXT NOT NULL,     -- JSON
+    PRIMARY KEY (run, number)
+) WITHOUT ROWID;
+PRAGMA user_version = 2;
 """
+VERSION: Final = 2
+UNREADABLE: Final = "unreadable"
+"""Kind of a journal's line that is no event."""
 # Writers queue for one lock, each holding it for a disk flush; 200 of them need seconds, never minutes.
-BUSY_TIMEOUT_S = 120.0
+BUSY_TIMEOUT_S: Final = 120.0
+BESIDE: Final = ("", "-wal", "-shm")
+"""Endings of the files that SQLite keeps for one database."""
+LOG: Final = logging.getLogger("holdfast")
+
+T = TypeVar("T")
 
 
 class Ledger:
-    """Events in `ledger.sqlite` of the runs folder, appended in transactions (write-ahead log, flushed to disk).
+    """The journals of a runs folder, and their index. Many processes may write at once.
 
     Args:
-        folder: The runs folder; the ledger is made with the first event.
+        folder: The runs folder; made with the first event.
 
-    Covered: many processes on one machine, readers beside writers, a full or read-only disk said clearly.
+    Covered: writers beside readers; a kill at any time; a full disk; a runs folder that cannot be written, which is read without an index;
+    an index that is deleted, moved or damaged, also under a run that goes on.
     Not covered: runs folders on network file systems without working locks, where SQLite is not safe.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "ledger.sqlite"
+        self._folder, self._path = folder, folder / "ledger.sqlite"
         self._open: sqlite3.Connection | None = None
+        self._inode = 0
 
     def append(self, run: str, events: Iterable[Event]) -> None:
-        """Write events durably, all or none."""
-        rows = [self._row(run, event) for event in events]
-        with self._writing() as database:
-            database.executemany("INSERT INTO events (run, at_s, kind, said, fields) VALUES (?, ?, ?, ?, ?)", rows)
+        """Write events durably, all or none.
+
+        Raises:
+            LedgerError: They cannot be written.
+        """
+        lines = [_line(event) for event in events]
+        with self._translated():
+            self._retried(lambda: self._append(run, lines))
 
     def read(self, run: str, *, after: int = 0) -> list[tuple[int, Event]]:
-        """Return a run's events in order, each with its number, from the first after number `after`."""
-        query = "SELECT number, kind, fields FROM events WHERE run = ? AND number > ? ORDER BY number"
-        return [(number, _event(kind, fields)) for number, kind, fields in self._select(query, (run, after))]
+        """Return a run's events in order, each with its number, from the first after number `after`.
+
+        Raises:
+            LedgerError: A line of the run's journal is no event.
+        """
+        query = "SELECT number, kind, fields FROM events WHERE run = :run AND number > :after ORDER BY number"
+        return self._events(query, run, after=after)
 
     def outline(self, run: str) -> list[Event]:
-        """Return the events that a list of runs needs: of the many reported steps only the last of each attempt."""
+        """Return the events that a list of runs needs: of the many reported steps only the last of each attempt.
+
+        Raises:
+            LedgerError: A line of the run's journal is no event.
+        """
         query = """
-            SELECT kind, fields FROM events WHERE run = :run AND (
+            SELECT number, kind, fields FROM events WHERE run = :run AND (
                 said IS NULL OR said NOT IN ('step', 'heartbeat') OR number IN (
                     SELECT max(number) FROM events WHERE run = :run AND said = 'step'
                     GROUP BY json_extract(fields, '$.attempt')))
             ORDER BY number"""
-        return [_event(kind, fields) for kind, fields in self._select(query, {"run": run})]
+        return [event for _, event in self._events(query, run)]
 
     def runs(self) -> list[str]:
-        """Return the names of all runs, oldest first."""
-        return [run for (run,) in self._select("SELECT run FROM events GROUP BY run ORDER BY min(number)", ())]
+        """Return the names of all runs whose folders are there, oldest first."""
+        found = self._select("SELECT run FROM events GROUP BY run ORDER BY min(at_s), run", self._journaled())
+        return [run for (run,) in found if (self._folder / run).is_dir()]
 
-    def _row(self, run: str, event: Event) -> tuple[str, float, str, str | None, str]:
-        kind, fields = event_to_json(event)
-        said = fields["said"].get("event") if kind == "reported" else None
-        return run, event.at_s, kind, said, json.dumps(fields, default=str)
+    def _events(self, query: str, run: str, **values: object) -> list[tuple[int, Event]]:
+        def read() -> list[tuple[int, Event]]:
+            rows = self._select(query, [run], run=run, **values)
+            return [(number, self._event(run, number, kind, fields)) for number, kind, fields in rows]
 
-    def _select(self, query: str, values: tuple[object, ...] | dict[str, object]) -> list[tuple[Any, ...]]:
-        if not self._path.exists():
+        try:
+            return read()
+        except LedgerError:  # a row may be damaged where its line is not
+            if not Journal(self._folder / run).size:
+                raise
+            with self._translated():
+                self._retried(lambda: self._index_anew(run))
+            return read()
+
+    def _event(self, run: str, number: int, kind: str, fields: str) -> Event:
+        try:
+            return event_from_json(kind, json.loads(fields))
+        except (LedgerError, ValueError, TypeError, KeyError, AttributeError) as error:
+            what = f"event {number} of the run cannot be read"
+            fix = "use the holdfast that wrote it; if the line is damaged, delete it"
+            raise LedgerError(what, where=f"{self._folder / run / JOURNAL}:{number}", fix=fix) from error
+
+    def _select(self, query: str, behind: Sequence[str], **values: object) -> list[tuple[Any, ...]]:
+        """Return rows of the index, after the journals of these runs are in it."""
+        if not self._path.exists() and not any(self._journaled()):
             return []
-        with self._translated():
+
+        def select() -> list[tuple[Any, ...]]:
+            self._catch_up(behind)
             return self._connection().execute(query, values).fetchall()
+
+        with self._translated():
+            return self._retried(select)
+
+    def _journaled(self) -> list[str]:
+        """Return the runs that have a journal."""
+        return sorted(path.parent.name for path in self._folder.glob(f"*/{JOURNAL}"))
+
+    def _append(self, run: str, lines: list[str]) -> None:
+        """Write lines into the journal and the index; those that the journal has are no longer in the list."""
+        journal = Journal(self._folder / run)
+        with self._writing() as database:
+            _restore(database, run, journal)
+            journal.append(lines)
+            lines.clear()
+            _index(database, run, journal)
+
+    def _catch_up(self, runs: Sequence[str]) -> None:
+        known = dict(self._connection().execute("SELECT run, bytes FROM runs").fetchall())
+        sizes = {run: Journal(self._folder / run).size for run in runs}
+        behind = [run for run, size in sizes.items() if size > known.get(run, 0)]
+        if behind:
+            with self._writing() as database:
+                for run in behind:
+                    _index(database, run, Journal(self._folder / run))
+
+    def _index_anew(self, run: str) -> None:
+        with self._writing() as database:
+            database.execute("DELETE FROM events WHERE run = ?", (run,))
+            database.execute("DELETE FROM runs WHERE run = ?", (run,))
+            _index(database, run, Journal(self._folder / run))
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._translated():
-            if not self._path.exists():
-                self._make()
-            database = self._connection()
-            database.execute("BEGIN IMMEDIATE")
-            with database:  # commits, or rolls back
-                yield database
+        database = self._connection()
+        database.execute("BEGIN IMMEDIATE")
+        with database:  # commits, or rolls back
+            yield database
 
     def _connection(self) -> sqlite3.Connection:
+        """Return the index that is there now: another process may have put it in the place of a damaged one."""
+        if self._open is not None and self._inode and self._inode != _inode(self._path):
+            self._open = None
         if self._open is None:
-            self._open = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+            self._open, self._inode = self._connected()
             finalize(self, self._open.close)
-            # A supervisor may act on an event as soon as it is written: it must survive a power cut.
-            self._open.execute("PRAGMA synchronous = FULL")
         return self._open
 
-    def _make(self) -> None:
-        """Make the file whole under another name first: two processes that switch one file to WAL can collide."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=self._path.parent, prefix=".ledger-") as scratch:
-            made = Path(scratch) / "ledger.sqlite"
-            database = sqlite3.connect(made)
-            database.execute("PRAGMA journal_mode = WAL")
-            database.executescript(SCHEMA)
+    def _connected(self) -> tuple[sqlite3.Connection, int]:
+        if not os.access(self._folder if self._folder.exists() else self._folder.parent, os.W_OK):
+            return self._fill(sqlite3.connect(":memory:", isolation_level=None)), 0
+        if not self._path.exists():
+            self._make()
+        inode = _inode(self._path)
+        database = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        # What a power cut takes from the index, the journals give back.
+        database.execute("PRAGMA synchronous = NORMAL")
+        if database.execute("PRAGMA user_version").fetchone() != (VERSION,):
             database.close()
-            try:
-                os.link(made, self._path)
-            except FileExistsError:
+            self._upgrade()
+            return self._connected()
+        return database, inode
+
+    def _make(self) -> None:
+        """Make the index whole under another name first: two processes that switch one file to WAL can collide."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with waiting_for(self._folder / ".ledger.lock"):
+            if self._path.exists():
                 return  # another process was sooner
+            if runs := self._journaled():
+                LOG.warning("ledger.sqlite was not there: it was made anew from the folders of %s runs", len(runs))
+            with TemporaryDirectory(dir=self._folder, prefix=".ledger-") as scratch:
+                made = Path(scratch) / "ledger.sqlite"
+                database = sqlite3.connect(made, isolation_level=None)
+                database.execute("PRAGMA journal_mode = WAL")
+                self._fill(database).close()
+                for ending in BESIDE[1:]:  # of an index that was deleted alone: SQLite would take it for this one's
+                    self._path.with_name(f"{self._path.name}{ending}").unlink(missing_ok=True)
+                made.replace(self._path)
+
+    def _fill(self, database: sqlite3.Connection) -> sqlite3.Connection:
+        database.executescript(SCHEMA)
+        database.execute("BEGIN")
+        with database:
+            for run in self._journaled():
+                _index(database, run, Journal(self._folder / run))
+        return database
+
+    def _upgrade(self) -> None:
+        """Give the runs of an older holdfast, which had events in the index alone, their journals."""
+        with sqlite3.connect(self._path) as old:
+            rows = old.execute("SELECT run, kind, fields FROM events ORDER BY number").fetchall()
+        old.close()
+        lines: dict[str, list[str]] = {}
+        for run, kind, fields in rows:
+            lines.setdefault(run, []).append(json.dumps({"kind": kind, "fields": json.loads(fields)}))
+        for run, events in lines.items():
+            journal = Journal(self._folder / run)
+            if (self._folder / run).is_dir() and not journal.size:
+                journal.append(events)
+        self._set_aside("older")
+
+    def _set_aside(self, why: str) -> None:
+        """Move the index away, so that the next connection makes another."""
+        with waiting_for(self._folder / ".ledger.lock"):
+            if self._inode in (0, _inode(self._path)):
+                for ending in BESIDE:
+                    beside = self._path.with_name(f"{self._path.name}{ending}")
+                    if beside.exists():
+                        beside.replace(self._path.with_name(f"{self._path.name}.{why}{ending}"))
+        self._open = None
+
+    def _retried(self, work: Callable[[], T]) -> T:
+        """Do work on the index; once more with a new index where this one is damaged."""
+        try:
+            return work()
+        except sqlite3.DatabaseError as error:
+            if not _is_damage(error):
+                raise
+        LOG.warning(
+            "ledger.sqlite is damaged: it is moved to ledger.sqlite.damaged, and made anew from the run folders"
+        )
+        self._inode = _inode(self._path) if self._open is None else self._inode
+        self._set_aside("damaged")
+        return work()
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -118,11 +266,59 @@ class Ledger:
             raise LedgerError(f"the ledger failed: {error}", where=str(self._path), fix=_fix(str(error))) from error
         except OSError as error:
             what = f"the runs folder cannot be written: {error.strerror}"
-            raise LedgerError(what, where=str(self._path.parent), fix="choose another with --runs") from error
+            fix = "free some disk space, or choose another folder with --runs"
+            raise LedgerError(what, where=str(self._folder), fix=fix) from error
 
 
-def _event(kind: object, fields: object) -> Event:
-    return event_from_json(str(kind), json.loads(str(fields)))
+def _line(event: Event) -> str:
+    kind, fields = event_to_json(event)
+    return json.dumps({"kind": kind, "fields": fields}, default=str)
+
+
+def _index(database: sqlite3.Connection, run: str, journal: Journal) -> None:
+    """Add the lines of a journal that are new."""
+    found = list(journal.read(_indexed(database, run)))
+    if found:
+        known = database.execute("SELECT coalesce(max(number), 0) FROM events WHERE run = ?", (run,)).fetchone()[0]
+        rows = [(run, number, *_row(line)) for number, (_, line) in enumerate(found, start=known + 1)]
+        database.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", rows)
+        database.execute("INSERT OR REPLACE INTO runs VALUES (?, ?)", (run, found[-1][0]))
+
+
+def _indexed(database: sqlite3.Connection, run: str) -> int:
+    found = database.execute("SELECT bytes FROM runs WHERE run = ?", (run,)).fetchone()
+    return int(found[0]) if found else 0
+
+
+def _row(line: str) -> tuple[object, ...]:
+    try:
+        read = json.loads(line)
+        kind, fields = read["kind"], read["fields"]
+        said = fields["said"]["event"] if kind == "reported" else None
+        return float(fields["at_s"]), str(kind), said if isinstance(said, str) else None, json.dumps(fields)
+    except (ValueError, TypeError, KeyError):
+        return 0.0, UNREADABLE, None, json.dumps(line)
+
+
+def _restore(database: sqlite3.Connection, run: str, journal: Journal) -> None:
+    """Write a journal again that has lost lines which the index has."""
+    if journal.size >= _indexed(database, run):
+        return
+    rows = database.execute("SELECT kind, fields FROM events WHERE run = ? ORDER BY number", (run,)).fetchall()
+    lost = len(list(journal.read()))
+    journal.append([json.dumps({"kind": kind, "fields": json.loads(fields)}) for kind, fields in rows[lost:]])
+    database.execute("UPDATE runs SET bytes = ? WHERE run = ?", (journal.size, run))
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return -1
+
+
+def _is_damage(error: sqlite3.DatabaseError) -> bool:
+    return any(words in str(error) for words in ("malformed", "not a database", "no such table", "no such column"))
 
 
 def _fix(message: str) -> str:
@@ -130,6 +326,4 @@ def _fix(message: str) -> str:
         return "free some disk space, or choose another folder with --runs"
     if "locked" in message:
         return "another process holds it; try again"
-    if "malformed" in message or "not a database" in message:
-        return "move the file aside; the run folders beside it are still whole"
     return "check the folder's permissions, or choose another with --runs"

@@ -17,6 +17,17 @@ def holding(path: Path) -> Iterator[bool]:
         os.close(descriptor)
 
 
+@contextmanager
+def waiting_for(path: Path) -> Iterator[None]:
+    """Hold a file's lock within the block, after whoever holds it now has let go."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        flock(descriptor, LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def is_held(path: Path) -> bool:
     """Whether a process holds a file's lock; nobody holds that of a file that is not there."""
     if not path.exists():
