@@ -19,8 +19,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two runs."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("HOLDFAST_RUNS", raising=False)
-    for name in ("sft-1", "dpo-2"):
-        Ledger(tmp_path / "runs").append(name, [RunRequested(at_s=1.0, folder=f"runs/{name}")])
+    for at_s, name in enumerate(("sft-1", "dpo-2")):
+        Ledger(tmp_path / "runs").append(name, [RunRequested(at_s=at_s, folder=f"runs/{name}")])
     return tmp_path
 
 

@@ -30,3 +30,15 @@ class CheckpointIntegrity:
     step: int | None
     verdict: Verdict
     problems: tuple[CheckpointProblem, ...] = ()
+
+
+def describe_damage(checkpoint: CheckpointIntegrity) -> str:
+    """Return what is wrong with a checkpoint, in one sentence without an end.
+
+    >>> lost = CheckpointProblem("optimizer.pt", "missing")
+    >>> describe_damage(CheckpointIntegrity(path="out/checkpoint-8", step=8, verdict="damaged", problems=(lost, lost)))
+    'checkpoint-8: optimizer.pt is missing, and 1 more problem'
+    """
+    first, *others = checkpoint.problems or (CheckpointProblem("it", checkpoint.verdict),)
+    more = f", and {len(others)} more problem{'s' * (len(others) > 1)}" if others else ""
+    return f"{checkpoint.path.rpartition('/')[2]}: {first.file} is {first.message}{more}"

@@ -66,12 +66,18 @@ class RunRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starting:
-    """An attempt is about to be handed to its backend. Written before, so that it is never handed over twice."""
+    """An attempt is about to be handed to its backend. Written before, so that it is never handed over twice.
+
+    Attributes:
+        resume_from: The checkpoint that it continues from; None where it begins anew.
+        passed_over: Newer checkpoints that it cannot continue from, each with what is wrong.
+    """
 
     at_s: float
     attempt: int
     backend: str
     resume_from: str | None = None
+    passed_over: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +203,7 @@ class AttemptState:
     stage: Stage = Stage.QUEUED
     answer: Liveness = Liveness.UNKNOWN
     resume_from: str | None = None
+    passed_over: tuple[str, ...] = ()
     exit_code: int | None = None
     because: str = ""
     reports: int = 0
@@ -264,9 +271,16 @@ def advance(state: RunState, event: Event) -> RunState:
     match event:
         case RunRequested():
             state = replace(state, folder=event.folder, about=event.about, started_s=event.at_s)
+            state = replace(
+                state, stage=Stage.QUEUED, because="", stop=None
+            )  # a run may be taken up before its first attempt
         case Starting():
             attempt = AttemptState(
-                number=event.attempt, backend=event.backend, started_s=event.at_s, resume_from=event.resume_from
+                number=event.attempt,
+                backend=event.backend,
+                started_s=event.at_s,
+                resume_from=event.resume_from,
+                passed_over=event.passed_over,
             )
             kept = tuple(old for old in state.attempts if old.number != event.attempt)
             state = replace(state, attempts=(*kept, attempt), stage=Stage.QUEUED, because="", stop=None)
@@ -358,6 +372,8 @@ def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
         values["answer"] = Liveness(values["answer"])
     if kind == "stopasked":
         values["by"] = Stopper(values["by"])
+    if kind == "starting":
+        values["passed_over"] = tuple(values.get("passed_over", ()))
     if kind == "closed":
         values |= {"stage": Stage(values["stage"]), "codes": tuple(values.get("codes", ()))}
     return KINDS[kind](**values)

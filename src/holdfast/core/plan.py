@@ -6,6 +6,29 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What `holdfast run` was asked, so that a run that was killed before it had a plan goes on from there.
+
+    Attributes:
+        target: The job file or script, absolute.
+        cwd: The folder it was asked in, absolute.
+        sets: Overrides of the job's keys, as `KEY=VALUE`.
+        arguments: Words of the script's own command line.
+        despite: Codes of the findings to go on in spite of.
+        offline: Whether the Hub is left alone when the job is checked and rehearsed.
+        rehearse: Whether it is rehearsed first.
+    """
+
+    target: str
+    cwd: str
+    sets: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
+    despite: tuple[str, ...] = ()
+    offline: bool = False
+    rehearse: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What every attempt of a run starts from.
 
@@ -55,6 +78,7 @@ class Attempt:
         folder: The attempt's own folder, absolute; its `attempt.py` is there.
         plan: What to start.
         resume_from: Checkpoint folder to continue from, or None to start anew.
+        passed_over: Newer checkpoints that cannot be continued from, each with what is wrong.
     """
 
     run: str
@@ -62,6 +86,7 @@ class Attempt:
     folder: str
     plan: Plan
     resume_from: str | None = None
+    passed_over: tuple[str, ...] = ()
 
     @property
     def id(self) -> str:

@@ -21,7 +21,8 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
         stage: Where it stands.
         steps: Optimizer steps done, counted over all attempts.
         max_steps: Optimizer steps that the trainer means to do; null before it said so.
-        resume_from: The checkpoint that it continued from.
+        resume_from: The checkpoint that it continued from; null where it began anew.
+        passed_over: Newer checkpoints that it could not continue from, each with what is wrong.
         exit_code: Negative for a signal; null where nobody knows it.
         diagnosis: Why it failed: always null so far, `holdfast diagnose` says it.
         remedy: What was changed for the next attempt: always null so far.
@@ -34,6 +35,7 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
     steps: int
     max_steps: int | None
     resume_from: str | None
+    passed_over: Sequence[str]
     exit_code: int | None
     diagnosis: None
     remedy: None
@@ -165,15 +167,33 @@ class RunResult(Result, frozen=True, kw_only=True):
         return int(self.stage in (Stage.FAILED, Stage.CANCELLED))
 
 
+class UnreadableRun(ResultPart, frozen=True, kw_only=True):
+    """A run whose events cannot be read.
+
+    Attributes:
+        run: Its name.
+        because: What is wrong.
+        where: The line of its journal.
+        fix: What to do.
+    """
+
+    run: str
+    because: str
+    where: str
+    fix: str
+
+
 class RunsResult(Result, frozen=True, kw_only=True):
     """The runs of a runs folder.
 
     Attributes:
         runs: Each run, oldest first.
+        unreadable: Runs whose events cannot be read.
     """
 
     verb: Literal["runs"]
     runs: Sequence[RunResult]
+    unreadable: Sequence[UnreadableRun] = ()
 
 
 class LogsResult(Result, frozen=True, kw_only=True):

@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 
+from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.adapters.storage.locks import is_held
 from holdfast.core.errors import BackendError
 from holdfast.core.event import Liveness
@@ -58,19 +59,24 @@ class LocalBackend:
             reports = self._tails.setdefault(attempt_id, _Reports(folder / "events.jsonl")).after(skip)
         except OSError as error:
             return PollResult(answer=Liveness.UNKNOWN, because=f"{error.filename}: {error.strerror}")
+        if not ended and not (folder / "guard.json").exists() and (orphans := _marked(attempt_id)):
+            because = (
+                f"its folder was deleted, and {len(orphans)} of its processes are alive: `holdfast stop` ends them"
+            )
+            return PollResult(answer=Liveness.UNKNOWN, because=because)
         if ended or not alive:
             return PollResult(answer=Liveness.ENDED, exit_code=exit_code, reports=reports)
         return PollResult(answer=Liveness.ALIVE, reports=reports)
 
     def stop(self, attempt_id: str) -> None:
         """Send SIGTERM to the training processes; not to torchrun, which would kill them before they saved."""
-        for process in _ranks(attempt_id) or _descendants(attempt_id):
+        for process in _ranks(attempt_id) or _descendants(attempt_id) or _marked(attempt_id):
             with suppress(psutil.NoSuchProcess):
                 process.terminate()
 
     def kill(self, attempt_id: str) -> None:
         """Send SIGKILL to everything the attempt started; the guard stays to write the exit code."""
-        for process in {*_descendants(attempt_id), *_ranks(attempt_id)}:
+        for process in {*_descendants(attempt_id), *_ranks(attempt_id)} or _marked(attempt_id):
             with suppress(psutil.NoSuchProcess):
                 process.kill()
 
@@ -154,6 +160,11 @@ def _belongs(process: psutil.Process, attempt_id: str) -> bool:
         return process.environ().get("HOLDFAST_ATTEMPT") == attempt_id
     except psutil.Error:
         return False
+
+
+def _marked(attempt_id: str) -> list[psutil.Process]:
+    """Return the attempt's processes by their environment, where no file names them: its folder was deleted."""
+    return [] if Path(attempt_id, "guard.json").exists() else find_marked("HOLDFAST_ATTEMPT", attempt_id)
 
 
 def _descendants(attempt_id: str) -> list[psutil.Process]:

@@ -98,9 +98,9 @@ class Ledger:
         return [event for _, event in self._events(query, run)]
 
     def runs(self) -> list[str]:
-        """Return the names of all runs whose folders are there, oldest first."""
-        found = self._select("SELECT run FROM events GROUP BY run ORDER BY min(at_s), run", self._journaled())
-        return [run for (run,) in found if (self._folder / run).is_dir()]
+        """Return the names of all runs, oldest first."""
+        query = "SELECT run FROM events GROUP BY run ORDER BY min(at_s), run"
+        return [run for (run,) in self._select(query, self._journaled())]
 
     def _events(self, query: str, run: str, **values: object) -> list[tuple[int, Event]]:
         def read() -> list[tuple[int, Event]]:

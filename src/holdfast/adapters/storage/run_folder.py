@@ -3,12 +3,15 @@
 import json
 import random
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
 from string import ascii_lowercase, digits
 
+from msgspec import convert
+
 from holdfast.adapters.storage.locks import holding, is_held
 from holdfast.core.errors import LedgerError, UsageError
-from holdfast.core.plan import Plan
+from holdfast.core.plan import Plan, RunRequest
 
 DRAWS = 100
 SUPERVISOR = "supervisor.lock"
@@ -76,6 +79,24 @@ def load_plan(folder: Path) -> Plan:
     except (OSError, ValueError, KeyError, TypeError) as error:
         what = f"the run's plan cannot be read: {error}"
         raise LedgerError(what, where=str(path), fix="start the job again with `holdfast run`") from error
+
+
+def save_request(folder: Path, request: RunRequest) -> None:
+    """Write down what a run was asked with, before anything else is done for it."""
+    write_whole(folder / "request.json", json.dumps(asdict(request), indent=1))
+
+
+def load_request(folder: Path) -> RunRequest | None:
+    """Return what a run was asked with; None where nothing says."""
+    try:
+        return convert(json.loads((folder / "request.json").read_text(encoding="utf-8")), RunRequest)
+    except (OSError, ValueError):
+        return None
+
+
+def has_plan(folder: Path) -> bool:
+    """Whether a run came as far as its plan: it can be started, or was."""
+    return (folder / "plan.json").exists()
 
 
 def supervising(folder: Path) -> AbstractContextManager[bool]:

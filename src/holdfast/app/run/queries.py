@@ -1,5 +1,6 @@
 """What runs there are, what became of them, what they said, and whether a checkpoint is whole."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import structs
@@ -9,11 +10,12 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.kept_results import read_refusals
+from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.event import fold
 from holdfast.engine.run.answers import run_result, verify_result
-from holdfast.results.run import LogsResult, RunResult, RunsResult, VerifyResult
+from holdfast.results.run import LogsResult, RunResult, RunsResult, UnreadableRun, VerifyResult
 
 
 def runs(*, runs: PathName | None = None) -> RunsResult:
@@ -30,9 +32,19 @@ def runs(*, runs: PathName | None = None) -> RunsResult:
     if runs is not None and not base.is_dir():
         raise UsageError(f"no such folder: {runs}", where="--runs", fix="name the folder that holds the runs")
     ledger = Ledger(base)
-    states = {name: fold(ledger.outline(name)) for name in ledger.runs()}
-    found = [run_result(name, state, supervised=is_supervised(base / name)) for name, state in states.items()]
-    return RunsResult(verb="runs", runs=found)
+    found: list[RunResult] = []
+    unreadable: list[UnreadableRun] = []
+    for name in ledger.runs():
+        try:
+            state = fold(ledger.outline(name))
+        except LedgerError as error:
+            unreadable.append(UnreadableRun(run=name, because=error.what, where=str(error.where), fix=error.fix))
+            continue
+        if (
+            base / name
+        ).is_dir() or not state.stage.ended:  # whoever deletes the folder of an ended run deletes the run
+            found.append(run_result(name, state, supervised=is_supervised(base / name)))
+    return RunsResult(verb="runs", runs=found, unreadable=unreadable)
 
 
 def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
@@ -46,8 +58,11 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
         UsageError: There is no such run.
     """
     found = open_run(run, runs)
-    state = found.state()
-    result = run_result(found.name, state, "show", supervised=is_supervised(found.folder))
+    state, supervised = found.state(), is_supervised(found.folder)
+    if state.stage.ended and not supervised and not (found.folder / "report.html").exists():
+        with suppress(LedgerError):  # a folder that is gone, or cannot be written
+            write_report(found)  # a kill came between the verdict and the report
+    result = run_result(found.name, state, "show", supervised=supervised)
     return structs.replace(result, refusal=read_refusals(found, state))
 
 

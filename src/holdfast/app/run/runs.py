@@ -18,8 +18,9 @@ from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write
 from holdfast.adapters.terminal.logs import log_events, log_to_run
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.delivering import verify_push
+from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Closed, Event, Refuser, Reported, RunState, Stage, fold
+from holdfast.core.event import Closed, Event, Refuser, Reported, RunRequested, RunState, Stage, fold
 from holdfast.core.plan import Attempt, Plan
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.supervise import Dependencies, Limits, drive
@@ -80,6 +81,13 @@ class Run:
         """Write down how it ended that never started."""
         self.ledger.append(self.name, [Closed(at_s=SystemClock().now_s(), stage=stage, because=because)])
 
+    def reopen(self) -> None:
+        """Write down that a run which has no attempt is taken up again."""
+        state = self.state()
+        if state.stage.ended or state.stop:
+            asked = RunRequested(at_s=SystemClock().now_s(), folder=str(self.folder), about=state.about)
+            self.ledger.append(self.name, [asked])
+
     def refuse(self, by: Refuser, because: str, codes: Sequence[str] = ()) -> None:
         """Write down what forbade it before it was started."""
         now_s, told = SystemClock().now_s(), tuple(codes)
@@ -90,19 +98,29 @@ class Run:
         """Make an attempt's folder, and find the checkpoint that it continues from."""
         folder = self.folder / "attempts" / str(number)
         write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
-        checkpoint = self._newest_checkpoint() if resume else None
-        return Attempt(run=self.name, number=number, folder=str(folder), plan=plan, resume_from=checkpoint)
+        checkpoint, passed_over = self._newest_checkpoint() if resume else (None, ())
+        return Attempt(
+            run=self.name,
+            number=number,
+            folder=str(folder),
+            plan=plan,
+            resume_from=checkpoint,
+            passed_over=passed_over,
+        )
 
-    def _newest_checkpoint(self) -> str | None:
-        """Return the newest whole checkpoint in any folder that the run has saved one in."""
+    def _newest_checkpoint(self) -> tuple[str | None, tuple[str, ...]]:
+        """Return the newest whole checkpoint in any folder that the run has saved one in, and what is wrong with newer ones."""
         saved = {
             str(Path(event.said["path"]).parent)
             for _, event in self.ledger.read(self.name)
             if isinstance(event, Reported) and event.said.get("event") == "checkpoint"
         }
         folders = {*saved, *map(str, self.folder.glob("checkpoints/*"))}
-        found = [newest_whole(Path(folder))[0] for folder in folders]
-        return max((str(path) for path in found if path), key=_step, default=None)
+        found = [newest_whole(Path(folder)) for folder in sorted(folders)]
+        newest = max((str(path) for path, _ in found if path), key=_step, default=None)
+        damaged = [each for _, passed_over in found for each in passed_over]
+        newer = [each for each in damaged if newest is None or _step(each.path) > _step(newest)]
+        return newest, tuple(describe_damage(each) for each in newer)
 
 
 class RunObserver(Protocol):
@@ -201,6 +219,16 @@ def open_backend(plan: Plan) -> Backend:
     return BACKENDS[plan.backend](plan)
 
 
+def attached_backend(name: str) -> Backend:
+    """Return a backend for attempts that were started already.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    require_backend(name)
+    return ATTACHED[name]()
+
+
 def _open_local(plan: Plan) -> LocalBackend:
     if unknown := sorted(plan.options.keys() - LocalBackend.options):
         fix = f"it has {', '.join(sorted(LocalBackend.options))}"
@@ -210,3 +238,4 @@ def _open_local(plan: Plan) -> LocalBackend:
 
 
 BACKENDS: Mapping[str, Callable[[Plan], Backend]] = {LocalBackend.name: _open_local}
+ATTACHED: Mapping[str, Callable[[], Backend]] = {LocalBackend.name: lambda: LocalBackend((), os.environ)}

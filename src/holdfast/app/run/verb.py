@@ -4,6 +4,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import chdir
+from dataclasses import dataclass
 from os import fspath
 from pathlib import Path
 
@@ -13,7 +15,15 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import resolved_yaml
-from holdfast.adapters.storage.run_folder import load_plan, make_run_folder, save_plan, supervising, write_whole
+from holdfast.adapters.storage.run_folder import (
+    has_plan,
+    load_request,
+    make_run_folder,
+    save_plan,
+    save_request,
+    supervising,
+    write_whole,
+)
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_texts, runs_folder
 from holdfast.app.check.target import check_rules
@@ -23,11 +33,19 @@ from holdfast.app.rehearse.before_run import rehearse_unless_passed
 from holdfast.app.rendering import script_of
 from holdfast.app.run.kept_results import save_result
 from holdfast.app.run.reporting import write_report
-from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_backend, open_run, require_backend
+from holdfast.app.run.runs import (
+    NO_OBSERVER,
+    Run,
+    RunObserver,
+    attached_backend,
+    open_backend,
+    open_run,
+    require_backend,
+)
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunRequested, Stage, Stopper, StopRequested
-from holdfast.core.plan import Plan
-from holdfast.engine.check.answers import check_result, target_result
+from holdfast.core.plan import Plan, RunRequest
+from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.run.answers import run_result
@@ -38,6 +56,7 @@ from holdfast.results.run import RunResult
 
 STARTED = "%Y%m%d-%H%M%S"
 REOPENING_POLL_S = 0.05
+START_ANEW = "`holdfast run` starts it anew"
 
 
 def run(
@@ -73,37 +92,82 @@ def run(
     Raises:
         UsageError: The question was wrong, and nothing was made.
     """
-    sets = as_overrides(set)
-    asked = read_target(fspath(target), sets)
-    if asked.job:
-        require_backend(asked.job.where.backend)
-    checked = check_rules(asked, TargetRequest(path=fspath(target), unasked=OFFLINE if offline else ""))
-    refused = blocking_findings(checked.findings, as_codes(despite))
-    plan = make_plan(asked, as_texts(arguments)) if not refused else None  # may object too, before there is a run
-    begun = _begin(asked, runs_folder(runs, asked.job.output.folder if asked.job else None))
-    told = check_result([target_result(checked)])
-    save_result(begun, told)
-    if plan is None:
-        codes = sorted({finding.rule.code for finding in refused if finding.rule})
-        begun.refuse("check", f"refused by check: {', '.join(codes)}", codes)
+    request = RunRequest(
+        target=str(Path(fspath(target)).absolute()),
+        cwd=str(Path.cwd()),
+        sets=tuple(as_overrides(set)),
+        arguments=tuple(as_texts(arguments)),
+        despite=tuple(as_codes(despite)),
+        offline=offline,
+        rehearse=rehearse,
+    )
+    job = _read_job(request, fspath(target))
+    begun = _begin(job, request, runs_folder(runs, job.target.job.output.folder if job.target.job else None))
+    with supervising(begun.folder):
+        refusal = _clear(begun, job, request, observer)
+    return refusal or _supervise_or_watch(begun, observer, detach=detach or observer.take() == "detach")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedJob:
+    """A job that may become a run.
+
+    Attributes:
+        target: What was named.
+        checked: What `check` found.
+        refusals: Codes of the findings that forbid a start.
+        plan: What its attempts would start from; None where it is refused.
+    """
+
+    target: Target
+    checked: CheckedTarget
+    refusals: Sequence[str]
+    plan: Plan | None
+
+
+def _read_job(request: RunRequest, path: str) -> CheckedJob:
+    """Read and check what a run is asked for.
+
+    Raises:
+        UsageError: The question was wrong, or nothing here can run it.
+    """
+    target = read_target(path, request.sets)
+    if target.job:
+        require_backend(target.job.where.backend)
+    checked = check_rules(target, TargetRequest(path=path, unasked=OFFLINE if request.offline else ""))
+    refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
+    plan = None if refusals else make_plan(target, request.arguments)
+    return CheckedJob(target=target, checked=checked, refusals=refusals, plan=plan)
+
+
+def _clear(begun: Run, job: CheckedJob, request: RunRequest, observer: RunObserver) -> RunResult | None:
+    """Bring a run from its check to its plan; return its result where it may not be started."""
+    result = check_result([target_result(job.checked)])
+    save_result(begun, result)
+    if job.plan is None:
+        begun.refuse("check", f"refused by check: {', '.join(job.refusals)}", job.refusals)
         write_report(begun)
-        return structs.replace(run_result(begun.name, begun.state()), check=told)
-    observer.on_checked(told)
+        return structs.replace(run_result(begun.name, begun.state()), check=result)
+    observer.on_checked(result)
     try:
-        if rehearse and (refusal := _rehearse(begun, asked, sets, plan, observer, offline=offline)):
+        if request.rehearse and (refusal := _rehearse(begun, job.target, request, job.plan, observer)):
             return refusal
     except KeyboardInterrupt:
-        begun.close(Stage.CANCELLED, "stopped before it was started")
-        write_report(begun)
-        return run_result(begun.name, begun.state())
-    order = observer.take()
-    save_plan(begun.folder, place_plan(plan, begun.folder.name, str(begun.folder)))
-    return _supervise_or_watch(begun, observer, detach=detach or order == "detach")
+        return _cancel(begun)
+    if begun.state().stop:  # by `holdfast stop`, meanwhile
+        return _cancel(begun)
+    save_plan(begun.folder, place_plan(job.plan, begun.folder.name, str(begun.folder)))
+    return None
 
 
-def _rehearse(
-    begun: Run, target: Target, sets: Sequence[str], plan: Plan, observer: RunObserver, *, offline: bool
-) -> RunResult | None:
+def _cancel(begun: Run) -> RunResult:
+    """Close a run before its first attempt."""
+    begun.close(Stage.CANCELLED, "stopped before it was started")
+    write_report(begun)
+    return run_result(begun.name, begun.state())
+
+
+def _rehearse(begun: Run, target: Target, request: RunRequest, plan: Plan, observer: RunObserver) -> RunResult | None:
     """Rehearse a job, and close its run where that failed; return the answer then.
 
     Raises:
@@ -113,7 +177,11 @@ def _rehearse(
     here = () if target.job else (f"where.backend={plan.backend}",)
     try:
         told = rehearse_unless_passed(
-            path, sets=(*sets, *here), arguments=plan.arguments, offline=offline, on_progress=on_progress
+            path,
+            sets=(*request.sets, *here),
+            arguments=plan.arguments,
+            offline=request.offline,
+            on_progress=on_progress,
         )
     except UsageError as error:
         begun.refuse("rehearsal", f"refused by the rehearsal: {error.what}")
@@ -156,12 +224,35 @@ def resume(
         UsageError: There is no such run, it has succeeded, or it was refused.
     """
     found = open_run(run, runs)
-    state, fix = found.state(), "`holdfast run` starts it anew"
+    state = found.state()
     if state.stage is Stage.SUCCEEDED:
-        raise UsageError(f"{found.name} has succeeded", where=str(found.folder), fix=fix)
-    if state.stage.ended and not state.attempts:
-        raise UsageError(f"{found.name} was {state.because}", where=str(found.folder), fix=f"correct the job; {fix}")
+        raise UsageError(f"{found.name} has succeeded", where=str(found.folder), fix=START_ANEW)
+    if state.refused_by:
+        fix = f"correct the job; {START_ANEW}"
+        raise UsageError(f"{found.name} was {state.because}", where=str(found.folder), fix=fix)
+    if not has_plan(found.folder) and (refusal := _take_up(found, observer)):
+        return refusal
     return _supervise_or_watch(found, observer, detach=detach)
+
+
+def _take_up(found: Run, observer: RunObserver) -> RunResult | None:
+    """Go on with a run that ended, or was killed, before it had a plan; return its result where it may not be started.
+
+    Raises:
+        UsageError: Another process is at it, or what it was asked with is lost.
+    """
+    request = load_request(found.folder)
+    gone = [path for path in (request.target, request.cwd) if not Path(path).exists()] if request else ["request.json"]
+    if request is None or gone:
+        what = f"{found.name} was never started, and {gone[0]} is no longer there"
+        raise UsageError(what, where=str(found.folder), fix=START_ANEW)
+    with supervising(found.folder) as mine:
+        if not mine:
+            what = f"another process checks and rehearses {found.name}"
+            raise UsageError(what, where=str(found.folder), fix=f"wait for it, or `holdfast stop {found.name}`")
+        found.reopen()
+        with chdir(request.cwd):
+            return _clear(found, _read_job(request, request.target), request, observer)
 
 
 def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> RunResult:
@@ -176,11 +267,20 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     """
     found = open_run(run, runs)
     state = found.state()
-    if not state.current or state.current.stage.ended or not state.current.id:
+    if state.stage.ended:
         raise UsageError(f"{found.name} is not running: {state.stage}", where=str(found.folder), fix="nothing to do")
     found.ledger.append(found.name, [StopRequested(at_s=SystemClock().now_s(), by=Stopper.PERSON)])
-    open_backend(load_plan(found.folder)).stop(state.current.id)
+    if state.current is None:
+        return _stop_before_start(found)
+    if state.current.id:
+        attached_backend(state.current.backend).stop(state.current.id)
     return _supervise_or_watch(found, observer, detach=False)
+
+
+def _stop_before_start(found: Run) -> RunResult:
+    """Close a run that has no attempt, unless a process checks or rehearses it: that one does so itself."""
+    with supervising(found.folder) as mine:
+        return _cancel(found) if mine else run_result(found.name, found.state())
 
 
 def make_plan(target: Target, arguments: Sequence[str]) -> Plan:
@@ -203,10 +303,12 @@ def make_plan(target: Target, arguments: Sequence[str]) -> Plan:
     return plan
 
 
-def _begin(target: Target, base: Path) -> Run:
+def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
     """Make the run's folder and write down that it was asked for."""
+    target = job.target
     now_s, path = SystemClock().now_s(), target.document.path
     folder = make_run_folder(base, name_job(target.job, path), time.strftime(STARTED, time.localtime(now_s)))
+    save_request(folder, request)
     begun = Run(name=folder.name, folder=folder, ledger=Ledger(base))
     begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=describe(target.job, path))])
     if target.job:

@@ -89,13 +89,14 @@ def _reason(reason: RunRefusal) -> Iterator[str]:
 def render_runs(result: RunsResult) -> str:
     """List runs, one a line."""
     rows = [(run.run, _shown_stage(run), _short_request(run.asked), _steps(run), _measure(run)) for run in result.runs]
+    unreadable = [f"{each.run}: {each.because} ({each.where}); {each.fix}" for each in result.unreadable]
     if not rows:
-        return "no runs yet; `holdfast run JOB` starts one"
+        return "\n".join(unreadable) or "no runs yet; `holdfast run JOB` starts one"
     header = ("run", "stage", "asked", "steps", "newest")
     widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
     lines = [_row(header, widths, dim=True)]
     lines += [_row(row, widths, stage=row[1]) for row in rows]
-    return "\n".join(lines)
+    return "\n".join([*lines, *unreadable])
 
 
 def render_verify(result: VerifyResult) -> str:

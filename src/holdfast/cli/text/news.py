@@ -25,7 +25,12 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
             return _render_report(said, progress, now_s)
         case Starting():
             resumed = f", from {last_name(event.resume_from)}" if event.resume_from else ""
-            text, style = f"attempt {event.attempt} on {event.backend}{resumed}", "bold"
+            begins = ", from the beginning" if event.passed_over and not event.resume_from else ""
+            lines = [
+                f"attempt {event.attempt} on {event.backend}{resumed}{begins}",
+                *map("cannot resume from {}".format, event.passed_over),
+            ]
+            text, style = "\n".join(lines), "bold"
         case Started():
             text, style = "loading libraries, data and model", "dim"
         case Polled(answer=Liveness.UNKNOWN) if event.because:

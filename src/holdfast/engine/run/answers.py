@@ -67,6 +67,7 @@ def _attempt(attempt: AttemptState) -> AttemptResult:
         steps=attempt.steps,
         max_steps=attempt.max_steps,
         resume_from=attempt.resume_from,
+        passed_over=attempt.passed_over,
         exit_code=attempt.exit_code,
         diagnosis=None,
         remedy=None,

@@ -117,10 +117,14 @@ def supervise(state: RunState, limits: Limits) -> Flow:
 def _take_up(state: RunState, limits: Limits) -> Flow:
     """Start the attempt that is due, if one is; one that was killed while nobody supervised it is continued."""
     current = state.current
+    if current and current.stage is Stage.SUCCEEDED and not state.stage.ended:
+        return state  # only the verdict is missing
     if current is None or current.stage.ended:
         return fold((yield Start(len(state.attempts) + 1, resume=current is not None)), state)
     if not current.id:
-        return fold((yield Start(current.number, resume=current.number > 1)), state)
+        stop = state.stop
+        state = fold((yield Start(current.number, resume=current.number > 1)), state)
+        return fold((yield Stop(stop)), state) if stop else state
     state = fold((yield Poll(limits.poll_s)), state)
     return fold((yield Start(len(state.attempts) + 1, resume=True)), state) if _was_killed(state) else state
 
@@ -262,7 +266,14 @@ class _Loop:
 
     def _start(self, number: int, *, resume: bool) -> None:
         attempt, backend = self._doors.prepare(number, resume), self._doors.backend
-        self._record(Starting(at_s=self._now, attempt=number, backend=backend.name, resume_from=attempt.resume_from))
+        starting = Starting(
+            at_s=self._now,
+            attempt=number,
+            backend=backend.name,
+            resume_from=attempt.resume_from,
+            passed_over=attempt.passed_over,
+        )
+        self._record(starting)
         try:
             self._record(Started(at_s=self._now, attempt=number, id=backend.submit(attempt)))
         except BackendError as error:

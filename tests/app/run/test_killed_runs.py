@@ -1,0 +1,116 @@
+"""A supervisor killed at any write: one `resume` brings the run to its end, with nothing lost and nothing done twice."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from tests.helpers.tiny import quiet_environment
+
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.core.event import Closed, Started, fold
+
+SCRIPT = """
+import os, time
+with open("started.txt", "a") as file:
+    file.write(f"{os.environ['HOLDFAST_ATTEMPT']}\\n")
+time.sleep(0.3)
+print("done")
+"""
+KILLER = """
+import os, pathlib, signal, sys
+at, verb, runs = sys.argv[1], sys.argv[2:], os.environ["HOLDFAST_RUNS"]
+count = 0
+
+def is_write(event, args):
+    if event == "open":
+        return isinstance(args[0], str) and args[0].startswith(runs) and bool((args[2] or 0) & (os.O_WRONLY | os.O_RDWR))
+    return event in ("os.rename", "os.mkdir", "os.link", "os.truncate", "subprocess.Popen")
+
+def hook(event, args):
+    global count
+    if is_write(event, args):
+        count += 1
+        if at == str(count) or (not at.isdigit() and at in str(args[0])):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+from holdfast.cli.main import run_command
+sys.addaudithook(hook)
+code = run_command(verb)
+print(count, file=sys.stderr)
+sys.exit(code)
+"""
+WRITES = 40
+"""More than one run makes."""
+SAMPLE = (2, 4, 7, 11, 15, 20, 26)
+
+
+def holdfast(folder: Path, *words: str, kill_at: int | str = 0) -> subprocess.CompletedProcess[str]:
+    """Run a command in a folder; kill it before its write number `kill_at`, or before its first to a file of that name."""
+    return subprocess.run(
+        [sys.executable, "-c", KILLER, str(kill_at), *words],
+        cwd=folder,
+        env=quiet_environment(HOLDFAST_RUNS=str(folder / "runs")),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "kill_at",
+    [number if number in SAMPLE else pytest.param(number, marks=pytest.mark.long) for number in range(1, WRITES)],
+)
+def test_a_supervisor_that_was_killed_leaves_a_run_that_goes_on(tmp_path: Path, kill_at: int) -> None:
+    """Before its plan, before its start, while it trains, before its verdict and before its report: one `resume` is enough."""
+    (tmp_path / "train.py").write_text(SCRIPT, encoding="utf-8")
+    killed = holdfast(tmp_path, "run", "train.py", "--no-rehearse", "--offline", "--quiet", kill_at=kill_at)
+    runs = Ledger(tmp_path / "runs").runs() if (tmp_path / "runs").exists() else []
+    if not runs:  # it was killed before it was asked for, or it was not killed
+        assert killed.returncode == -9
+        return
+    (run,) = runs
+    if fold(Ledger(tmp_path / "runs").outline(run)).stage != "succeeded":
+        resumed = holdfast(tmp_path, "resume", run, "--quiet", "--format", "json")
+        assert resumed.returncode == 0, resumed.stderr
+        assert json.loads(resumed.stdout)["stage"] == "succeeded"
+    shown = json.loads(holdfast(tmp_path, "show", run, "--format", "json").stdout)
+    starts = Counter((tmp_path / "started.txt").read_text(encoding="utf-8").split())
+    events = [event for _, event in Ledger(tmp_path / "runs").read(run)]
+
+    assert shown["stage"] == "succeeded"
+    assert Path(shown["folder"], "report.html").exists()
+    assert set(starts.values()) == {1}
+    assert len(starts) == len(shown["attempts"]) == 1
+    assert sum(isinstance(event, Started) for event in events) == 1
+    assert sum(isinstance(event, Closed) for event in events) == 1
+
+
+@pytest.mark.parametrize("kill_at", ["check.json", "plan.json", "supervisor.lock"])
+def test_a_run_that_was_killed_before_its_start_can_be_stopped(tmp_path: Path, kill_at: str) -> None:
+    """`stop` closes it; `resume` then takes it up again."""
+    (tmp_path / "train.py").write_text(SCRIPT, encoding="utf-8")
+    holdfast(tmp_path, "run", "train.py", "--no-rehearse", "--offline", "--quiet", kill_at=kill_at)
+    (run,) = Ledger(tmp_path / "runs").runs()
+    stopped = holdfast(tmp_path, "stop", run, "--format", "json")
+
+    assert json.loads(stopped.stdout)["stage"] == "cancelled", stopped.stderr
+    resumed = holdfast(tmp_path, "resume", run, "--quiet", "--format", "json")
+    assert json.loads(resumed.stdout)["stage"] == "succeeded", resumed.stderr
+    assert len((tmp_path / "started.txt").read_text(encoding="utf-8").split()) == 1
+
+
+def test_what_a_run_was_asked_with_is_lost(tmp_path: Path) -> None:
+    """A run that was never started, and whose script was moved: what, where, how to fix."""
+    (tmp_path / "train.py").write_text(SCRIPT, encoding="utf-8")
+    holdfast(tmp_path, "run", "train.py", "--no-rehearse", "--offline", "--quiet", kill_at="plan.json")
+    (run,) = Ledger(tmp_path / "runs").runs()
+    (tmp_path / "train.py").rename(tmp_path / "moved.py")
+    resumed = holdfast(tmp_path, "resume", run)
+
+    assert resumed.returncode == 2
+    assert "train.py is no longer there" in resumed.stderr
+    assert "Traceback" not in resumed.stderr
