@@ -1,13 +1,16 @@
 """Checkpoints: what was damaged, cut short or replaced is found, and never resumed from."""
 
 import json
+import os
 import shutil
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from holdfast.adapters.storage.checkpoints import newest_whole, verify_checkpoint
+from holdfast.core.checkpoint import CheckpointProblem
 from holdfast.core.errors import UsageError
 from holdfast.engine.run.answers import verify_result
 from holdfast.payload.runtime import MANIFEST, seal, stamps_of
@@ -98,7 +101,11 @@ def test_a_truncated_file_is_told_with_its_sizes(checkpoint: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", '{"step": 5}', '{"step": 5, "files": {"a": {}}}', '{"step": 5, "files": 1}']
+    "text",
+    [
+        *("", "{", "[]", '{"step": 5}', '{"step": 5, "files": {"a": {}}}', '{"step": 5, "files": 1}'),
+        *('{"step": 1e999, "files": {}}', "[" * 200_000, '{"step": 5, "files": ' + '{"a":' * 100_000),
+    ],
 )
 def test_a_manifest_that_is_none_is_damage(checkpoint: Path, text: str) -> None:
     """It is told as such, and the folder's name gives the step."""
@@ -109,6 +116,78 @@ def test_a_manifest_that_is_none_is_damage(checkpoint: Path, text: str) -> None:
     assert (found.verdict, found.step, found.problems[0].file) == ("damaged", 5, MANIFEST)
 
 
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
+def test_what_is_no_file_is_no_manifest(checkpoint: Path, make: Callable[[Path], None]) -> None:
+    """A FIFO, a folder or a device in its place: damaged, and nothing waits or is read without an end."""
+    (checkpoint / MANIFEST).unlink()
+    make(checkpoint / MANIFEST)
+
+    assert verify_checkpoint(checkpoint).verdict == "damaged"
+
+
+@pytest.mark.parametrize("name", ["optimizer.pt", "scheduler.pt", WEIGHTS, "adapter_model.safetensors"])
+def test_a_manifest_that_leaves_a_file_out_does_not_vouch_for_it(checkpoint: Path, name: str) -> None:
+    """What training continues from and the manifest does not name may be from anywhere."""
+    manifest = json.loads((checkpoint / MANIFEST).read_text())
+    manifest["files"].pop(name, None)
+    (checkpoint / MANIFEST).write_text(json.dumps(manifest))
+    (checkpoint / name).write_bytes(b"of another save")
+    found = verify_checkpoint(checkpoint)
+
+    assert found.verdict == "damaged"
+    assert CheckpointProblem(name, "not in the manifest") in found.problems
+    assert newest_whole(checkpoint.parent)[0] is None
+
+
+def test_a_file_beside_the_model_is_no_damage(checkpoint: Path) -> None:
+    """A model card, a log, and notes may be added after the save."""
+    for name in ("README.md", "notes.txt", ".DS_Store", "adapter/README.md"):
+        (checkpoint / name).write_text("x")
+
+    assert verify_checkpoint(checkpoint).verdict == "whole"
+
+
+def test_a_manifest_of_another_checkpoint_is_damage(checkpoint: Path) -> None:
+    """A folder that was copied under another number is not that step."""
+    other = checkpoint.with_name("checkpoint-12")
+    shutil.copytree(checkpoint, other)
+    found = verify_checkpoint(other)
+
+    assert (found.verdict, found.problems[0].file) == ("damaged", MANIFEST)
+    assert "step 5" in found.problems[0].message
+    assert newest_whole(checkpoint.parent)[0] == checkpoint
+
+
+@pytest.mark.parametrize("sealed", [True, False])
+def test_a_checkpoint_without_weights_is_damaged(checkpoint: Path, sealed: bool) -> None:
+    """Nothing can be resumed from it, whatever a manifest says of the rest."""
+    (checkpoint / WEIGHTS).unlink()
+    (checkpoint / MANIFEST).unlink()
+    (checkpoint / "rng_state_0.pth").write_bytes(b"x")
+    if sealed:
+        seal(checkpoint, stamps_of(checkpoint), step=5, world_size=1)
+    found = verify_checkpoint(checkpoint)
+
+    assert found.verdict == "damaged"
+    assert "no weights" in found.problems[-1].message
+
+
+@pytest.mark.parametrize("kept", [0.1, 0.5, 0.99])
+@pytest.mark.parametrize("name", ["optimizer.pt", "pytorch_model.bin", "rng_state.pth"])
+def test_an_archive_that_was_cut_off_is_damaged(checkpoint: Path, name: str, kept: float) -> None:
+    """What `torch.save` writes is a zip archive with its contents listed at the end; nothing is unpickled."""
+    (checkpoint / MANIFEST).unlink()
+    with zipfile.ZipFile(checkpoint / name, "w") as archive:
+        for number in range(20):
+            archive.writestr(f"archive/data/{number}", bytes(number * 100))
+    assert verify_checkpoint(checkpoint).verdict == "unverifiable"
+    data = (checkpoint / name).read_bytes()
+    (checkpoint / name).write_bytes(data[: int(len(data) * kept)])
+    found = verify_checkpoint(checkpoint)
+
+    assert (found.verdict, found.problems[-1].file) == ("damaged", name)
+
+
 @pytest.mark.parametrize("name", ["../outside", "/etc/hostname"])
 def test_a_manifest_cannot_vouch_for_files_elsewhere(checkpoint: Path, name: str) -> None:
     """They are no part of the checkpoint."""
@@ -116,7 +195,7 @@ def test_a_manifest_cannot_vouch_for_files_elsewhere(checkpoint: Path, name: str
     told = {"step": 5, "files": {name: {"bytes": 0, "sha256": ""}}}
     (checkpoint / MANIFEST).write_text(json.dumps(told))
 
-    assert verify_checkpoint(checkpoint).problems[0].message == "not a file of this folder"
+    assert CheckpointProblem(name, "not a file of this folder") in verify_checkpoint(checkpoint).problems
 
 
 def test_without_a_manifest_nothing_is_certain(checkpoint: Path) -> None:

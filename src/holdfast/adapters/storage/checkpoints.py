@@ -1,18 +1,18 @@
 """Checkpoints on disk: whether one is whole, and which is the newest that is.
 
 Covered: every file of the manifest that the runtime writes last; without one, the damage that shows by itself.
-Not covered: files that the manifest does not name; optimizers of FSDP and DeepSpeed, which save under other names,
-so that `newest_whole` passes their checkpoints over.
+Not covered: optimizers of FSDP and DeepSpeed, which save under other names, so that `newest_whole` passes their checkpoints over.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
+from zipfile import is_zipfile
 
 from holdfast.adapters.local.model_files import INDEX, model_of
 from holdfast.adapters.local.weights import read_header
@@ -27,6 +27,14 @@ STATE = "trainer_state.json"
 RESUMABLE = (STATE, "optimizer.pt", "scheduler.pt")
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".npz")
 """Endings of the files that hold weights."""
+SHARD = ".distcp"
+"""Ending of the files of a distributed checkpoint of torch."""
+NO_WEIGHTS = re.compile(r"(trainer_state|optimizer|scheduler|scaler|rng_state(_\d+)?)\.\w+")
+"""Files that are no weights though they end like such."""
+ARCHIVE = b"PK\x03\x04"
+"""How a file of `torch.save` begins since torch 1.6: it is a zip archive."""
+MANIFEST_BYTES = 100_000_000
+"""More than the manifest of any model takes."""
 EMPTY = (".gitattributes", ".gitignore", ".gitkeep", "__init__.py")
 """Files that may hold nothing."""
 CUT_SHORT = "missing: the save was cut short, since holdfast writes the manifest last"
@@ -49,9 +57,9 @@ def verify_checkpoint(path: Path) -> CheckpointIntegrity:
     problems: tuple[CheckpointProblem, ...] = (
         CheckpointProblem(MANIFEST, "unreadable: it is no manifest of holdfast"),
     )
-    with suppress(ValueError, KeyError, TypeError, AttributeError):
-        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
-        step, problems = int(manifest["step"]), tuple(_compare(path, manifest["files"]))
+    with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError, OSError):
+        manifest = _read_manifest(path / MANIFEST)
+        step, problems = int(manifest["step"]), tuple(_compare(path, manifest["files"], int(manifest["step"])))
     return CheckpointIntegrity(path=str(path), step=step, verdict="damaged" if problems else "whole", problems=problems)
 
 
@@ -111,8 +119,27 @@ def _is_watched(folder: Path) -> bool:
     return any(folder.glob(f"checkpoint-*/{MANIFEST}"))
 
 
-def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Iterator[CheckpointProblem]:
+def _read_manifest(path: Path) -> Mapping[str, Any]:
+    """Return a manifest.
+
+    Raises:
+        ValueError: It is none: a FIFO, a device, or too large for one.
+        OSError: It cannot be read.
+    """
+    if not path.is_file() or path.stat().st_size > MANIFEST_BYTES:
+        raise ValueError(path)
+    read: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return read
+
+
+def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]], step: int) -> Iterator[CheckpointProblem]:
     """Yield the differences; only files of the right size are hashed."""
+    if _step_of(folder) not in (None, step):
+        yield CheckpointProblem(MANIFEST, f"of another checkpoint, that of step {step}")
+    if _step_of(folder) is not None:
+        added = (name for name in _files(folder) if _is_state(name) and name not in files)
+        yield from (CheckpointProblem(name, "not in the manifest") for name in added)
+        yield from _lacking_weights(files)
     for name, told in files.items():
         path = folder / name
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
@@ -133,6 +160,21 @@ def _hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def _files(folder: Path) -> list[str]:
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+
+
+def _is_state(name: str) -> bool:
+    """True if training would continue from a file."""
+    return PurePosixPath(name).suffix in (*WEIGHTS, SHARD) or PurePosixPath(name).name in RESUMABLE
+
+
+def _lacking_weights(names: Iterable[str]) -> Iterator[CheckpointProblem]:
+    """Yield a problem where none of a checkpoint's files holds weights; those of FSDP and DeepSpeed do."""
+    if not any(_is_state(name) and not NO_WEIGHTS.fullmatch(PurePosixPath(name).name) for name in names):
+        yield CheckpointProblem("model.safetensors", "missing: the checkpoint has no weights")
+
+
 def _apparent_damage(folder: Path) -> Iterator[CheckpointProblem]:
     """Yield the damage that shows without knowing what was saved."""
     for path in sorted(folder.rglob("*")):
@@ -140,13 +182,26 @@ def _apparent_damage(folder: Path) -> Iterator[CheckpointProblem]:
             yield CheckpointProblem(path.relative_to(folder).as_posix(), "empty")
         elif path.suffix == ".safetensors" and (message := _weights_damage(path)):
             yield CheckpointProblem(path.relative_to(folder).as_posix(), message)
+        elif path.suffix in (".pt", ".pth", ".bin") and path.is_file() and _is_cut_archive(path):
+            yield CheckpointProblem(
+                path.relative_to(folder).as_posix(), "truncated: its list of contents, at the end, is not there"
+            )
     yield from (
         CheckpointProblem(name, f"missing: {INDEX} lists it")
         for name in _listed(folder)
         if not (folder / name).exists()
     )
-    if _step_of(folder) is not None and not (folder / STATE).exists():
-        yield CheckpointProblem(STATE, "missing: training cannot resume")
+    if _step_of(folder) is not None:
+        yield from _lacking_weights(_files(folder))
+        if not (folder / STATE).exists():
+            yield CheckpointProblem(STATE, "missing: training cannot resume")
+
+
+def _is_cut_archive(path: Path) -> bool:
+    """True if a file that `torch.save` began has no end; nothing is unpickled."""
+    with path.open("rb") as file:
+        begins_as_archive = file.read(4) == ARCHIVE
+    return begins_as_archive and not is_zipfile(path)
 
 
 def _listed(folder: Path) -> list[str]:
