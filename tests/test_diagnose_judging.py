@@ -68,6 +68,16 @@ def test_the_direct_cause_of_a_chain_is_before_what_wraps_it() -> None:
     assert first(chain, FULL, KILLED) == "full"
 
 
+def test_an_exception_that_the_job_handled_is_behind_the_one_that_ended_it() -> None:
+    """A script that catches an error and tries something else did not fail of that error, surer though its class is."""
+    handling = "\nDuring handling of the above exception, another exception occurred:\n\n"
+    ended = raised("RuntimeError: worker was killed by signal 6")
+
+    assert first(OOM + handling + ended, FULL, KILLED) == "killed"
+    assert first(OOM + "\n" + ended, FULL, KILLED) == "full"
+    assert first(ended + handling + OOM, FULL, KILLED) == "full"
+
+
 def test_a_class_that_covers_another_is_before_it_whatever_their_weights() -> None:
     weak = signature("weak", Pattern(line="lost the connection to rank", weight=0.6), covers=("full",))
     assert first(OOM + "lost the connection to rank 3\n", FULL, weak) == "weak"
