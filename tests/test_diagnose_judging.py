@@ -13,6 +13,7 @@ from holdfast.engine.diagnose.judging import (
     HANDLED,
     HINT,
     IN_USER_CODE,
+    LATER,
     NOT_SURE,
     SURVIVED,
     TOLERATED,
@@ -602,10 +603,12 @@ def test_an_exception_with_a_time_is_compared_with_one_without_by_their_lines() 
 def test_a_time_without_its_year_is_compared_with_no_other() -> None:
     """Lines decide then: torch writes month and day alone."""
     dated = f"2026-11-20T15:50:00Z {OOM.splitlines()[-1]}\n"
-    text = f"{dated}[E1120 15:40:00.504052851 ProcessGroupNCCL.cpp:616] {DIED}\n"
+    text = (dated, f"[E1120 15:40:00.504052851 ProcessGroupNCCL.cpp:616] {DIED}\n")
 
-    assert first(text, FULL, KILLED) == "full"
-    assert first("".join(reversed(text.splitlines(keepends=True))), FULL, KILLED) == "killed"
+    behind, before = (scores("".join(each), FULL, KILLED)["killed"] for each in (text, text[::-1]))
+
+    assert before == 0.85
+    assert behind == pytest.approx(0.85 * LATER)
 
 
 def test_what_was_raised_at_one_time_or_told_in_one_line_follows_from_nothing() -> None:

@@ -113,6 +113,7 @@ def test_a_comment_of_its_own_speaks_of_the_next_line_of_code() -> None:
     assert passes(f"{above}# and more of it\nx = 1\n", 3)
     assert not passes(f"{above}\nx = 1\n", 3)
     assert passes(f"f(\n    {above}    x=1,\n)\n", 3)
+    assert passes(f"f(\n    {above}    # and more of it\n    x=1,\n)\n", 4)
     assert not passes(f"def f():\n    {above}    return 1\n", 1)
     assert passes(f"{above}def f(\n    x,\n):\n    return 1\n", 2)
     assert not passes(f"{above}def f():\n    return 1\n", 3)
@@ -162,6 +163,34 @@ def test_comments_of_a_shell_script_are_heard() -> None:
         return not split_suppressed([finding], [document])[0]
 
     assert [lets_pass(line) for line in range(1, 7)] == [False, True, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("before", "heard"),
+    [
+        ("trl sft --a 'x y' ", True),
+        ('trl sft --a "x y" ', True),
+        ("trl sft --a 'x' --b \"y z\" ", True),
+        ("trl sft --a 'x' --b 'y' --c 'z' ", True),
+        ("trl sft --a 'x ", False),
+        ('trl sft --a "x ', False),
+        ("trl sft --a 'x' 'y ", False),
+        ('trl sft --a "x" "y ', False),
+        ("trl sft --a x", False),
+    ],
+)
+def test_in_a_shell_script_quotes_that_are_closed_hold_no_comment(before: str, heard: bool) -> None:
+    """Those that are open do, and a `#` that a word ends in is part of the word."""
+    text = f"{before}# holdfast: ignore[ARG101]\n"
+
+    assert bool(find_ignores(Document(path="run.sh", kind="command", text=text, values={}))) is heard
+
+
+def test_a_comment_right_below_a_text_of_a_job_file_is_heard() -> None:
+    """The text ends with its last line."""
+    text = "a: |\n  x\n# holdfast: ignore[ARG101]\nb: 1\n"
+
+    assert [passes(text, line, path="job.yaml") for line in (2, 4)] == [False, True]
 
 
 def test_ignore_file_speaks_of_the_whole_file() -> None:

@@ -69,6 +69,7 @@ def test_a_comment_of_no_use_is_told_and_taken_out(tmp_path: Path, comment: str,
     [
         ("# holdfast: ignore[ARG106, ARG999] it is mine", "# holdfast: ignore[ARG106] it is mine"),
         ("# holdfast: ignore[ARG101,ARG106]", "# holdfast: ignore[ARG106]"),
+        ("# holdfast: ignore[ARG,ARG106,ARG999]", "# holdfast: ignore[ARG, ARG106]"),
         ("# holdfast: ignore ARG106", "# holdfast: ignore[ARG106]"),
         ("# holdfast: ignore ARG106, ARG105 it is mine", "# holdfast: ignore[ARG106] it is mine"),
     ],

@@ -98,7 +98,8 @@ def _quarrel(edit: Edit, other: Edit) -> bool:
 
 def _touched(edit: Edit) -> tuple[str, ...]:
     if isinstance(edit, Rename):
-        return edit.key, f"{edit.key.rpartition('.')[0]}.{edit.name}"
+        parent, dot, _ = edit.key.rpartition(".")
+        return edit.key, f"{parent}{dot}{edit.name}"
     return (edit.key,)
 
 
