@@ -193,6 +193,36 @@ def test_a_comment_right_below_a_text_of_a_job_file_is_heard() -> None:
     assert [passes(text, line, path="job.yaml") for line in (2, 4)] == [False, True]
 
 
+def test_what_another_file_or_no_rule_says_stands() -> None:
+    """A comment speaks of its own file, and of rules alone: that a file cannot be read is no rule's word."""
+    document = Document(
+        path="train.py", kind="script", text="x = 1  # holdfast: ignore\n# holdfast: ignore-file\n", values={}
+    )
+    findings = [
+        Finding("train.x", "elsewhere", rule=RULE, place=Place("other.py", 1, 1)),
+        Finding("train.x", "nowhere", rule=RULE),
+        Finding("train.x", "of no rule", place=Place("train.py", 1, 1)),
+    ]
+
+    assert split_suppressed(findings, [document]) == (findings, [])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_in_any_way(end: str) -> None:
+    """And count the same."""
+    text = f"x = 1{end}y = f({end}2){end}z = 3  # holdfast: ignore[ARG101]{end}"
+
+    assert [passes(text, line) for line in (1, 2, 3, 4)] == [False, False, False, True]
+
+
+def test_the_reason_is_what_stands_behind_the_brackets() -> None:
+    """Empty where there is none."""
+    texts = ("x = 1  # holdfast: ignore[ARG101]  it is mine \n", "x = 1  # holdfast: ignore\n")
+    documents = (Document(path="a.py", kind="script", text=text, values={}) for text in texts)
+
+    assert [find_ignores(document)[0].reason for document in documents] == ["it is mine", ""]
+
+
 def test_ignore_file_speaks_of_the_whole_file() -> None:
     """Of findings without a line too, which no other comment reaches."""
     assert passes("x = 1\n# holdfast: ignore-file[ARG101] generated\n", None)
