@@ -178,9 +178,9 @@ def finding(*edits: Edit, document: Document = DOCUMENT, safe: bool = True) -> F
     return Finding(edits[0].key, f"wrong: {edits}", fix=Fix("mend it", edits, safe), document=document)
 
 
-def made(*findings: Finding, unsafe: bool = False) -> tuple[list[int], int]:
+def made(*findings: Finding, **options: bool) -> tuple[list[int], int]:
     """Which of the findings are fixed together, and by how many edits of the text."""
-    result = combine_fixes(findings, place, unsafe=unsafe)
+    result = combine_fixes(findings, place, **options)
     return [at for at, each in enumerate(findings) if any(each is one for one in result.fixed)], len(result.edits)
 
 
@@ -279,6 +279,22 @@ def test_what_two_jobs_of_one_file_want_alike_is_written_once() -> None:
 
     assert made(finding(Set("a", 1)), finding(Set("a", 1), document=twin)) == ([0, 1], 1)
     assert made(*comments) == ([0, 1], 1)
+
+
+def test_fixes_that_rewrite_one_call_are_one_edit() -> None:
+    """What the first alone would have written is forgotten when the second is made with it; comments stay edits of their own."""
+
+    def rewrite(_document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
+        return (TextEdit((1, 1), (1, 9), " and ".join(map(repr, edits))),)
+
+    findings = [finding(Set("a", 1)), finding(Set("b", 2))]
+    for line in (2, 3):
+        edit = TextEdit((line, 1), (line, 9), "")
+        findings.append(Finding("a", "a comment", fix=Fix("take it out", (), text_edits=(edit,)), document=DOCUMENT))
+    result = combine_fixes(findings, rewrite)
+
+    assert len(result.fixed) == 4
+    assert [edit.text for edit in result.edits] == [f"{Set('a', 1)!r} and {Set('b', 2)!r}", "", ""]
 
 
 def test_a_diff_says_where_a_line_has_no_end() -> None:
