@@ -1,6 +1,7 @@
 """Which of the classes that a log speaks for is told first, and what is said of it."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from holdfast.core.diagnosis import HEALTHY, Pattern, Phase, Remedy, Signature
 from holdfast.core.log import Line
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose.judging import (
+    BESIDE_EXCEPTION,
     EARLIER,
     HANDLED,
     HINT,
@@ -20,6 +22,7 @@ from holdfast.engine.diagnose.judging import (
     TORN_DOWN,
     UNDER_USER_CODE,
     WARNED,
+    WRAPS,
     Candidate,
     rank,
 )
@@ -508,7 +511,7 @@ def test_different_hints_add_up_and_the_same_one_again_adds_nothing() -> None:
 
 def test_the_message_decides_before_the_line_of_code_that_raises_it() -> None:
     """The code has its words too, but none of its values."""
-    split = signature("split", Pattern(line=r"Bad split: (?P<split>\w+)", weight=0.9))
+    split = signature("split", Pattern(line=r"Bad split: (?P<split>\S+)", weight=0.9))
     text = (
         'Traceback (most recent call last):\n  File "/x/site-packages/datasets/a.py", line 3, in f\n'
         '    raise ValueError(f"Bad split: {split}")\nValueError: Bad split: trian\n'
@@ -552,13 +555,12 @@ def test_whatever_speaks_against_a_line_counts_together(text: str, name: str, sc
         ("strange", "strange end", 0.7, 0.7 * WARNED),
         ("strange", "WARNING strange end", 0.9, 0.9 * TOLERATED),
         ("model-not-pushed", "strange end", 0.5, 0.5),
-        ("strange", "{'train_runtime': '8.4', 'strange end': '1'}", 0.9, 0.9),
     ],
 )
 def test_what_was_only_said_before_a_good_end_keeps_its_weight_if_it_was_sure(
     name: str, line: str, weight: float, score: float
 ) -> None:
-    """What warned, or was unsure, loses some; what never hinders a good end, and the end itself, loses none."""
+    """What warned, or was unsure, loses some; what never hinders a good end loses none."""
     strange = signature(name, Pattern(line="strange end", weight=weight))
 
     assert scores(f"{STEPS}{line}\n{END}", strange)[name] == pytest.approx(score)
@@ -567,7 +569,8 @@ def test_what_was_only_said_before_a_good_end_keeps_its_weight_if_it_was_sure(
 def test_a_warning_beside_an_exception_that_nobody_knows_may_well_be_its_reason() -> None:
     cramped = signature("cramped", Pattern(line="there is no room left", weight=0.95))
 
-    assert scores("WARNING there is no room left\n" + raised("KeyError: 'x'"), cramped) == {"cramped": 0.95}
+    for beside in (raised("KeyError: 'x'"), f"{DIED}\n"):
+        assert scores(f"WARNING there is no room left\n{beside}", cramped, KILLED)["cramped"] == 0.95
 
 
 def test_the_line_with_which_an_attempt_begins_is_of_that_attempt() -> None:
@@ -591,6 +594,10 @@ def test_of_two_equally_sure_causes_the_one_that_stands_first_is_told_first() ->
 
     assert list(scores("strange two\nstrange one\n", one, two)) == ["two", "one"]
     assert list(scores({"a.log": "\n\nstrange two\n", "b.log": "strange one\n"}, one, two)) == ["two", "one"]
+    surer = signature("one", Pattern(line="strange one", weight=0.8004))  # by less than can be told
+    assert list(scores("strange two\nstrange one\n", surer, two)) == ["two", "one"]
+    unsure = signature("one", Pattern(line="strange one", weight=IN_USER_CODE))
+    assert list(scores(raised("KeyError: 'x'") + STEPS + "strange one\n", unsure, USER)) == ["user-code-error", "one"]
 
 
 def test_an_exception_with_a_time_is_compared_with_one_without_by_their_lines() -> None:
@@ -617,6 +624,94 @@ def test_what_was_raised_at_one_time_or_told_in_one_line_follows_from_nothing() 
 
     assert scores("".join(dated), FULL, KILLED) == {"full": 0.9, "killed": 0.85}
     assert scores(OOM, FULL, rival) == {"full": 0.9, "rival": 0.8}
+    assert scores(OOM.splitlines()[-1], FULL, rival) == {"full": 0.9, "rival": 0.8}
+
+
+def test_the_line_with_which_training_ended_well_was_not_outlived() -> None:
+    """It says itself what is strange about the end."""
+    strange = signature("strange", Pattern(line="strange end", weight=0.7))
+
+    assert scores(STEPS + "{'train_runtime': '8.4', 'strange end': '1'}\n", strange) == {"strange": 0.7}
+
+
+def test_an_attempt_of_which_nothing_is_told_takes_nothing_from_the_one_before() -> None:
+    """A line that says a cause is something, and so are steps and exceptions; what only follows from a cause is not."""
+    strange = signature("strange", Pattern(line="strange end", weight=0.6))
+    echo = signature("echo", Pattern(line="strange end", role="echo"))
+
+    assert scores(f"{OOM}{NEXT}strange end\n", FULL, strange)["full"] == pytest.approx(0.9 * EARLIER)
+    assert scores(f"{OOM}{NEXT}{STEPS}", FULL)["full"] == pytest.approx(0.9 * EARLIER)
+    assert scores(f"{OOM}{NEXT}strange end\n", FULL, echo)["full"] == 0.9
+    assert scores({"a.log": f"{OOM}{NEXT}", "b.log": f"\n\n\n\n\n\n\n{STEPS}"}, FULL)["full"] == 0.9
+
+
+def test_an_exception_that_wraps_another_counts_less_wherever_it_stands_in_the_chain() -> None:
+    """But not for what was only handled before."""
+    cause = "\nThe above exception was the direct cause of the following exception:\n\n"
+    other = raised("KeyError: 'x'")
+
+    for chain, score in (
+        (OOM + cause + raised(DIED), 0.85 * WRAPS),
+        (other + HANDLING + OOM + cause + raised(DIED), 0.85 * WRAPS),
+        (other + cause + OOM + HANDLING + raised(DIED), 0.85),
+        (other + HANDLING + raised(DIED), 0.85),
+    ):
+        assert scores(chain, FULL, KILLED)["killed"] == pytest.approx(score)
+
+
+SHOWN = ClassEvidence(name="full", weight=0.8, lines=(Line(1, "a step"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "score"),
+    [
+        (STEPS, SHOWN, 0.8),
+        (raised("KeyError: 'x'"), SHOWN, 0.8 * BESIDE_EXCEPTION),
+        (raised("KeyError: 'x'"), replace(SHOWN, explains=True), 0.8),
+        (raised("torch.errors.ChildFailedError:"), SHOWN, 0.8),
+        (raised("KeyError: 'x'") + STEPS + END, SHOWN, 0.8),
+    ],
+)
+def test_what_the_metrics_show_counts_less_beside_an_exception_that_ended_the_job(
+    text: str, shown: ClassEvidence, score: float
+) -> None:
+    """Unless it explains that exception too, or the exception only says that something else failed, or was outlived."""
+    assert scores(text, FULL, silent=[shown]) == {"full": pytest.approx(score)}
+
+
+def test_a_job_that_an_exception_ended_is_not_healthy_whatever_its_metrics_show() -> None:
+    """And a class that nobody knows hides none that is known."""
+    healthy, strange = replace(SHOWN, name=HEALTHY), replace(SHOWN, name="unheard-of")
+    known = signature(HEALTHY, Pattern(line="frightening but harmless"))
+
+    assert list(scores(STEPS, known, FULL, silent=[strange, healthy])) == [HEALTHY]
+    assert list(scores(raised("KeyError: 'x'"), known, FULL, silent=[strange, healthy, SHOWN])) == ["full"]
+    assert list(scores(STEPS, FULL, silent=[strange, SHOWN])) == ["full"]
+
+
+def test_lines_and_metrics_that_speak_for_one_class_make_it_surer() -> None:
+    """The weaker of them counts as a hint beside the stronger; each kind of line once, and no echo."""
+    marks = (
+        Pattern(line="strange end", weight=0.6),
+        Pattern(line="fans are loud", role="hint", weight=0.5),
+        Pattern(line="it is over", role="echo", weight=0.9),
+    )
+    full = signature("full", *marks)
+    text = "strange end\nfans are loud\nstrange end\nit is over\n"
+    by_lines = 1 - 0.4 * (1 - HINT * 0.5)
+
+    (surer,), (weaker,) = (scores(text, full, silent=[replace(SHOWN, weight=weight)]).values() for weight in (0.9, 0.3))
+    assert surer == pytest.approx(1 - 0.1 * (1 - HINT * 0.6) * (1 - HINT * 0.5))
+    assert weaker == pytest.approx(1 - (1 - by_lines) * (1 - HINT * 0.3))
+
+
+def test_a_class_must_be_believed_to_cover_another() -> None:
+    """From one half on, and by a line: metrics alone cover nothing."""
+    for weight, told in ((0.5, ["weak", "full"]), (0.45, ["full", "weak"])):
+        weak = signature("weak", Pattern(line="lost the connection", weight=weight), covers=("full",))
+        assert list(scores(OOM + "lost the connection\n", FULL, weak)) == told
+    silent = replace(SHOWN, name="weak", explains=True)
+    assert list(scores(OOM, FULL, weak, silent=[silent])) == ["full", "weak"]
 
 
 def test_what_the_metrics_show_twice_of_one_class_is_one_finding_with_all_lines() -> None:
@@ -642,7 +737,10 @@ def test_an_exception_that_is_known_is_not_called_the_users_as_well() -> None:
     echo = signature("echo", Pattern(line="worker was killed", role="echo"))
 
     assert list(scores(OOM, FULL, USER)) == ["full"]
+    hint = signature("hinted", Pattern(line="worker was killed", role="hint", weight=0.5))
+
     assert list(scores(raised(DIED), echo, USER)) == ["user-code-error"]
+    assert list(scores(raised(DIED), hint, USER)) == ["user-code-error", "hinted"]
     assert set(scores(OOM + raised("KeyError: 'x'"), FULL, USER)) == {"full", "user-code-error"}
     assert set(scores(raised("KeyError: 'x'") + OOM, FULL, USER)) == {"full", "user-code-error"}
     assert set(scores("CUDA out of memory. Tried to allocate 2.00 GiB\n", FULL, USER)) == {"full"}

@@ -200,9 +200,11 @@ def test_the_pace_is_by_the_training_process_own_clock() -> None:
 
     late = [heard(500, step=step, at=10 * step) for step in (1, 2)]
     plain = [heard(20 * step, step=step) for step in (1, 2)]
+    begun = Reported(at_s=10, attempt=1, said={"event": "start", "max_steps": 9})
 
     assert follow([*BEGUN, *late]).steps_per_s == pytest.approx(0.1)
     assert follow([*BEGUN, *plain]).steps_per_s == pytest.approx(0.05)
+    assert follow([*BEGUN, begun, plain[0]]).steps_per_s == pytest.approx(0.1)
 
 
 def test_nothing_is_left_of_a_run_that_ended_and_nobody_knows_it_of_one_without_a_last_step() -> None:
@@ -217,6 +219,7 @@ def test_nothing_is_left_of_a_run_that_ended_and_nobody_knows_it_of_one_without_
 def test_a_run_that_has_just_begun_took_no_time() -> None:
     """Nor did one whose clock is behind that of its supervisor."""
     assert [follow(BEGUN).elapsed_s(now_s) for now_s in (0, 1, 1.5)] == [0, 0, 0.5]
+    assert follow([BEGUN[0], ended(5, 1)]).elapsed_s(9) == 0
 
 
 def test_the_newest_checkpoint_is_known() -> None:
@@ -235,6 +238,7 @@ def test_a_step_ends_what_was_done_before_it() -> None:
     for event in (*steps(6, 6), said("heartbeat")):
         progress = follow([*evaluating, event])
         assert (progress.phase, progress.doing) == ("training", "")
+    assert follow([*evaluating, ended(20, -9), Starting(at_s=30, attempt=2, backend="local")]).doing == ""
 
 
 def test_passes_over_the_data_and_memory_are_those_last_told() -> None:

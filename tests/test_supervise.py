@@ -619,6 +619,27 @@ def test_an_attempt_knows_what_its_backend_said_last() -> None:
     assert (unknown.answer, unknown.because) == (Liveness.UNKNOWN, "no route to the host")
 
 
+@pytest.mark.parametrize(
+    ("status", "exit_code", "stage"),
+    [
+        ("stopped", 143, Stage.CANCELLED),
+        ("stopped", 0, Stage.CANCELLED),
+        ("failed", 1, Stage.FAILED),
+        ("finished", 0, Stage.SUCCEEDED),
+        ("finished", None, Stage.SUCCEEDED),
+        ("finished", 1, Stage.FAILED),
+    ],
+)
+def test_an_attempt_that_saved_and_stopped_is_cancelled_and_not_failed(
+    status: str, exit_code: int | None, stage: Stage
+) -> None:
+    """One that finished has succeeded, unless its process crashed on the way out."""
+    state = fold([ASKED, *STARTED, said("end", status=status), polled(Liveness.ENDED, exit_code=exit_code)])
+
+    assert state.current is not None
+    assert state.current.stage is stage
+
+
 def test_the_newest_metrics_are_kept() -> None:
     """The loss of the last step that had one, and all numbers of the last evaluation."""
     told = [
