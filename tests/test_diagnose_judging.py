@@ -579,6 +579,7 @@ def test_the_line_with_which_an_attempt_begins_is_of_that_attempt() -> None:
     banner = "[default] Worker group FAILED. 2/3 attempts left; will restart worker group\n"
 
     assert scores(banner + STEPS, group) == {"group": 0.8}
+    assert scores(OOM + banner, FULL, group)["full"] == 0.9
 
 
 def test_advice_is_known_by_its_first_word_wherever_its_sentence_stands() -> None:
@@ -586,6 +587,9 @@ def test_advice_is_known_by_its_first_word_wherever_its_sentence_stands() -> Non
 
     assert scores("It is full. Try a smaller batch.\n", advice)["advice"] == NOT_SURE
     assert scores("Nobody can Try a smaller batch.\n", advice)["advice"] == 0.97
+    beginning = signature("advice", Pattern(line="^Try a smaller batch", weight=0.97))
+    for known in (advice, beginning):
+        assert scores("[ERROR] Try a smaller batch.\n", known)["advice"] == NOT_SURE
 
 
 def test_of_two_equally_sure_causes_the_one_that_stands_first_is_told_first() -> None:
@@ -596,6 +600,8 @@ def test_of_two_equally_sure_causes_the_one_that_stands_first_is_told_first() ->
     assert list(scores({"a.log": "\n\nstrange two\n", "b.log": "strange one\n"}, one, two)) == ["two", "one"]
     surer = signature("one", Pattern(line="strange one", weight=0.8004))  # by less than can be told
     assert list(scores("strange two\nstrange one\n", surer, two)) == ["two", "one"]
+    script = ClassEvidence(name="one", weight=0.8, lines=(Line(1, "what the script says", path="train.py"),))
+    assert list(scores("\n\nstrange two\n", one, two, silent=[script])) == ["one", "two"]
     unsure = signature("one", Pattern(line="strange one", weight=IN_USER_CODE))
     assert list(scores(raised("KeyError: 'x'") + STEPS + "strange one\n", unsure, USER)) == ["user-code-error", "one"]
 
@@ -629,9 +635,9 @@ def test_what_was_raised_at_one_time_or_told_in_one_line_follows_from_nothing() 
 
 def test_the_line_with_which_training_ended_well_was_not_outlived() -> None:
     """It says itself what is strange about the end."""
-    strange = signature("strange", Pattern(line="strange end", weight=0.7))
+    strange = signature("strange", Pattern(line="train_runtime.*train_loss", weight=0.7))
 
-    assert scores(STEPS + "{'train_runtime': '8.4', 'strange end': '1'}\n", strange) == {"strange": 0.7}
+    assert scores(STEPS + END, strange) == {"strange": 0.7}
 
 
 def test_an_attempt_of_which_nothing_is_told_takes_nothing_from_the_one_before() -> None:
