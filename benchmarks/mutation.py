@@ -99,17 +99,17 @@ def equivalents() -> set[tuple[str, str, str]]:
     return {(each["module"], each["was"], each["now"]) for each in configuration().get("equivalent", ())}
 
 
-def mutate(part: Part, names: Sequence[str] = ()) -> dict[str, Score]:
+def mutate(part: Part, folder: Path, names: Sequence[str] = ()) -> dict[str, Score]:
     """Have mutmut try the mutants of a part, and return what became of them by module.
 
     Args:
         part: The part.
+        folder: Where to do it; what lies there already is deleted.
         names: Patterns of the mutants to try; all of them where there is none.
 
     Raises:
         SystemExit: The tests fail without any mutant.
     """
-    folder = FOLDER / part.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name in LINKED:
@@ -186,7 +186,7 @@ def main() -> None:
     scores: dict[str, Score] = {}
     for part in parts():
         if part.name in wanted or not wanted:
-            scores |= mutate(part)
+            scores |= mutate(part, FOLDER / part.name)
     for score in scores.values():
         for mutant in score.survived:
             print(mutant)

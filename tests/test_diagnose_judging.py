@@ -588,7 +588,8 @@ def test_advice_is_known_by_its_first_word_wherever_its_sentence_stands() -> Non
     assert scores("It is full. Try a smaller batch.\n", advice)["advice"] == NOT_SURE
     assert scores("Nobody can Try a smaller batch.\n", advice)["advice"] == 0.97
     beginning = signature("advice", Pattern(line="^Try a smaller batch", weight=0.97))
-    for known in (advice, beginning):
+    logged = signature("advice", Pattern(line=r"^\[ERROR\] Try a smaller batch", weight=0.97))
+    for known in (advice, beginning, logged):
         assert scores("[ERROR] Try a smaller batch.\n", known)["advice"] == NOT_SURE
 
 

@@ -44,6 +44,7 @@ from holdfast.engine.run.supervise import (
     supervise,
     verdict,
 )
+from holdfast.engine.run.watch import watch_run
 from holdfast.ports import PollResult
 from tests.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore
 
@@ -510,6 +511,25 @@ def test_whoever_watches_is_shown_every_event_once() -> None:
     assert store.runs() == ["r", "another"]
     # What was taken in is not asked for again.
     assert backend.polled == [("r/1", 0), ("r/1", 1), ("r/1", 1), ("r/1", 1)]
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_watching_shows_each_event_once_until_the_run_ends_or_nobody_supervises_it(gone: bool) -> None:
+    """What its supervisor wrote last is shown, too; between two looks passes half a second."""
+    store, clock, shown = FakeStore(), FakeClock(), Shown()
+    last = STEPPED if gone else Closed(at_s=9, stage=Stage.FAILED)
+    looks: list[list[Event]] = [[ASKED], [], [*STARTED], [last]]
+    store.append("another", [Closed(at_s=0, stage=Stage.FAILED)])
+
+    def goes_on() -> bool:
+        store.append("r", looks.pop(0))
+        return bool(looks) or not gone
+
+    state = watch_run("r", store, clock, observe=shown.observe, goes_on=goes_on)
+
+    assert shown.events == [ASKED, *STARTED, last]
+    assert shown.state == state == fold(shown.events)
+    assert clock.now == 1000 + 3 * 0.5
 
 
 def test_a_resumed_run_continues_from_its_checkpoint_and_the_ledger_says_from_which() -> None:
