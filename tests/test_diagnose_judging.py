@@ -714,11 +714,15 @@ def test_lines_and_metrics_that_speak_for_one_class_make_it_surer() -> None:
 
 def test_a_class_must_be_believed_to_cover_another() -> None:
     """From one half on, and by a line: metrics alone cover nothing."""
-    for weight, told in ((0.5, ["weak", "full"]), (0.45, ["full", "weak"])):
-        weak = signature("weak", Pattern(line="lost the connection", weight=weight), covers=("full",))
-        assert list(scores(OOM + "lost the connection\n", FULL, weak)) == told
-    silent = replace(SHOWN, name="weak", explains=True)
-    assert list(scores(OOM, FULL, weak, silent=[silent])) == ["full", "weak"]
+    believed, doubted = (
+        signature("weak", Pattern(line="lost the connection", weight=weight), covers=("full",))
+        for weight in (0.5, 0.45)
+    )
+    shown = replace(SHOWN, name="weak", explains=True)
+
+    assert list(scores(OOM + "lost the connection\n", FULL, believed)) == ["weak", "full"]
+    assert list(scores(OOM + "lost the connection\n", FULL, doubted)) == ["full", "weak"]
+    assert list(scores(OOM, FULL, believed, silent=[shown])) == ["full", "weak"]
 
 
 def test_what_the_metrics_show_twice_of_one_class_is_one_finding_with_all_lines() -> None:

@@ -1,6 +1,7 @@
 """How far a run is, told from events alone: no clock, no process."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -209,7 +210,7 @@ def test_the_pace_is_by_the_training_process_own_clock() -> None:
 
 def test_nothing_is_left_of_a_run_that_ended_and_nobody_knows_it_of_one_without_a_last_step() -> None:
     """Neither shows a countdown."""
-    failed = [*BEGUN, *steps(1, 20), ended(41, 1), Closed(at_s=41, stage=Stage.FAILED)]
+    failed: list[Event] = [*BEGUN, *steps(1, 20), ended(41, 1), Closed(at_s=41, stage=Stage.FAILED)]
     endless = [said("step", at_s=step, step=step, loss=2.0) for step in (1, 2)]
 
     assert follow(failed).left_s(42) is None
@@ -232,7 +233,7 @@ def test_the_newest_checkpoint_is_known() -> None:
 
 def test_a_step_ends_what_was_done_before_it() -> None:
     """After the evaluation the run trains again; so it does when a sign of life says nothing."""
-    evaluating = [*BEGUN, *steps(1, 5), said("heartbeat", phase="evaluate")]
+    evaluating: list[Event] = [*BEGUN, *steps(1, 5), said("heartbeat", phase="evaluate")]
 
     assert follow(evaluating).doing == "evaluate"
     for event in (*steps(6, 6), said("heartbeat")):
@@ -251,7 +252,7 @@ def test_passes_over_the_data_and_memory_are_those_last_told() -> None:
 
 def test_a_steps_numbers_are_kept_with_their_step() -> None:
     """Loss, gradient and rate; an evaluation before the first step is of step 0."""
-    numbers = {"loss": 2.0, "grad_norm": 0.3, "learning_rate": 1e-5}
+    numbers: dict[str, Any] = {"loss": 2.0, "grad_norm": 0.3, "learning_rate": 1e-5}
     progress = follow(
         [*BEGUN, said("evaluate", metrics={"eval_loss": 8.0}), said("step", step=4, max_steps=9, **numbers)]
     )
