@@ -38,8 +38,8 @@ class Part:
 
     Attributes:
         modules: Their paths in the package.
-        tests: The test files, or single tests, that are to notice.
-        slow: Of these tests those that are left out, since each mutant would wait for them.
+        tests: Names of the test files that are to notice.
+        slow: Tests of these files that are left out, since each mutant would wait for them.
         sample: Patterns of names of mutants that `make check-all` tries.
     """
 
@@ -122,6 +122,19 @@ def mutate(part: Part, folder: Path, names: Sequence[str] = ()) -> dict[str, Sco
     return _scores(folder, part)
 
 
+def located(test: str) -> str:
+    """Return a test, or a file of tests, with its path: wherever it lies under `tests/`.
+
+    Raises:
+        FileNotFoundError: There is no such file.
+    """
+    name, *inside = test.split("::")
+    path = next((ROOT / "tests").rglob(name), None)
+    if path is None:
+        raise FileNotFoundError(f"no {name} under tests/; benchmarks/mutation.toml names it")
+    return "::".join((path.relative_to(ROOT).as_posix(), *inside))
+
+
 def _environment() -> Mapping[str, str]:
     # A worker that cannot write bytecode would compile its tests anew for each mutant.
     return {**os.environ, "HYPOTHESIS_PROFILE": "mutation", "PYTHONDONTWRITEBYTECODE": ""}
@@ -129,12 +142,12 @@ def _environment() -> Mapping[str, str]:
 
 def _project(part: Part) -> str:
     """Return the project's settings with those of mutmut."""
-    deselected = [word for test in part.slow for word in ("--deselect", test)]
+    deselected = [word for test in part.slow for word in ("--deselect", located(test))]
     settings = {
         "source_paths": ["src"],
         "only_mutate": [f"src/holdfast/{module}" for module in part.modules],
         "also_copy": [name for name in LINKED if name not in ("src", "tests")],
-        "pytest_add_cli_args_test_selection": list(part.tests),
+        "pytest_add_cli_args_test_selection": [located(test) for test in part.tests],
         "pytest_add_cli_args": ["-m", UNMARKED, "-p", "no:cacheprovider", *deselected],
     }
     lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
@@ -186,6 +199,7 @@ def main() -> None:
     scores: dict[str, Score] = {}
     for part in parts():
         if part.name in wanted or not wanted:
+            print(f"mutating {part.name}", flush=True)
             scores |= mutate(part, FOLDER / part.name)
     for score in scores.values():
         for mutant in score.survived:

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.mutation import Part, equivalents, mutate, parts
+from benchmarks.mutation import ROOT, Part, equivalents, located, mutate, parts
 
 SAMPLED = [part for part in parts() if part.sample]
-SOURCE = Path(__file__).parent.parent / "src" / "holdfast"
+SOURCE = ROOT / "src" / "holdfast"
 
 
 @pytest.mark.long
@@ -22,10 +22,11 @@ def test_faults_in_a_verdict_are_noticed(part: Part, tmp_path: Path) -> None:
 
 def test_what_is_mutated_is_there() -> None:
     """A part that names a module or a test which was renamed would mutate, or notice, nothing."""
-    named = [SOURCE / module for part in parts() for module in part.modules]
-    named += [SOURCE.parents[1] / test.partition("::")[0] for part in parts() for test in (*part.tests, *part.slow)]
-
-    assert [path for path in named if not path.exists()] == []
+    for part in parts():
+        assert [module for module in part.modules if not (SOURCE / module).exists()] == []
+        for test in (*part.tests, *part.slow):
+            path, _, name = located(test).partition("::")
+            assert f"def {name}" in (ROOT / path).read_text()
 
 
 def test_a_mutant_that_is_called_equivalent_is_one_of_a_line_that_is_there() -> None:
