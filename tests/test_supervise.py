@@ -519,10 +519,10 @@ def test_watching_shows_each_event_once_until_the_run_ends_or_nobody_supervises_
     store, clock, shown = FakeStore(), FakeClock(), Shown()
     last = STEPPED if gone else Closed(at_s=9, stage=Stage.FAILED)
     looks: list[list[Event]] = [[ASKED], [], [*STARTED], [last]]
-    store.append("another", [Closed(at_s=0, stage=Stage.FAILED)])
 
     def goes_on() -> bool:
         store.append("r", looks.pop(0))
+        store.append("another", [Closed(at_s=0, stage=Stage.FAILED)])
         return bool(looks) or not gone
 
     state = watch_run("r", store, clock, observe=shown.observe, goes_on=goes_on)
