@@ -13,7 +13,7 @@ demo: .venv/train  ## train a tiny chat model on this machine, with nothing but 
 
 check: lint types floors test  ## everything CI runs
 
-check-all: lint types floors  ## the long suites too
+check-all: lint types floors .venv/mutation  ## the long suites too
 	$(BIN)pytest -m "" $(SPREAD) $(ARGS)
 
 check-pythons: .venv/dev  ## all but training, on every other Python at hand
@@ -38,6 +38,9 @@ floors: .venv/dev
 test: .venv/dev
 	$(BIN)pytest -m "not long" $(SPREAD) $(ARGS)
 
+mutation: .venv/mutation  ## how many small faults in the core the tests notice
+	$(BIN)python -m benchmarks.mutation $(ARGS)
+
 docs: .venv/dev  ## pages made from code
 	$(BIN)python -m tools.rule_pages && $(BIN)python -m tools.contract_page && $(BIN)python -m tools.job_schema && $(BIN)python -m tools.console_examples
 
@@ -54,4 +57,8 @@ docs: .venv/dev  ## pages made from code
 	$(UV) --constraint constraints.txt --editable ".[train,dev]"
 	touch $@
 
-.PHONY: demo check check-all check-pythons fix lint types floors test docs
+.venv/mutation: .venv/dev
+	$(UV) --constraint constraints.txt --editable ".[train,dev,mutation]"
+	touch $@
+
+.PHONY: demo check check-all check-pythons fix lint types floors test mutation docs

@@ -9,7 +9,9 @@ from hypothesis import settings
 os.environ["HF_HUB_OFFLINE"] = "1"
 # How long an example takes says more of the machine's other work than of the code.
 settings.register_profile("holdfast", deadline=None)
-settings.load_profile("holdfast")
+# Each mutant of `benchmarks/mutation.py` meets the same few examples.
+settings.register_profile("mutation", deadline=None, max_examples=25, derandomize=True, database=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "holdfast"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,6 +2,8 @@
 
 import json
 import subprocess
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,11 @@ import pytest
 
 from holdfast.adapters.storage.write_back import write_back
 from holdfast.cli.main import run_command
-from holdfast.core.errors import SourceError
+from holdfast.core.document import Document, Edit, Remove, Rename, Set
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.finding import Finding, Fix
+from holdfast.core.text import TextEdit
+from holdfast.engine.check.fixes import combine_fixes, render_diff
 
 HEADER = "# /// script\n# dependencies = ['trl==1.16.0', 'transformers==5.23.0']\n# ///\n"
 STALE = (
@@ -154,3 +160,152 @@ def test_a_file_that_cannot_be_written_is_told_and_whole(here: Path) -> None:
 
     assert (here / "latin.py").read_bytes() == "# -*- coding: latin-1 -*-\nx = 'ü'\n".encode("latin-1")
     assert [path.name for path in here.iterdir()] == ["latin.py"]
+
+
+DOCUMENT = Document(path="job.yaml", kind="job", text="", values={})
+LINES = {"a": 1, "b": 2, "train": 3, "train.a": 4, "train.b": 5, "trainer": 6, "nothing": 0, "refused": -1}
+
+
+def place(_document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
+    """Each key stands on a line of its own, and what is written there is the edit."""
+    lines = {edit: LINES[edit.key] for edit in edits}
+    if -1 in lines.values():
+        raise UsageError("it cannot be placed", where="here", fix="do it by hand")
+    return tuple(TextEdit((line, 1), (line, 9), repr(edit)) for edit, line in lines.items() if line)
+
+
+def finding(*edits: Edit, document: Document = DOCUMENT, safe: bool = True) -> Finding:
+    return Finding(edits[0].key, f"wrong: {edits}", fix=Fix("mend it", edits, safe), document=document)
+
+
+def made(*findings: Finding, **options: bool) -> tuple[list[int], int]:
+    """Which of the findings are fixed together, and by how many edits of the text."""
+    result = combine_fixes(findings, place, **options)
+    return [at for at, each in enumerate(findings) if any(each is one for one in result.fixed)], len(result.edits)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        (Set("a", 1), Set("b", 1), True),
+        (Set("a", 1), Set("a", 2), False),
+        (Remove("train"), Set("train.a", 1), False),
+        (Set("train.a", 1), Remove("train"), False),
+        (Remove("train"), Set("trainer", 1), True),
+        (Set("train.a", 1), Set("train.b", 1), True),
+        (Rename("a", "b"), Set("b", 1), False),
+        (Set("b", 1), Rename("a", "b"), False),
+        (Rename("train.a", "b"), Set("train.b", 1), False),
+        (Rename("train.a", "b"), Set("b", 1), True),
+        (Rename("train.a", "b"), Set("a", 1), True),
+        (Rename("a", "trainer"), Set("b", 1), True),
+    ],
+)
+def test_of_two_fixes_about_one_key_the_second_waits_for_the_next_round(one: Edit, other: Edit, together: bool) -> None:
+    """A key within another's is about that one, and so is the name that a key is given."""
+    assert made(finding(one), finding(other)) == (([0, 1], 2) if together else ([0], 1))
+
+
+def test_an_edit_that_two_rules_want_is_made_once_and_fixes_both() -> None:
+    """Nor does it keep a third fix from being made that wants more beside it."""
+    once, more = finding(Set("a", 1)), finding(Set("a", 1), Set("b", 1))
+
+    assert made(once, replace(once, message="told by another rule")) == ([0, 1], 1)
+    assert made(once, more) == ([0, 1], 2)
+    assert made(more, once) == ([0, 1], 2)
+
+
+def test_a_fix_that_may_change_what_was_meant_is_made_only_if_that_is_asked_for() -> None:
+    findings = finding(Set("a", 1), safe=False), finding(Set("b", 1))
+
+    assert made(*findings) == ([1], 1)
+    assert made(*findings, unsafe=True) == ([0, 1], 2)
+
+
+@pytest.mark.parametrize(
+    "hopeless",
+    [
+        finding(Set("refused", 1)),
+        finding(Set("nothing", 1)),
+        Finding("a", "wrong", document=DOCUMENT),
+        Finding("a", "wrong", fix=Fix("mend it", (Set("a", 1),))),
+    ],
+)
+def test_what_cannot_be_made_keeps_no_other_fix_from_being_made(hopeless: Finding) -> None:
+    """It cannot be placed, comes to nothing, or is no fix at all; it is not told as fixed."""
+    assert made(finding(Set("b", 1)), hopeless, finding(Set("train.a", 1))) == ([0, 2], 2)
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "path", "cell", "together"),
+    [
+        ((1, 9), (1, 12), "", None, True),
+        ((1, 8), (1, 12), "", None, False),
+        ((1, 1), (1, 1), "", None, False),
+        ((1, 1), (1, 2), "", None, False),
+        ((1, 3), (1, 4), "", None, False),
+        ((2, 1), (2, 2), "", None, True),
+        ((1, 3), (1, 4), "other.py", None, True),
+        ((1, 3), (1, 4), "", 2, True),
+    ],
+)
+def test_two_fixes_never_write_over_one_another(
+    start: tuple[int, int], end: tuple[int, int], path: str, cell: int | None, together: bool
+) -> None:
+    """A file that trains two jobs has one text; so has a comment beside a setting. What only touches is made at once."""
+    edit = TextEdit(start, end, "x", cell, path)
+    twin = Document(path="job.yaml", kind="job", text="", values={})
+    comment = Finding("a", "a comment", fix=Fix("take it out", (), text_edits=(edit,)), document=DOCUMENT)
+    expected = ([0, 1], 2) if together else ([0], 1)
+
+    def in_twin(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
+        return (edit,) if document is twin else place(document, edits)
+
+    assert made(finding(Set("a", 1)), comment) == expected
+    assert made(comment, finding(Set("a", 1))) == expected
+    findings = finding(Set("a", 1)), finding(Set("a", 2), document=twin)
+    result = combine_fixes(findings, in_twin)
+    assert (len(result.fixed), len(result.edits)) == ((2, 2) if together else (1, 1))
+
+
+def test_what_two_jobs_of_one_file_want_alike_is_written_once() -> None:
+    """The same edit of the text is no quarrel, whether a setting's or a comment's."""
+    twin = Document(path="job.yaml", kind="job", text="", values={})
+    edit = TextEdit((7, 1), (7, 9), "")
+    comments = [
+        Finding("a", f"comment of {number}", fix=Fix("take it out", (), text_edits=(edit,)), document=DOCUMENT)
+        for number in (1, 2)
+    ]
+
+    assert made(finding(Set("a", 1)), finding(Set("a", 1), document=twin)) == ([0, 1], 1)
+    assert made(*comments) == ([0, 1], 1)
+
+
+def test_fixes_that_rewrite_one_call_are_one_edit() -> None:
+    """What the first alone would have written is forgotten when the second is made with it; comments stay edits of their own."""
+
+    def rewrite(_document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
+        return (TextEdit((1, 1), (1, 9), " and ".join(map(repr, edits))),)
+
+    findings = [finding(Set("a", 1)), finding(Set("b", 2))]
+    for line in (2, 3):
+        edit = TextEdit((line, 1), (line, 9), "")
+        findings.append(Finding("a", "a comment", fix=Fix("take it out", (), text_edits=(edit,)), document=DOCUMENT))
+    result = combine_fixes(findings, rewrite)
+
+    assert len(result.fixed) == 4
+    assert [edit.text for edit in result.edits] == [f"{Set('a', 1)!r} and {Set('b', 2)!r}", "", ""]
+
+
+def test_a_diff_says_where_a_line_has_no_end() -> None:
+    """As `git apply` wants it; where nothing changed there is none."""
+    assert render_diff("a.py", "x = 1", "x = 2").splitlines() == [
+        "--- a/a.py",
+        "+++ b/a.py",
+        "@@ -1 +1 @@",
+        "-x = 1",
+        "\\ No newline at end of file",
+        "+x = 2",
+        "\\ No newline at end of file",
+    ]
+    assert render_diff("a.py", "x = 1", "x = 1") == ""

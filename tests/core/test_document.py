@@ -117,6 +117,10 @@ def test_lines_and_offsets_agree(text: str, data: st.DataObject) -> None:
     offset = data.draw(st.integers(0, len(text)))
 
     assert lines.offset(lines.position(offset)) == offset
+    line, column = lines.position(offset)
+    assert line == sum(start <= offset for start in lines.starts)
+    assert column == offset - lines.starts[line - 1] + 1
+    assert lines.place("a.py", 0, offset) == Place("a.py", 1, 1, line, column)
     assert len(lines.starts) == 1 + text.replace("\r\n", "\n").replace("\r", "\n").count("\n")
 
 

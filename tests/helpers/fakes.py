@@ -38,13 +38,15 @@ class FakeBackend:
         self.submitted: list[str] = []
         self.stopped: list[str] = []
         self.killed: list[str] = []
+        self.polled: list[tuple[str, int]] = []
 
     def submit(self, attempt: Attempt) -> str:
         if attempt.id not in self.submitted:
             self.submitted.append(attempt.id)
         return attempt.id
 
-    def poll(self, attempt_id: str, *, skip: int) -> PollResult:  # noqa: ARG002 - the script knows what comes next
+    def poll(self, attempt_id: str, *, skip: int) -> PollResult:
+        self.polled.append((attempt_id, skip))
         return next(
             self._looks,
             PollResult(answer=Liveness.ENDED, exit_code=0, reports=[{"event": "end", "status": "finished"}]),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.storage.checkpoints import newest_whole, verify_checkpoint
+from holdfast.adapters.storage.checkpoints import NO_DAMAGE, UNWATCHED, newest_whole, verify_checkpoint
 from holdfast.core.checkpoint import CheckpointProblem
 from holdfast.core.errors import UsageError
 from holdfast.engine.run.answers import verify_result
@@ -324,3 +324,69 @@ def test_a_folder_without_weights_is_nothing_to_verify(tmp_path: Path, names: tu
 
     inner = [name.rpartition("/")[0] for name in names if "/" in name]
     assert all(str(tmp_path / name) in refused.value.fix for name in inner)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "message"),
+    [
+        (WEIGHTS, empty, "empty"),
+        ("optimizer.pt", empty, "empty"),
+        (WEIGHTS, truncate, "truncated: 271 of 272 bytes"),
+        (WEIGHTS, scribble, "has no header of a safetensors file"),
+        ("trainer_state.json", Path.unlink, "missing: training cannot resume"),
+    ],
+)
+def test_damage_is_told_in_words_and_nothing_says_that_there_is_none(
+    checkpoint: Path, name: str, damage: Callable[[Path], None], message: str
+) -> None:
+    """The folder and the missing manifest are named, too."""
+    (checkpoint / MANIFEST).unlink()
+    damage(checkpoint / name)
+    found = verify_checkpoint(checkpoint)
+
+    assert found.path == str(checkpoint)
+    assert [(problem.file, problem.message) for problem in found.problems] == [(MANIFEST, UNWATCHED), (name, message)]
+
+
+def test_what_is_missing_for_a_resumption_is_told(checkpoint: Path) -> None:
+    """A checkpoint without its optimizer is whole, and none to resume from."""
+    (checkpoint / "optimizer.pt").unlink()
+    seal(checkpoint, stamps_of(checkpoint), step=5, world_size=1)
+
+    _, ((found),) = newest_whole(checkpoint.parent)
+    assert [(each.file, each.message) for each in found.problems] == [
+        ("optimizer.pt", "missing: training cannot resume")
+    ]
+
+
+def test_what_can_be_read_of_no_manifest_is_said(checkpoint: Path) -> None:
+    """Such as one that was written by something else; a file elsewhere is named."""
+    (checkpoint / MANIFEST).write_text("no JSON")
+    (problem,) = verify_checkpoint(checkpoint).problems
+    assert (problem.file, problem.message) == (MANIFEST, "unreadable: it is no manifest of holdfast")
+
+    (checkpoint / MANIFEST).write_text(json.dumps({"step": 5, "files": {"../x": {"bytes": 0, "sha256": ""}}}))
+    assert CheckpointProblem("../x", "not a file of this folder") in verify_checkpoint(checkpoint).problems
+
+
+def test_an_index_that_cannot_be_read_breaks_nothing(tmp_path: Path) -> None:
+    """Its bytes may be anything; what it lists is told to be missing in its name."""
+    save_safetensors(tmp_path / WEIGHTS, b"abc")
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_bytes(b"\xff\xfe not JSON")
+    assert verify_checkpoint(tmp_path).problems[0].message == f"{UNWATCHED}{NO_DAMAGE}"
+
+    index.write_text(json.dumps({"weight_map": {"a": "gone.safetensors"}}))
+    assert verify_checkpoint(tmp_path).problems[-1].message == "missing: model.safetensors.index.json lists it"
+
+
+def test_a_question_about_no_checkpoint_is_answered_with_the_way_out(tmp_path: Path) -> None:
+    """What, where and how to fix it."""
+    for path, what in (
+        (tmp_path / "nothing", "no such checkpoint"),
+        (tmp_path, "nothing to verify: the folder has no weights"),
+    ):
+        with pytest.raises(UsageError) as refused:
+            verify_checkpoint(path)
+        assert (refused.value.what, refused.value.where) == (what, str(path))
+        assert refused.value.fix == "name the folder of a checkpoint or of a model"

@@ -7,14 +7,15 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 from holdfast.adapters.storage.journal import JOURNAL
-from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.ledger import BUSY_TIMEOUT_S, Ledger, _fix
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import (
     Closed,
@@ -343,3 +344,44 @@ def test_an_unwritable_folder_is_said_clearly(tmp_path: Path) -> None:
     with pytest.raises(LedgerError) as error:
         Ledger(tmp_path / "runs").append("a", [step(1)])
     assert "--runs" in error.value.fix
+
+
+def test_the_ledger_is_made_where_it_will_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a runs folder that is not there yet, and never by way of another disk; nothing else is left in it."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "another disk"))
+    Ledger(tmp_path / "deep" / "runs").append("a", [step(1)])
+    made = {path.name.partition("-")[0] for path in (tmp_path / "deep" / "runs").iterdir()}
+
+    assert made == {"ledger.sqlite", ".ledger.lock", "a"}
+
+
+def test_what_json_has_no_word_for_is_kept_as_text(tmp_path: Path) -> None:
+    """A callback may report anything; no event is lost for it."""
+    ledger = Ledger(tmp_path)
+    ledger.append("a", [Reported(at_s=1, attempt=1, said={"event": "custom", "path": PurePosixPath("out/model")})])
+
+    ((_, event),) = ledger.read("a")
+    assert isinstance(event, Reported)
+    assert event.said == {"event": "custom", "path": "out/model"}
+
+
+def test_a_writer_waits_for_the_others(tmp_path: Path) -> None:
+    """For as long as two hundred of them need, not for SQLite's five seconds."""
+    ledger = Ledger(tmp_path)
+    ledger.append("a", [step(1)])
+
+    assert ledger._connection().execute("PRAGMA busy_timeout").fetchone() == (BUSY_TIMEOUT_S * 1000,)
+
+
+@pytest.mark.parametrize(
+    ("message", "fix"),
+    [
+        ("database or disk is full", "free some disk space, or choose another folder with --runs"),
+        ("disk I/O error", "free some disk space, or choose another folder with --runs"),
+        ("database is locked", "another process holds it; try again"),
+        ("attempt to write a readonly database", "check the folder's permissions, or choose another with --runs"),
+    ],
+)
+def test_each_failure_of_the_ledger_has_a_way_out(message: str, fix: str) -> None:
+    """In SQLite's words."""
+    assert _fix(message) == fix

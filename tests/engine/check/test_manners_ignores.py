@@ -113,6 +113,7 @@ def test_a_comment_of_its_own_speaks_of_the_next_line_of_code() -> None:
     assert passes(f"{above}# and more of it\nx = 1\n", 3)
     assert not passes(f"{above}\nx = 1\n", 3)
     assert passes(f"f(\n    {above}    x=1,\n)\n", 3)
+    assert passes(f"f(\n    {above}    # and more of it\n    x=1,\n)\n", 4)
     assert not passes(f"def f():\n    {above}    return 1\n", 1)
     assert passes(f"{above}def f(\n    x,\n):\n    return 1\n", 2)
     assert not passes(f"{above}def f():\n    return 1\n", 3)
@@ -162,6 +163,64 @@ def test_comments_of_a_shell_script_are_heard() -> None:
         return not split_suppressed([finding], [document])[0]
 
     assert [lets_pass(line) for line in range(1, 7)] == [False, True, True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("before", "heard"),
+    [
+        ("trl sft --a 'x y' ", True),
+        ('trl sft --a "x y" ', True),
+        ("trl sft --a 'x' --b \"y z\" ", True),
+        ("trl sft --a 'x' --b 'y' --c 'z' ", True),
+        ("trl sft --a 'x ", False),
+        ('trl sft --a "x ', False),
+        ("trl sft --a 'x' 'y ", False),
+        ('trl sft --a "x" "y ', False),
+        ("trl sft --a x", False),
+    ],
+)
+def test_in_a_shell_script_quotes_that_are_closed_hold_no_comment(before: str, heard: bool) -> None:
+    """Those that are open do, and a `#` that a word ends in is part of the word."""
+    text = f"{before}# holdfast: ignore[ARG101]\n"
+
+    assert bool(find_ignores(Document(path="run.sh", kind="command", text=text, values={}))) is heard
+
+
+def test_a_comment_right_below_a_text_of_a_job_file_is_heard() -> None:
+    """The text ends with its last line."""
+    text = "a: |\n  x\n# holdfast: ignore[ARG101]\nb: 1\n"
+
+    assert [passes(text, line, path="job.yaml") for line in (2, 4)] == [False, True]
+
+
+def test_what_another_file_or_no_rule_says_stands() -> None:
+    """A comment speaks of its own file, and of rules alone: that a file cannot be read is no rule's word."""
+    document = Document(
+        path="train.py", kind="script", text="x = 1  # holdfast: ignore\n# holdfast: ignore-file\n", values={}
+    )
+    findings = [
+        Finding("train.x", "elsewhere", rule=RULE, place=Place("other.py", 1, 1)),
+        Finding("train.x", "nowhere", rule=RULE),
+        Finding("train.x", "of no rule", place=Place("train.py", 1, 1)),
+    ]
+
+    assert split_suppressed(findings, [document]) == (findings, [])
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_end_in_any_way(end: str) -> None:
+    """And count the same."""
+    text = f"x = 1{end}y = f({end}2){end}z = 3  # holdfast: ignore[ARG101]{end}"
+
+    assert [passes(text, line) for line in (1, 2, 3, 4)] == [False, False, False, True]
+
+
+def test_the_reason_is_what_stands_behind_the_brackets() -> None:
+    """Empty where there is none."""
+    texts = ("x = 1  # holdfast: ignore[ARG101]  it is mine \n", "x = 1  # holdfast: ignore\n")
+    documents = (Document(path="a.py", kind="script", text=text, values={}) for text in texts)
+
+    assert [find_ignores(document)[0].reason for document in documents] == ["it is mine", ""]
 
 
 def test_ignore_file_speaks_of_the_whole_file() -> None:

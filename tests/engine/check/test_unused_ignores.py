@@ -54,6 +54,7 @@ def messages(target: dict[str, Any]) -> list[str]:
             "ARG101 finds nothing here",
             "  # noqa: E501  # type: ignore",
         ),
+        ("# holdfast: ignore[ARG101]#x", "ARG101 finds nothing here", "  #x"),
     ],
 )
 def test_a_comment_of_no_use_is_told_and_taken_out(tmp_path: Path, comment: str, said: str, left: str) -> None:
@@ -69,6 +70,7 @@ def test_a_comment_of_no_use_is_told_and_taken_out(tmp_path: Path, comment: str,
     [
         ("# holdfast: ignore[ARG106, ARG999] it is mine", "# holdfast: ignore[ARG106] it is mine"),
         ("# holdfast: ignore[ARG101,ARG106]", "# holdfast: ignore[ARG106]"),
+        ("# holdfast: ignore[ARG,ARG106,ARG999]", "# holdfast: ignore[ARG, ARG106]"),
         ("# holdfast: ignore ARG106", "# holdfast: ignore[ARG106]"),
         ("# holdfast: ignore ARG106, ARG105 it is mine", "# holdfast: ignore[ARG106] it is mine"),
     ],
@@ -86,6 +88,7 @@ def test_what_is_of_use_in_it_stays(tmp_path: Path, before: str, after: str) -> 
     [
         ("# holdfast: ignore[ARG106]", {}),
         ("# holdfast: ignore[ARG]", {}),
+        ("# holdfast: ignore[ARG106] ARG105 said the same once", {}),
         ("# holdfast: ignore it is mine", {}),
         ("# holdfast: ignore[ARG101]", {"ignore": ["ARG101"]}),
         ("# holdfast: ignore[ARG101]", {"select": ["DEP", "SYN"]}),
@@ -97,6 +100,33 @@ def test_what_is_of_use_in_it_stays(tmp_path: Path, before: str, after: str) -> 
 def test_a_comment_that_may_be_of_use_is_left_alone(tmp_path: Path, comment: str, options: dict[str, Any]) -> None:
     """It lets something pass, or a rule that it names was left out, so that nobody knows."""
     assert not messages(asked(tmp_path, script(on_ratio=comment), **options))
+
+
+def test_a_finding_that_another_comment_lets_pass_is_no_use_of_this_one(tmp_path: Path) -> None:
+    """Of two comments with the same code each must let something pass itself."""
+    comment = "# holdfast: ignore[ARG106]"
+
+    assert messages(asked(tmp_path, script(on_length=comment, on_ratio=comment))) == ["ARG106 finds nothing here"]
+
+
+@pytest.mark.parametrize(
+    ("comment", "title"),
+    [
+        ("# holdfast: ignore[ARG999]", "take the comment out"),
+        ("# holdfast: ignore[ARG106,ARG999,ARG101]", "take ARG999, ARG101 out"),
+        ("# holdfast: ignore ARG106, ARG105 it is mine", "write `ignore[ARG106, ARG105]`"),
+    ],
+)
+def test_the_finding_marks_the_comment_and_says_what_its_fix_does(tmp_path: Path, comment: str, title: str) -> None:
+    """From its `#` to its end, so that an editor underlines it."""
+    found = asked(tmp_path, script(on_ratio=f"{comment}"))["findings"]
+    (told,) = [each for each in found if each["code"] == "SYN101"]
+    line = script().splitlines().index("    warmup_ratios=0.1,") + 1
+
+    assert told["fix"]["title"] == title
+    assert (told["line"], told["end_line"]) == (line, line)
+    assert (told["column"], told["end_column"]) == (25, 25 + len(comment))
+    assert ("ARG106" in told["message"]) is ("write" in title)
 
 
 def test_a_skip_is_no_proof(tmp_path: Path) -> None:
@@ -136,7 +166,7 @@ def test_other_files_have_comments_too(tmp_path: Path) -> None:
 
 def test_a_cell_of_a_notebook_has_its_own(tmp_path: Path) -> None:
     """A comment is taken out of its cell, and nothing else is touched."""
-    source = "def f():\n    return 1  # holdfast: ignore[ARG999]\n"
+    source = "def f():\n    # holdfast: ignore[ARG999]\n    return 1  # holdfast: ignore[ARG999]\n"
     cells = [{"cell_type": "code", "source": text} for text in ("from trl import SFTConfig\n", source)]
     asked(tmp_path, json.dumps({"cells": cells, "nbformat": 4}), "train.ipynb", fix=True)
 

@@ -61,6 +61,23 @@ def test_a_folder_that_is_gone_leaves_the_time_of_the_commit(
     assert judge_delivery("me/model", {}, there, pushed_s=1000).verdict == verdict
 
 
+def test_the_reason_names_what_is_not_there() -> None:
+    """Of many files the first three, and how many there are beside them."""
+    names = [f"model-{number}.safetensors" for number in range(1, 6)]
+    empty = RepoTree(files={})
+
+    reasons = [
+        judge_delivery("me/m", dict.fromkeys(names[:count], MODEL), empty, pushed_s=0).because for count in (3, 4, 5)
+    ]
+    named = f"me/m does not have what was pushed: {', '.join(names[:3])}"
+    assert reasons == [named, f"{named} and 1 more", f"{named} and 2 more"]
+    assert judge_delivery("me/m", {}, empty, pushed_s=0).because == "me/m holds no weights"
+    old = RepoTree(files={"model.safetensors": MODEL}, modified_s=1.0)
+    assert (
+        judge_delivery("me/m", {}, old, pushed_s=9999).because == "nothing was committed to me/m since the push began"
+    )
+
+
 def test_digests_are_those_of_the_hub(tmp_path: Path) -> None:
     """As `git hash-object` and `sha256sum` print them for the text `hello` with its line end."""
     path = tmp_path / "config.json"

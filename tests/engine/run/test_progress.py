@@ -1,6 +1,7 @@
 """How far a run is, told from events alone: no clock, no process."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from holdfast.core.event import (
     StopRequested,
 )
 from holdfast.engine.run.advice import next_commands
-from holdfast.engine.run.progress import COLUMNS, RECENT, Progress, follow
+from holdfast.engine.run.progress import COLUMNS, RECENT, MetricValue, Progress, follow
 from holdfast.engine.run.summary import render_summary
 
 BEGUN = (
@@ -175,3 +176,96 @@ def test_a_refused_run_is_told_as_never_started() -> None:
 
     assert render_summary(progress, 9) == "Never started: refused by check: ARG101."
     assert [each.command for each in next_commands("r", progress.state)] == ["holdfast check 'my job.yaml'"]
+
+
+def test_an_uneven_rhythm_is_that_of_all_recent_steps() -> None:
+    """Two steps in ten seconds, whichever of them took longer."""
+    marks = [said("step", at_s=at_s, step=step, max_steps=100) for at_s, step in ((10, 1), (12, 2), (20, 3))]
+
+    assert follow([*BEGUN, *marks]).steps_per_s == pytest.approx(0.2)
+
+
+def test_the_first_step_has_a_pace_already() -> None:
+    """It is counted from the start of training, which no step precedes."""
+    progress = follow([*BEGUN, said("start", at_s=100, max_steps=9), said("step", at_s=104, step=1, max_steps=9)])
+
+    assert progress.steps_per_s == pytest.approx(0.25)
+    assert progress.left_s(104) == pytest.approx(32)
+
+
+def test_the_pace_is_by_the_training_process_own_clock() -> None:
+    """Events that are read late, all at once, tell when they happened; without a time of their own, when they were heard."""
+
+    def heard(at_s: float, **fields: object) -> Reported:
+        return Reported(at_s=at_s, attempt=1, said={"event": "step", "max_steps": 9, **fields})
+
+    late = [heard(500, step=step, at=10 * step) for step in (1, 2)]
+    plain = [heard(20 * step, step=step) for step in (1, 2)]
+    begun = Reported(at_s=10, attempt=1, said={"event": "start", "max_steps": 9})
+
+    assert follow([*BEGUN, *late]).steps_per_s == pytest.approx(0.1)
+    assert follow([*BEGUN, *plain]).steps_per_s == pytest.approx(0.05)
+    assert follow([*BEGUN, begun, plain[0]]).steps_per_s == pytest.approx(0.1)
+
+
+def test_nothing_is_left_of_a_run_that_ended_and_nobody_knows_it_of_one_without_a_last_step() -> None:
+    """Neither shows a countdown."""
+    failed: list[Event] = [*BEGUN, *steps(1, 20), ended(41, 1), Closed(at_s=41, stage=Stage.FAILED)]
+    endless = [said("step", at_s=step, step=step, loss=2.0) for step in (1, 2)]
+
+    assert follow(failed).left_s(42) is None
+    assert follow([*BEGUN, *endless]).left_s(42) is None
+
+
+def test_a_run_that_has_just_begun_took_no_time() -> None:
+    """Nor did one whose clock is behind that of its supervisor."""
+    assert [follow(BEGUN).elapsed_s(now_s) for now_s in (0, 1, 1.5)] == [0, 0, 0.5]
+    assert follow([BEGUN[0], ended(5, 1)]).elapsed_s(9) == 0
+
+
+def test_the_newest_checkpoint_is_known() -> None:
+    """It stays known while none is newer."""
+    saved = [said("checkpoint", step=step, path=f"/runs/r/checkpoint-{step}") for step in (10, 20)]
+
+    assert follow([*BEGUN, *saved]).checkpoint == "/runs/r/checkpoint-20"
+    assert follow([*BEGUN, *saved, said("checkpoint", step=30), *steps(31, 32)]).checkpoint == "/runs/r/checkpoint-20"
+
+
+def test_a_step_ends_what_was_done_before_it() -> None:
+    """After the evaluation the run trains again; so it does when a sign of life says nothing."""
+    evaluating: list[Event] = [*BEGUN, *steps(1, 5), said("heartbeat", phase="evaluate")]
+
+    assert follow(evaluating).doing == "evaluate"
+    for event in (*steps(6, 6), said("heartbeat")):
+        progress = follow([*evaluating, event])
+        assert (progress.phase, progress.doing) == ("training", "")
+    assert follow([*evaluating, ended(20, -9), Starting(at_s=30, attempt=2, backend="local")]).doing == ""
+
+
+def test_passes_over_the_data_and_memory_are_those_last_told() -> None:
+    """A step that does not tell them changes nothing."""
+    told = said("step", step=1, max_steps=9, epoch=0.5, memory_bytes=7_000)
+    progress = follow([*BEGUN, told, said("step", step=2, max_steps=9)])
+
+    assert (progress.epoch, progress.memory_bytes) == (0.5, 7_000)
+
+
+def test_a_steps_numbers_are_kept_with_their_step() -> None:
+    """Loss, gradient and rate; an evaluation before the first step is of step 0."""
+    numbers: dict[str, Any] = {"loss": 2.0, "grad_norm": 0.3, "learning_rate": 1e-5}
+    progress = follow(
+        [*BEGUN, said("evaluate", metrics={"eval_loss": 8.0}), said("step", step=4, max_steps=9, **numbers)]
+    )
+
+    assert progress.last == {"eval_loss": MetricValue(0, 8.0)} | {
+        name: MetricValue(4, value) for name, value in numbers.items()
+    }
+
+
+def test_the_trail_has_no_gap_where_a_step_logged_no_loss() -> None:
+    """What stands there is the last loss that was logged."""
+    progress = follow(
+        [*BEGUN, said("step", step=1, max_steps=2, loss=5.0), said("step", step=1, max_steps=2, loss=None)]
+    )
+
+    assert progress.trail == {COLUMNS // 2: 5.0}

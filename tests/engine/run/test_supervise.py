@@ -1,14 +1,16 @@
 """The supervisor decides rightly: tested with events alone, no clock, no process, no network."""
 
+import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore
 
-from holdfast.core.errors import BackendError
+from holdfast.core.errors import BackendError, LedgerError
 from holdfast.core.event import (
     Closed,
     Delivered,
@@ -41,7 +43,9 @@ from holdfast.engine.run.supervise import (
     TakeStacks,
     drive,
     supervise,
+    verdict,
 )
+from holdfast.engine.run.watch import watch_run
 from holdfast.ports import PollResult
 
 ASKED = RunRequested(at_s=0, folder="/runs/r")
@@ -92,6 +96,54 @@ def test_a_failure_is_named(exit_code: int, because: str) -> None:
     assert closing(running(), polled(Liveness.ENDED, exit_code=exit_code)) == Close(Stage.FAILED, because)
 
 
+STEPPED = said("step", step=4, max_steps=9)
+
+
+@pytest.mark.parametrize(
+    ("told", "exit_code", "because"),
+    [
+        (
+            [STEPPED, said("end", status="stopped", because="SIGTERM")],
+            143,
+            "SIGTERM from outside holdfast stopped it at step 4 of 9",
+        ),
+        (
+            [said("end", status="stopped")],
+            143,
+            "a signal from outside holdfast stopped it before its first reported step",
+        ),
+        ([STEPPED, said("end", status="failed", because="KeyError: 'a'")], 1, "KeyError: 'a' (at step 4 of 9)"),
+        ([said("end", status="failed", because="KeyError: 'a'")], 1, "KeyError: 'a'"),
+        ([said("end", status="failed")], 1, "it raised an error"),
+        ([STEPPED], None, "it disappeared at step 4 of 9; its exit code is unknown"),
+        ([STEPPED], -9, "SIGKILL killed it at step 4 of 9"),
+    ],
+)
+def test_the_verdict_says_what_ended_the_job_and_how_far_it_was(
+    told: list[Event], exit_code: int | None, because: str
+) -> None:
+    """In the words of the training process where it left any, else by its exit code."""
+    assert closing(running(), *told, polled(Liveness.ENDED, exit_code=exit_code)) == Close(Stage.FAILED, because)
+
+
+def test_a_run_whose_start_came_to_nothing_is_said_never_to_have_started() -> None:
+    """Nothing is in the ledger that an attempt could have left."""
+    flow = supervise(fold([ASKED]), Limits())
+    next(flow)
+
+    assert closing(flow) == Close(Stage.FAILED, "it was never started")
+
+
+def test_every_push_that_is_lost_is_named() -> None:
+    """Of two repositories, not the first alone."""
+    lost = (
+        Delivered(at_s=4, repository=name, verdict="missing", because=f"{name} is empty") for name in ("a/b", "c/d")
+    )
+    state = fold([ASKED, *STARTED, said("end", status="finished"), polled(Liveness.ENDED, exit_code=0), *lost])
+
+    assert verdict(state) == (Stage.FAILED, "it trained to its end, but a/b is empty; c/d is empty")
+
+
 def test_an_unknown_answer_never_ends_anything() -> None:
     """A backend that cannot be asked for a week changes nothing."""
     flow = running()
@@ -124,6 +176,14 @@ def test_the_timeout_stops_and_then_kills() -> None:
     assert closing(flow, polled(Liveness.ENDED, exit_code=-9)) == Close(
         Stage.FAILED, "stopped by the timeout before its first reported step"
     )
+
+
+def test_a_job_that_ends_while_its_timeout_passes_is_judged_and_not_stopped() -> None:
+    """There is nothing left to stop: the backend may know the attempt no longer."""
+    flow = running(Limits(timeout_s=100))
+
+    end = closing(flow, said("end", status="finished"), polled(Liveness.ENDED, at_s=102, exit_code=0))
+    assert end == Close(Stage.SUCCEEDED, "")
 
 
 def test_a_stop_from_another_terminal_makes_the_run_cancelled() -> None:
@@ -161,9 +221,44 @@ def test_a_supervisor_killed_between_intent_and_start_hands_over_the_same_attemp
     assert next(flow) == Start(1, resume=False)
 
 
-def test_a_supervisor_killed_while_the_attempt_ran_looks_again() -> None:
-    """Nothing is started twice."""
-    assert isinstance(next(supervise(fold([ASKED, *STARTED]), Limits())), Poll)
+def test_a_supervisor_killed_before_it_handed_over_a_resumed_attempt_resumes_still() -> None:
+    """The second attempt continues from a checkpoint, whoever hands it over."""
+    begun = Starting(at_s=5, attempt=2, backend="fake", resume_from="c")
+    flow = supervise(fold([ASKED, *STARTED, polled(Liveness.ENDED, exit_code=-9), begun]), Limits())
+
+    assert next(flow) == Start(2, resume=True)
+
+
+@pytest.mark.parametrize("answer", [Liveness.ALIVE, Liveness.UNKNOWN])
+def test_a_supervisor_killed_while_the_attempt_ran_looks_again(answer: Liveness) -> None:
+    """Nothing is started twice: two attempts at once would write into the same checkpoints."""
+    limits = Limits(poll_s=7)
+    flow = supervise(fold([ASKED, *STARTED]), limits)
+
+    assert next(flow) == Poll(7)
+    assert flow.send([polled(answer)]) == Poll(7)
+
+
+def test_a_supervisor_that_came_late_knows_what_happened_before() -> None:
+    """Wherever it takes the run up, its state at the end is that of the whole ledger."""
+    begun = (Starting(at_s=5, attempt=2, backend="fake"), Started(at_s=6, attempt=2, id="r/2"))
+    died, done = polled(Liveness.ENDED, exit_code=-9), polled(Liveness.ENDED, exit_code=0, attempt=2)
+    ways: list[tuple[list[Event], list[list[Event]]]] = [
+        ([ASKED], [[*STARTED], [polled(Liveness.ENDED, exit_code=0)]]),
+        ([ASKED, STARTED[0]], [[*STARTED], [polled(Liveness.ENDED, exit_code=0)]]),
+        ([ASKED, *STARTED, STEPPED, died], [[*begun], [done]]),
+        ([ASKED, *STARTED, STEPPED], [[died], [*begun], [done]]),
+    ]
+
+    for before, after in ways:
+        flow = supervise(fold(before), Limits())
+        next(flow)
+        for events in after:
+            flow.send(events)
+        closed = Closed(at_s=9, stage=Stage.FAILED)
+        with pytest.raises(StopIteration) as end:
+            flow.send([closed])
+        assert end.value.value == fold([*before, *(event for events in after for event in events), closed])
 
 
 @pytest.mark.parametrize("exit_code", [None, -9])
@@ -180,6 +275,9 @@ def test_an_attempt_killed_together_with_its_supervisor_is_continued_at_once(exi
     [
         ([said("end", status="finished")], 0, Stage.SUCCEEDED),
         ([said("end", status="failed", because="KeyError: 'a'")], 1, Stage.FAILED),
+        ([said("end", status="failed", because="KeyError: 'a'")], -9, Stage.FAILED),
+        ([], 0, Stage.FAILED),
+        ([], 1, Stage.FAILED),
         ([StopRequested(at_s=3, by=Stopper.PERSON)], -9, Stage.CANCELLED),
     ],
 )
@@ -212,6 +310,15 @@ def test_a_resumed_run_forgets_the_old_stop() -> None:
 
     end = closing(flow, said("end", attempt=2, status="finished"), polled(Liveness.ENDED, exit_code=0, attempt=2))
     assert end.stage is Stage.SUCCEEDED
+
+
+def test_an_attempt_that_its_backend_refused_meanwhile_is_not_tried_again_and_again() -> None:
+    """It says why, so it was no kill."""
+    flow = supervise(fold([ASKED, *STARTED]), Limits())
+    next(flow)
+    refused = Polled(at_s=3, attempt=1, answer=Liveness.ENDED, because="no such partition")
+
+    assert closing(flow, refused) == Close(Stage.FAILED, "no such partition")
 
 
 def doors(backend: FakeBackend, store: FakeStore, orders: FakeOrders | None = None) -> Dependencies:
@@ -310,6 +417,266 @@ def test_a_refusing_backend_fails_the_run_with_its_reason() -> None:
     assert (state.stage, state.because) == (Stage.FAILED, "no such partition")
 
 
+@dataclass(slots=True)
+class Hanging(FakeBackend):
+    """An attempt that does nothing but be alive until it is killed."""
+
+    name = "hanging"
+    done: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def submit(self, attempt: Attempt) -> str:
+        return attempt.id
+
+    def poll(self, attempt_id: str, *, skip: int) -> PollResult:  # noqa: ARG002 - it reports nothing
+        killed = ("kill", attempt_id) in self.done
+        return PollResult(answer=Liveness.ENDED, exit_code=-9) if killed else PollResult(answer=Liveness.ALIVE)
+
+    def stop(self, attempt_id: str) -> None:
+        self.done.append(("stop", attempt_id))
+
+    def request_stacks(self, attempt_id: str) -> None:
+        self.done.append(("stacks", attempt_id))
+
+    def kill(self, attempt_id: str) -> None:
+        self.done.append(("kill", attempt_id))
+
+
+def times(store: FakeStore) -> list[tuple[str, float]]:
+    """The stored events, each with its seconds since the beginning."""
+    return [(type(event).__name__, event.at_s - 1000) for _, event in store.rows]
+
+
+def test_a_job_that_hangs_past_its_timeout_is_stopped_shows_its_stacks_and_is_killed() -> None:
+    """A GPU that is rented by the hour is freed, in this order and at these times."""
+    store, backend = FakeStore(), Hanging()
+    state = drive("r", Limits(timeout_s=10, poll_s=1, grace_s=5), doors(backend, store))
+
+    assert backend.done == [("stop", "r/1"), ("stacks", "r/1"), ("kill", "r/1")]
+    assert (state.stage, state.because) == (Stage.FAILED, "stopped by the timeout before its first reported step")
+    assert times(store) == [
+        ("Starting", 0),
+        ("Started", 0),
+        ("Polled", 1),
+        ("StopRequested", 11),
+        ("Polled", 19),
+        ("Closed", 19),
+    ]
+
+
+@pytest.mark.parametrize("orders", [("kill",), ("stop", "kill"), (None, "kill")])
+def test_a_run_that_a_person_kills_is_cancelled_and_not_failed(orders: tuple[Any, ...]) -> None:
+    """Its attempt is killed at once, and the ledger says once who wanted that."""
+    store, backend = FakeStore(), Hanging()
+    state = drive("r", Limits(), doors(backend, store, FakeOrders(*orders)))
+
+    assert backend.done == [(order, "r/1") for order in orders if order]
+    assert (state.stage, state.because) == (Stage.CANCELLED, "stopped by a person before its first reported step")
+    (wanted,) = [event for _, event in store.rows if isinstance(event, StopRequested)]
+    assert wanted == StopRequested(at_s=1000 + 0.5 * orders.count(None), by=Stopper.PERSON)
+
+
+@dataclass(slots=True)
+class Shown:
+    """What an observer was shown: the last state, and all events."""
+
+    state: RunState = field(default_factory=RunState)
+    events: list[Event] = field(default_factory=list[Event])
+
+    def observe(self, state: RunState, events: Sequence[Event]) -> None:
+        self.state = state
+        self.events += events
+
+
+def test_whoever_watches_is_shown_every_event_once() -> None:
+    """Those of the ledger, and the looks that were not worth keeping."""
+    looks = [
+        PollResult(answer=Liveness.ALIVE, reports=[{"event": "step", "step": 1}]),
+        PollResult(answer=Liveness.ALIVE),
+        PollResult(answer=Liveness.UNKNOWN, because="no route to the host"),
+        PollResult(answer=Liveness.ENDED, exit_code=3),
+    ]
+    store, shown, backend = FakeStore(), Shown(), FakeBackend(looks)
+    store.append("r", [ASKED])
+    store.append("another", [Closed(at_s=0, stage=Stage.FAILED)])
+
+    state = drive("r", Limits(), replace(doors(backend, store), observe=shown.observe))
+
+    kept = [event for run, event in store.rows if run == "r"]
+    quiet = Polled(at_s=1001, attempt=1, answer=Liveness.ALIVE)
+    assert [event for event in shown.events if event != quiet] == kept
+    assert shown.events.count(quiet) == 1
+    assert Polled(at_s=1001.5, attempt=1, answer=Liveness.UNKNOWN, because="no route to the host") in kept
+    assert shown.state == state == fold(kept)
+    assert state.because == "exit code 3 before its first reported step"
+    assert store.runs() == ["r", "another"]
+    # What was taken in is not asked for again.
+    assert backend.polled == [("r/1", 0), ("r/1", 1), ("r/1", 1), ("r/1", 1)]
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_watching_shows_each_event_once_until_the_run_ends_or_nobody_supervises_it(gone: bool) -> None:
+    """What its supervisor wrote last is shown, too; between two looks passes half a second."""
+    store, clock, shown = FakeStore(), FakeClock(), Shown()
+    last = STEPPED if gone else Closed(at_s=9, stage=Stage.FAILED)
+    looks: list[list[Event]] = [[ASKED], [], [*STARTED], [last]]
+
+    def goes_on() -> bool:
+        store.append("r", looks.pop(0))
+        store.append("another", [Closed(at_s=0, stage=Stage.FAILED)])
+        return bool(looks) or not gone
+
+    state = watch_run("r", store, clock, observe=shown.observe, goes_on=goes_on)
+
+    assert shown.events == [ASKED, *STARTED, last]
+    assert shown.state == state == fold(shown.events)
+    assert clock.now == 1000 + 3 * 0.5
+
+
+def test_a_resumed_run_continues_from_its_checkpoint_and_the_ledger_says_from_which() -> None:
+    """The next attempt is made ready as a resumed one, the first one as none."""
+    store, prepared = FakeStore(), []
+
+    def prepare(number: int, resume: bool) -> Attempt:
+        prepared.append((number, resume))
+        return Attempt(run="r", number=number, folder="/f", plan=PLAN, resume_from="checkpoint-4" if resume else None)
+
+    drive(
+        "r",
+        Limits(),
+        replace(doors(FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=1)]), store), prepare=prepare),
+    )
+    drive("r", Limits(), replace(doors(FakeBackend(), store), prepare=prepare))
+
+    assert prepared == [(1, False), (2, True)]
+    assert [event for _, event in store.rows if isinstance(event, Starting)] == [
+        Starting(at_s=1000, attempt=1, backend="fake"),
+        Starting(at_s=1000, attempt=2, backend="fake", resume_from="checkpoint-4"),
+    ]
+
+
+def test_a_push_is_judged_by_what_the_run_told_of_it() -> None:
+    """Whoever looks at the Hub is given the state, with the folder that was pushed from."""
+    push = {"event": "push", "repository": "me/kept", "folder": "/f"}
+    end = {"event": "end", "status": "finished"}
+    store, folders = FakeStore(), []
+
+    def verify(repository: str, state: RunState) -> Delivery:
+        folders.append(state.pushes[repository]["folder"])
+        return Delivery("arrived")
+
+    backend = FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=0, reports=[push, end])])
+    drive("r", Limits(), replace(doors(backend, store), verify=verify))
+
+    assert folders == ["/f"]
+    assert times(store)[-2:] == [("Delivered", 0.5), ("Closed", 0.5)]
+
+
+def test_a_refusal_by_the_backend_is_kept_with_its_time() -> None:
+    """And every report of the training process with the time at which it was heard."""
+
+    class Refusing(FakeBackend):
+        def submit(self, attempt: Attempt) -> str:
+            raise BackendError("no such partition", where=attempt.id, fix="name another")
+
+    refused, heard = FakeStore(), FakeStore()
+    drive("r", Limits(), doors(Refusing(), refused))
+    drive("r", Limits(), doors(FakeBackend(), heard))
+
+    assert times(refused) == [("Starting", 0), ("Polled", 0), ("Closed", 0)]
+    assert times(heard)[2:] == [("Reported", 0.5), ("Polled", 0.5), ("Closed", 0.5)]
+
+
+def test_a_run_knows_what_was_asked_since_when_and_where_it_runs() -> None:
+    """What `holdfast runs` shows of it."""
+    asked = RunRequested(at_s=5, folder="/runs/r", about={"method": "sft"})
+    state = fold([asked, Starting(at_s=7, attempt=1, backend="local", resume_from="checkpoint-4")])
+
+    assert (state.folder, state.about, state.started_s, state.seen_s) == ("/runs/r", {"method": "sft"}, 5, 7)
+    assert state.current is not None
+    assert (state.current.backend, state.current.started_s, state.current.resume_from) == ("local", 7, "checkpoint-4")
+
+
+def test_a_run_that_is_resumed_is_queued_again_and_its_old_verdict_is_gone() -> None:
+    """Nobody reads of a run under way that it was stopped, and why."""
+    ended: list[Event] = [
+        ASKED,
+        *STARTED,
+        StopRequested(at_s=3, by=Stopper.PERSON),
+        polled(Liveness.ENDED, exit_code=143),
+        Closed(at_s=4, stage=Stage.CANCELLED, because="stopped by a person"),
+    ]
+    state = fold([*ended, Starting(at_s=5, attempt=2, backend="fake"), polled(Liveness.UNKNOWN, attempt=2)])
+
+    assert (state.stage, state.because, state.stop) == (Stage.QUEUED, "", None)
+
+
+def test_a_report_that_comes_late_does_not_open_a_closed_run() -> None:
+    """The verdict stands."""
+    closed = Closed(at_s=4, stage=Stage.FAILED, because="it disappeared")
+
+    assert fold([ASKED, *STARTED, closed, STEPPED]).stage is Stage.FAILED
+
+
+def test_a_refused_run_says_by_what_and_for_which_codes() -> None:
+    """So that it can be told from one that failed."""
+    state = fold([ASKED, Closed(at_s=1, stage=Stage.FAILED, refused_by="check", codes=("ARG101",))])
+
+    assert (state.refused_by, state.codes) == ("check", ("ARG101",))
+
+
+def test_an_attempt_knows_what_its_backend_said_last() -> None:
+    """A backend that cannot be asked is told from a job that is alive, with the reason."""
+    lost = Polled(at_s=3, attempt=1, answer=Liveness.UNKNOWN, because="no route to the host")
+    alive, unknown, gone = (
+        fold([ASKED, *STARTED, look]).current
+        for look in (polled(Liveness.ALIVE), lost, polled(Liveness.ENDED, exit_code=1))
+    )
+
+    assert alive
+    assert unknown
+    assert gone
+    assert (alive.answer, gone.answer) == (Liveness.ALIVE, Liveness.ENDED)
+    assert (unknown.answer, unknown.because) == (Liveness.UNKNOWN, "no route to the host")
+
+
+@pytest.mark.parametrize(
+    ("status", "exit_code", "stage"),
+    [
+        ("stopped", 143, Stage.CANCELLED),
+        ("stopped", 0, Stage.CANCELLED),
+        ("failed", 1, Stage.FAILED),
+        ("finished", 0, Stage.SUCCEEDED),
+        ("finished", None, Stage.SUCCEEDED),
+        ("finished", 1, Stage.FAILED),
+    ],
+)
+def test_an_attempt_that_saved_and_stopped_is_cancelled_and_not_failed(
+    status: str, exit_code: int | None, stage: Stage
+) -> None:
+    """One that finished has succeeded, unless its process crashed on the way out."""
+    state = fold([ASKED, *STARTED, said("end", status=status), polled(Liveness.ENDED, exit_code=exit_code)])
+
+    assert state.current is not None
+    assert state.current.stage is stage
+
+
+def test_the_newest_metrics_are_kept() -> None:
+    """The loss of the last step that had one, and all numbers of the last evaluation."""
+    told = [
+        said("step", step=1, loss=3.0),
+        said("evaluate", metrics={"eval_loss": 2.5, "eval_name": "chats"}),
+        said("step", step=2, loss=2.0),
+        said("step", step=3, loss=None),
+        said("evaluate"),
+        said("heartbeat", loss=9.0, metrics={"eval_loss": 9.0}),
+    ]
+    state = fold([ASKED, *STARTED, *told])
+
+    assert state.current is not None
+    assert state.current.metrics == {"train_loss": 2.0, "eval_loss": 2.5}
+    assert state.current.reports == len(told)
+
+
 EVENTS = st.lists(
     st.one_of(
         st.just(ASKED),
@@ -325,7 +692,14 @@ EVENTS = st.lists(
             attempt=st.integers(1, 3),
             said=st.dictionaries(st.sampled_from(["event", "step", "loss"]), st.integers(0, 9)),
         ),
-        st.builds(Closed, at_s=st.floats(0, 9), stage=st.sampled_from(Stage)),
+        st.builds(
+            Closed,
+            at_s=st.floats(0, 9),
+            stage=st.sampled_from(Stage),
+            refused_by=st.sampled_from(["check", "rehearsal", ""]),
+            codes=st.lists(st.text()).map(tuple),
+        ),
+        st.builds(Delivered, at_s=st.floats(0, 9), repository=st.text(), verdict=st.just("missing"), because=st.text()),
     ),
     max_size=12,
 )
@@ -339,5 +713,25 @@ def test_folding_in_two_parts_gives_the_same_state(events: list[Event], cut: int
 
 @given(EVENTS)
 def test_events_survive_json(events: list[Event]) -> None:
-    """What the ledger gives back is what it was given."""
-    assert [event_from_json(*event_to_json(event)) for event in events] == events
+    """What the ledger gives back is what it was given, each value of its own type again."""
+    told = [(kind, json.loads(json.dumps(fields))) for kind, fields in map(event_to_json, events)]
+    again = [event_from_json(kind, fields) for kind, fields in told]
+
+    assert again == events
+    assert repr(again) == repr(events)
+
+
+def test_the_ledger_of_an_older_holdfast_can_be_read() -> None:
+    """Its verdicts had no codes yet."""
+    older = {"at_s": 1.0, "stage": "failed", "because": "refused by check"}
+
+    assert event_from_json("closed", older) == Closed(at_s=1.0, stage=Stage.FAILED, because="refused by check")
+
+
+def test_the_ledger_of_a_newer_holdfast_is_refused_with_the_way_out() -> None:
+    """What, where and how to fix it."""
+    with pytest.raises(LedgerError) as refused:
+        event_from_json("teleported", {})
+
+    assert (refused.value.what, refused.value.where) == ("unknown event 'teleported'", "the ledger")
+    assert refused.value.fix == "use the holdfast version that wrote it"

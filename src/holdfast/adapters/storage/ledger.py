@@ -181,7 +181,8 @@ class Ledger:
         return self._open
 
     def _connected(self) -> tuple[sqlite3.Connection, int]:
-        if not os.access(self._folder if self._folder.exists() else self._folder.parent, os.W_OK):
+        nearest = next(each for each in (self._folder, *self._folder.absolute().parents) if each.exists())
+        if not os.access(nearest, os.W_OK):
             return self._fill(sqlite3.connect(":memory:", isolation_level=None)), 0
         if not self._path.exists():
             self._make()

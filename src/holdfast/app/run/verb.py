@@ -334,7 +334,17 @@ def _supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> Run
 
 def _send_to_background(run: Run) -> subprocess.Popen[bytes]:
     """Start a supervisor in a session of its own, which outlives this process."""
-    words = [sys.executable, "-P", "-m", "holdfast.cli.main", "resume", run.name, "--runs", str(run.folder.parent), "--quiet"]
+    words = [
+        sys.executable,
+        "-P",
+        "-m",
+        "holdfast.cli.main",
+        "resume",
+        run.name,
+        "--runs",
+        str(run.folder.parent),
+        "--quiet",
+    ]
     with (run.folder / "supervisor.log").open("ab") as log:
         return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - our own command
 

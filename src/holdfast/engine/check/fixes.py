@@ -68,8 +68,9 @@ class _PlannedFixes:
             placed = self.place_edits(document, [*known, *new])
         except UsageError:
             return False
+        is_idle = bool(new) and set(placed) <= set(self.placed.get(id(document), ()))
         others = {each for key, edits in self.placed.items() if key != id(document) for each in edits}
-        if not placed or any(_meet(edit, other) for edit in placed for other in others - set(placed)):
+        if not placed or is_idle or any(_meet(edit, other) for edit in placed for other in others - set(placed)):
             return False
         self.edits[id(document)], self.placed[id(document)] = [*known, *new], placed
         return True
@@ -98,7 +99,8 @@ def _quarrel(edit: Edit, other: Edit) -> bool:
 
 def _touched(edit: Edit) -> tuple[str, ...]:
     if isinstance(edit, Rename):
-        return edit.key, f"{edit.key.rpartition('.')[0]}.{edit.name}"
+        parent, dot, _ = edit.key.rpartition(".")
+        return edit.key, f"{parent}{dot}{edit.name}"
     return (edit.key,)
 
 

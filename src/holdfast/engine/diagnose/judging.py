@@ -12,6 +12,7 @@ from typing import Final
 
 from holdfast.core.diagnosis import HEALTHY, Pattern, Signature
 from holdfast.core.log import Hit, Line, Log, Traceback
+from holdfast.engine.diagnose.cleaning import bare
 from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import calling_frames, is_users
 from holdfast.engine.diagnose.silent import ENDS_WELL, ClassEvidence
@@ -228,9 +229,10 @@ def _is_statement(sign: Match) -> bool:
         return False
     if _is_exception(sign.hit):
         return True
-    found = re.search(sign.mark.line, sign.line.text)
+    text = bare(sign.line.text)
+    found = re.search(sign.mark.line, text)
     start = found.start() if found else 0
-    sentence = re.split(r"(?<=[.!;])\s", sign.line.text[: start + 1])[-1][:-1] + sign.line.text[start:]
+    sentence = re.split(r"(?<=[.!;])\s", text[: start + 1])[-1][:-1] + text[start:]
     return ADVICE.match(sentence) is None
 
 
