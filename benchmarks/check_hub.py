@@ -18,9 +18,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.helpers.hub import LoopbackHub, loopback_hub
-
 from benchmarks.machine import heading
+from tests.helpers.hub import LoopbackHub, loopback_hub
 
 BOUND_S = 2.0
 SCRIPT = """\

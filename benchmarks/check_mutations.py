@@ -15,8 +15,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from tests.helpers.tiny import make_tiny
-
 from benchmarks.check.asking import Said, ask, errors, exactly, read
 from benchmarks.check.mutate import KINDS, Mutation, mutations
 from benchmarks.machine import heading
@@ -24,6 +22,7 @@ from holdfast.adapters.declared import read_environment_at
 from holdfast.app.rendering import render
 from holdfast.engine.check.program import VersionContext
 from holdfast.engine.resolve import resolve
+from tests.helpers.tiny import make_tiny
 
 QUIET: Final = {
     "CUDA_VISIBLE_DEVICES": "",

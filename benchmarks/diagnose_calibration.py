@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.helpers.diagnose_cases import wrap
-
 from benchmarks.diagnose_cases import ENDS_WELL, SAME, marks, rows
 from holdfast.engine.diagnose.judging import rank
 from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.silent import find_silent
+from tests.helpers.diagnose_cases import wrap
 
 Scored = tuple[float, bool]
 """A score, and whether the class that had it was the cause."""

@@ -20,12 +20,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from tests.helpers.diagnose_cases import wrap
-
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Diagnosis
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.diagnose.tracebacks import ERROR
 from holdfast.signatures import all_signatures
+from tests.helpers.diagnose_cases import wrap
 
 ENDS_WELL: Final = frozenset(
     {

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.helpers.diagnose_perturbations import PERTURBATIONS, perturb
-
 from benchmarks.diagnose_cases import first_answer, rows, tell
 from holdfast.signatures import all_signatures
+from tests.helpers.diagnose_perturbations import PERTURBATIONS, perturb
 
 SURE: Final = 0.9
 

@@ -16,13 +16,13 @@ from random import Random
 from typing import Any
 
 import polars as pl
-from tests.helpers.tiny import make_tiny
 
 from benchmarks.machine import heading
 from holdfast.adapters.tokens import LoadedTokenizer, TokenizerRequest, load_tokenizer
 from holdfast.core.methods import Method
 from holdfast.engine.tokens import Recipe, tokenize_rows
 from holdfast.ports import Batch
+from tests.helpers.tiny import make_tiny
 
 ROWS = 100_000
 AT_ONCE = 1000

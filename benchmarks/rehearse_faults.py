@@ -23,10 +23,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
-from tests.helpers.fault_places import OFFLINE, PLACES, REASONS, arguments_of, stock, trouble, variables_of
-from tests.helpers.fault_world import make_world
-from tests.helpers.hub import LoopbackHub, loopback_hub
-
 from holdfast import check
 from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.rehearsal.programs import Program
@@ -34,6 +30,9 @@ from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, run_parts
 from holdfast.app.rehearse.verb import make_order, rehearse, wanted
+from tests.helpers.fault_places import OFFLINE, PLACES, REASONS, arguments_of, stock, trouble, variables_of
+from tests.helpers.fault_world import make_world
+from tests.helpers.hub import LoopbackHub, loopback_hub
 
 HEADER = re.compile(r"^#\s*///", re.MULTILINE)
 HEALTHY = "healthy"

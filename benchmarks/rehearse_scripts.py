@@ -19,9 +19,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from tests.helpers.hub import loopback_hub
-from tests.helpers.real_world import fill
-
 from benchmarks.machine import heading
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import RehearsalServer
@@ -31,6 +28,8 @@ from holdfast.app.rehearse.playing import judge_parts, play_whole, run_parts
 from holdfast.app.rehearse.verb import make_order, wanted
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Rehearsal
+from tests.helpers.hub import loopback_hub
+from tests.helpers.real_world import fill
 
 ARGUMENTS: Final = "arguments.json"
 KINDS: Final = (".py", ".ipynb", ".sh")

@@ -19,12 +19,11 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.helpers.rehearsal_jobs import job
-from tests.helpers.tiny import quiet_environment
-
 from benchmarks.machine import heading
 from holdfast.adapters.rehearsal.warm import WarmServer
 from holdfast.app.rehearse.verb import rehearse
+from tests.helpers.rehearsal_jobs import job
+from tests.helpers.tiny import quiet_environment
 
 BOUNDS_S = {"SFT": 15.0, "DPO": 18.0, "GRPO": 25.0}
 AGAIN_S = 3.0

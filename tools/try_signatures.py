@@ -14,8 +14,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.helpers.diagnose_cases import EVERY_STEP
-
 from holdfast.core.diagnosis import Signature
 from holdfast.core.words import words_of
 from holdfast.engine.diagnose.answering import DIAGNOSED
@@ -24,6 +22,7 @@ from holdfast.engine.diagnose.matching import PatternIndex
 from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.silent import find_silent
 from holdfast.signatures import FOLDER, read_signature
+from tests.helpers.diagnose_cases import EVERY_STEP
 
 
 def main() -> int:

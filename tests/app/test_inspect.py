@@ -11,10 +11,10 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.hub import loopback_hub
-from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.cli.main import run_command
+from tests.helpers.hub import loopback_hub
+from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 Row = dict[str, Any]
 

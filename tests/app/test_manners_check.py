@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from click import unstyle
-from tests.helpers.results import checked, finding, target
 
 from holdfast import check
 from holdfast.app.check.many import share_out
@@ -19,6 +18,7 @@ from holdfast.cli.main import run_command
 from holdfast.cli.text.findings import render_finding, render_findings
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.requirement import ProjectRequirements
+from tests.helpers.results import checked, finding, target
 
 HEADER = "# /// script\n# dependencies = ['trl==1.16.0', 'transformers==5.23.0']\n# ///\n"
 GOOD = HEADER + "from trl import SFTConfig\n\nargs = SFTConfig(output_dir='out', max_length=512)\n"

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from benchmarks import memory_gpu
 from benchmarks.memory.grid import CARD_GIB, POINT_S, grid, rough_bytes, rough_seconds, sensible
 from benchmarks.memory.history import Event, Mark, load_history, peak_bytes, reduced, save_history
 from benchmarks.memory.models import load_models
@@ -22,8 +24,6 @@ from benchmarks.memory.table import (
     save_table,
     settings_cells,
 )
-
-from benchmarks import memory_gpu
 
 POINT = Point("qwen3-0.6b", length=512)
 OTHER = replace(POINT, length=1024)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from benchmarks.memory.grid import BASE
 from benchmarks.memory.models import load_models
 from benchmarks.memory.points import Point

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from benchmarks.mutation import ROOT, Part, equivalents, located, mutate, parts
 
 SAMPLED = [part for part in parts() if part.sample]

@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.helpers.tiny import quiet_environment
 
 from holdfast.catalog.builtin import MADE
+from tests.helpers.tiny import quiet_environment
 
 pytestmark = pytest.mark.train
 MAKE = """

@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.children import Answer, ask_each, side_by_side
-from tests.helpers.sampling import asked, sampled
-from tests.helpers.shapes_of_data import DATA, GOOD, TOOLS, USER
-from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.catalog.formats import ColumnSettings, judge, recognise, types_of_rows
 from holdfast.cli.main import run_command
 from holdfast.core.finding import Severity
 from holdfast.core.methods import Method
 from holdfast.rules import all_rules
+from tests.helpers.children import Answer, ask_each, side_by_side
+from tests.helpers.sampling import asked, sampled
+from tests.helpers.shapes_of_data import DATA, GOOD, TOOLS, USER
+from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from tests.helpers.foreign_data import FOREIGN
-from tests.helpers.shapes_of_data import CALLS, DATA
 
 from holdfast.catalog.formats import ColumnSettings, form_of, judge, read_columns, recognise, settle, types_of_rows
 from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.methods import Method
 from holdfast.core.shape import Shape
+from tests.helpers.foreign_data import FOREIGN
+from tests.helpers.shapes_of_data import CALLS, DATA
 
 MESSAGES = ListOf(Struct({"role": STRING, "content": STRING}))
 TYPES: dict[str, tuple[str, ...]] = {

@@ -6,8 +6,6 @@ import sys
 from typing import Any
 
 import pytest
-from tests.helpers import introspected
-from tests.helpers.tiny import quiet_environment
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import CLASSES, arguments, arguments_of, setting, stack_api, versions
@@ -16,6 +14,8 @@ from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.finding import MissingFactError
 from holdfast.core.text import Place
+from tests.helpers import introspected
+from tests.helpers.tiny import quiet_environment
 
 HERE = Place("train.py", 1, 1)
 COMPUTED = {"log_level", "log_level_replica"}

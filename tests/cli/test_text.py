@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from click import unstyle
 from msgspec import structs
-from tests.helpers.results import checked, finding, target
 
 from holdfast.cli.text.answers import render_check, render_errors, render_run, render_runs, render_show, render_verify
 from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, Verdict
@@ -15,6 +14,7 @@ from holdfast.core.errors import JobError, Spot, UsageError
 from holdfast.core.event import AttemptState, RunState, Stage
 from holdfast.engine.run.answers import run_result, verify_result
 from holdfast.results.run import RunResult, RunsResult
+from tests.helpers.results import checked, finding, target
 
 SOURCE = "method: sft\ntrain:\n  max_seq_length: 512\n"
 FINDING = {

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # has no types of its own
-from tools.job_schema import SCHEMA, render_schema
 
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.errors import JobError
 from holdfast.core.job import Job, job_schema, known_keys, parse_duration, parse_job
 from holdfast.core.methods import Method
+from tools.job_schema import SCHEMA, render_schema
 
 LEAST = "method: sft\nmodel: tiny\ndataset: rows.jsonl\n"
 EVERYTHING = """\

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from tests.helpers.hub import LoopbackHub
-
 from holdfast.adapters.hub.answers import ResponseCache
 from holdfast.adapters.hub.client import HubClient
 from holdfast.adapters.hub.settings import ALL_S, HubSettings
 from holdfast.adapters.hub.wire import CircuitBreaker
 from holdfast.core.hub import RepoKind
 from holdfast.core.mention import Reference, Role
+from tests.helpers.hub import LoopbackHub
 
 MINE = "hf_me_write"
 """What the loopback Hub gives to `me`."""

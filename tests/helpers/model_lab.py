@@ -14,8 +14,9 @@ import transformers
 import trl
 from datasets import Dataset
 from peft import LoraConfig, get_peft_model
-from tests.helpers.children import EVERYWHERE, answer_each, title_of
 from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from tests.helpers.children import EVERYWHERE, answer_each, title_of
 
 SMALL = {
     "hidden_size": 32,

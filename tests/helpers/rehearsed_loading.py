@@ -14,11 +14,12 @@ import torch
 import transformers
 import trl
 from datasets import Dataset
+from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
+
 from tests.helpers.architectures import ALL
 from tests.helpers.children import EVERYWHERE, answer_each
 from tests.helpers.hub.weights import weights
 from tests.helpers.rehearsed_twins import config_of, released, start, told
-from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
 ROWS = [{"text": "1 plus 2 equals 3. " * times} for times in range(1, 9)]
 LORA = {"peft_type": "LORA", "task_type": "CAUSAL_LM", "r": 16, "lora_alpha": 32, "target_modules": ["q_proj"]}

@@ -13,16 +13,16 @@ from typing import Any
 
 import torch
 import transformers
-from tests.helpers.architectures import ALL, BOTH, SIGHTED
-from tests.helpers.children import answer_each
-from tests.helpers.hub.weights import weights
-from tests.helpers.rehearsed_images import IMAGES, LENGTH
 
 import holdfast.payload.runtime
 from holdfast.payload.rehearsal import twins
 from holdfast.payload.rehearsal.events import EventWriter
 from holdfast.payload.rehearsal.order import PartRequest
 from holdfast.payload.rehearsal.twins.shrinking import MOST_HEADS
+from tests.helpers.architectures import ALL, BOTH, SIGHTED
+from tests.helpers.children import answer_each
+from tests.helpers.hub.weights import weights
+from tests.helpers.rehearsed_images import IMAGES, LENGTH
 
 KEPT = ("vocab_size", "tie_word_embeddings", "sliding_window", "eos_token_id", "pad_token_id", "head_dim")
 

@@ -13,9 +13,6 @@ from contextlib import chdir, contextmanager
 from pathlib import Path
 
 import pytest
-from tests.helpers.fault_world import make_world
-from tests.helpers.hub import loopback_hub
-from tests.helpers.rehearsal_jobs import Job
 
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
@@ -23,6 +20,9 @@ from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, run_parts
 from holdfast.app.rehearse.verb import ALWAYS, TRAINERS, make_order
 from holdfast.core.rehearsal import Rehearsal
+from tests.helpers.fault_world import make_world
+from tests.helpers.hub import loopback_hub
+from tests.helpers.rehearsal_jobs import Job
 
 Rehearse = Callable[[Job], Rehearsal]
 LIMIT_S = 120.0

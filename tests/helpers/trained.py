@@ -16,8 +16,9 @@ import datasets
 import peft
 import transformers
 import trl
-from tests.helpers.children import EVERYWHERE, answer_each, title_of
 from trl import rewards
+
+from tests.helpers.children import EVERYWHERE, answer_each, title_of
 
 STEP = {"max_steps": 1, "per_device_train_batch_size": 2, "max_length": 128}
 GENERATED = {"max_steps": 1, "per_device_train_batch_size": 2, "num_generations": 2, "max_completion_length": 4}

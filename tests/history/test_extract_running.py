@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers import running_signatures
 
 from holdfast.adapters.environment.wheels import read_installed
 from holdfast.catalog.api import BUILTIN, Api, newest, released
@@ -18,6 +17,7 @@ from holdfast.core.api import REQUIRED, CallSignature
 from holdfast.core.document import Unknown
 from holdfast.history.format.release_history import ReleaseHistory
 from holdfast.history.release import read_release
+from tests.helpers import running_signatures
 
 UV = str(Path(sys.executable).with_name("uv"))
 SCRIPT = Path(running_signatures.__file__)

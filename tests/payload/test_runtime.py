@@ -15,12 +15,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.storage.checkpoints import newest_whole, verify_checkpoint
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.payload import runtime
+from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 PATIENCE_S = 120
 STEPS = 12

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api
 from holdfast.core.finding import Finding, Severity
 from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.rules import all_rules
+from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
 

@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.combination_table import REFUSED
 
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.program import KnownValue, MethodChecks, Outcome, construct
 from holdfast.history.checks.reducing import reduce_checks
 from holdfast.history.modules import PackageModules
 from holdfast.history.values import ConstantFolder
+from tests.helpers.combination_table import REFUSED
 
 pytestmark = [pytest.mark.train, pytest.mark.filterwarnings("ignore")]
 

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+
 from tests.helpers.hub import LoopbackHub, Scope, loopback_hub
 from tests.helpers.tiny import quiet_environment
 

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
-from tests.rules.test_rules import facts_of, read
 
 from holdfast.adapters.readers.command_line import read_commands
 from holdfast.adapters.readers.command_line.trl import command_document
@@ -32,6 +30,8 @@ from holdfast.core.hub import Repo
 from holdfast.core.mention import Lookup
 from holdfast.engine.check.rule_runner import BROKEN, run_rules
 from holdfast.rules import all_rules
+from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
+from tests.rules.test_rules import facts_of, read
 
 MINE = {rule.code: rule for rule in all_rules() if re.fullmatch(r"MOD1(02|07|0[89]|[1-9]\d)", rule.code)}
 API = Api(newest())

@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.children import ask_each, refusals
-from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.adapters.local.models import LocalModels
 from holdfast.adapters.readers.job_file import JobFileReader
@@ -25,6 +23,8 @@ from holdfast.core.finding import Finding, Severity, Skip
 from holdfast.core.text import Place
 from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.rules import all_rules
+from tests.helpers.children import ask_each, refusals
+from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 

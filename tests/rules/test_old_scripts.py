@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast import check
+from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 

@@ -3,6 +3,7 @@
 from itertools import islice
 
 import pytest
+
 from benchmarks.check_mutations import QUIET, Judged, good_scripts, judged
 
 SAMPLE = 60

@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.children import ask_each
-from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.adapters.rehearsal.rewards import call_rewards
 from holdfast.catalog.trl_rewards import TRL_REWARDS
@@ -16,6 +14,8 @@ from holdfast.core.finding import Finding
 from holdfast.engine.check.rule_runner import run_rules, select
 from holdfast.engine.inspect.made_completions import make_question
 from holdfast.rules import all_rules
+from tests.helpers.children import ask_each
+from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 

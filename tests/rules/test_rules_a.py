@@ -13,8 +13,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from packaging.requirements import InvalidRequirement, Requirement
-from tests.helpers.hub import loopback_hub
-from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest, packages
@@ -25,6 +23,8 @@ from holdfast.core.versions import normalized
 from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.engine.resolve import resolve
 from holdfast.rules import all_rules
+from tests.helpers.hub import loopback_hub
+from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 RULES = {rule.code: rule for rule in all_rules()}
 HEADER = '# /// script\n# dependencies = ["trl==1.16.0", "transformers==5.23.0"{}]\n# ///\n'

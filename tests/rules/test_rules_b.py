@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import Api, newest
@@ -24,6 +23,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Skip
 from holdfast.engine.check.rule_runner import run_rules
 from holdfast.rules import all_rules
+from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 AREAS = re.compile(r"JOB1(0[4-9]|1\d)|DST1\d\d|PRC10[3-9]|RSM1\d\d|RWD1\d\d")
 MINE = {rule.code: rule for rule in all_rules() if AREAS.fullmatch(rule.code)}

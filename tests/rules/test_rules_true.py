@@ -12,9 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.children import ask, ask_each, refusals
-from tests.helpers.rendered import STAGES
-from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.columns import ListOf, Scalar, Struct, Type
@@ -26,6 +23,9 @@ from holdfast.core.job import Job, parse_job
 from holdfast.core.text import Place
 from holdfast.engine.script.render import referred_files, render_script
 from holdfast.rules import all_rules
+from tests.helpers.children import ask, ask_each, refusals
+from tests.helpers.rendered import STAGES
+from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, Final
 
 import pytest
-from tests.rules.test_rules import facts_of, read
 
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Key, Unknown, leaves, render_key
@@ -19,6 +18,7 @@ from holdfast.core.mention import Lookup
 from holdfast.core.text import Place
 from holdfast.engine.check.rule_runner import MissingFact, run_rules
 from holdfast.rules import all_rules
+from tests.rules.test_rules import facts_of, read
 
 Facts = Mapping[str, object]
 NOWHERE = Place("train.py")

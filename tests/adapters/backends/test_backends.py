@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from holdfast.adapters.backends import backend_names
 from holdfast.adapters.backends.local import GUARD, LocalBackend
+from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.app.run.runs import BACKENDS
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
@@ -197,6 +199,21 @@ def test_local_knows_a_dead_attempt_whose_guard_was_killed(tmp_path: Path) -> No
     backend.stop(attempt)
 
     assert until(backend, attempt, ended).exit_code is None
+
+
+def test_local_finds_an_attempt_whose_folder_was_deleted(tmp_path: Path) -> None:
+    """Its processes live: that is no end, and they can be stopped all the same."""
+    backend = LocalBackend([sys.executable], os.environ)
+    attempt = backend.submit(make_attempt(tmp_path, LONG))
+    until(backend, attempt, started)
+    shutil.rmtree(attempt)
+
+    look = LocalBackend([sys.executable], os.environ).poll(attempt, skip=0)
+    assert look.answer is Liveness.UNKNOWN
+    assert "its folder was deleted" in look.because
+    LocalBackend((), os.environ).stop(attempt)
+    until(backend, attempt, ended)
+    assert find_marked("HOLDFAST_ATTEMPT", attempt) == []
 
 
 def test_local_does_not_signal_a_stranger(tmp_path: Path) -> None:

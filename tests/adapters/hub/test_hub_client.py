@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.helpers.hub import LoopbackHub, Scope, loopback_hub
-from tests.helpers.hub_asking import client, mention
 
 from holdfast.adapters.hub.accounts import parse_account
 from holdfast.adapters.hub.nearest import rank
@@ -12,6 +10,8 @@ from holdfast.catalog.hub.permissions import ABSENT, REFUSED, VALID
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Account, Link, Repo
 from holdfast.core.mention import Role
+from tests.helpers.hub import LoopbackHub, Scope, loopback_hub
+from tests.helpers.hub_asking import client, mention
 
 README = {"README.md": "# hello"}
 

@@ -8,8 +8,6 @@ from threading import current_thread
 from typing import Any
 
 import pytest
-from tests.helpers.hub import LoopbackHub, loopback_hub
-from tests.helpers.hub_asking import MINE, client, mention
 
 from holdfast.adapters.hub.answers import ResponseCache, start
 from holdfast.adapters.hub.client import HubClient
@@ -17,6 +15,8 @@ from holdfast.adapters.hub.session import HubSession
 from holdfast.adapters.hub.settings import HubSettings, read_settings, read_timeout, why_offline
 from holdfast.adapters.hub.wire import CircuitBreaker, HubRequest, Reply
 from holdfast.core.errors import SourceError, UsageError
+from tests.helpers.hub import LoopbackHub, loopback_hub
+from tests.helpers.hub_asking import MINE, client, mention
 
 Ask = Callable[[HubClient], object]
 SMALL = mention("model", "acme/small")

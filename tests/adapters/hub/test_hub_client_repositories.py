@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from tests.helpers.hub import LoopbackHub, loopback_hub
-from tests.helpers.hub_asking import client, mention
 
 from holdfast.adapters.hub.cards import parse_card, parse_types
 from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Split
+from tests.helpers.hub import LoopbackHub, loopback_hub
+from tests.helpers.hub_asking import client, mention
 
 ROW = json.dumps({"messages": [{"role": "user", "content": "hello"}]}) + "\n"
 CHATS = {"messages": ListOf(Struct({"role": STRING, "content": STRING}))}

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.hub.weights import weights
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`

@@ -6,7 +6,6 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from tests.helpers.fake_hub import FakeHub, Found
 
 from holdfast.adapters.hub import open_hub
 from holdfast.adapters.hub.offline import OfflineHub
@@ -21,6 +20,7 @@ from holdfast.core.mention import Lookup, Reference
 from holdfast.engine.check.gather import gather, run_concurrently
 from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, usable_dataset, usable_model
 from holdfast.engine.check.rule_runner import MissingFact
+from tests.helpers.fake_hub import FakeHub, Found
 
 SCRIPT = """
 import sys

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.hub import LoopbackHub, loopback_hub
 
 from holdfast import check
 from holdfast.adapters.hub.client import ANSWERS
 from holdfast.cli.main import main
+from tests.helpers.hub import LoopbackHub, loopback_hub
 
 SCRIPT = """# /// script
 # dependencies = ["trl==1.16.0", "transformers==5.23.0", "datasets==5.2.0", "torch"]

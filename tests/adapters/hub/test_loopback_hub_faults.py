@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 
 import pytest
+
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.hub.client import Ask, RaisedError, client_of
 from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub  # noqa: F401 - the fixtures `hub` and `ask`

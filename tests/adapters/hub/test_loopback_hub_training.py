@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+
 from tests.helpers.hub import LoopbackHub
 from tests.helpers.hub.client import Ask, RaisedError, client_of
 from tests.helpers.hub.fixtures import hub_without_faults, one_hub  # noqa: F401 - the fixture `hub`

@@ -1,6 +1,7 @@
 """The loopback Hub takes what `huggingface_hub` writes, and refuses what the real one would."""
 
 import pytest
+
 from tests.helpers.hub import LoopbackHub
 from tests.helpers.hub.client import Ask, RaisedError
 from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub  # noqa: F401 - the fixtures `hub` and `ask`

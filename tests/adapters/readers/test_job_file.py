@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from tests.helpers.job_texts import job_texts
 
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.document import Key
 from holdfast.core.errors import JobError
+from tests.helpers.job_texts import job_texts
 
 READER = JobFileReader()
 

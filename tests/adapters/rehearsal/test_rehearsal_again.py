@@ -11,11 +11,11 @@ from typing import Any
 
 import psutil
 import pytest
-from tests.helpers.run_place import PATIENCE_S
-from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.adapters.changes import read_stamps, wait_for_change
 from holdfast.adapters.rehearsal.warm import WarmServer
+from tests.helpers.run_place import PATIENCE_S
+from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 SCRIPT = """\
 from datasets import Dataset

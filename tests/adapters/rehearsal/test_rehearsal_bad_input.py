@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from holdfast.app.rehearse import playing
 from tests.helpers.rehearsal_good import OWN_LOOP
 from tests.helpers.rehearsal_jobs import Job, job
 from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.helpers.tiny import quiet_environment
-
-from holdfast.app.rehearse import playing
 
 pytestmark = [pytest.mark.train, pytest.mark.long]
 ARGUMENTS = "import argparse\nwords = argparse.ArgumentParser()\nwords.add_argument('--data', required=True)\nprint(words.parse_args().data)\n"

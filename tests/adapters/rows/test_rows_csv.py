@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.rows_truth import Table, ask_datasets, read
 
 from holdfast.adapters.rows import csv_rows
 from holdfast.adapters.rows.opening import rows_of_files
 from holdfast.core.errors import HoldfastError
+from tests.helpers.rows_truth import Table, ask_datasets, read
 
 GOOD: dict[str, str | bytes] = {
     "integers and text": "a,b\n1,x\n2,y\n",

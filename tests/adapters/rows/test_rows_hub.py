@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.hub.client import Ask, client_of
 from tests.helpers.hub.repositories import Signed

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.rows_truth import Table, ask_datasets, read, without_times
 
 from holdfast.adapters.rows import opening
 from holdfast.adapters.rows.json_rows import look_at_json, read_json
 from holdfast.adapters.rows.opening import rows_of_files
 from holdfast.adapters.rows.pieces import Format
 from holdfast.core.errors import HoldfastError
+from tests.helpers.rows_truth import Table, ask_datasets, read, without_times
 
 # Texts of files that `load_dataset` reads, with the same types and rows.
 GOOD: dict[str, str | bytes] = {

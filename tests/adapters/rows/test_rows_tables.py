@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.rows_truth import Table, ask_datasets, read, without_times
 
 from holdfast.adapters.rows import json_text, sources
 from holdfast.adapters.rows.footer import read_footer
@@ -21,6 +20,7 @@ from holdfast.adapters.rows.opening import FileRows, open_rows, rows_of_files
 from holdfast.catalog.data.slices import parse_slices
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct
 from holdfast.core.errors import HoldfastError, SourceError, UsageError
+from tests.helpers.rows_truth import Table, ask_datasets, read, without_times
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

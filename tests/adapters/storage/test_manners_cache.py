@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from tests.helpers.results import finding, target
 
 from holdfast.adapters.storage.check_cache import (
     PACKAGE,
@@ -15,6 +14,7 @@ from holdfast.adapters.storage.check_cache import (
     holdfast_stamp,
     package_stats,
 )
+from tests.helpers.results import finding, target
 
 FOUND = target(finding(message="é"))
 MODULES = {"settings": "SIZE = 1\n", "none": None}

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.tiny import CHAT_TEMPLATE, tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.adapters.tokens import (
     LoadedTokenizer,
@@ -18,6 +17,7 @@ from holdfast.adapters.tokens import (
 )
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
+from tests.helpers.tiny import CHAT_TEMPLATE, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 

@@ -4,6 +4,7 @@ from itertools import count, islice
 from pathlib import Path
 
 import pytest
+
 from tests.helpers.fault_world import ROOT
 from tests.helpers.generated_jobs import GeneratedJob, generate_job
 from tests.helpers.run_place import PATIENCE_S, Place, quiet_runs, weights

@@ -7,10 +7,16 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.helpers.tiny import quiet_environment
 
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.core.event import Closed, Started, fold
+from holdfast.app.run.runs import Run
+from holdfast.cli.text.news import render_news
+from holdfast.core.event import Closed, RunRequested, Started, Starting, fold
+from holdfast.core.plan import Plan
+from holdfast.engine.run.answers import run_result
+from holdfast.engine.run.progress import follow
+from tests.helpers.checkpoints import save_checkpoint
+from tests.helpers.tiny import quiet_environment
 
 SCRIPT = """
 import os, time
@@ -114,3 +120,28 @@ def test_what_a_run_was_asked_with_is_lost(tmp_path: Path) -> None:
     assert resumed.returncode == 2
     assert "train.py is no longer there" in resumed.stderr
     assert "Traceback" not in resumed.stderr
+
+
+def test_checkpoints_that_were_passed_over_are_named(tmp_path: Path) -> None:
+    """Whoever resumes from an older one, or from the beginning, is told why."""
+    run = Run(name="a", folder=tmp_path / "a", ledger=Ledger(tmp_path))
+    paths = [save_checkpoint(run.folder / "checkpoints" / "model", step) for step in (8, 16, 24)]
+    (paths[2] / "optimizer.pt").unlink()
+    (paths[1] / "model.safetensors").write_bytes(b"")
+    plan = Plan(name="a", script="", script_name="train.py", cwd=str(tmp_path))
+
+    attempt = run._prepare(plan, 2, resume=True)
+    assert attempt.resume_from == str(paths[0])
+    assert [each.partition(":")[0] for each in attempt.passed_over] == ["checkpoint-24", "checkpoint-16"]
+    assert "optimizer.pt is missing" in attempt.passed_over[0]
+    (paths[0] / "scheduler.pt").unlink()
+    attempt = run._prepare(plan, 2, resume=True)
+    assert attempt.resume_from is None
+    assert len(attempt.passed_over) == 3
+
+    news = Starting(at_s=1, attempt=2, backend="local", passed_over=attempt.passed_over)
+    told = str(render_news(news, follow([news]), 1))
+    assert "from the beginning" in told
+    assert "cannot resume from checkpoint-24: optimizer.pt is missing" in told
+    run.ledger.append("a", [RunRequested(at_s=0, folder=str(run.folder)), news])
+    assert run_result("a", run.state()).attempts[0].passed_over == attempt.passed_over

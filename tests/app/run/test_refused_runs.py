@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from tests.helpers.results import checked, finding, rehearsed, target
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.reporting import write_report
@@ -16,6 +15,7 @@ from holdfast.cli.main import run_command
 from holdfast.core.event import Closed, RunRequested, Stage, event_from_json, event_to_json
 from holdfast.core.finding import Severity
 from holdfast.results import to_json
+from tests.helpers.results import checked, finding, rehearsed, target
 
 FAILURE = {
     "class": "user-code-error",

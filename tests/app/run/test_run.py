@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 import pytest
+
 from tests.helpers.run_place import PATIENCE_S, Place, quiet_runs, weights
 
 ROOT = Path(__file__).parents[3]

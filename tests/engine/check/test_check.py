@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.helpers.fake_hub import FakeHub
 
 from holdfast.adapters.local.references import LocalFolders
 from holdfast.core.document import Document, Unknown
@@ -20,6 +19,7 @@ from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.check.job_facts import FactSources, JobFacts, process_count
 from holdfast.engine.check.rule_runner import BROKEN, MissingFact, needed_facts, run_rules, select, severity_of, verdict
 from holdfast.rules import all_rules
+from tests.helpers.fake_hub import FakeHub
 
 DOCUMENT = Document(
     path="job.yaml",

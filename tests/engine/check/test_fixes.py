@@ -7,7 +7,6 @@ from functools import cache
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.helpers.fixes import FIXED, SCRIPTS, Example, ask, errors, fixed, one_cell, place, read, read_cells, windows
 
 from holdfast.adapters.readers.notebook_edits import apply_notebook_edits
 from holdfast.adapters.readers.script.edits import can_place, place_edits
@@ -17,6 +16,7 @@ from holdfast.core.finding import Finding
 from holdfast.core.text import apply_text_edits
 from holdfast.engine.check.fixes import combine_fixes
 from holdfast.rules import all_rules
+from tests.helpers.fixes import FIXED, SCRIPTS, Example, ask, errors, fixed, one_cell, place, read, read_cells, windows
 
 by_name = pytest.mark.parametrize("each", FIXED, ids=lambda each: each.name)
 

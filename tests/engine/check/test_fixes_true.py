@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
-from tests.helpers.fixes import FIXED, Example, ask, read
-from tests.helpers.tiny import quiet_environment
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.api import released
@@ -19,6 +17,8 @@ from holdfast.core.job import Job, parse_job
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.script.carried_files import map_function, referred_files, reward_functions
 from holdfast.engine.script.render import render_script
+from tests.helpers.fixes import FIXED, Example, ask, read
+from tests.helpers.tiny import quiet_environment
 
 pytestmark = pytest.mark.train
 

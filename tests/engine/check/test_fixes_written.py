@@ -6,13 +6,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.helpers.fixes import ask, fixed, one_cell, place, read, windows
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.cli.main import run_command
 from holdfast.core.finding import Case
 from holdfast.engine.check.fixes import combine_fixes
 from holdfast.rules import all_rules
+from tests.helpers.fixes import ask, fixed, one_cell, place, read, windows
 
 ARGUMENTS = """import argparse
 from trl import SFTConfig, SFTTrainer

@@ -1,9 +1,9 @@
 """A sentence that was cut off before the words that a mark asks for."""
 
 import pytest
-from tests.helpers.diagnose_signatures import first, found, signature
 
 from holdfast.core.diagnosis import Pattern
+from tests.helpers.diagnose_signatures import first, found, signature
 
 WRAP = signature(
     "wrap",

@@ -1,11 +1,11 @@
 """Failures in what real logs have around them: the cause is found first, by its lines, whoever prefixed them."""
 
 import pytest
+
+from holdfast.core.diagnosis import Pattern
 from tests.helpers.diagnose_cases import PREFIXES, wrap
 from tests.helpers.diagnose_perturbations import PERTURBATIONS, perturb
 from tests.helpers.diagnose_signatures import found, signature
-
-from holdfast.core.diagnosis import Pattern
 
 SEEDS = range(24)
 CASES = {

@@ -1,10 +1,10 @@
 """A line that no signature knows: what it may be about is told as a guess, and nothing is called the cause for it."""
 
 import pytest
-from tests.helpers.diagnose_signatures import found, signature
 
 from holdfast.core.diagnosis import Pattern
 from holdfast.engine.diagnose.guessing import MOST
+from tests.helpers.diagnose_signatures import found, signature
 
 QUOTA = signature(
     "quota",

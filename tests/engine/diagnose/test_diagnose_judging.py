@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.helpers.diagnose_signatures import first, found, signature
 
 from holdfast.core.diagnosis import HEALTHY, Pattern, Phase, Remedy, Signature
 from holdfast.core.log import Line
@@ -28,6 +27,7 @@ from holdfast.engine.diagnose.judging import (
     rank,
 )
 from holdfast.engine.diagnose.silent import ClassEvidence
+from tests.helpers.diagnose_signatures import first, found, signature
 
 FULL = signature("full", Pattern(line=r"CUDA out of memory\. Tried to allocate (?P<tried>[\d.]+ GiB)", weight=0.9))
 KILLED = signature("killed", Pattern(line=r"worker was killed by signal", weight=0.85))

@@ -1,11 +1,11 @@
 """When a line is a sign of a class."""
 
 import pytest
-from tests.helpers.diagnose_signatures import found, signature
 
 from holdfast.core.diagnosis import Pattern, Remedy
 from holdfast.engine.diagnose.values import convert, fill, holds
 from holdfast.signatures import read_signature
+from tests.helpers.diagnose_signatures import found, signature
 
 USER, LIBRARY = ('File "/home/u/train.py", line 3, in main', 'File "/x/site-packages/trl/a.py", line 3, in f')
 TEXT = "a line before\nTraceback (most recent call last):\n  {frame}\n    call(prompt)\nKeyError: 'prompt'\n"

@@ -13,14 +13,14 @@ from typing import Any
 import psutil
 import pytest
 from msgspec import convert
-from tests.app.run.test_run import JOB
-from tests.helpers.run_place import PATIENCE_S, Place
-from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast import diagnose
 from holdfast.cli.text.diagnosis import render_diagnosis
 from holdfast.core.methods import Method
 from holdfast.results.diagnose import DiagnoseResult
+from tests.app.run.test_run import JOB
+from tests.helpers.run_place import PATIENCE_S, Place
+from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 ROOT = Path(__file__).parents[3]
 pytestmark = [pytest.mark.train, pytest.mark.long]

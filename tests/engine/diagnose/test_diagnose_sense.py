@@ -1,9 +1,9 @@
 """What an exception that nobody knows is about, by its sentence, its place and its kind."""
 
 import pytest
-from tests.helpers.diagnose_signatures import found
 
 from holdfast.signatures import all_signatures
+from tests.helpers.diagnose_signatures import found
 
 FRAME = """Traceback (most recent call last):
   File "/job/train.py", line 9, in <module>

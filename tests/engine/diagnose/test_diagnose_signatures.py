@@ -4,7 +4,6 @@ import re
 from functools import cache
 
 import pytest
-from tests.helpers.diagnose_cases import EVERY_STEP
 
 from holdfast.core.diagnosis import HEALTHY, Signature
 from holdfast.core.finding import Rule
@@ -14,6 +13,7 @@ from holdfast.engine.diagnose.subjects import HEADS, METHODS
 from holdfast.engine.diagnose.values import SENTENCE, fill, names_in
 from holdfast.rules import all_rules
 from holdfast.signatures import all_signatures
+from tests.helpers.diagnose_cases import EVERY_STEP
 
 SIGNATURES = {each.name: each for each in all_signatures()}
 GIVEN = frozenset(

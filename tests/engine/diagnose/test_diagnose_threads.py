@@ -6,8 +6,8 @@ Those of `threads_b.jsonl` are measured and never read, so that a later change h
 from pathlib import Path
 
 import pytest
-from benchmarks.diagnose_cases import rows, told_of
 
+from benchmarks.diagnose_cases import rows, told_of
 from holdfast.core.diagnosis import NOT_IN_LOG
 from holdfast.signatures import all_signatures
 

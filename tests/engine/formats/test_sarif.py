@@ -12,12 +12,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # has no types of its own
-from tests.helpers.results import checked, finding, suppressed, target
 
 from holdfast.engine.formats.github import render_annotation, render_github
 from holdfast.engine.formats.sarif import render_sarif
 from holdfast.results.check import CheckResult, ReportedFinding
 from holdfast.rules import all_rules
+from tests.helpers.results import checked, finding, suppressed, target
 
 Json = dict[str, Any]
 

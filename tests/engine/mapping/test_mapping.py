@@ -5,15 +5,15 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.foreign_data import FOREIGN, chat, shared, transcript
-from tests.helpers.scanned import FakeRows
-from tests.helpers.shapes_of_data import DATA, GOOD, USER
 
 from holdfast.catalog.formats import ColumnSettings, judge, recognise, types_of_rows
 from holdfast.core.columns import ListOf, Scalar
 from holdfast.core.methods import Method
 from holdfast.engine.mapping import Proposal, propose
 from holdfast.engine.mapping.applying import map_batches
+from tests.helpers.foreign_data import FOREIGN, chat, shared, transcript
+from tests.helpers.scanned import FakeRows
+from tests.helpers.shapes_of_data import DATA, GOOD, USER
 
 Row = dict[str, Any]
 

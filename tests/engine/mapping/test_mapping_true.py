@@ -4,16 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.helpers.children import Answer, ask_each, refusals, side_by_side
-from tests.helpers.foreign_data import FOREIGN
-from tests.helpers.sampling import asked, sampled
-from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.catalog.formats import recognise, types_of_rows
 from holdfast.core.job import Job
 from holdfast.core.methods import Method
 from holdfast.engine.mapping import Proposal, propose
 from holdfast.engine.script.render import render_script
+from tests.helpers.children import Answer, ask_each, refusals, side_by_side
+from tests.helpers.foreign_data import FOREIGN
+from tests.helpers.sampling import asked, sampled
+from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 

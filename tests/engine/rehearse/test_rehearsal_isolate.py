@@ -10,10 +10,6 @@ from typing import Any
 
 import pytest
 from msgspec import convert
-from tests.helpers.fault_world import DAMAGES
-from tests.helpers.rehearsal_jobs import ANSWER, CHAT, Job, job, plain
-from tests.helpers.sampling import sampled
-from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import RehearsalServer
@@ -30,6 +26,10 @@ from holdfast.engine.rehearse.isolating import Instead, Replay, find_blame
 from holdfast.engine.rehearse.known_rows import RecordedRows, Row, typed_rows, usual_rows
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.results.rehearse import RehearseResult
+from tests.helpers.fault_world import DAMAGES
+from tests.helpers.rehearsal_jobs import ANSWER, CHAT, Job, job, plain
+from tests.helpers.sampling import sampled
+from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 TRAINERS = {"sft": "SFT", "dpo": "DPO", "kto": "KTO", "reward": "Reward", "grpo": "GRPO", "rloo": "RLOO"}
 FILE = 'dataset = load_dataset("json", data_files="data/{}.jsonl", split="train")'

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from msgspec import structs
-from tests.helpers.rehearsal_jobs import Job, job
-from tests.helpers.rehearsing import Rehearse, rehearsals
-from tests.helpers.tiny import quiet_environment
 
 from holdfast.core.rehearsal import LearntFigures, PartResult, TokenFigures
 from holdfast.core.scan import Lengths, Tokens
 from holdfast.engine.inspect.inspection import report_tokens
 from holdfast.engine.rehearse.learning import learn
 from holdfast.results.inspect import TokenReport
+from tests.helpers.rehearsal_jobs import Job, job
+from tests.helpers.rehearsing import Rehearse, rehearsals
+from tests.helpers.tiny import quiet_environment
 
 ASKED: Mapping[str, Any] = {
     "per_device_train_batch_size": 4,

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import psutil
 import pytest
-from tests.helpers.run_place import Place
-from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.adapters.rehearsal.passed import passed_before, remember_pass
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.core.rehearsal import Failure, Rehearsal, StageResult
 from holdfast.engine.rehearse.answers import refuses, rehearse_result, summarize_rehearsal
 from holdfast.engine.rehearse.naming import CODE, name_cause
+from tests.helpers.run_place import Place
+from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 SCRIPT = """\
 import sys

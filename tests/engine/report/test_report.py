@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers.results import checked, finding, target
 
 from holdfast.core.document import Document
 from holdfast.core.event import (
@@ -30,6 +29,7 @@ from holdfast.engine.report.curves import gather_curves
 from holdfast.engine.report.page import ReportData, Sample, render_report
 from holdfast.engine.units import render_number
 from holdfast.results.check import CheckResult
+from tests.helpers.results import checked, finding, target
 
 HOSTILE = "</title></pre><script>alert('1')</script>\"'& {{ 7 * 7 }} {% raw %} ; echo\n\x1b[2J"
 ABOUT = {

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers.tiny import quiet_environment
 
 from holdfast.adapters.payload import load_runtime
 from holdfast.engine.run.attempt import render_attempt, render_text
+from tests.helpers.tiny import quiet_environment
 
 HEADER = """\
 # /// script

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from tests.engine.run.test_supervise import doors
-from tests.helpers.fakes import FakeBackend, FakeClock, FakeStore
 
 from holdfast.adapters.terminal.keys import Keys
 from holdfast.adapters.terminal.orders import AGAIN_S, SignalOrders
@@ -17,6 +15,8 @@ from holdfast.cli.terminal.ctrl_c import LEAVING, QUESTION, CtrlCQuestion
 from holdfast.core.event import Liveness, Stage, StopRequested
 from holdfast.engine.run.supervise import Dependencies, Limits, drive
 from holdfast.ports import Order, PollResult
+from tests.engine.run.test_supervise import doors
+from tests.helpers.fakes import FakeBackend, FakeClock, FakeStore
 
 
 class FakeKeys:

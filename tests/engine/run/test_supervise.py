@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.helpers.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore
 
 from holdfast.core.errors import BackendError, LedgerError
 from holdfast.core.event import (
@@ -47,6 +46,7 @@ from holdfast.engine.run.supervise import (
 )
 from holdfast.engine.run.watch import watch_run
 from holdfast.ports import PollResult
+from tests.helpers.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore
 
 ASKED = RunRequested(at_s=0, folder="/runs/r")
 STARTED = (Starting(at_s=1, attempt=1, backend="fake"), Started(at_s=2, attempt=1, id="r/1"))

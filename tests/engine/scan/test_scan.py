@@ -4,7 +4,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.scanned import FakeRows, assistant, findings, good, scan, shape_of, user
 
 from holdfast.catalog.data.scanned import numbers, rows_phrase
 from holdfast.catalog.formats.settings import ColumnSettings
@@ -19,6 +18,7 @@ from holdfast.engine.scan.reads import what_is_read
 from holdfast.engine.scan.sameness import Sameness, repeated
 from holdfast.engine.scan.tally import MOST_DETAILS, OTHERS, DamageTally
 from holdfast.rules import all_rules
+from tests.helpers.scanned import FakeRows, assistant, findings, good, scan, shape_of, user
 
 CHAT = ListOf(Struct({"role": STRING, "content": STRING}))
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.helpers.scanned import FakeRows, Row, assistant, findings, good, scan, shape_of, system, user
 
 from holdfast.core.columns import ListOf, Scalar
 from holdfast.core.finding import Severity
 from holdfast.core.scan import Scan, UnreadablePart
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.scan import scan_rows
+from tests.helpers.scanned import FakeRows, Row, assistant, findings, good, scan, shape_of, system, user
 
 ODD = 4
 """Number of the row that is damaged; there are good ones before and after it, in other batches too."""

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import polars as pl
-from tests.helpers.scanned import Row, assistant, findings, good, user
 
 from holdfast.adapters.rows.opening import open_rows
 from holdfast.catalog.formats import recognise
@@ -12,6 +11,7 @@ from holdfast.core.finding import Severity
 from holdfast.core.scan import Scan
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.scan import scan_rows
+from tests.helpers.scanned import Row, assistant, findings, good, user
 
 CALL = {"type": "function", "function": {"name": "add", "arguments": {"a": 1}}}
 

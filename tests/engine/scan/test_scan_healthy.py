@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from tests.helpers.scanned import Row, assistant, findings, good, scan, system, user
 
 from holdfast.core.finding import Severity
 from holdfast.engine.check.rule_runner import severity_of
+from tests.helpers.scanned import Row, assistant, findings, good, scan, system, user
 
 TOOL = {"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}
 CALL = {"type": "function", "function": {"name": "add", "arguments": {"a": 1, "b": 2}}}

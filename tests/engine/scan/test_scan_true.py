@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.children import ask_each
-from tests.helpers.scanned import Row, assistant, findings, good, scan, user
-from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.core.finding import Severity
 from holdfast.engine.check.rule_runner import severity_of
+from tests.helpers.children import ask_each
+from tests.helpers.scanned import Row, assistant, findings, good, scan, user
+from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 TOOLS = json.dumps([{"type": "function", "function": {"name": "add", "parameters": {"type": "object"}}}])

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from tests.helpers.hub import loopback_hub
-from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.core.job import Job
 from holdfast.engine.script.render import referred_files, render_script
+from tests.helpers.hub import loopback_hub
+from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.helpers.children import ask, ask_each
-from tests.helpers.tiny import CHAT_TEMPLATE, tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Severity
@@ -27,6 +25,8 @@ from holdfast.engine.tokens.reading import look_at
 from holdfast.engine.tokens.recipe import Recipe, read_recipe
 from holdfast.ports import Batch
 from holdfast.rules import all_rules
+from tests.helpers.children import ask, ask_each
+from tests.helpers.tiny import CHAT_TEMPLATE, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
 

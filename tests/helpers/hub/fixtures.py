@@ -7,6 +7,7 @@ def test_something(hub: LoopbackHub, ask: Ask) -> None: ...
 from collections.abc import Iterator
 
 import pytest
+
 from tests.helpers.hub.client import Ask, client_of
 from tests.helpers.hub.server import LoopbackHub, loopback_hub
 

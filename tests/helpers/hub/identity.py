@@ -4,6 +4,7 @@ Source: `HfApi.whoami`, `auth_check`, `get_user_overview`, `get_organization_ove
 """
 
 import yaml  # type: ignore[import-untyped] # its stubs are not installed
+
 from tests.helpers.hub.accounts import overview as user_overview
 from tests.helpers.hub.exchange import HubError, Reply, as_json, no_page
 from tests.helpers.hub.metadata import card_text

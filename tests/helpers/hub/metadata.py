@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml  # type: ignore[import-untyped] # its stubs are not installed
+
 from tests.helpers.hub.accounts import identifier
 from tests.helpers.hub.repositories import Commit, File, Repository, iso
 

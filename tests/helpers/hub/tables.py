@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 import pyarrow.parquet
+
 from tests.helpers.hub.exchange import HubError
 from tests.helpers.hub.metadata import read_card
 from tests.helpers.hub.repositories import Commit

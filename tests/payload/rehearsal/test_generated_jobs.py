@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import holdfast
 from tests.helpers.generated_jobs import GeneratedJob, generate_job
 from tests.helpers.rehearsal_jobs import Job
 from tests.helpers.rehearsing import Rehearse, rehearsals, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.helpers.sampling import sampled
-
-import holdfast
 
 pytestmark = pytest.mark.train
 COUNT = 320

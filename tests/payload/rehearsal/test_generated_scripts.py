@@ -1,12 +1,12 @@
 """Good scripts drawn at random, in the ways that people write them, pass check and rehearsal: whatever is refused here is a bug."""
 
 import pytest
+
+import holdfast
 from tests.helpers.generated_scripts import generate_script
 from tests.helpers.rehearsal_jobs import Job
 from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.helpers.sampling import sampled
-
-import holdfast
 
 pytestmark = pytest.mark.train
 COUNT = 110

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.helpers.rehearsal_parts import Played, play
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 

@@ -1,6 +1,7 @@
 """What a rehearsal finds in jobs of all kinds, and that it lets good ones pass, TRL's own scripts among them."""
 
 import pytest
+
 from tests.helpers.rehearsal_faults import FAULTS
 from tests.helpers.rehearsal_good import GOOD_JOBS
 from tests.helpers.rehearsal_jobs import job

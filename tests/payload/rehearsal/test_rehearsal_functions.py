@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 from holdfast import rehearse
 from holdfast.adapters.rehearsal.warm import WarmServer
+from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = [pytest.mark.train, pytest.mark.long]
 TOP = """\

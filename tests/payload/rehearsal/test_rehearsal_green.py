@@ -1,6 +1,7 @@
 """What ends well and is of no use is found; what only looks like it passes."""
 
 import pytest
+
 from tests.helpers.rehearsal_green import DOUBTED, GREEN
 from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.helpers.sampling import sampled

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.helpers.rehearsal_parts import Played, play
 
 GUARDS = ("guards",)

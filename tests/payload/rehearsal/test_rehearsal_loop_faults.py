@@ -1,6 +1,7 @@
 """A loop that trains nothing, or nonsense, is found with its reason; loops that only look like one pass."""
 
 import pytest
+
 from tests.helpers.rehearsal_loop_faults import DOUBTED, LOOP_FAULTS
 from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.helpers.sampling import sampled

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from tests.helpers.rehearsal_loops import ALL
 from tests.helpers.rehearsal_parts import play
 from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`

@@ -1,6 +1,7 @@
 """A model that is trained to predict the wrong tokens is found with its class; what only looks like it passes."""
 
 import pytest
+
 from tests.helpers.rehearsal_predictions import DOUBTED, PREDICTIONS
 from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
 from tests.helpers.sampling import sampled

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.helpers.children import ask
 from tests.helpers.hub import LoopbackHub
 from tests.helpers.hub.fixtures import hub_without_faults, one_hub  # noqa: F401 - the fixture `hub`

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.helpers.hub import loopback_hub
 from tests.helpers.real_world import MODELS, fill
 from tests.helpers.rehearsal_jobs import Job

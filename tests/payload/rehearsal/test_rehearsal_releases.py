@@ -12,14 +12,14 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
-from tests.helpers.hub import loopback_hub
-from tests.helpers.real_world import MODELS, files_of
-from tests.helpers.rehearsing import told
 
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
 from holdfast.app.rehearse.playing import judge_parts, run_parts
 from holdfast.app.rehearse.verb import make_order, wanted
+from tests.helpers.hub import loopback_hub
+from tests.helpers.real_world import MODELS, files_of
+from tests.helpers.rehearsing import told
 
 pytestmark = [pytest.mark.train, pytest.mark.long, pytest.mark.timeout(1800)]
 

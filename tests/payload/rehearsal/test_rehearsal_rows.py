@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tests.helpers.children import Answer, side_by_side
 from tests.helpers.rehearsal_idioms import HEAD, LOADING, WORKING, lay_out
 from tests.helpers.rehearsal_row_faults import FAULTS, damage

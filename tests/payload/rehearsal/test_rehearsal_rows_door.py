@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.helpers.children import Answer
 from tests.helpers.rehearsal_idioms import lay_out, row
 from tests.helpers.rehearsal_rows import ask_rows

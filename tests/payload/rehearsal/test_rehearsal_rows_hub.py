@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.helpers.children import Answer, side_by_side
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.rehearsal_rows import ask_rows

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tests.helpers.architectures import ALL
 from tests.helpers.children import Answer, ask_each
 from tests.helpers.hub import loopback_hub

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from tests.helpers.architectures import ALL, SIGHTED
 from tests.helpers.children import Answer, ask_each
 from tests.helpers.rehearsed_images import IMAGES

@@ -33,7 +33,7 @@ def make_run_folder(runs: Path, name: str, started: str) -> Path:
         folder = runs / f"{name}-{started}-{draw}"
         try:
             runs.mkdir(parents=True, exist_ok=True)
-            folder.mkdir()
+            folder.mkdir(mode=0o700)  # a run holds data, settings and logs of one person
             return folder.resolve()
         except FileExistsError:
             if not runs.is_dir():
