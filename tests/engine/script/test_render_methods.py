@@ -15,6 +15,7 @@ from ruamel.yaml import YAML
 from holdfast.core.job import Job
 from holdfast.engine.script.render import referred_files, render_script
 from tests.helpers.hub import loopback_hub
+from tests.helpers.sampling import sampled
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
@@ -122,7 +123,7 @@ def script_of(asked: Mapping[str, Any], name: str) -> str:
     return render_script(job, name=name, sources={file: texts[file] for file in referred_files(job)})
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", sampled(METHODS, 2))
 def test_every_method_ends_in_a_whole_model(train: Callable[..., Done], method: str) -> None:
     """From rows to a model folder with its tokenizer, and a record beside it and beside every checkpoint."""
     done = train(method, {"method": method, **METHODS[method]})
@@ -236,6 +237,7 @@ script.main()
 """
 
 
+@pytest.mark.long
 def test_two_processes_train_one_model_in_one_folder(place: Path, tiny: Path) -> None:
     """Under torchrun the processes agree on the folder, and end with the same weights."""
     asked = {"method": "sft", "model": str(tiny), **METHODS["sft"]}
