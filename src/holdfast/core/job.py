@@ -9,6 +9,7 @@ from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -30,7 +31,18 @@ from holdfast.core.methods import Method
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION: Final = r"^[0-9]{1,6}(\.[0-9]{1,6})?[smhd]$"
 
-Text = Annotated[str, Field(min_length=1)]
+LONGEST_NAME: Final = 255
+"""Bytes that a file's name may have, on the file systems of Linux and macOS."""
+
+
+def _check_length(text: str) -> str:
+    if any(len(part.encode(errors="replace")) > LONGEST_NAME for part in text.split("/")):
+        raise ValueError(f"a part of it is longer than the {LONGEST_NAME} bytes that a name may have")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_check_length)]
+"""A path, or a name of the Hub."""
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """What numpy takes."""
 

@@ -22,6 +22,8 @@ PLAIN: Final = re.compile(
     rf"\s*(?P<specifier>(?:{CLAUSE}(?:\s*,\s*{CLAUSE})*)?)"
 )
 """A requirement by name, extras and versions of numbers, as nearly all are."""
+LONG_NUMBER: Final = re.compile(r"\d{100}")
+"""Python refuses to make numbers of much more digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +121,8 @@ def parse_requirement(text: str, place: Place = NOWHERE) -> Requirement | Requir
     >>> parse_requirement("trl[peft]>=0.12", Place("r.txt")).specifier, parse_requirement("trl>>1", Place("r.txt")).what
     ('>=0.12', "'trl>>1' is no requirement")
     """
+    if LONG_NUMBER.search(text):
+        return RequirementProblem(f"{text[:40]!r}… has a number that no version has", place)
     found = PLAIN.fullmatch(text.strip())
     if found is None:
         return _parse_unusual(text.strip(), place)

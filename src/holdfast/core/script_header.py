@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from holdfast.core.errors import UsageError
+from holdfast.core.toml_text import parse_toml
 
 # The expression that PEP 723 itself gives, for blocks of the type `script`; lines may end as Windows ends them.
 BLOCK = re.compile(r"(?m)^# /// script\r?$\s(?P<content>(^#(| .*)\r?$\s)+)^# ///(?=\r?$)")
@@ -33,6 +34,6 @@ def read_header(script: str, path: str) -> Mapping[str, Any]:
     found = BLOCK.search(script)
     content = found["content"] if found else ""
     try:
-        return tomllib.loads("\n".join(line.removeprefix("#").removeprefix(" ") for line in content.splitlines()))
+        return parse_toml("\n".join(line.removeprefix("#").removeprefix(" ") for line in content.splitlines()))
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"the script header is no TOML: {error}", where=path, fix="correct the header") from error

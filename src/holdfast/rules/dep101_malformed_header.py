@@ -22,6 +22,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.notebook import is_notebook
 from holdfast.core.text import Place
+from holdfast.core.toml_text import parse_toml
 
 OPENING, CLOSING = "# /// script", "# ///"
 # A requirement whose comparison is spelled as no tool spells it: `trl=>1.0`, `trl=1.0`.
@@ -69,7 +70,7 @@ def _blocks(lines: list[str]) -> Iterator[CommentBlock]:
 
 def _fault(content: str) -> str | None:
     try:
-        header = tomllib.loads(content)
+        header = parse_toml(content)
     except tomllib.TOMLDecodeError as error:
         return f"it is no TOML, {str(error)[:1].lower()}{str(error)[1:]}"
     return _wrong_kind(header.get("dependencies", []), header.get("requires-python", ""))

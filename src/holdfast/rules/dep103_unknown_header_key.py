@@ -20,6 +20,7 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.nearest import nearest
 from holdfast.core.script_header import find_header
 from holdfast.core.text import LineIndex
+from holdfast.core.toml_text import parse_toml
 
 KNOWN = ("dependencies", "requires-python", "tool")
 
@@ -28,7 +29,7 @@ def check(job: Document) -> Iterator[Finding]:
     """Object to each key that no tool knows."""
     header = find_header(job.text) if job.kind == "script" else ""
     try:
-        names = tomllib.loads("\n".join(line[2:] for line in header.splitlines()[1:-1]))
+        names = parse_toml("\n".join(line[2:] for line in header.splitlines()[1:-1]))
     except tomllib.TOMLDecodeError:
         return
     for name in names:

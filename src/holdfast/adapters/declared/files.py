@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.local.foreign_files import read_foreign
 from holdfast.core.text import LineIndex, Place
 
 LARGEST_BYTES: Final = 8_000_000
@@ -12,10 +13,8 @@ LARGEST_BYTES: Final = 8_000_000
 def load_text(path: Path) -> str | None:
     """Return a file's text; None where there is no such file, or it is too large or no text."""
     try:
-        if not path.is_file() or path.stat().st_size > LARGEST_BYTES:
-            return None
-        return path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError, ValueError):
+        return read_foreign(path, LARGEST_BYTES).decode("utf-8-sig")
+    except (OSError, ValueError):
         return None
 
 

@@ -8,13 +8,14 @@ from typing import Any
 from holdfast.adapters.declared.files import Finder
 from holdfast.core.requirement import ProjectRequirements, Requirement, RequirementProblem
 from holdfast.core.text import Place
+from holdfast.core.toml_text import parse_toml
 from holdfast.core.versions import normalized
 
 
 def read_lock(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
     """Return the versions that a lock file names."""
     try:
-        table = tomllib.loads(text)
+        table = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         problem = RequirementProblem(f"no TOML: {error}", Place(str(path)))
         return ProjectRequirements(

@@ -14,6 +14,7 @@ from holdfast.adapters.declared.toml_files import read_table
 from holdfast.core.evaluate import evaluate
 from holdfast.core.requirement import ProjectRequirements, Requirement, RequirementProblem
 from holdfast.core.text import Place
+from holdfast.core.toml_text import parse_toml
 
 ITEM: Final = re.compile(r"^\s*-\s+(['\"]?)([^'\"#]+?)\1\s*(#.*)?$")
 CONDA: Final = re.compile(r"^([\w.-]+)\s*(?:=\s*([\w.*]+)(?:=\S+)?)?$")
@@ -84,7 +85,7 @@ def _strings(value: Any) -> list[str]:
 def read_pipfile(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
     """Return the requirements that a `Pipfile` declares."""
     try:
-        table = tomllib.loads(text)
+        table = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         return _unreadable(path, f"no TOML: {error}")
     python = _table(table, "requires").get("python_version", "")

@@ -11,6 +11,7 @@ from holdfast.adapters.declared.lines import read_requirement
 from holdfast.core.requirement import ProjectRequirements, Requirement, RequirementProblem
 from holdfast.core.script_header import BLOCK
 from holdfast.core.text import LineIndex, Place
+from holdfast.core.toml_text import parse_toml
 from holdfast.core.versions import normalized
 
 OPENING: Final = re.compile(r"(?m)^# /// script[ \t]*\r?$")
@@ -41,7 +42,7 @@ def read_header_block(text: str, path: str) -> ProjectRequirements | None:
     start = blocks[0].start("content")
     content = COMMENT_MARK.sub("", blocks[0]["content"])
     try:
-        table = tomllib.loads(content)
+        table = parse_toml(content)
     except tomllib.TOMLDecodeError as error:
         line = WHERE.search(str(error))
         first = lines.position(start)[0]
@@ -119,7 +120,7 @@ def read_pyproject(text: str, path: Path, ours: frozenset[str]) -> ProjectRequir
     """
     finder = Finder(text, str(path))
     try:
-        table = tomllib.loads(text)
+        table = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         problem = RequirementProblem(f"no TOML: {error}", Place(str(path)))
         return ProjectRequirements(

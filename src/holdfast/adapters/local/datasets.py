@@ -36,6 +36,9 @@ class LocalDatasets:
             return _builtin(data, method) if data.path.startswith(BUILTIN) else self._local(data)
         except BadDataError as error:
             return Dataset(problem=error.what)
+        except OSError as error:
+            what = f"{error.filename or data.path} cannot be read: {error.strerror}"
+            raise SourceError(what, where="dataset.path", fix="name a folder of data that you may read") from error
 
     def _local(self, data: Data) -> Dataset:
         path = self._folder / Path(data.path).expanduser()

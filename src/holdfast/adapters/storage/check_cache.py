@@ -21,6 +21,7 @@ from typing import Final
 from msgspec import DecodeError, Struct, to_builtins
 from msgspec import json as typed_json
 
+from holdfast.adapters.local.foreign_files import read_foreign
 from holdfast.results.check import TargetResult
 
 FOLDER: Final = ".holdfast_cache"
@@ -76,7 +77,7 @@ def file_digest(path: Path) -> str:
     Raises:
         OSError: It cannot be read.
     """
-    return sha256(path.read_bytes()).hexdigest()
+    return sha256(read_foreign(path)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +196,7 @@ def _declared(folder: Path) -> Iterator[str]:
             continue
         seen.add(path)
         with suppress(OSError):
-            content = path.read_bytes()
+            content = read_foreign(path)
             yield f"{path} {sha256(content).hexdigest()}"
             todo += [path.parent / name.decode(errors="replace") for name in INCLUDE.findall(content)]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from tokenize import detect_encoding
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
+from holdfast.adapters.local.foreign_files import read_foreign
 from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import UsageError
@@ -132,15 +133,15 @@ def read_text(path: str) -> str:
         UsageError: It cannot be read.
     """
     try:
-        return _read_whole(sys.stdin) if path == "-" else _decoded(Path(path).read_bytes(), path)
+        return _read_whole(sys.stdin) if path == "-" else _decoded(read_foreign(Path(path)), path)
     except FileNotFoundError:
         raise UsageError(f"no such file: {path}", where=str(Path.cwd()), fix=_meant_file(path)) from None
     except UnicodeDecodeError as error:
         raise UsageError(
             f"{path} is not {error.encoding.upper()} text: {error.reason}", where=path, fix=UTF8
         ) from error
-    except SyntaxError as error:  # what a script says of its own encoding
-        raise UsageError(f"{path} cannot be read: {error.msg}", where=path, fix=UTF8) from error
+    except (SyntaxError, LookupError, UnicodeError) as error:  # what a script says of its own encoding
+        raise UsageError(f"{path} cannot be read: {error}", where=path, fix=UTF8) from error
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", where=path, fix=KNOWN) from error
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec, RegexPattern
 
+from holdfast.adapters.local.foreign_files import read_foreign
 from holdfast.core.errors import UsageError
 
 LEFT_OUT: Final = frozenset(
@@ -235,7 +236,7 @@ def _ignores_above(folder: Path) -> Iterator[Patterns]:
 
 def _load_ignores(folder: str) -> Patterns:
     try:
-        lines = Path(folder, ".gitignore").read_bytes().decode(errors="replace").splitlines()
+        lines = read_foreign(Path(folder, ".gitignore")).decode(errors="replace").splitlines()
     except OSError:  # as good as none, as for git
         lines = []
     return parse_patterns(lines, folder)

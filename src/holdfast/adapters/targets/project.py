@@ -12,8 +12,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.local.foreign_files import read_foreign
 from holdfast.core.errors import GroupedError, Spot, UsageError
 from holdfast.core.nearest import nearest
+from holdfast.core.toml_text import parse_toml
 
 FILES: Final = ("holdfast.toml", "pyproject.toml")
 """Where settings may stand; the first of one folder that has any holds."""
@@ -98,7 +100,7 @@ def _load(folder: Path) -> Project | None:
     """Return the project that a folder's files configure; None where they do not mention holdfast."""
     for name in FILES:
         try:
-            text = (folder / name).read_bytes().decode(errors="replace")
+            text = read_foreign(folder / name).decode(errors="replace")
         except OSError:
             continue
         if name == "holdfast.toml" or TABLE in text:
@@ -110,7 +112,7 @@ def _load(folder: Path) -> Project | None:
 
 def _table(text: str, file: Path) -> Any:
     try:
-        everything = tomllib.loads(text)
+        everything = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"line (\d+), column (\d+)", str(error))
         spot = Spot(str(file), int(found[1]), int(found[2])) if found else Spot(str(file))

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from holdfast.adapters.local.foreign_files import read_foreign
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.settings import ENDINGS, SettingsFiles, read_settings
 from holdfast.core.document import Document, Unknown
@@ -43,7 +44,7 @@ class SiblingSettings:
         self.asked.add(name)
         for path in (folder / name for folder in self._folders):
             try:
-                return read_settings(path.read_text(encoding="utf-8"), str(path))
+                return read_settings(read_foreign(path).decode(), str(path))
             except (OSError, ValueError, ExceptionGroup):
                 continue
         return None
@@ -71,7 +72,7 @@ def read_module(folder: Path, module: str) -> str | None:
     stem = folder.joinpath(*module.split("."))
     for path in (stem.with_suffix(".py"), stem / "__init__.py"):
         try:
-            return path.read_text(encoding="utf-8")
+            return read_foreign(path).decode()
         except (OSError, UnicodeDecodeError):
             continue
     return None

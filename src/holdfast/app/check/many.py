@@ -19,7 +19,7 @@ from holdfast.adapters.storage.check_cache import (
     file_digest,
 )
 from holdfast.adapters.targets.siblings import read_module
-from holdfast.app.check.target import PROGRAMS, TargetOutcome, check_target
+from holdfast.app.check.target import PROGRAMS, TargetOutcome, check_one_of_many
 from holdfast.app.check.target_request import CATALOG, TargetRequest
 from holdfast.results.check import TargetResult
 
@@ -41,7 +41,7 @@ def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None]
     if len(questions) > FILES_PER_PROCESS:
         gc.enable()
     if caches is None:
-        return [told.result for told in share_out(questions, check_target)]
+        return [told.result for told in share_out(questions, check_one_of_many)]
     surroundings = CheckEnvironment(os.environ)
     kept = [
         CachedAnswer(question, CheckCache(cache_folder(folder, os.environ)), surroundings)
@@ -49,7 +49,7 @@ def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None]
     ]
     answers = [each.load() for each in kept]
     open_ = [number for number, answer in enumerate(answers) if answer is None]
-    for number, told in zip(open_, share_out([questions[number] for number in open_], check_target), strict=True):
+    for number, told in zip(open_, share_out([questions[number] for number in open_], check_one_of_many), strict=True):
         kept[number].save(told)
         answers[number] = told.result
     return [answer for answer in answers if answer is not None]

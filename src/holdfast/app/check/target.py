@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from msgspec import structs
@@ -10,8 +11,9 @@ from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check import programs
 from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, local_rows
 from holdfast.app.hub_access import WALKED, open_outside
-from holdfast.core.errors import GroupedError, HoldfastError, JobError, UsageError, flatten
+from holdfast.core.errors import GroupedError, HoldfastError, JobError, SourceError, UsageError, flatten
 from holdfast.core.finding import Finding, Rule
+from holdfast.core.outcome import Raised, outcome_of
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, target_result
 from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver
@@ -63,13 +65,26 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
             errors += rule_errors(request)
         if alone and not _is_broken_program(request.path, errors):
             raise GroupedError(str(error), errors) if errors[1:] else error from None
-        return TargetOutcome(target_result(UnreadableTarget(path=request.path, errors=tuple(errors))), frozenset())
+        return _unreadable(request, *errors)
     result = structs.replace(
         target_result(checked, edits=request.edits),
         unasked=request.unasked if _is_passed_by(asked, request) else None,
         checklist=_checklist(request, asked, checked) if request.checklist else None,
     )
     return TargetOutcome(result, asked.modules, asked.reads_more or request.checklist or _looks_outside(asked, request))
+
+
+def _unreadable(request: TargetRequest, *errors: HoldfastError) -> TargetOutcome:
+    return TargetOutcome(target_result(UnreadableTarget(path=request.path, errors=errors)), frozenset())
+
+
+def check_one_of_many(request: TargetRequest) -> TargetOutcome:
+    """Return the answer about one of several targets; a failure of holdfast itself is a finding about that target alone."""
+    outcome = outcome_of(partial(check_target, request))
+    if not isinstance(outcome, Raised):
+        return outcome
+    what = f"holdfast failed on this file: {type(outcome.error).__name__}: {outcome.error}"
+    return _unreadable(request, SourceError(what[:300], where=request.path, fix="report it, with the file"))
 
 
 def read_check_target(request: TargetRequest, text: str | None = None) -> Target:

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from holdfast.core.script_header import BLOCK
 from holdfast.core.text import LineIndex, TextEdit
+from holdfast.core.toml_text import parse_toml
 
 DEPENDENCIES: Final = re.compile(
     r"^[ \t]*(?:dependencies|\"dependencies\"|'dependencies')[ \t]*=[ \t]*(?P<open>\[)", re.MULTILINE
@@ -94,7 +95,7 @@ Change = tuple[int, int, str]
 
 def _loads(toml: str) -> dict[str, Any] | None:
     try:
-        return tomllib.loads(toml)
+        return parse_toml(toml)
     except tomllib.TOMLDecodeError:
         return None
 
