@@ -39,11 +39,16 @@ def scan_small(document: Document) -> Scan:
     """
     source = RowSource(document, offline=True)
     path = Path(source.path).expanduser()
-    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
-    size = sum(each.stat().st_size for each in files)
-    if size > LARGEST_BYTES:
-        what = f"{source.path} has {size >> 20} MB, which is more than a check reads"
-        raise SourceError(what, where=source.path, fix="`holdfast inspect` reads every row")
+    size = 0
+    try:
+        for each in [path] if path.is_file() else path.rglob("*"):
+            size += each.stat().st_size if each.is_file() else 0
+            if size > LARGEST_BYTES:
+                what = f"{source.path} has more than {LARGEST_BYTES >> 20} MB, which is more than a check reads"
+                raise SourceError(what, where=source.path, fix="`holdfast inspect` reads every row")
+    except OSError as error:
+        what = f"{error.filename} cannot be read: {error.strerror}"
+        raise SourceError(what, where=source.path, fix="name a folder of data that you may read") from error
     sight = source.look()
     named = document.get("method", None)
     return source.scan(sight, Method(named) if isinstance(named, str) else None)
