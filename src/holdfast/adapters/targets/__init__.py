@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
 from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.document import Document, Edit
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import Spot, UsageError
 from holdfast.core.nearest import nearest
 from holdfast.core.text import TextEdit
 
@@ -111,6 +111,11 @@ def _target_reader(suffix: str) -> Callable[[str, str, tuple[str, ...], tuple[st
             return jobs.read
 
 
+def missing_file(path: str, where: str | Spot) -> UsageError:
+    """Return the error that there is no such file, with the one that may be meant."""
+    return UsageError(f"no such file: {path}", where=where, fix=_meant_file(path))
+
+
 def _meant_file(path: str) -> str:
     """Return which file of the folder was meant, or what can be named."""
     near = _near_file(path)
@@ -134,7 +139,7 @@ def read_text(path: str) -> str:
     try:
         return _read_whole(sys.stdin) if path == "-" else _decoded(Path(path).read_bytes(), path)
     except FileNotFoundError:
-        raise UsageError(f"no such file: {path}", where=str(Path.cwd()), fix=_meant_file(path)) from None
+        raise missing_file(path, str(Path.cwd())) from None
     except UnicodeDecodeError as error:
         raise UsageError(
             f"{path} is not {error.encoding.upper()} text: {error.reason}", where=path, fix=UTF8

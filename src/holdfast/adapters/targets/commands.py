@@ -13,11 +13,11 @@ from holdfast.adapters.readers.command_line.programs import StartedCommand
 from holdfast.adapters.readers.command_line.slurm import read_directives
 from holdfast.adapters.readers.script.edits import can_place as can_place_in_script
 from holdfast.adapters.readers.script.edits import place_edits as place_script_edits
-from holdfast.adapters.targets import Target, read_text
+from holdfast.adapters.targets import Target, missing_file, read_text
 from holdfast.adapters.targets.siblings import SiblingSettings, read_documents
 from holdfast.catalog.hub.jobs import BACKEND
 from holdfast.core.document import Document, Edit, Key, Unknown
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import Spot, UsageError
 from holdfast.core.text import Place, TextEdit
 
 COMMAND_LINE = "command line"
@@ -40,14 +40,14 @@ def read(text: str, path: str, _: tuple[str, ...], __: tuple[str, ...]) -> Targe
     """
     shell = recipes(text) if Path(path).name.lower() == "makefile" or path.endswith(".mk") else text
     batch = read_directives(text, path)
+    lines = read_commands(shell, path)
     documents = tuple(
         with_launch(document, batch) if batch else document
-        for line in read_commands(shell, path)
+        for line in lines
         for document in read_line_documents(line, text, path)
     )
     if not documents:
-        fix = "name the script itself, or a file whose commands start one"
-        raise UsageError(f"{path} runs no training that is known here", where=path, fix=fix)
+        raise _nothing_trains(lines, path)
     return Target(documents=documents, place_edits=place_edits)
 
 
@@ -97,7 +97,7 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
         text: The source that it stands in.
         path: That source's name; a script and files of settings are looked for from here, then beside it.
     """
-    folders = tuple(_folders(path, line))
+    folders = _folders(path, line)
     files = SiblingSettings(*folders)
     _add_installed(line, Path(path).parent)
     program = line.program
@@ -116,6 +116,16 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
         yield document
 
 
+def _nothing_trains(lines: Iterable[CommandLine], path: str) -> UsageError:
+    """Return the error that no command starts a training: with the first script that is not there, if one is named."""
+    for line in lines:
+        name = line.program.name if line.program and line.program.kind == "script" else None
+        if name and name.known and name.text.endswith(".py") and not name.text.startswith(ADDRESS):
+            return missing_file(str(line.folder / name.text), Spot(path, name.place.line, name.place.column))
+    fix = "name the script itself, or a file whose commands start one"
+    return UsageError(f"{path} runs no training that is known here", where=path, fix=fix)
+
+
 def _script_name(program: StartedCommand) -> str:
     """Return the file that a program is, of a module too; empty where it is none."""
     if program.kind == "module" and MODULE.fullmatch(program.name.text):
@@ -123,17 +133,28 @@ def _script_name(program: StartedCommand) -> str:
     return program.name.text if program.kind == "script" else ""
 
 
-def _folders(path: str, line: CommandLine) -> Iterator[Path]:
-    """Yield where the files that a command names may lie: from where it goes, from here, beside its source, above that."""
+def _folders(path: str, line: CommandLine) -> tuple[Path, ...]:
+    """Return where the files that a command names may lie: from here, beside its source, above that.
+
+    Where it goes elsewhere first, they lie there. What is not on this machine may be a copy of what is: an absolute path,
+    and a folder that is called like one of these, which the commands may have cloned.
+    """
     beside = Path(path).parent
     above = next((n for n, each in enumerate((beside, *beside.parents)) if (each / ".git").exists()), HIGHEST)
-    folders = [Path(), beside, *beside.parents[: min(above, HIGHEST)]]
-    gone = Path()
-    for words in line.before:
-        if words[0].text == "cd" and len(words) > 1 and words[1].known:
-            gone /= words[1].text
-            yield from (folder / gone for folder in folders)
-    yield from folders
+    starts = (Path(), beside, *beside.parents[: min(above, HIGHEST)])
+    gone = line.folder
+    there = tuple(folder / gone for folder in starts)
+    if any(map(_is_folder, there)):
+        return there
+    copied = gone.is_absolute() or gone.parts[0] in {each.absolute().name for each in starts}
+    return starts if copied else there
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # no name of a folder at all
+        return False
 
 
 def read_script_documents(

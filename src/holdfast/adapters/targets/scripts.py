@@ -20,7 +20,7 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
         UsageError: It is no Python.
     """
     beside = SiblingModules(Path(path).parent)
-    files = SiblingSettings(Path(path).parent)
+    files = SiblingSettings(Path(), Path(path).parent)
     documents = read_script(text, path, beside=beside, argv=arguments or None, files=files)
     submits = any(call.name in UV | IMAGES for call in documents[0].calls)
     if submits:

@@ -26,14 +26,14 @@ def read_documents(
 
 
 class SiblingSettings:
-    """Gives the settings of files by their names, from here or from some folders.
+    """Gives the settings of files by their names, from the first of some folders that has one.
 
     Attributes:
         asked: Names of those that were asked for, whether they are there or not.
     """
 
     def __init__(self, *folders: Path) -> None:
-        self._folders = (Path(), *folders)
+        self._folders = folders
         self.asked: set[str] = set()
 
     def __call__(self, name: str) -> Document | None:
