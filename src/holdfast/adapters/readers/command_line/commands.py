@@ -39,7 +39,7 @@ class CommandLine:
     @property
     def folder(self) -> Path:
         """Where it runs: a path from where its shell was started, or an absolute one."""
-        return working_folder(self.before, self.launch.words[0].shell if self.launch.words else ())
+        return working_folder(self.before, self.launch.words[0].subshells if self.launch.words else ())
 
 
 def read_commands(text: str, path: str, environment: Mapping[str, str] | None = None) -> list[CommandLine]:
@@ -96,4 +96,4 @@ def _within(line: CommandLine, inner: Word) -> Iterator[Sequence[Word]]:
 
 
 def _in_own_shell(word: Word, inner: Word) -> Word:
-    return replace(word, place=inner.place, shell=(*inner.shell, OWN_SHELL, *word.shell))
+    return replace(word, place=inner.place, subshells=(*inner.subshells, OWN_SHELL, *word.subshells))

@@ -43,14 +43,14 @@ class Word:
         place: Where it is written.
         known: Whether that is all of it.
         quoted: Whether a part of it stands in quotes: then it is no assignment, no glob, and one word.
-        shell: The subshells that it stands in, by number, the outermost first.
+        subshells: The subshells that it stands in, by number, the outermost first.
     """
 
     text: str
     place: Place
     known: bool = True
     quoted: bool = False
-    shell: tuple[int, ...] = ()
+    subshells: tuple[int, ...] = ()
 
 
 Command = list[Word]

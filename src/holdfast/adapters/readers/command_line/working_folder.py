@@ -15,17 +15,17 @@ GOES: Final = frozenset({"cd", "pushd", "popd"})
 BACK: Final = "-"
 
 
-def working_folder(before: Iterable[Sequence[Word]], shell: tuple[int, ...]) -> Path:
+def working_folder(before: Iterable[Sequence[Word]], subshells: tuple[int, ...]) -> Path:
     """Return where a command runs: a path from the folder in which its shell was started, or an absolute one.
 
     Args:
         before: The commands before it.
-        shell: The subshells that it stands in; what is done in another does not count.
+        subshells: Those that it stands in; what is done in another does not count.
     """
     folder, left = Path(), Path()
     stack: list[Path] = []
     for name, *words in before:
-        if name.text not in GOES or name.shell != shell[: len(name.shell)]:
+        if name.text not in GOES or name.subshells != subshells[: len(name.subshells)]:
             continue
         target = next((word for word in words if word.text == BACK or not word.text.startswith("-")), None)
         if name.text == "popd":
