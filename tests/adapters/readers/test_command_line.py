@@ -389,6 +389,29 @@ def test_a_script_that_is_not_there_is_named(folder: Path, words: str, what: str
     assert folder.exists()
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "trl dpo --config gone.yaml",
+        "trl dpo --config=gone.yaml --seed 1",
+        "python train.py --output_dir o --config gone.yaml",
+        "accelerate launch --config_file gone.yaml train.py",
+    ],
+)
+def test_a_file_of_settings_that_is_not_there_is_named(folder: Path, words: str) -> None:
+    """The command raises FileNotFoundError; what a shell script names may be made before, and elsewhere nobody knows."""
+    with pytest.raises(UsageError, match=r"no such file: gone.yaml"):
+        read_line(shlex.split(words))
+    if words.startswith("python"):
+        with pytest.raises(UsageError, match=r"no such file: gone.yaml"):
+            read_target("train.py", (), shlex.split(words)[2:])
+    (folder / "run.sh").write_text(words, encoding="utf-8")
+    assert read_target("run.sh").documents
+    assert read_line(["hf", "jobs", "uv", "run", *shlex.split(words.replace("python ", ""))]).documents
+    (folder / "gone.yaml").write_text("num_processes: 1\n", encoding="utf-8")
+    assert read_line(shlex.split(words)).documents
+
+
 def test_a_job_that_a_script_submits_is_read_too(folder: Path) -> None:
     """The script that lies beside, or the command that is written out, with what the call says of where it runs."""
     path = folder / "submit.py"

@@ -96,6 +96,9 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
         line: The command.
         text: The source that it stands in.
         path: That source's name; a script and files of settings are looked for from here, then beside it.
+
+    Raises:
+        UsageError: It is asked about by itself, runs here, and names a file of settings that is not there.
     """
     folders = _folders(path, line)
     files = SiblingSettings(*folders)
@@ -108,12 +111,14 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
     elif program and (name := _script_name(program)):
         arguments = tuple(word.text if word.known else NOT_SAID for word in program.arguments)
         add_accelerate_config(line.launch, files)
-        found = read_script_documents(name, folders, arguments)
+        found = read_script_documents(name, folders, arguments, files)
         yield from (with_launch(document, line.launch) for document in found)
         if not found and (document := command_document(line, text, path, files)):
             yield document
     elif document := command_document(line, text, path, files):
         yield document
+    if path == COMMAND_LINE and line.launch.values.get("where.backend") != BACKEND:
+        files.require((word.text for word in line.words), path)
 
 
 def _nothing_trains(lines: Iterable[CommandLine], path: str) -> UsageError:
@@ -158,7 +163,7 @@ def _is_folder(path: Path) -> bool:
 
 
 def read_script_documents(
-    name: str, folders: Sequence[Path], arguments: tuple[str | Unknown, ...] | None
+    name: str, folders: Sequence[Path], arguments: tuple[str | Unknown, ...] | None, files: SiblingSettings
 ) -> tuple[Document, ...]:
     """Return the Documents of a script that a command names; empty where it is not found.
 
@@ -166,6 +171,7 @@ def read_script_documents(
         name: The script.
         folders: Where it may lie.
         arguments: What the script is given; None where that is not known.
+        files: Gives the settings of a file that they name.
 
     Raises:
         UsageError: It cannot be read, or is no Python.
@@ -173,7 +179,7 @@ def read_script_documents(
     script = _script_path(name, folders)
     if script is None:
         return ()
-    return read_documents(read_text(script), script, arguments, SiblingSettings(*folders))
+    return read_documents(read_text(script), script, arguments, files)
 
 
 def _add_installed(line: CommandLine, folder: Path) -> None:
