@@ -13,6 +13,7 @@ from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.nearest import nearest
+from holdfast.core.notebook import read_cells
 from holdfast.core.text import TextEdit
 
 if TYPE_CHECKING:
@@ -76,7 +77,8 @@ def read_target(
         text: What is taken for the file's text; what it holds if None.
 
     Raises:
-        UsageError: There is no such file, it cannot be read, or it is no job file and overrides are given.
+        UsageError: There is no such file, it cannot be read, it is no job file and overrides are given, or standard input
+            holds no script.
         ExceptionGroup: Of a JobError for every problem of a job file.
     """
     suffix = ".py" if path == "-" else ".mk" if Path(path).name == "Makefile" else Path(path).suffix
@@ -86,8 +88,12 @@ def read_target(
         require_no_overrides(path, sets)
     if ending_of(path) in DATA:
         raise UsageError("the file holds data, and no job", where=path, fix=f"`holdfast inspect {path}` looks at data")
+    text = read_text(path) if text is None else text
+    if path == "-" and read_cells(text):
+        fix = "write it to a file and name that: `holdfast check notebook.ipynb`"
+        raise UsageError("standard input holds a notebook, and only a script is read from there", where=path, fix=fix)
     read = _target_reader(suffix)
-    return read(read_text(path) if text is None else text, path, tuple(sets), tuple(arguments))
+    return read(text, path, tuple(sets), tuple(arguments))
 
 
 def _target_reader(suffix: str) -> Callable[[str, str, tuple[str, ...], tuple[str, ...]], Target]:
