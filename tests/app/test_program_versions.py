@@ -41,7 +41,9 @@ def test_what_uv_is_told_to_add_may_replace_more_than_it_names(tmp_path: Path) -
         ("uv run --with trl==1.16.0 --with datasets==2.0.0 train.py", "datasets==2.0.0"),
     ],
 )
-def test_a_header_or_an_addition_that_excludes_itself_does_so_still(tmp_path: Path, command: str, conflict: str) -> None:
+def test_a_header_or_an_addition_that_excludes_itself_does_so_still(
+    tmp_path: Path, command: str, conflict: str
+) -> None:
     """Each of the two is resolved, so each has to be possible."""
     header = ("trl==1.16.0", "datasets==3.0.0") if "peft" in command else ("trl==0.16.0", "datasets==3.0.0")
     found = launched(tmp_path, command, *header)
