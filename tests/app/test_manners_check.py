@@ -423,6 +423,15 @@ def test_standard_input_is_a_script(here: Path, capsys: pytest.CaptureFixture[st
     assert codes(ask(capsys, "-")[1]) == {"-": ["ARG101"]}
 
 
+def test_a_notebook_from_standard_input_is_refused(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
+    """Its JSON happens to be an expression of Python, of which nothing would be said."""
+    cell = {"cell_type": "code", "source": "from trl import SFTConfig\nSFTConfig('o', max_seq_length=1)"}
+    monkeypatch.setattr("sys.stdin", Lines(json.dumps({"cells": [cell]})))
+    code, told = tell(capsys, "-")
+    assert code == 2
+    assert "standard input holds a notebook" in told
+
+
 class Lines:
     """Standard input that holds a text."""
 

@@ -308,6 +308,39 @@ def test_a_flag_that_could_be_several_is_ambiguous(flag: str, found: set[str]) -
     assert all("is ambiguous" in each.message and "`--max_length`" in each.message for each in findings)
 
 
+HAND_MADE = """
+from dataclasses import dataclass
+
+from transformers import HfArgumentParser
+from trl import ModelConfig, SFTConfig, SFTTrainer
+
+@dataclass
+class Arguments:
+    layers: int = 3
+
+mine, args, model = HfArgumentParser((Arguments, SFTConfig, ModelConfig)).parse_args_into_dataclasses()
+SFTTrainer("acme/base", args=args).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--layrs", "3"], "takes no `layrs`: did you mean `layers`?"),
+        (["--model_name_or_pth", "acme/base"], "did you mean `model_name_or_path`?"),
+        (["--config", "recipe.yaml"], "takes no `config`"),
+        (["--layers", "3"], ""),
+    ],
+)
+def test_a_parser_takes_the_flags_of_all_its_dataclasses_and_no_other(argv: list[str], message: str) -> None:
+    """Those of the program count too; only TrlParser's `parse_args_and_config` takes `--config`."""
+    (job,) = read_script(HAND_MADE, "train.py", argv=argv)
+    found = [each for each in run_rules(RULES, job, {"api": api()}) if isinstance(each, Finding)]
+
+    assert [each.rule.code for each in found if each.rule] == (["ARG106"] if message else [])
+    assert all(message in each.message for each in found)
+
+
 def test_a_command_is_judged_by_its_dataclasses() -> None:
     """Each flag by the dataclass that has it, or had it; what none knows may be a flag of the launcher."""
     named = "trl sft --model_name_or_path acme/base --dataset_name acme/chats"

@@ -170,6 +170,7 @@ class Call:
         positional: What is given by position; for a job file, nothing.
         open: Whether more may be given than can be seen: `**settings`, `*rest`.
         own: Arguments that a class of the program adds to those of the library's class it derives from.
+        flags: Of a parser, what its dataclasses take that the program defines all by itself.
         place: The whole call.
         name_place: Where what is called is named: the primary location of a finding about the call itself.
         guard: What stands around it.
@@ -189,6 +190,7 @@ class Call:
     positional: tuple[Any, ...] = ()
     open: bool = False
     own: frozenset[str] = frozenset()
+    flags: frozenset[str] = frozenset()
     place: Place
     name_place: Place
     guard: Guard = field(default_factory=Guard)

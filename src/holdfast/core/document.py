@@ -175,7 +175,9 @@ class Document:
             KeyError: See `apply_edits`.
         """
         made = tuple(edit for edit in edits if not isinstance(edit, ReplaceCall))
-        moved = {_key_after(edit): origin for edit in made if not isinstance(edit, Remove)}
+        set_keys = {_key_after(edit) for edit in made if not isinstance(edit, Remove)}
+        begun = {key[:end] for key in set_keys for end in range(1, len(key)) if key[0] not in self.values}
+        moved = dict.fromkeys(set_keys | begun, origin)
         touched = {parse_key(edit.key) for edit in made} | set(moved)
 
         def kept(places: Mapping[Key, Place]) -> dict[Key, Place]:

@@ -338,6 +338,80 @@ def test_a_script_is_looked_for_where_the_commands_go(folder: Path, text: str) -
     assert Path(document.path).resolve() == folder / "src" / "pkg" / "run.py"
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cd x\npython train.py\ncd ..\npython train.py", ["x/train.py", "train.py"]),
+        ("cd x/y; python train.py; cd -; python train.py; cd -; python train.py", ["x/y/train.py", "train.py", "x/y/train.py"]),
+        ("(cd x; python train.py)\npython train.py", ["x/train.py", "train.py"]),
+        ("(cd x; (cd y; python train.py); python train.py) &\npython train.py", ["x/y/train.py", "x/train.py", "train.py"]),
+        ("pushd x; pushd y; python train.py; popd; python train.py; popd; python train.py", ["x/y/train.py", "x/train.py", "train.py"]),
+        ("cd x; bash -c 'cd y && python train.py'; python train.py", ["x/y/train.py", "x/train.py"]),
+        ("bash -c '(cd x); python train.py'", ["train.py"]),
+        ("cd x/../x/y && cd ../.. && python train.py", ["train.py"]),
+        ('cd x; cd "$HERE"; python train.py', ["train.py"]),
+        ("cd x && python only.py; cd .. && python train.py", ["train.py"]),
+        ("cd /no/such/folder/there; python train.py", ["train.py"]),
+        ("git clone https://github.com/me/project; cd project; python train.py", ["train.py"]),
+        ("f() { python train.py; }\ncd x; python train.py", ["train.py", "x/train.py"]),
+    ],
+)  # fmt: skip
+def test_each_command_runs_the_script_of_the_folder_that_it_is_in(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, text: str, expected: list[str]
+) -> None:
+    """`cd` up, down and back, `pushd` and `popd` count, and a subshell leaves the folder as it was."""
+    folder = folder / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "x" / "y").mkdir(parents=True)
+    for each in ("x/y/train.py", "x/train.py", "train.py", "only.py"):
+        (folder / each).write_text(TRAIN, encoding="utf-8")
+    (folder / "run.sh").write_text(text, encoding="utf-8")
+
+    assert [str(document.path) for document in read_target("run.sh").documents][: len(expected)] == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "what"),
+    [
+        ("python gone.py --seed 1", "no such file: gone.py"),
+        ("torchrun --nproc_per_node 2 gone.py", "no such file: gone.py"),
+        ("python https://example.org/train.py", "command line runs no training that is known here"),
+        ("bash -c 'cd nowhere && python train.py'", "no such file: nowhere/train.py"),
+        ("bash -c 'cd nowhere && python -m http.server'", "command line runs no training that is known here"),
+    ],
+)
+def test_a_script_that_is_not_there_is_named(folder: Path, words: str, what: str) -> None:
+    """A command that runs nothing which is there does not run one that lies elsewhere."""
+    with pytest.raises(UsageError) as caught:
+        read_line(shlex.split(words))
+    assert caught.value.what == what
+    assert folder.exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "trl dpo --config gone.yaml",
+        "trl dpo --config=gone.yaml --seed 1",
+        "python train.py --output_dir o --config gone.yaml",
+        "accelerate launch --config_file gone.yaml train.py",
+    ],
+)
+def test_a_file_of_settings_that_is_not_there_is_named(folder: Path, words: str) -> None:
+    """The command raises FileNotFoundError; what a shell script names may be made before, and elsewhere nobody knows."""
+    with pytest.raises(UsageError, match=r"no such file: gone.yaml"):
+        read_line(shlex.split(words))
+    if words.startswith("python"):
+        with pytest.raises(UsageError, match=r"no such file: gone.yaml"):
+            read_target("train.py", (), shlex.split(words)[2:])
+    (folder / "run.sh").write_text(words, encoding="utf-8")
+    assert read_target("run.sh").documents
+    assert read_line(["hf", "jobs", "uv", "run", *shlex.split(words.replace("python ", ""))]).documents
+    (folder / "gone.yaml").write_text("num_processes: 1\n", encoding="utf-8")
+    assert read_line(shlex.split(words)).documents
+
+
 def test_a_job_that_a_script_submits_is_read_too(folder: Path) -> None:
     """The script that lies beside, or the command that is written out, with what the call says of where it runs."""
     path = folder / "submit.py"

@@ -54,6 +54,12 @@ def test_keys_are_spelt_as_the_job_spells_them() -> None:
     assert job(environ).environment.variables == {"OMP_NUM_THREADS": "1"}
 
 
+def test_an_unknown_part_of_a_job_is_where_the_override_names_it() -> None:
+    """The job file has no such key, so it is not what is wrong."""
+    assert refusals({}, "trian.x=1")[0].startswith("--set trian.x: unknown key `trian`")
+    assert refusals({"HOLDFAST_TRIAN__X": "1"})[0].startswith("HOLDFAST_TRIAN__X: unknown key `trian`")
+
+
 @pytest.mark.parametrize("key", [(part, name) for part in known_keys(()) for name in known_keys((part,))])
 def test_every_key_has_its_variable(key: tuple[str, str]) -> None:
     """Whatever a job file can say, a variable can."""

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final, Protocol, TextIO
 from holdfast.adapters.local.foreign_files import read_foreign
 from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.document import Document, Edit
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import Spot, UsageError
 from holdfast.core.nearest import nearest
+from holdfast.core.notebook import read_cells
 from holdfast.core.text import TextEdit
 
 if TYPE_CHECKING:
@@ -77,7 +78,8 @@ def read_target(
         text: What is taken for the file's text; what it holds if None.
 
     Raises:
-        UsageError: There is no such file, it cannot be read, or it is no job file and overrides are given.
+        UsageError: There is no such file, it cannot be read, it is no job file and overrides are given, or standard input
+            holds no script.
         ExceptionGroup: Of a JobError for every problem of a job file.
     """
     suffix = ".py" if path == "-" else ".mk" if Path(path).name == "Makefile" else Path(path).suffix
@@ -87,8 +89,12 @@ def read_target(
         require_no_overrides(path, sets)
     if ending_of(path) in DATA:
         raise UsageError("the file holds data, and no job", where=path, fix=f"`holdfast inspect {path}` looks at data")
+    text = read_text(path) if text is None else text
+    if path == "-" and read_cells(text):
+        fix = "write it to a file and name that: `holdfast check notebook.ipynb`"
+        raise UsageError("standard input holds a notebook, and only a script is read from there", where=path, fix=fix)
     read = _target_reader(suffix)
-    return read(read_text(path) if text is None else text, path, tuple(sets), tuple(arguments))
+    return read(text, path, tuple(sets), tuple(arguments))
 
 
 def _target_reader(suffix: str) -> Callable[[str, str, tuple[str, ...], tuple[str, ...]], Target]:
@@ -110,6 +116,11 @@ def _target_reader(suffix: str) -> Callable[[str, str, tuple[str, ...], tuple[st
             from holdfast.adapters.targets import jobs
 
             return jobs.read
+
+
+def missing_file(path: str, where: str | Spot) -> UsageError:
+    """Return the error that there is no such file, with the one that may be meant."""
+    return UsageError(f"no such file: {path}", where=where, fix=_meant_file(path))
 
 
 def _meant_file(path: str) -> str:
@@ -135,7 +146,7 @@ def read_text(path: str) -> str:
     try:
         return _read_whole(sys.stdin) if path == "-" else _decoded(read_foreign(Path(path)), path)
     except FileNotFoundError:
-        raise UsageError(f"no such file: {path}", where=str(Path.cwd()), fix=_meant_file(path)) from None
+        raise missing_file(path, str(Path.cwd())) from None
     except UnicodeDecodeError as error:
         raise UsageError(
             f"{path} is not {error.encoding.upper()} text: {error.reason}", where=path, fix=UTF8

@@ -13,11 +13,11 @@ from holdfast.adapters.readers.command_line.programs import StartedCommand
 from holdfast.adapters.readers.command_line.slurm import read_directives
 from holdfast.adapters.readers.script.edits import can_place as can_place_in_script
 from holdfast.adapters.readers.script.edits import place_edits as place_script_edits
-from holdfast.adapters.targets import Target, read_text
+from holdfast.adapters.targets import Target, missing_file, read_text
 from holdfast.adapters.targets.siblings import SiblingSettings, read_documents
 from holdfast.catalog.hub.jobs import BACKEND
 from holdfast.core.document import Document, Edit, Key, Unknown
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import Spot, UsageError
 from holdfast.core.text import Place, TextEdit
 
 COMMAND_LINE = "command line"
@@ -40,14 +40,14 @@ def read(text: str, path: str, _: tuple[str, ...], __: tuple[str, ...]) -> Targe
     """
     shell = recipes(text) if Path(path).name.lower() == "makefile" or path.endswith(".mk") else text
     batch = read_directives(text, path)
+    lines = read_commands(shell, path)
     documents = tuple(
         with_launch(document, batch) if batch else document
-        for line in read_commands(shell, path)
+        for line in lines
         for document in read_line_documents(line, text, path)
     )
     if not documents:
-        fix = "name the script itself, or a file whose commands start one"
-        raise UsageError(f"{path} runs no training that is known here", where=path, fix=fix)
+        raise _nothing_trains(lines, path)
     return Target(documents=documents, place_edits=place_edits)
 
 
@@ -96,8 +96,11 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
         line: The command.
         text: The source that it stands in.
         path: That source's name; a script and files of settings are looked for from here, then beside it.
+
+    Raises:
+        UsageError: It is asked about by itself, runs here, and names a file of settings that is not there.
     """
-    folders = tuple(_folders(path, line))
+    folders = _folders(path, line)
     files = SiblingSettings(*folders)
     _add_installed(line, Path(path).parent)
     program = line.program
@@ -108,12 +111,24 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
     elif program and (name := _script_name(program)):
         arguments = tuple(word.text if word.known else NOT_SAID for word in program.arguments)
         add_accelerate_config(line.launch, files)
-        found = read_script_documents(name, folders, arguments)
+        found = read_script_documents(name, folders, arguments, files)
         yield from (with_launch(document, line.launch) for document in found)
         if not found and (document := command_document(line, text, path, files)):
             yield document
     elif document := command_document(line, text, path, files):
         yield document
+    if path == COMMAND_LINE and line.launch.values.get("where.backend") != BACKEND:
+        files.require((word.text for word in line.words), path)
+
+
+def _nothing_trains(lines: Iterable[CommandLine], path: str) -> UsageError:
+    """Return the error that no command starts a training: with the first script that is not there, if one is named."""
+    for line in lines:
+        name = line.program.name if line.program and line.program.kind == "script" else None
+        if name and name.known and name.text.endswith(".py") and not name.text.startswith(ADDRESS):
+            return missing_file(str(line.folder / name.text), Spot(path, name.place.line, name.place.column))
+    fix = "name the script itself, or a file whose commands start one"
+    return UsageError(f"{path} runs no training that is known here", where=path, fix=fix)
 
 
 def _script_name(program: StartedCommand) -> str:
@@ -123,21 +138,32 @@ def _script_name(program: StartedCommand) -> str:
     return program.name.text if program.kind == "script" else ""
 
 
-def _folders(path: str, line: CommandLine) -> Iterator[Path]:
-    """Yield where the files that a command names may lie: from where it goes, from here, beside its source, above that."""
+def _folders(path: str, line: CommandLine) -> tuple[Path, ...]:
+    """Return where the files that a command names may lie: from here, beside its source, above that.
+
+    Where it goes elsewhere first, they lie there. What is not on this machine may be a copy of what is: an absolute path,
+    and a folder that is called like one of these, which the commands may have cloned.
+    """
     beside = Path(path).parent
     above = next((n for n, each in enumerate((beside, *beside.parents)) if (each / ".git").exists()), HIGHEST)
-    folders = [Path(), beside, *beside.parents[: min(above, HIGHEST)]]
-    gone = Path()
-    for words in line.before:
-        if words[0].text == "cd" and len(words) > 1 and words[1].known:
-            gone /= words[1].text
-            yield from (folder / gone for folder in folders)
-    yield from folders
+    starts = (Path(), beside, *beside.parents[: min(above, HIGHEST)])
+    gone = line.folder
+    there = tuple(folder / gone for folder in starts)
+    if any(map(_is_folder, there)):
+        return there
+    copied = gone.is_absolute() or gone.parts[0] in {each.absolute().name for each in starts}
+    return starts if copied else there
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # no name of a folder at all
+        return False
 
 
 def read_script_documents(
-    name: str, folders: Sequence[Path], arguments: tuple[str | Unknown, ...] | None
+    name: str, folders: Sequence[Path], arguments: tuple[str | Unknown, ...] | None, files: SiblingSettings
 ) -> tuple[Document, ...]:
     """Return the Documents of a script that a command names; empty where it is not found.
 
@@ -145,6 +171,7 @@ def read_script_documents(
         name: The script.
         folders: Where it may lie.
         arguments: What the script is given; None where that is not known.
+        files: Gives the settings of a file that they name.
 
     Raises:
         UsageError: It cannot be read, or is no Python.
@@ -152,7 +179,7 @@ def read_script_documents(
     script = _script_path(name, folders)
     if script is None:
         return ()
-    return read_documents(read_text(script), script, arguments, SiblingSettings(*folders))
+    return read_documents(read_text(script), script, arguments, files)
 
 
 def _add_installed(line: CommandLine, folder: Path) -> None:

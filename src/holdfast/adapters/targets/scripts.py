@@ -17,11 +17,12 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
     """Read a script.
 
     Raises:
-        UsageError: It is no Python.
+        UsageError: It is no Python, or its arguments name a file of settings that is not there.
     """
     beside = SiblingModules(Path(path).parent)
-    files = SiblingSettings(Path(path).parent)
+    files = SiblingSettings(Path(), Path(path).parent)
     documents = read_script(text, path, beside=beside, argv=arguments or None, files=files)
+    files.require(arguments, path)
     submits = any(call.name in UV | IMAGES for call in documents[0].calls)
     if submits:
         # What reads command lines is not imported for a script that sends nothing.

@@ -1,11 +1,13 @@
 """Modules and settings files that lie beside a script, and scripts read together with them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from os.path import expanduser
 from pathlib import Path
 
 from holdfast.adapters.local.foreign_files import read_foreign
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.settings import ENDINGS, SettingsFiles, read_settings
+from holdfast.adapters.targets import missing_file
 from holdfast.core.document import Document, Unknown
 
 
@@ -27,27 +29,45 @@ def read_documents(
 
 
 class SiblingSettings:
-    """Gives the settings of files by their names, from here or from some folders.
+    """Gives the settings of files by their names, from the first of some folders that has one.
 
     Attributes:
         asked: Names of those that were asked for, whether they are there or not.
+        missing: Those of them that lie in none of the folders.
     """
 
     def __init__(self, *folders: Path) -> None:
-        self._folders = (Path(), *folders)
+        self._folders = folders
         self.asked: set[str] = set()
+        self.missing: set[str] = set()
 
     def __call__(self, name: str) -> Document | None:
         """Return the Document of a file; None where it is missing, or no settings file."""
         if not name.endswith(ENDINGS):
             return None
         self.asked.add(name)
-        for path in (folder / name for folder in self._folders):
+        self.missing.add(name)
+        for path in (folder / expanduser(name) for folder in self._folders):  # noqa: PTH111 # `~nobody` stays as it is
             try:
-                return read_settings(read_foreign(path).decode(), str(path))
-            except (OSError, ValueError, ExceptionGroup):
+                text = read_foreign(path).decode()
+                self.missing.discard(name)
+                return read_settings(text, str(path))
+            except FileNotFoundError:
                 continue
+            except (OSError, ValueError, ExceptionGroup):
+                self.missing.discard(name)
         return None
+
+    def require(self, words: Iterable[str], where: str) -> None:
+        """Object to the first file that words of a command line name, that was asked for, and that is not there.
+
+        Raises:
+            UsageError: There is one.
+        """
+        for word in words:
+            name = word.rpartition("=")[2] if word.startswith("--") else word
+            if name in self.missing:
+                raise missing_file(name, where)
 
 
 class SiblingModules:

@@ -14,6 +14,7 @@ from holdfast.adapters.readers.command_line.launched import with_launch
 from holdfast.adapters.readers.command_line.launchers import Launch
 from holdfast.adapters.readers.command_line.words import Word
 from holdfast.adapters.targets.commands import read_line_documents, read_script_documents
+from holdfast.adapters.targets.siblings import SiblingSettings
 from holdfast.catalog.hub.jobs import IMAGES, UV
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
@@ -47,7 +48,8 @@ def _sent(document: Document, call: Call) -> Iterator[Document]:
     if call.name in UV:
         script = call.positional[0] if call.positional else call.arguments.get("script")
         if isinstance(script, str):
-            found = read_script_documents(script, (Path(), Path(document.path).parent), _arguments(call))
+            folders = (Path(), Path(document.path).parent)
+            found = read_script_documents(script, folders, _arguments(call), SiblingSettings(*folders))
             others = (each for each in found if Path(each.path).resolve() != Path(document.path).resolve())
             yield from (with_launch(each, launch) for each in others)
         return

@@ -13,7 +13,7 @@ from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.engine.check.answers import CheckedTarget
 from holdfast.engine.check.hub_facts import ReferenceResolver
-from holdfast.engine.check.launched import with_launched
+from holdfast.engine.check.launched import layers, with_launched
 from holdfast.engine.check.program import VersionContext, check_program
 from holdfast.engine.resolve import IMPORTANCE, Resolution, choose_python, resolved_by
 from holdfast.engine.resolve.assuming import assume_versions
@@ -54,7 +54,7 @@ def resolve_versions(path: str, documents: Sequence[Document], resolve: str) -> 
     declared = find_declared(path, documents[0].text)
     if declared.kind == "environment" and not all(declared.named(package) for package in _used(documents)):
         declared = ProjectRequirements()
-    declared = with_launched(declared, documents[0])
+    declared = _fitting(with_launched(declared, documents[0]), layers(declared, documents[0]))
     if _needs_uv(declared, resolve):
         resolution, assumed = _by_uv(declared), dict[str, str]()
     else:
@@ -69,6 +69,17 @@ def resolve_versions(path: str, documents: Sequence[Document], resolve: str) -> 
             for name in sorted(_used(documents) - resolution.newest.keys() - assumed.keys())
         },
     )
+
+
+def _fitting(declared: ProjectRequirements, parts: Sequence[ProjectRequirements]) -> ProjectRequirements:
+    """Return requirements that uv resolves layer by layer: where all together exclude one another, the upper layer counts."""
+    if not parts or resolve_cached(declared).conflict is None:
+        return declared
+    alone = [resolve_cached(each) for each in parts]
+    if broken := next((part for part, each in zip(parts, alone, strict=True) if each.conflict is not None), None):
+        return broken
+    under = [each for each in parts[0].requirements if each.package not in alone[-1].newest]
+    return replace(declared, requirements=(*under, *parts[-1].requirements))
 
 
 def _needs_uv(declared: ProjectRequirements, resolve: str) -> bool:

@@ -9,7 +9,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.commands import HANDED_ON
 from holdfast.catalog.api.since import since
 from holdfast.catalog.api.spans import comes_with, gone_since
-from holdfast.catalog.calls.commands import ambiguous_flags, calls_of, is_command
+from holdfast.catalog.calls.commands import ambiguous_flags, calls_of, is_command, parsed_flags
 from holdfast.catalog.calls.moving import config_of, moving_fix, trainer_of
 from holdfast.catalog.calls.renames import former_names, job_key, job_note, open_arguments, renamed
 from holdfast.catalog.calls.renaming import (
@@ -304,7 +304,8 @@ class _Argument:
         others = self._others()
         if others:
             return self._refused(ArgumentChange.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
-        alike = tuple(each for each in self.signature.parameters if plays_same_role(self.name, each))
+        flags = parsed_flags(self.job, self.call, self.api) if self.call.via == "parser" else ()
+        alike = tuple(each for each in (*self.signature.parameters, *flags) if plays_same_role(self.name, each))
         meant = nearest(self.name, alike, cutoff=NEAR)
         if meant is None:
             return self._refused(ArgumentChange.UNKNOWN, "nothing there is called like that")

@@ -36,16 +36,16 @@ def ambiguous_flags(job: Document, call: Call, name: str, api: Api) -> tuple[str
     """
     if call.via != "parser" or name in call.defaults:
         return ()
-    flags = _parsed_flags(job, call, api)
+    flags = parsed_flags(job, call, api)
     begun = tuple(flag for flag in flags if flag.startswith(name))
     return begun if len(begun) > 1 and name not in flags else ()
 
 
-def _parsed_flags(job: Document, call: Call, api: Api) -> tuple[str, ...]:
+def parsed_flags(job: Document, call: Call, api: Api) -> tuple[str, ...]:
     """Return the flags that the parser of a call takes, as far as its dataclasses are known."""
     together = [each for each in job.calls if each.via == "parser" and each.place == call.place]
     found = [each for parsed in together for each in _signatures_of(parsed, api)]
-    own = [name for parsed in together for name in parsed.own]
+    own = [name for parsed in together for name in (*parsed.own, *sorted(parsed.flags))]
     return tuple(dict.fromkeys([*own, *(name for each in found for name in (*each.parameters, *each.shims))]))
 
 

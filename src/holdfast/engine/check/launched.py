@@ -2,8 +2,9 @@
 
 What the same shell script installs before it starts the program is what the program gets, whatever its project declares.
 
-Source: uv 0.13, `uv run --help`; huggingface_hub 2.4, `run_uv_job`. What is given by `--with` stands beside a script's
-header; without one, beside the project's own. `uv run` reads no requirements file, and a job on Hugging Face Jobs is given
+Source: uv 0.13, `uv run --help`; huggingface_hub 2.4, `run_uv_job`. What is given by `--with` is resolved after a script's
+header, or the project's own, in an environment that is laid over theirs: a package that both name comes from `--with`
+(tried with wheels of our own). `uv run` reads no requirements file, and a job on Hugging Face Jobs is given
 nothing of the project around the script.
 """
 
@@ -51,6 +52,13 @@ def with_launched(declared: ProjectRequirements, document: Document) -> ProjectR
     return _with_limits(_joined(base, added), document)
 
 
+def layers(declared: ProjectRequirements, document: Document) -> tuple[ProjectRequirements, ...]:
+    """Return the two sets of requirements that uv resolves one after the other; none where it resolves one alone."""
+    added = _requirements(document, "launch.requirements")
+    laid_over = added and declared.kind in READ_BY_UV and {UV_RUN, UV_JOB} & set(_texts(document, "launch.by"))
+    return (declared, replace(declared, kind="command", requirements=added)) if laid_over else ()
+
+
 def _requirements(document: Document, key: str) -> tuple[Requirement, ...]:
     place = document.place("environment.requirements")
     parsed = (parse_requirement(text, place) for text in _texts(document, key))
@@ -58,11 +66,11 @@ def _requirements(document: Document, key: str) -> tuple[Requirement, ...]:
 
 
 def _joined(declared: ProjectRequirements, added: tuple[Requirement, ...]) -> ProjectRequirements:
-    """Return requirements with others beside them; in a lock, another version takes the locked one's place."""
+    """Return requirements with others laid over them: another version takes the declared one's place."""
     if not added:
         return declared
     names = {each.name for each in added if each.specifier or each.url}
-    kept = [each for each in declared.requirements if not (declared.exact and each.name in names)]
+    kept = [each for each in declared.requirements if each.name not in names]
     origin = declared.origin if declared.kind == "command" else f"{declared.origin} and the command line"
     unsure = declared.unsure
     if declared.exact and any(each.pin is None and each.name in names for each in added):

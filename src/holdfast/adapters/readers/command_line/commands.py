@@ -3,17 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.readers.command_line.launchers import Launch, peel
 from holdfast.adapters.readers.command_line.programs import StartedCommand, read_program
 from holdfast.adapters.readers.command_line.words import Word, split_commands
+from holdfast.adapters.readers.command_line.working_folder import working_folder
 
 SHELLS: Final = frozenset({"bash", "sh", "zsh"})
 TEXT_FOLLOWS: Final = frozenset({"-c", "-lc", "-ec", "-xc", "-exc", "-euxc", "-ic"})
 """A shell's options after which the commands stand, as one word."""
 DEEPEST: Final = 3
 """Shells within shells."""
+OWN_SHELL: Final = 0
+"""The number of a shell that is started by its name; those in parentheses count from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +28,18 @@ class CommandLine:
         words: Its words.
         launch: What its launchers say.
         program: What it runs, if anything.
-        before: The commands before it in the same text, which may install what it runs with.
+        before: The commands before it in the same text, which may install what it runs with, or go to another folder.
     """
 
     words: Sequence[Word]
     launch: Launch
     program: StartedCommand | None
     before: Sequence[Sequence[Word]] = field(default=())
+
+    @property
+    def folder(self) -> Path:
+        """Where it runs: a path from where its shell was started, or an absolute one."""
+        return working_folder(self.before, self.launch.words[0].subshells if self.launch.words else ())
 
 
 def read_commands(text: str, path: str, environment: Mapping[str, str] | None = None) -> list[CommandLine]:
@@ -83,4 +92,8 @@ def _within(line: CommandLine, inner: Word) -> Iterator[Sequence[Word]]:
     """Yield the commands in a word, each after what launches the shell, all at the place of the word."""
     launchers = list(line.words[: len(line.words) - len(line.launch.words)])
     for words in split_commands(inner.text, inner.place.path):
-        yield [*launchers, *(replace(word, place=inner.place) for word in words)]
+        yield [*launchers, *(_in_own_shell(word, inner) for word in words)]
+
+
+def _in_own_shell(word: Word, inner: Word) -> Word:
+    return replace(word, place=inner.place, subshells=(*inner.subshells, OWN_SHELL, *word.subshells))

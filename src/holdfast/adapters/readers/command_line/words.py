@@ -43,12 +43,14 @@ class Word:
         place: Where it is written.
         known: Whether that is all of it.
         quoted: Whether a part of it stands in quotes: then it is no assignment, no glob, and one word.
+        subshells: The subshells that it stands in, by number, the outermost first.
     """
 
     text: str
     place: Place
     known: bool = True
     quoted: bool = False
+    subshells: tuple[int, ...] = ()
 
 
 Command = list[Word]
@@ -104,6 +106,7 @@ class Scanner:
         self._parts: list[WordPart] = []
         self._start = 0
         self._redirected = False
+        self._subshells: tuple[int, ...] = ()
 
     def commands(self) -> Iterator[Command]:
         """Yield each command's words. What is read of later ones depends on the variables set meanwhile."""
@@ -121,6 +124,7 @@ class Scanner:
             document = found["mark"] if kind == "here" else document
             if kind == "end":
                 yield from self._end_command()
+                self._enter_or_leave(found)
                 offset, document = (self._after(document, offset) if document else offset), ""
         self._end_word(len(self._text))
         yield from self._end_command()
@@ -149,13 +153,20 @@ class Scanner:
             place = self._lines.place(self._path, self._start, end)
             text = "".join(part.text for part in self._parts)
             known, quoted = all(part.known for part in self._parts), any(part.quoted for part in self._parts)
-            self._command.append(Word(text, place, known, quoted))
+            self._command.append(Word(text, place, known, quoted, self._subshells))
         self._redirected, self._parts = False, []
 
     def _end_command(self) -> Iterator[Command]:
         if self._command:
             command, self._command = self._command, []
             yield command
+
+    def _enter_or_leave(self, end: re.Match[str]) -> None:
+        """Note that a parenthesis begins or ends a subshell."""
+        if end[0] == "(":
+            self._subshells = (*self._subshells, end.start() + 1)
+        elif end[0] == ")":
+            self._subshells = self._subshells[:-1]
 
     def _after(self, mark: str, offset: int) -> int:
         """Return where a here-document that ends with a mark is over."""

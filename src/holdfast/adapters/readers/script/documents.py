@@ -111,6 +111,7 @@ class DocumentBuilder:
             positional=tuple(map(self.plain, draft.positional)),
             open=draft.open,
             own=draft.own,
+            flags=draft.flags,
             place=draft.place,
             name_place=draft.name_place,
             guard=self._guard(draft),

@@ -112,16 +112,20 @@ def _make_parser(reading: ReadingState, site: Site, arguments: CallArguments) ->
     return thing
 
 
-def _parse_dataclasses(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+def _parse_dataclasses(reading: ReadingState, site: Site, arguments: CallArguments, *, config: str = "") -> Any:
+    """Return the dataclasses of a parser, of which TrlParser's other method takes the file that `--config` names."""
     spec = _spec(reading, site.receiver)
     argv = _argv(reading, arguments.argument(0, "args"))
-    said = (
-        _stated_values(reading, argv) if argv is not None and arguments.argument(1, "args_filename") is None else None
-    )
+    known = argv is not None and arguments.argument(1, "args_filename") is None
+    said = _stated_values(reading, argv, config) if argv is not None and known else None
     remaining = arguments.argument(1, "return_remaining_strings") is not None
     strict = not remaining and arguments.argument(2, "fail_with_unknown_args") is None
     made = _parsed_classes(reading, site, spec, share_flags(_paths(spec), said, strict=strict))
     return (*made, COMMAND_LINE) if remaining else made
+
+
+def _parse_with_config(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    return _parse_dataclasses(reading, site, arguments, config="config")
 
 
 def _parse_file(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
@@ -138,7 +142,12 @@ def _parse_dict(reading: ReadingState, site: Site, _: CallArguments) -> Any:
 
 
 def _parsed_classes(reading: ReadingState, site: Site, spec: Spec, shares: Sequence[KnownItems]) -> tuple[Any, ...]:
-    return tuple(_parsed(reading, site, each, share) for each, share in zip(spec.classes, shares, strict=True))
+    made = tuple(_parsed(reading, site, each, share) for each, share in zip(spec.classes, shares, strict=True))
+    flags = frozenset(name for path, fields in _paths(spec) if path == OWN for name in fields)
+    for each in made:
+        if isinstance(each, ObjectValue) and each.draft:
+            each.draft.flags = flags
+    return made
 
 
 def _argv(reading: ReadingState, args: Any) -> Argv | None:
@@ -149,14 +158,14 @@ def _argv(reading: ReadingState, args: Any) -> Argv | None:
     return [word if isinstance(word, str) else Unknown() for word in words] if isinstance(words, list | tuple) else None
 
 
-def _stated_values(reading: ReadingState, argv: Argv) -> dict[str, Slot] | None:
-    """Return the values that command-line words give by name, with those of the file that they name; None where that is unknown."""
+def _stated_values(reading: ReadingState, argv: Argv, flag: str) -> dict[str, Slot] | None:
+    """Return the values that command-line words give by name, with those of the file that a flag names; None where that is unknown."""
     if len(argv) == 1 and isinstance(argv[0], str) and argv[0].endswith(ENDINGS):
         return _file_slots(reading, argv[0])
     if may_give_more(argv):
         return None
     flags = read_flags(argv)
-    config = flags.pop("config", None)
+    config = flags.pop(flag, None)
     slots = {name: Slot(value) for name, value in flags.items()}
     if config is None:
         return slots
@@ -309,11 +318,8 @@ FUNCTIONS: Final[Mapping[str, Known]] = {
     "argparse.ArgumentParser.parse_known_args": _parse_known_args,
     "builtins.vars": _vars,
     **dict.fromkeys(PARSER_CLASSES, _make_parser),
-    **{
-        f"{path}.{method}": _parse_dataclasses
-        for path in PARSER_CLASSES
-        for method in ("parse_args_into_dataclasses", "parse_args_and_config")
-    },
+    **{f"{path}.parse_args_into_dataclasses": _parse_dataclasses for path in PARSER_CLASSES},
+    **{f"{path}.parse_args_and_config": _parse_with_config for path in PARSER_CLASSES},
     **{f"{path}.{method}": _parse_file for path in PARSER_CLASSES for method in ("parse_json_file", "parse_yaml_file")},
     **{f"{path}.parse_dict": _parse_dict for path in PARSER_CLASSES},
 }

@@ -81,6 +81,7 @@ class LibraryCall:
 
     Attributes:
         node: What was written; it may be come upon several times, with other values.
+        flags: Of a parser, what its dataclasses take that the program defines all by itself.
         own_places: Where the defaults of arguments stand that a class of the program adds.
         positional_places: Where those that are given by position stand; none where some are spread.
         receiver: For a method, the thing it was called on.
@@ -107,6 +108,7 @@ class LibraryCall:
     main: bool = True
     order: tuple[int, int] = (0, 0)
     positional_places: tuple[Place | None, ...] = ()
+    flags: frozenset[str] = frozenset()
     own_places: Mapping[str, Place] = field(default_factory=dict[str, Place])
     made: list[int] = field(default_factory=list[int])
     same: tuple[frozenset[str], ...] = ()
