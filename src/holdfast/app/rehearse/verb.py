@@ -204,7 +204,8 @@ def _usage_error(program: Program, problem: UsageProblem) -> UsageError:
     """Return the error for invalid script arguments, with the way to pass them."""
     words = (*program.arguments, spell_arguments(problem.wanted))
     given = "correct the arguments after `--`"
-    lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'} after `--`: `holdfast rehearse {program.path} -- {' '.join(words)}`"
+    started = f"-- python -m {program.module}" if program.module else f"{program.path} --"
+    lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'}: `holdfast rehearse {started} {' '.join(words)}`"
     fix = lacking if problem.wanted else given
     return UsageError(f"{program.path} {problem.what}", where=program.path, fix=fix)
 
@@ -244,6 +245,7 @@ def make_order(program: Program, folder: Path, *, gpu: bool, offline: bool) -> P
         script=program.path,
         source=program.source,
         argv=program.arguments,
+        module=program.module,
         folder=str(folder),
         gpu=machine,
         offline=offline,

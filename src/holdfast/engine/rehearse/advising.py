@@ -8,6 +8,7 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Final
 
 from holdfast.catalog.environment.packages import providers
@@ -18,6 +19,7 @@ from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
 
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
 NO_MODULE: Final = re.compile(r"^ModuleNotFoundError: No module named '(\w+)")
+RELATIVE: Final = "ImportError: attempted relative import with no known parent package"
 UNDEFINED: Final = re.compile(r"^NameError: name '(\w+)' is not defined")
 ATTRIBUTE: Final = re.compile(
     r"^AttributeError: (?:module '(?P<module>[\w.]+)'|(?:type object )?'(?P<kind>\w+)'(?: object)?) has no attribute '(?P<name>\w+)'"
@@ -178,6 +180,7 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _argument(about)
     yield from _file(about)
     yield from _module(about)
+    yield from _package(about)
     yield from _targets(about)
     if name == UNTRAINED and not about.adapted:
         yield Advice(
@@ -372,6 +375,19 @@ def _module(about: Circumstances) -> Iterator[Advice]:
         yield Advice(
             f"{about.line.where} imports `{found[1]}`, which is not installed where the job runs.",
             f"Add `{package}` to {declared}, or correct the name.",
+        )
+
+
+def _package(about: Circumstances) -> Iterator[Advice]:
+    """Yield the way to start a file of a package that imports from that package."""
+    if not about.error.startswith(RELATIVE) or not about.line:
+        return
+    path = PurePath(about.line.path)
+    module = ".".join(path.with_suffix("").parts)
+    if "." in module and all(part.isidentifier() for part in module.split(".")):
+        yield Advice(
+            f"{about.line.where} imports from its own package, and a file that is started by its path has none.",
+            f"Start it as a module, here by `holdfast rehearse -- python -m {module}`.",
         )
 
 

@@ -1,0 +1,68 @@
+"""How a script is started, what it is given, and how it leaves: a rehearsal says what the job would meet."""
+
+from collections.abc import Callable, Iterator
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from holdfast import rehearse
+from holdfast.adapters.rehearsal.warm import WarmServer
+
+pytestmark = pytest.mark.train
+Answer = dict[str, Any]
+Rehearse = Callable[..., Answer]
+PACKAGE = {
+    "app/__init__.py": "NAME = 'app'\n",
+    "app/main.py": (
+        "import argparse, os, sys\n"
+        "from . import NAME\n"
+        "from .lib.data import get\n"
+        "words = argparse.ArgumentParser()\n"
+        "words.add_argument('--lr', type=float, required=True)\n"
+        "assert words.parse_args().lr == get() == 1e-4\n"
+        "assert (__name__, __package__, __spec__.name, NAME) == ('__main__', 'app', 'app.main', 'app')\n"
+        "assert sys.argv[0] == __file__ == os.path.abspath('app/main.py')\n"
+        "assert sys.path[0] == os.getcwd()\n"
+    ),
+    "app/lib/data.py": "def get():\n    return 1e-4\n",
+}
+
+
+@pytest.fixture(name="play", scope="module")
+def rehearse_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse]:
+    """What writes files into a folder, and rehearses one: with the same libraries for all, imported once."""
+    with WarmServer() as warm, chdir(tmp_path_factory.mktemp("started")):
+
+        def play(*arguments: str, target: str = "--", **files: str) -> Answer:
+            for name, text in files.items():
+                path = Path(name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return dict(rehearse(target, arguments=arguments, here=True, offline=True, warm=warm))
+
+        yield play
+
+
+@pytest.mark.parametrize("launcher", ["python -u", "torchrun --nproc_per_node 1", "accelerate launch"])
+def test_a_module_is_run_as_python_runs_it(play: Rehearse, launcher: str) -> None:
+    """With its package, from the folder that it is started in, which its imports are relative to."""
+    found = play(*launcher.split(), "-m", "app.main", "--lr", "1e-4", **PACKAGE)
+    assert found["failures"] == []
+    assert found["path"] == "app/main.py"
+
+
+def test_a_module_in_a_package_that_fails_is_shown_there(play: Rehearse) -> None:
+    """What the package itself does is part of the script."""
+    found = play(
+        *["python", "-m", "app.main", "--lr", "1e-4"], **PACKAGE | {"app/__init__.py": "import os\nos.environ['X_Y']\n"}
+    )
+    assert found["failure"]["where"] == "app/__init__.py:2"
+
+
+def test_a_file_of_a_package_is_told_how_to_be_started(play: Rehearse) -> None:
+    """By its path it has no package, here as in the job."""
+    failure = play("--lr", "1e-4", target="app/main.py", **PACKAGE)["failure"]
+    assert failure["where"] == "app/main.py:2"
+    assert "`holdfast rehearse -- python -m app.main`" in failure["fix"]
