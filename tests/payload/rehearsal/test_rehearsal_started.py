@@ -66,3 +66,27 @@ def test_a_file_of_a_package_is_told_how_to_be_started(play: Rehearse) -> None:
     failure = play("--lr", "1e-4", target="app/main.py", **PACKAGE)["failure"]
     assert failure["where"] == "app/main.py:2"
     assert "`holdfast rehearse -- python -m app.main`" in failure["fix"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import json, sys\nrow = json.load(sys.stdin)\n",
+        "import sys\nrows = [line for line in sys.stdin]\nassert rows\n",
+        "import sys\nif not sys.stdin.buffer.read():\n    sys.exit('no rows')\n",
+        "import fileinput\nfirst = next(fileinput.input())\n",
+    ],
+)
+def test_what_fails_for_want_of_input_is_not_rehearsed(play: Rehearse, source: str) -> None:
+    """A rehearsal has no standard input: what a script makes of it cannot be known."""
+    found = play(target="reads.py", **{"reads.py": source})
+    assert found["failures"] == []
+    assert {each["status"] for each in found["stages"]} == {"not_rehearsed"}
+    assert "the script reads standard input, which a rehearsal does not have" in found["stages"][0]["because"]
+    assert [each["what"] for each in found["not_rehearsed"]] == ["what the script reads from standard input"]
+
+
+def test_input_that_a_script_can_do_without_is_no_excuse(play: Rehearse) -> None:
+    """One that asks for a terminal first reads nothing, and what fails then is its own."""
+    source = "import sys\nif sys.stdin.isatty():\n    print(sys.stdin.read())\nprint(rows)\n"
+    assert play(target="asks.py", **{"asks.py": source})["failure"]["where"] == "asks.py:4"

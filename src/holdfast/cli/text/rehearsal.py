@@ -40,11 +40,8 @@ def _lines(result: RehearseResult) -> Iterator[str]:
     if passed and result.isolated:
         yield "nothing failed: neither data, model nor code is to blame"
     verdict = style("pass", fg="green", bold=True) if passed else style("fail", fg="red", bold=True)
-    only = (
-        ""
-        if any(each.status == "pass" for each in result.stages[1:]) or not passed
-        else ", but only `import` was rehearsed"
-    )
+    shown = {stage.name for stage in result.stages if stage.status == "pass"}
+    only = "" if shown - {"import"} or not passed else f", but {'only `import`' if shown else 'nothing'} was rehearsed"
     yield f"{verdict}: {result.path}, rehearsed in {result.elapsed_s:.1f} s{only}"
 
 

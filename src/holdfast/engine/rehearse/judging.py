@@ -93,6 +93,7 @@ ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
 """A path that only Colab or Kaggle has."""
 REFUSED: Final = "connections to "
 """How what is not rehearsed begins where a program was kept from the network."""
+NO_INPUT: Final = "the script reads standard input, which a rehearsal does not have"
 BEYOND: Final = ("the rehearsal does not connect to", "no small twin of the model type")
 """What a rehearsal says where it does not go on: `guards.OutOfReachError`, `twins.building.CannotRehearseError`."""
 
@@ -192,6 +193,8 @@ def _left_off(whole: PartResult) -> str:
     because = str(whole.end.get("because"))
     if whole.is_slow:
         return f"{whole.over} here, but made progress"
+    if whole.facts("stdin") and not whole.happened("step"):
+        return NO_INPUT
     return because if any(words in because for words in BEYOND) else _too_few(whole) or _unmade(whole)
 
 
