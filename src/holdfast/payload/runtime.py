@@ -111,14 +111,16 @@ class AttemptProcess:
         except SystemExit as leave:
             code = leave.code
             if code and self.verdict[0] == "finished":
-                self.verdict = ("failed", f"sys.exit({code!r})")
+                self.verdict, where = (
+                    ("failed", f"sys.exit({code!r})"),
+                    last_line(leave.__traceback__, space["__file__"]),
+                )
         except BaseException as error:  # noqa: BLE001 - told and shown, as the interpreter would
             self.fail(error)
             code, trace = 1, error.__traceback__
             while trace and trace.tb_frame.f_code.co_filename == execute.__code__.co_filename:
                 trace = trace.tb_next  # frames of this file, which only lead into the script
-            lines = [f"{file}:{line}" for file, line, *_ in traceback.extract_tb(trace) if file == space["__file__"]]
-            where = lines[-1] if lines else None
+            where = last_line(trace, space["__file__"])
             # The interpreter's own hook would look for the script's lines on disk alone.
             show = traceback.print_exception if sys.excepthook is sys.__excepthook__ else sys.excepthook
             show(type(error), error.with_traceback(trace), trace)
@@ -392,6 +394,12 @@ def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
         return around(original, *args, **kwargs)
 
     setattr(owner, name, wrapped)
+
+
+def last_line(trace: types.TracebackType | None, script: str) -> str | None:
+    """Return the innermost line of a script in a traceback, as `train.py:12`."""
+    lines = [f"{file}:{line}" for file, line, *_ in traceback.extract_tb(trace) if file == script]
+    return lines[-1] if lines else None
 
 
 def judge(step: int, max_steps: int, *, told_to_stop: bool) -> tuple[str, str]:

@@ -90,3 +90,33 @@ def test_input_that_a_script_can_do_without_is_no_excuse(play: Rehearse) -> None
     """One that asks for a terminal first reads nothing, and what fails then is its own."""
     source = "import sys\nif sys.stdin.isatty():\n    print(sys.stdin.read())\nprint(rows)\n"
     assert play(target="asks.py", **{"asks.py": source})["failure"]["where"] == "asks.py:4"
+
+
+def test_a_script_that_ends_itself_is_shown_where(play: Rehearse) -> None:
+    """With what it printed last, which says why; its exit code is named once."""
+    source = """\
+import sys
+
+
+def check(rows):
+    print("loading")
+    if len(rows) < 1000:
+        print("too few rows")
+        sys.exit(3)
+
+
+check([1])
+"""
+    failure = play(target="leaves.py", **{"leaves.py": source})["failure"]
+    assert (failure["where"], failure["code"], failure["function"]) == ("leaves.py:8", "sys.exit(3)", "check")
+    assert failure["cause"] == "`check` leaves with `sys.exit(3)`."
+    assert [each["text"] for each in failure["evidence"]] == ["loading", "too few rows"]
+    assert failure["fix"].endswith("the condition under which it leaves at leaves.py:8.")
+
+
+def test_a_script_that_ends_itself_elsewhere_is_shown_where_it_led_there(play: Rehearse) -> None:
+    """The line of the script itself is known, whichever file leaves."""
+    files = {"leads.py": "import gives_up\n", "gives_up.py": "raise SystemExit('no rows today')\n"}
+    failure = play(target="leads.py", **files)["failure"]
+    assert failure["where"] == "leads.py:1"
+    assert failure["cause"] == "The script leaves with `sys.exit('no rows today')`."

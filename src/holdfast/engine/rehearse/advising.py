@@ -14,7 +14,7 @@ from typing import Final
 from holdfast.catalog.environment.packages import providers
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
-from holdfast.engine.rehearse.naming import CODE, OURS, UNTOLD, split_sentences
+from holdfast.engine.rehearse.naming import CODE, EXITS, OURS, UNTOLD, split_sentences
 from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
 
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
@@ -132,11 +132,15 @@ def _own_words(cause: Cause, about: Circumstances) -> str:
         return f"{_first_line(about.error)}."
     if cause.signature.name in UNTOLD and about.line and about.error:
         error, entered = _first_line(about.error), about.line.entered
+        if error.startswith(EXITS):
+            return f"{describe_function(about.line)} leaves with `{error}`."
         calls = f"calls `{entered}`, which raises" if entered else "raises"
         return f"{describe_function(about.line)} {calls} {error}."
     first, *_ = split_sentences(cause.cause) or [""]
     told = _short(cause.cause, cause.signature.cause)
-    return told if told.startswith(first) else f"{first} {told}"  # which begins with "it" where the first has named it
+    return (
+        told if told[1:].startswith(first[1:]) else f"{first} {told}"
+    )  # which begins with "it" where the first has named it
 
 
 def _first_line(error: str) -> str:
@@ -190,6 +194,8 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
         yield Advice(
             "", f"Look at the settings that the message is about; `holdfast check {about.target}` checks each."
         )
+    if name in UNTOLD and about.error.startswith(EXITS):
+        yield Advice("", f"Correct what the script complains about, or the condition under which it leaves{about.at}.")
     if name in UNTOLD and about.line:
         yield Advice("", f"Correct {_named(about.line)}.")
 
