@@ -185,7 +185,13 @@ def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
     cause = diagnose(whole, stage)
     stage = _about(cause.signature.name, stage, own=not _raised(whole))
     where = str(whole.end.get("where") or "")
-    yield Failure(stage=stage, cause=cause, part=whole.part, where=where, over=whole.over)
+    yield Failure(stage=_happened_in(stage, whole), cause=cause, part=whole.part, where=where, over=whole.over)
+
+
+def _happened_in(stage: StageName, whole: PartResult) -> StageName:
+    """Return the stage of a failure; where a script fails after its training and has pushed nothing, the one that it went through last."""
+    entered = [cast(StageName, each["name"]) for each in whole.reported("enter")]
+    return entered[-1] if stage == "push" and entered and "push" not in entered else stage
 
 
 def _left_off(whole: PartResult) -> str:
