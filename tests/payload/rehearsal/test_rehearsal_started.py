@@ -35,12 +35,12 @@ def rehearse_here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearse
     """What writes files into a folder, and rehearses one: with the same libraries for all, imported once."""
     with WarmServer() as warm, chdir(tmp_path_factory.mktemp("started")):
 
-        def play(*arguments: str, target: str = "--", **files: str) -> Answer:
+        def play(*arguments: str, target: str = "--", strict: bool = False, **files: str) -> Answer:
             for name, text in files.items():
                 path = Path(name)
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text)
-            return dict(rehearse(target, arguments=arguments, here=True, offline=True, warm=warm))
+            return dict(rehearse(target, arguments=arguments, here=True, offline=True, strict=strict, warm=warm))
 
         yield play
 
@@ -120,3 +120,14 @@ def test_a_script_that_ends_itself_elsewhere_is_shown_where_it_led_there(play: R
     failure = play(target="leads.py", **files)["failure"]
     assert failure["where"] == "leads.py:1"
     assert failure["cause"] == "The script leaves with `sys.exit('no rows today')`."
+
+
+@pytest.mark.parametrize(
+    "source", ['import torch\nif __name__ == "main":\n    torch.train()\n', "import sys\nsys.stdin.read()\nrows[0]\n"]
+)
+def test_a_strict_rehearsal_fails_where_nothing_was_rehearsed(play: Rehearse, source: str) -> None:
+    """It trains nothing, or ends before it does: neither failed, and neither is a pass to whoever asked for one."""
+    files = {"idle.py": source}
+    assert play(target="idle.py", **files)["verdict"] == "pass"
+    strict = play(target="idle.py", strict=True, **files)
+    assert (strict["verdict"], strict["failures"]) == ("fail", [])

@@ -41,7 +41,12 @@ def _lines(result: RehearseResult) -> Iterator[str]:
         yield "nothing failed: neither data, model nor code is to blame"
     verdict = style("pass", fg="green", bold=True) if passed else style("fail", fg="red", bold=True)
     shown = {stage.name for stage in result.stages if stage.status == "pass"}
-    only = "" if shown - {"import"} or not passed else f", but {'only `import`' if shown else 'nothing'} was rehearsed"
+    missed = ", ".join(f"`{stage.name}`" for stage in result.stages if stage.missed)
+    only = ""
+    if not result.failures and not shown - {"import"}:
+        only = f", but {'only `import`' if shown else 'nothing'} was rehearsed"
+    elif not result.failures and missed and not passed:
+        only = f": not rehearsed: {missed}"
     yield f"{verdict}: {result.path}, rehearsed in {result.elapsed_s:.1f} s{only}"
 
 

@@ -119,7 +119,8 @@ def judge(
     results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened("start"):  # a loop of its own is not asked to stop
         for stage, found in (("stop", judge_stop(parts)), ("resume", judge_resume(parts))):
-            results[cast(StageName, stage)] = _blocked_stage(found.result, parts, failures)
+            blocked = _blocked_stage(found.result, parts, failures)
+            results[cast(StageName, stage)] = replace(blocked, missed=blocked.status == "not_rehearsed")
             if found.failed is not None:
                 cause = diagnose(found.failed, found.result.name)
             elif found.wrong:
@@ -320,7 +321,8 @@ def _result(stage: StageName, whole: PartResult, failures: Sequence[Failure], im
     ended = _left_off(whole) and failed_stage(whole) == stage
     if stretches and not ended and _worked(stage, whole):
         return StageResult(name=stage, status="pass", elapsed_s=elapsed_s)
-    return StageResult(name=stage, status="not_rehearsed", because=_skip_reason(stage, whole, failures))
+    because = _skip_reason(stage, whole, failures)
+    return StageResult(name=stage, status="not_rehearsed", because=because, missed=bool(_left_off(whole)))
 
 
 def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:
