@@ -23,7 +23,7 @@ from holdfast.core.rehearsal import (
     StageName,
     StageResult,
 )
-from holdfast.engine.rehearse.continuing import judge_resume, judge_stop, warn_of_restarts
+from holdfast.engine.rehearse.continuing import DIVERGES, judge_resume, judge_stop, warn_of_restarts
 from holdfast.engine.rehearse.naming import because_of, general_advice, name_cause, signature_of
 from holdfast.engine.rehearse.tracebacks import spell_place
 from holdfast.signatures import prevented_by
@@ -93,6 +93,7 @@ ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
 """A path that only Colab or Kaggle has."""
 REFUSED: Final = "connections to "
 """How what is not rehearsed begins where a program was kept from the network."""
+UNSAVED: Final = "it differs because of the weights that are not saved, which is reported at `save`"
 NO_INPUT: Final = "the script reads standard input, which a rehearsal does not have"
 BEYOND: Final = ("the rehearsal does not connect to", "no small twin of the model type")
 """What a rehearsal says where it does not go on: `guards.OutOfReachError`, `twins.building.CannotRehearseError`."""
@@ -121,6 +122,9 @@ def judge(
         for stage, found in (("stop", judge_stop(parts)), ("resume", judge_resume(parts))):
             blocked = _blocked_stage(found.result, parts, failures)
             results[cast(StageName, stage)] = replace(blocked, missed=blocked.status == "not_rehearsed")
+            if found.wrong and found.wrong[0] == DIVERGES and _leaves_weights_unsaved(whole):
+                results[cast(StageName, stage)] = replace(found.result, status="not_rehearsed", because=UNSAVED)
+                continue
             if found.failed is not None:
                 cause = diagnose(found.failed, found.result.name)
             elif found.wrong:
@@ -145,6 +149,11 @@ def judge(
         facts=tuple(whole.reported("fact")),
         versions=_versions(whole),
     )
+
+
+def _leaves_weights_unsaved(whole: PartResult) -> bool:
+    """True if it was reported that checkpoints leave out weights that are trained, so that a resume has to differ."""
+    return any("unsaved" in each["evidence"] for each in whole.reported("fault"))
 
 
 def _blocked_stage(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:
