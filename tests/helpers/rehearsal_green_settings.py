@@ -162,7 +162,7 @@ class Seen(TrainerCallback):
 LEAST = 'print(min(each["loss"] for each in trainer.state.log_history if "loss" in each))'
 SELDOM = "logging_steps=500, num_train_epochs=1"
 LOGGED: tuple[Job, ...] = (
-    plain("least-of-no-losses", "push/user-code-error", settings=SELDOM, end=LEAST),
+    plain("least-of-no-losses", "step/user-code-error", settings=SELDOM, end=LEAST),
     plain("least-of-some-losses", settings=ONE_EPOCH, end=LEAST),
     plain("least-of-the-first-loss", settings=f"logging_first_step=True, {SELDOM}", end=LEAST),
     plain("keeps-no-losses", "step/user-code-error", top=KEPT_LOSSES, settings=SELDOM, given="callbacks=[Losses()], "),

@@ -85,12 +85,14 @@ class StageResult:
         status: `not_rehearsed` where nothing of it was gone through: it is no pass.
         elapsed_s: Time spent in it.
         because: Why it failed, or why it was not gone through.
+        missed: Whether it was not gone through though the job would come to it.
     """
 
     name: StageName
     status: Status
     elapsed_s: float = 0.0
     because: str | None = None
+    missed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,3 +243,9 @@ class Rehearsal:
     def passed(self) -> bool:
         """Whether no stage failed. What was not rehearsed did not fail, and did not pass."""
         return all(stage.status != "fail" for stage in self.stages)
+
+    @property
+    def complete(self) -> bool:
+        """Whether something beyond `import` was gone through, and no stage was missed that the job would come to."""
+        beyond = any(stage.status == "pass" and stage.name != "import" for stage in self.stages)
+        return beyond and not any(stage.missed for stage in self.stages)

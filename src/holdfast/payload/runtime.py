@@ -17,6 +17,7 @@ checkpoints get no manifest; a save that the script asks of some ranks and not o
 import faulthandler
 import functools
 import hashlib
+import importlib.util
 import json
 import linecache
 import math
@@ -43,8 +44,8 @@ LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 SECRETS = ("token", "secret", "password", "api_key")  # ends of the names of settings that are not told
 
 
-def run_script(name: str, source: str, argv: list[str]) -> None:
-    """Run a script as the main program under its own name, watched, and exit as it does."""
+def run_script(name: str, source: str, argv: list[str], module: str = "") -> None:
+    """Run a script as the main program under its own name, watched, and exit as it does; as `python -m` does, if it is a module."""
     this = str(Path(__file__).absolute())
     processes = os.environ.get("HOLDFAST_PROCESSES", "")
     if processes.isdigit() and int(processes) > 1 and "RANK" not in os.environ:
@@ -58,18 +59,23 @@ def run_script(name: str, source: str, argv: list[str]) -> None:
     wrap(multiprocessing.spawn, "get_preparation_data", lambda get, child: get(child) | {"init_main_from_path": this})
     main = types.ModuleType("__main__")
     sys.modules["holdfast_runtime"], sys.modules["__main__"] = sys.modules["__main__"], main
-    sys.argv = [name, *argv]
-    sys.path.insert(0, str(Path(name).absolute().parent))
-    sys.exit(attempt.run(name, source, vars(main)))
+    sys.argv = [str(Path(name).absolute()) if module else name, *argv]
+    sys.path.insert(0, str(Path.cwd() if module else Path(name).absolute().parent))
+    sys.exit(attempt.run(name, source, vars(main), module))
 
 
-def execute(name: str, source: str, space: dict[str, Any]) -> None:
+def execute(name: str, source: str, space: dict[str, Any], module: str = "") -> None:
     """Run a script in a namespace; tracebacks, `inspect` and `__file__` give its own name and lines."""
     path = Path(name).absolute()
     if path.is_file() and path.read_text(encoding="utf-8", errors="replace") == source:
         name = str(path)
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     space["__file__"] = name
+    if module:
+        spec = importlib.util.find_spec(module)  # which imports the packages that it lies in
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {module!r}", name=module)
+        space |= {"__spec__": spec, "__package__": spec.parent, "__loader__": spec.loader}
     exec(compile(source, name, "exec", dont_inherit=True), space)  # noqa: S102 - it is what the user asked to run
 
 
@@ -96,23 +102,25 @@ class AttemptProcess:
         threading.Thread(target=self._beat, name="holdfast-heartbeat", daemon=True).start()
         (self._folder / "pids" / f"rank-{self._rank}").write_text(str(self._pid))
 
-    def run(self, name: str, source: str, space: dict[str, Any]) -> Any:
+    def run(self, name: str, source: str, space: dict[str, Any], module: str = "") -> Any:
         """Run the script to its end, whatever that is, and return what to exit with."""
         code: Any = None
         where = None
         try:
-            execute(name, source, space)
+            execute(name, source, space, module)
         except SystemExit as leave:
             code = leave.code
             if code and self.verdict[0] == "finished":
-                self.verdict = ("failed", f"sys.exit({code!r})")
+                self.verdict, where = (
+                    ("failed", f"sys.exit({code!r})"),
+                    last_line(leave.__traceback__, space["__file__"]),
+                )
         except BaseException as error:  # noqa: BLE001 - told and shown, as the interpreter would
             self.fail(error)
             code, trace = 1, error.__traceback__
             while trace and trace.tb_frame.f_code.co_filename == execute.__code__.co_filename:
                 trace = trace.tb_next  # frames of this file, which only lead into the script
-            lines = [f"{file}:{line}" for file, line, *_ in traceback.extract_tb(trace) if file == space["__file__"]]
-            where = lines[-1] if lines else None
+            where = last_line(trace, space["__file__"])
             # The interpreter's own hook would look for the script's lines on disk alone.
             show = traceback.print_exception if sys.excepthook is sys.__excepthook__ else sys.excepthook
             show(type(error), error.with_traceback(trace), trace)
@@ -386,6 +394,12 @@ def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
         return around(original, *args, **kwargs)
 
     setattr(owner, name, wrapped)
+
+
+def last_line(trace: types.TracebackType | None, script: str) -> str | None:
+    """Return the innermost line of a script in a traceback, as `train.py:12`."""
+    lines = [f"{file}:{line}" for file, line, *_ in traceback.extract_tb(trace) if file == script]
+    return lines[-1] if lines else None
 
 
 def judge(step: int, max_steps: int, *, told_to_stop: bool) -> tuple[str, str]:

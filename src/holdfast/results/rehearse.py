@@ -18,12 +18,14 @@ class ReportedStage(ResultPart, frozen=True, kw_only=True):
         status: `not_rehearsed` where nothing of it ran: it is no pass.
         elapsed_s: Seconds spent in it.
         because: Why it failed, or why it did not run.
+        missed: Whether it did not run though the job would come to it.
     """
 
     name: StageName
     status: Status
     elapsed_s: float
     because: str | None
+    missed: bool = False
 
 
 class OutputLine(ResultPart, frozen=True, kw_only=True):
@@ -126,7 +128,7 @@ class RehearseResult(Result, frozen=True, kw_only=True):
     """What a rehearsal showed.
 
     Attributes:
-        verdict: `fail` where a stage failed.
+        verdict: `fail` where a stage failed, or strict and one was missed, or nothing beyond `import` ran.
         path: What was rehearsed.
         elapsed_s: Seconds that it took.
         stages: Each stage once, in the order of the path.

@@ -8,6 +8,7 @@ from holdfast import rehearse
 from holdfast.adapters.rehearsal.programs import Program, read_program
 from holdfast.app.rehearse.verb import other_versions
 from holdfast.catalog.environment.launchers import alone, wanted_launcher
+from holdfast.core.errors import UsageError
 
 WANTS = {
     "RANK": 'import os\nrank = int(os.environ["RANK"])',
@@ -89,3 +90,35 @@ def test_launcher_is_read_with_the_variables_it_will_get(tmp_path: Path, monkeyp
     Path("run.sh").write_text(LAUNCHER.replace('"$HOME/out"', "out"))
 
     assert read_program("run.sh", (), ()).arguments == ("--model", "work/tiny", "--out", "out", "--rate", "3e-5")
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "found"),
+    [
+        ("app/main.py", "python -m app.main --lr 1", ("app/main.py", "app.main", ("--lr", "1"))),
+        ("app/main.py", "accelerate launch -m --num_processes 2 app.main", ("app/main.py", "app.main", ())),
+        ("app/main.py", "torchrun --nproc_per_node 2 --module app.main x", ("app/main.py", "app.main", ("x",))),
+        ("app/__main__.py", "uv run python -m app", ("app/__main__.py", "app.__main__", ())),
+        ("lib/app/main.py", "PYTHONPATH=lib python -m app.main", ("lib/app/main.py", "app.main", ())),
+        ("src/app/main.py", "python -m pip install x && uv run -m app.main", ("src/app/main.py", "app.main", ())),
+        ("train.py", "python -m trl.scripts.sft --seed 1", ("trl:sft", "", ("--seed", "1"))),
+    ],
+)
+def test_a_module_is_found_as_python_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, line: str, found: tuple[str, str, tuple[str, ...]]
+) -> None:
+    """From the folder that the command is started in, and what PYTHONPATH names, whatever launches it."""
+    monkeypatch.chdir(tmp_path)
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
+    Path(file).write_text("import trl")
+    Path("run.sh").write_text(line)
+    program = read_program("run.sh", (), ())
+    assert (program.path, program.module, program.arguments) == found
+    assert "-m" not in program.launched_by[-1:]
+
+
+def test_a_module_that_is_not_here_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may lie in another folder, or be a library's."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match=r"the module `app\.main` lies neither in this folder nor in `src`"):
+        read_program("--", ("python", "-m", "app.main"), ())

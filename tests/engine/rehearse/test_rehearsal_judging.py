@@ -466,3 +466,21 @@ def test_loop_is_neither_stopped_nor_said_to_train_nothing(evaluates: bool) -> N
     assert ("evaluates as part of `step`" in because["evaluate"]) == evaluates
     assert "without a Trainer is not stopped" in because["stop"]
     assert "without a Trainer is not resumed" in because["resume"]
+
+
+def test_a_failure_after_training_stands_at_the_stage_that_was_gone_through_last() -> None:
+    """A script that pushes nothing does not fail in `push`."""
+    told = [{"event": "enter", "name": name} for name in ("import", "model", "step", "save", "step")]
+    ended = [{"event": "script_ended", "stage": "push"}]
+    assert judged(played(code=1, hook_events=[*told, *ended])).failures[0].stage == "step"
+    pushed = [{"event": "enter", "name": "push"}]
+    assert judged(played(code=1, hook_events=[*told, *pushed, *ended])).failures[0].stage == "push"
+
+
+@pytest.mark.parametrize(("evidence", "names"), [({"unsaved": 3}, []), ({}, ["resume-diverges"])])
+def test_weights_that_are_not_saved_are_reported_once(evidence: dict[str, int], names: list[str]) -> None:
+    """A resumed training differs because of them; because of another fault of what is saved it does not."""
+    fault = {"event": "fault", "class": "no-checkpoint-saved", "stage": "save", "because": "the adapter is frozen"}
+    whole = played(hook_events=(*PASSED, {**fault, "evidence": evidence}))
+    found = judged(whole, stopped(), resumed(events=tuple(steps(s4=3.0))))
+    assert [each.cause.signature.name for each in found.failures] == ["no-checkpoint-saved", *names]

@@ -49,10 +49,10 @@ def test_what_fails_after_training_is_not_started(at: Place, tiny: Path) -> None
     code, answer, shown = at.type("run", "train.py", "--rehearse", "--", str(tiny))
 
     assert (code, answer["stage"], answer["attempts"]) == (1, "failed", [])
-    assert answer["because"] == "refused by the rehearsal: user-code-error in `push`"
+    assert answer["because"] == "refused by the rehearsal: user-code-error in `step`"
     assert answer["rehearsal"]["failure"]["where"].endswith("train.py:9")
     assert json.loads((at.run / "rehearsal.json").read_text()) == answer["rehearsal"]
-    assert "user-code-error in `push`" in shown
+    assert "user-code-error in `step`" in shown
     assert not (at.folder / "out").exists()
 
     told = at.start("run", "train.py", "--rehearse", "--", str(tiny)).communicate()[0]

@@ -39,4 +39,6 @@ def _mark(program: Program, words: Sequence[str]) -> Path:
     # One of TRL's scripts has no text of its own here, so that its path is what tells it.
     path = "" if program.source else program.path
     told = ("\0".join(each) for each in (program.arguments, variables, words))
-    return folder / digest(holdfast_stamp(), path, program.source, str(program.local), str(Path.cwd()), *told)
+    return folder / digest(
+        holdfast_stamp(), path, program.source, str(program.local), str(Path.cwd()), program.module, *told
+    )

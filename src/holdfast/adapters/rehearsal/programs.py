@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.command_line import CommandLine, read_commands, read_exports
 from holdfast.adapters.readers.command_line.launched import REQUIREMENTS
+from holdfast.adapters.readers.command_line.programs import StartedCommand
 from holdfast.adapters.readers.script.notebook_cells import clean_cell
 from holdfast.adapters.targets import read_text
 from holdfast.adapters.targets.overrides import require_no_overrides
@@ -26,6 +27,8 @@ NUMBERED: Final = frozenset(
 )
 """Variables of several processes, of which a rehearsal plays one."""
 ASSIGNMENT: Final = re.compile(r"[A-Za-z_]\w*=.*", re.DOTALL)
+OWN_MODULES: Final = "trl.scripts."
+"""The modules of TRL's own scripts."""
 OWN: Final = "trl:"
 """What a script of TRL's own is named with; where it lies is known in its environment alone."""
 
@@ -38,6 +41,7 @@ class Program:
         path: The script's path; `trl:sft` for one that comes with TRL.
         source: Its text; empty for one of TRL's.
         arguments: Its own arguments.
+        module: The module that it is run as, by `python -m`; empty: it is run by its path.
         local: Whether it is known to run on this machine.
         launched_by: Words of its launchers, in order: what they do is not rehearsed.
         added: Requirements that a launcher installs beside those of the script.
@@ -49,6 +53,7 @@ class Program:
     path: str
     source: str
     arguments: tuple[str, ...] = ()
+    module: str = ""
     local: bool = False
     launched_by: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
@@ -102,9 +107,15 @@ def _shell_program(text: str, where: str, *, local: bool) -> Program:
         UsageError: It runs nothing that trains, or words of it are known to the shell alone.
     """
     fix = "name the script, with its arguments after `--`"
+    unfound = ""
     for line in read_commands(text, where, os.environ):
         program = line.program
-        if program is None or not (program.name.text.endswith(".py") or program.name.text == TRL):
+        if program is None:
+            continue
+        variables = _variables(line, text, where)
+        started = _started(program, variables)
+        if started is None:
+            unfound = program.name.text if program.kind == "module" else unfound
             continue
         words = [program.name, *program.arguments]
         if unknown := next((word for word in words if not word.known), None):
@@ -112,19 +123,54 @@ def _shell_program(text: str, where: str, *, local: bool) -> Program:
         given: dict[str, Any] = {
             "local": local,
             "launched_by": _launchers(line),
-            "variables": _variables(line, text, where),
+            "variables": variables,
             "added": tuple(map(str, line.launch.values.get(REQUIREMENTS, ()))),
         }
-        name, *rest = (word.text for word in words)
-        if name == TRL and rest:
+        rest = [word.text for word in program.arguments]
+        if started.path == TRL and rest:
             return Program(path=OWN + rest[0], source="", arguments=tuple(rest[1:]), **given)
-        return Program(path=name, source=read_text(name), arguments=tuple(rest), **given)
-    raise UsageError(f"{where} runs no script of Python and no command of TRL", where=where, fix=fix)
+        source = "" if started.path.startswith(OWN) else read_text(started.path)
+        return Program(path=started.path, source=source, arguments=tuple(rest), module=started.module, **given)
+    module = f": the module `{unfound}` lies neither in this folder nor in `src` or PYTHONPATH" if unfound else ""
+    raise UsageError(f"{where} runs no script of Python and no command of TRL{module}", where=where, fix=fix)
+
+
+@dataclass(frozen=True, slots=True)
+class StartedFile:
+    """The file that a command starts.
+
+    Attributes:
+        path: Its path; `trl` for TRL's command line, `trl:sft` for a script of TRL's own.
+        module: The module that it is run as; empty where it is run by its path.
+    """
+
+    path: str
+    module: str = ""
+
+
+def _started(program: StartedCommand, variables: Mapping[str, str]) -> StartedFile | None:
+    """Return the file that a command starts; None where it is none that is rehearsed."""
+    name = program.name.text
+    if program.kind == "module":
+        own = name.removeprefix(OWN_MODULES)
+        return StartedFile(OWN + own) if own != name else _find_module(name, variables)
+    return StartedFile(name) if name.endswith(".py") or name == TRL else None
+
+
+def _find_module(name: str, variables: Mapping[str, str]) -> StartedFile | None:
+    """Return the file of a module of the user's, as `python -m` finds it; a package is started by its `__main__`."""
+    paths = variables.get("PYTHONPATH", os.environ.get("PYTHONPATH", "")).split(os.pathsep)
+    for folder in map(Path, ("", *filter(None, paths), "src")):
+        for module in (name, f"{name}.__main__"):
+            file = folder.joinpath(*module.split(".")).with_suffix(".py")
+            if file.is_file():
+                return StartedFile(os.fspath(file), module)
+    return None
 
 
 def _launchers(line: CommandLine) -> tuple[str, ...]:
-    words = line.words[: len(line.words) - len(line.launch.words)]
-    return tuple(word.text for word in words if not ASSIGNMENT.fullmatch(word.text))
+    own = {id(word) for word in line.launch.words}
+    return tuple(word.text for word in line.words if id(word) not in own and not ASSIGNMENT.fullmatch(word.text))
 
 
 def _variables(line: CommandLine, text: str, where: str) -> dict[str, str]:

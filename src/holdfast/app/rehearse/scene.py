@@ -3,24 +3,28 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from holdfast.adapters.readers.script.notebook_cells import clean_cell
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.targets import read_text
-from holdfast.core.log import Frame, Traceback
+from holdfast.core.log import Frame, Line, Traceback
 from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.core.rehearsal import Part, PartResult
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.reading import LogQuery
 from holdfast.engine.rehearse.explaining import FailureContext
-from holdfast.engine.rehearse.naming import because_of
+from holdfast.engine.rehearse.naming import EXITS, because_of
+
+EXIT: Final = "<exit>"
+"""In the place of the function that a script left in, which nobody told."""
 
 
 def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> FailureContext:
     """Return the context that explains the failures of a program's rehearsal."""
     raised: dict[Part, Traceback] = {}
     for part, played in parts.items():
-        if found := _last_traceback(played):
+        if found := _last_line(played) or _last_traceback(played):
             raised[part] = found
     frames = [frame for found in raised.values() for each in found.chain for frame in each.frames]
     sources = {frame.file: text for frame in frames if (text := _own_text(frame, program)) is not None}
@@ -42,6 +46,15 @@ def _cells(program: Program) -> Iterator[tuple[int, int]]:
     for number, text in read_cells(read_text(program.path)).items() if is_notebook(program.path) else ():
         yield line, number
         line += clean_cell(text).count("\n") + 1
+
+
+def _last_line(played: PartResult) -> Traceback | None:
+    """Return the line at which a script ended itself, as a traceback would give it; None where it did not."""
+    because = because_of(played)
+    file, _, line = str(played.end.get("where") or "").rpartition(":")
+    if not because.startswith(EXITS) or not file:
+        return None
+    return Traceback(start=Line(0, because), frames=(Frame(file, int(line), EXIT),))
 
 
 def _last_traceback(played: PartResult) -> Traceback | None:

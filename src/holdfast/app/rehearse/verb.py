@@ -72,6 +72,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
     offline: bool = False,
     limit_s: float = LIMIT_S,
     isolate: bool = False,
+    strict: bool = False,
     warm: WarmServer | None = None,
     on_progress: OnProgress = lambda _: None,
 ) -> RehearseResult:
@@ -90,6 +91,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         offline: Leave the Hub alone.
         limit_s: Time that each part may take.
         isolate: Ask of every failure whether data, model or code is to blame, of a machine's too.
+        strict: Whether a stage that was missed, or nothing beyond `import`, counts as a failure.
         warm: Keeps the process with the libraries for the next rehearsal; by default it ends with this one.
         on_progress: Told what goes on.
 
@@ -108,7 +110,9 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
             RehearsalOptions(limit_s=limit_s, on_progress=on_progress, warm=warm, here=here, whose=isolate),
         )
     found = replace(found, omitted=(*_launchers(asked), *found.omitted))
-    return rehearse_result(found, elapsed_s=time.monotonic() - began_s, path=asked.path, isolated=isolate)
+    return rehearse_result(
+        found, elapsed_s=time.monotonic() - began_s, path=asked.path, isolated=isolate, strict=strict
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +208,8 @@ def _usage_error(program: Program, problem: UsageProblem) -> UsageError:
     """Return the error for invalid script arguments, with the way to pass them."""
     words = (*program.arguments, spell_arguments(problem.wanted))
     given = "correct the arguments after `--`"
-    lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'} after `--`: `holdfast rehearse {program.path} -- {' '.join(words)}`"
+    started = f"-- python -m {program.module}" if program.module else f"{program.path} --"
+    lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'}: `holdfast rehearse {started} {' '.join(words)}`"
     fix = lacking if problem.wanted else given
     return UsageError(f"{program.path} {problem.what}", where=program.path, fix=fix)
 
@@ -244,6 +249,7 @@ def make_order(program: Program, folder: Path, *, gpu: bool, offline: bool) -> P
         script=program.path,
         source=program.source,
         argv=program.arguments,
+        module=program.module,
         folder=str(folder),
         gpu=machine,
         offline=offline,

@@ -40,11 +40,13 @@ def _lines(result: RehearseResult) -> Iterator[str]:
     if passed and result.isolated:
         yield "nothing failed: neither data, model nor code is to blame"
     verdict = style("pass", fg="green", bold=True) if passed else style("fail", fg="red", bold=True)
-    only = (
-        ""
-        if any(each.status == "pass" for each in result.stages[1:]) or not passed
-        else ", but only `import` was rehearsed"
-    )
+    shown = {stage.name for stage in result.stages if stage.status == "pass"}
+    missed = ", ".join(f"`{stage.name}`" for stage in result.stages if stage.missed)
+    only = ""
+    if not result.failures and not shown - {"import"}:
+        only = f", but {'only `import`' if shown else 'nothing'} was rehearsed"
+    elif not result.failures and missed and not passed:
+        only = f": not rehearsed: {missed}"
     yield f"{verdict}: {result.path}, rehearsed in {result.elapsed_s:.1f} s{only}"
 
 

@@ -26,6 +26,7 @@ from holdfast.cli.text.rehearsal import render_rehearsal
     help=f"Longest time that a stage may take. Default: {LIMIT_S:g}.",
 )
 @click.option("--isolate", is_flag=True, help="Find whether data, model or code causes a failure.")
+@click.option("--strict", is_flag=True, help="Fail if a stage is skipped that the job would reach.")
 @click.option("--watch", is_flag=True, help="Rehearse again whenever a file beside TARGET is saved.")
 @options.offline
 @options.quiet
@@ -39,6 +40,7 @@ def command(
     gpu: bool,
     limit_s: float,
     isolate: bool,
+    strict: bool,
     watch: bool,
     offline: bool,
     quiet: bool,
@@ -63,6 +65,7 @@ def command(
         offline=offline,
         limit_s=limit_s,
         isolate=isolate,
+        strict=strict,
         on_progress=on_progress,
     )
     if not watch:

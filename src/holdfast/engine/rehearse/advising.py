@@ -8,16 +8,18 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Final
 
 from holdfast.catalog.environment.packages import providers
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
-from holdfast.engine.rehearse.naming import CODE, OURS, UNTOLD, split_sentences
+from holdfast.engine.rehearse.naming import CODE, EXITS, OURS, UNTOLD, split_sentences
 from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
 
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
 NO_MODULE: Final = re.compile(r"^ModuleNotFoundError: No module named '(\w+)")
+RELATIVE: Final = "ImportError: attempted relative import with no known parent package"
 UNDEFINED: Final = re.compile(r"^NameError: name '(\w+)' is not defined")
 ATTRIBUTE: Final = re.compile(
     r"^AttributeError: (?:module '(?P<module>[\w.]+)'|(?:type object )?'(?P<kind>\w+)'(?: object)?) has no attribute '(?P<name>\w+)'"
@@ -130,11 +132,15 @@ def _own_words(cause: Cause, about: Circumstances) -> str:
         return f"{_first_line(about.error)}."
     if cause.signature.name in UNTOLD and about.line and about.error:
         error, entered = _first_line(about.error), about.line.entered
+        if error.startswith(EXITS):
+            return f"{describe_function(about.line)} leaves with `{error}`."
         calls = f"calls `{entered}`, which raises" if entered else "raises"
         return f"{describe_function(about.line)} {calls} {error}."
     first, *_ = split_sentences(cause.cause) or [""]
     told = _short(cause.cause, cause.signature.cause)
-    return told if told.startswith(first) else f"{first} {told}"  # which begins with "it" where the first has named it
+    return (
+        told if told[1:].startswith(first[1:]) else f"{first} {told}"
+    )  # which begins with "it" where the first has named it
 
 
 def _first_line(error: str) -> str:
@@ -178,6 +184,7 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _argument(about)
     yield from _file(about)
     yield from _module(about)
+    yield from _package(about)
     yield from _targets(about)
     if name == UNTRAINED and not about.adapted:
         yield Advice(
@@ -187,6 +194,8 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
         yield Advice(
             "", f"Look at the settings that the message is about; `holdfast check {about.target}` checks each."
         )
+    if name in UNTOLD and about.error.startswith(EXITS):
+        yield Advice("", f"Correct what the script complains about, or the condition under which it leaves{about.at}.")
     if name in UNTOLD and about.line:
         yield Advice("", f"Correct {_named(about.line)}.")
 
@@ -372,6 +381,19 @@ def _module(about: Circumstances) -> Iterator[Advice]:
         yield Advice(
             f"{about.line.where} imports `{found[1]}`, which is not installed where the job runs.",
             f"Add `{package}` to {declared}, or correct the name.",
+        )
+
+
+def _package(about: Circumstances) -> Iterator[Advice]:
+    """Yield the way to start a file of a package that imports from that package."""
+    if not about.error.startswith(RELATIVE) or not about.line:
+        return
+    path = PurePath(about.line.path)
+    module = ".".join(path.with_suffix("").parts)
+    if "." in module and all(part.isidentifier() for part in module.split(".")):
+        yield Advice(
+            f"{about.line.where} imports from its own package, and a file that is started by its path has none.",
+            f"Start it as a module, here by `holdfast rehearse -- python -m {module}`.",
         )
 
 

@@ -19,7 +19,9 @@ AGAIN: Final = "resume"
 """The stage of a second start."""
 
 
-def rehearse_result(rehearsal: Rehearsal, *, elapsed_s: float, path: str, isolated: bool) -> RehearseResult:
+def rehearse_result(
+    rehearsal: Rehearsal, *, elapsed_s: float, path: str, isolated: bool, strict: bool = False
+) -> RehearseResult:
     """Return the result of a rehearsal.
 
     Args:
@@ -27,16 +29,21 @@ def rehearse_result(rehearsal: Rehearsal, *, elapsed_s: float, path: str, isolat
         elapsed_s: Time it took in all.
         path: What was rehearsed.
         isolated: Whether it was asked of every failure if data, model or code is to blame.
+        strict: Whether a stage that was missed fails like one that failed.
     """
     failures = [report_failure(each) for each in rehearsal.failures]
     return RehearseResult(
         verb="rehearse",
-        verdict="pass" if rehearsal.passed else "fail",
+        verdict="pass" if rehearsal.passed and (rehearsal.complete or not strict) else "fail",
         path=path,
         elapsed_s=round(elapsed_s, 3),
         stages=[
             ReportedStage(
-                name=stage.name, status=stage.status, elapsed_s=round(stage.elapsed_s, 3), because=stage.because
+                name=stage.name,
+                status=stage.status,
+                elapsed_s=round(stage.elapsed_s, 3),
+                because=stage.because,
+                missed=stage.missed,
             )
             for stage in rehearsal.stages
         ],

@@ -23,7 +23,7 @@ from holdfast.core.rehearsal import (
     StageName,
     StageResult,
 )
-from holdfast.engine.rehearse.continuing import judge_resume, judge_stop, warn_of_restarts
+from holdfast.engine.rehearse.continuing import DIVERGES, judge_resume, judge_stop, warn_of_restarts
 from holdfast.engine.rehearse.naming import because_of, general_advice, name_cause, signature_of
 from holdfast.engine.rehearse.tracebacks import spell_place
 from holdfast.signatures import prevented_by
@@ -93,6 +93,8 @@ ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
 """A path that only Colab or Kaggle has."""
 REFUSED: Final = "connections to "
 """How what is not rehearsed begins where a program was kept from the network."""
+UNSAVED: Final = "it differs because of the weights that are not saved, which is reported at `save`"
+NO_INPUT: Final = "the script reads standard input, which a rehearsal does not have"
 BEYOND: Final = ("the rehearsal does not connect to", "no small twin of the model type")
 """What a rehearsal says where it does not go on: `guards.OutOfReachError`, `twins.building.CannotRehearseError`."""
 
@@ -118,7 +120,11 @@ def judge(
     results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened("start"):  # a loop of its own is not asked to stop
         for stage, found in (("stop", judge_stop(parts)), ("resume", judge_resume(parts))):
-            results[cast(StageName, stage)] = _blocked_stage(found.result, parts, failures)
+            blocked = _blocked_stage(found.result, parts, failures)
+            results[cast(StageName, stage)] = replace(blocked, missed=blocked.status == "not_rehearsed")
+            if found.wrong and found.wrong[0] == DIVERGES and _leaves_weights_unsaved(whole):
+                results[cast(StageName, stage)] = replace(found.result, status="not_rehearsed", because=UNSAVED)
+                continue
             if found.failed is not None:
                 cause = diagnose(found.failed, found.result.name)
             elif found.wrong:
@@ -143,6 +149,11 @@ def judge(
         facts=tuple(whole.reported("fact")),
         versions=_versions(whole),
     )
+
+
+def _leaves_weights_unsaved(whole: PartResult) -> bool:
+    """True if it was reported that checkpoints leave out weights that are trained, so that a resume has to differ."""
+    return any("unsaved" in each["evidence"] for each in whole.reported("fault"))
 
 
 def _blocked_stage(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:
@@ -184,7 +195,13 @@ def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
     cause = diagnose(whole, stage)
     stage = _about(cause.signature.name, stage, own=not _raised(whole))
     where = str(whole.end.get("where") or "")
-    yield Failure(stage=stage, cause=cause, part=whole.part, where=where, over=whole.over)
+    yield Failure(stage=_happened_in(stage, whole), cause=cause, part=whole.part, where=where, over=whole.over)
+
+
+def _happened_in(stage: StageName, whole: PartResult) -> StageName:
+    """Return the stage of a failure; where a script fails after its training and has pushed nothing, the one that it went through last."""
+    entered = [cast(StageName, each["name"]) for each in whole.reported("enter")]
+    return entered[-1] if stage == "push" and entered and "push" not in entered else stage
 
 
 def _left_off(whole: PartResult) -> str:
@@ -192,6 +209,8 @@ def _left_off(whole: PartResult) -> str:
     because = str(whole.end.get("because"))
     if whole.is_slow:
         return f"{whole.over} here, but made progress"
+    if whole.facts("stdin") and not whole.happened("step"):
+        return NO_INPUT
     return because if any(words in because for words in BEYOND) else _too_few(whole) or _unmade(whole)
 
 
@@ -311,7 +330,8 @@ def _result(stage: StageName, whole: PartResult, failures: Sequence[Failure], im
     ended = _left_off(whole) and failed_stage(whole) == stage
     if stretches and not ended and _worked(stage, whole):
         return StageResult(name=stage, status="pass", elapsed_s=elapsed_s)
-    return StageResult(name=stage, status="not_rehearsed", because=_skip_reason(stage, whole, failures))
+    because = _skip_reason(stage, whole, failures)
+    return StageResult(name=stage, status="not_rehearsed", because=because, missed=bool(_left_off(whole)))
 
 
 def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:

@@ -14,6 +14,10 @@ from holdfast.signatures import all_signatures
 SURE: Final = 0.5
 """Confidence from which a log's answer is taken."""
 CODE: Final = "user-code-error"
+EXITS: Final = "sys.exit("
+"""How the reason begins of a script that ended itself."""
+PRINTED: Final = {"stdout.log": 2, "stderr.log": 1}
+"""How many of the last lines of what a script printed are shown where it ended itself."""
 MISSING: Final = re.compile(r"KeyError: '([^']+)'")
 TWO_STOPS: Final = re.compile(r"(?<!\.)\.\.(?!\.)")
 """What a library's sentence with its full stop leaves at the end of ours."""
@@ -58,7 +62,16 @@ def cause_of(diagnosis: Diagnosis, played: PartResult, stage: StageName) -> Caus
         sure = [cause for cause in sure if cause.signature.name not in NO_GPU]
     if sure:
         return _sharper(sure[0], played, stage)
-    return name_cause(CODE, OURS.sub("", because_of(played)), {})
+    because = OURS.sub("", because_of(played))
+    cause = name_cause(CODE, because, {})
+    return replace(cause, evidence=tuple(_last_lines(played))) if because.startswith(EXITS) else cause
+
+
+def _last_lines(played: PartResult) -> Iterator[Evidence]:
+    """Yield the lines that a script printed last, which may tell why it left."""
+    for name, number in PRINTED.items():
+        lines = [(n, line) for n, line in enumerate(played.logs.get(name, "").splitlines(), start=1) if line.strip()]
+        yield from (Evidence(path=name, line=at, text=line.strip()) for at, line in lines[-number:])
 
 
 def _sharper(cause: Cause, played: PartResult, stage: StageName) -> Cause:

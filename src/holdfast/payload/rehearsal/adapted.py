@@ -90,7 +90,7 @@ def look_at_frozen(model: Any, order: PartRequest, events: EventWriter) -> None:
         events.warning("no-checkpoint-saved", "save", because)
     else:
         fix = "Train the adapter: leave `requires_grad` as `get_peft_model` sets it. To train the whole model, do without an adapter."
-        events.fault("no-checkpoint-saved", "save", because, fix=fix)
+        events.fault("no-checkpoint-saved", "save", because, fix=fix, unsaved=len(lost))
 
 
 def is_for_another_task(folder: Path, trained: Mapping[str, Any], events: EventWriter) -> bool:

@@ -20,7 +20,7 @@ from typing import Any
 SHORT_S = 0.0005
 """Time that is not worth a line."""
 TAIL = "push"
-"""The stage of what a script does after its training: what is left is to deliver."""
+"""The stage of what a script does after its training: what is left is to deliver. It is not entered until something is pushed."""
 
 
 class EventWriter:

@@ -21,6 +21,7 @@ class PartRequest:
         script: The script's path, as the user knows it: tracebacks give it.
         source: Its text.
         argv: Its own arguments.
+        module: The module that it is to be run as, by `python -m`; empty: it is run by its path.
         folder: Where everything is written: output folders of the script become folders in it.
         part: `whole` goes from the first line to the last; `stop` is asked to stop amid the step `stop_at`; `resume`
             goes on from the checkpoint that `stop` left.
@@ -43,6 +44,7 @@ class PartRequest:
     source: str
     folder: str
     argv: tuple[str, ...] = ()
+    module: str = ""
     part: Part = "whole"
     resume: str = ""
     steps: int = 4

@@ -87,7 +87,7 @@ def _run_script(order: PartRequest, events: EventWriter) -> None:
     name, source, argv = find_script(order)
     if name.endswith(NOTEBOOK):
         stand_in(source, events)
-    runtime.run_script(name, source, argv)
+    runtime.run_script(name, source, argv, order.module)
 
 
 def _code(code: Any) -> int:

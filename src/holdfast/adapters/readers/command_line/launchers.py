@@ -193,6 +193,7 @@ LAUNCHERS: Final = (
     *(LauncherCommand((word,)) for word in ("if", "then", "else", "elif", "while", "until", "do", "!", "{")),
     *(LauncherCommand((word, "run")) for word in ("poetry", "pipenv", "pdm", "hatch", "rye")),
 )
+AS_MODULE: Final = ("-m", "--module")
 PYTHON: Final = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 PYTHON_FLAGS: Final = frozenset({"-u", "-O", "-OO", "-B", "-E", "-I", "-s", "-S", "-v", "-q"})
 
@@ -238,11 +239,16 @@ def _python(text: str) -> str:
 
 
 def _after_options(words: Sequence[Word], launcher: LauncherCommand, launch: Launch) -> Sequence[Word]:
-    """Note a launcher's options, and return what follows them."""
-    while words and words[0].text.startswith("-") and words[0].text not in ("-", "-m", "--module"):
+    """Note a launcher's options, and return what follows them; before a module's name the `-m`, wherever it stood."""
+    module: list[Word] = []
+    while words and words[0].text.startswith("-") and words[0].text != "-":
+        if words[0].text in AS_MODULE:
+            module, words = [words[0]], words[1:]
+            continue
         option, _, inline = words[0].text.partition("=")
         if option == "--":
-            return words[1:]
+            words = words[1:]
+            break
         name = f"--{option[2:].replace('_', '-')}" if option.startswith("--") else option
         glued = not option.startswith("--") and len(option) > len("-x")
         taken = 1 if inline or glued or name in launcher.flags else 2
@@ -250,7 +256,7 @@ def _after_options(words: Sequence[Word], launcher: LauncherCommand, launch: Lau
             value = words[taken - 1]
             _note(launch, key, inline or value.text, value)
         words = words[taken:]
-    return words
+    return [*module, *words]
 
 
 def _note(launch: Launch, key: str, text: str, word: Word) -> None:

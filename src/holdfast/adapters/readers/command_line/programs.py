@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from holdfast.adapters.readers.command_line.launchers import NOT_SAID, PYTHON, PYTHON_FLAGS
+from holdfast.adapters.readers.command_line.launchers import AS_MODULE, NOT_SAID, PYTHON, PYTHON_FLAGS
 from holdfast.adapters.readers.command_line.words import Word
 from holdfast.core.text import Place
 
@@ -36,7 +36,7 @@ def read_program(words: Sequence[Word]) -> StartedCommand | None:
         rest = rest[1:]
         while rest and rest[0].text in PYTHON_FLAGS:
             rest = rest[1:]
-    if len(rest) > 1 and rest[0].text in ("-m", "--module"):
+    if len(rest) > 1 and rest[0].text in AS_MODULE:
         return StartedCommand("module", rest[1], rest[2:])
     if not rest:
         return None

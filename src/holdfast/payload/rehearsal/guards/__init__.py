@@ -9,6 +9,7 @@ The script stays in its own folder. Handlers of signals that it sets itself stay
 
 import builtins
 import getpass
+import io
 import os
 import socket
 import sys
@@ -61,7 +62,7 @@ def install(order: PartRequest, events: EventWriter) -> None:
 def own_lines(order: PartRequest) -> Callable[[FrameType], bool]:
     """Return a predicate that is true of frames of the script, or of a module beside it."""
     script = str(Path(order.script).absolute())
-    folder = f"{Path(script).parent}/"
+    folder = f"{Path.cwd() if order.module else Path(script).parent}/"
     homes = tuple(f"{each}/" for each in {sys.prefix, sys.base_prefix} if not script.startswith(f"{each}/"))
 
     def own(frame: FrameType) -> bool:
@@ -129,6 +130,31 @@ def is_allowed(host: str, allowed: tuple[str, ...]) -> bool:
     return any(host == each or host.endswith(f".{each}") for each in allowed if each)
 
 
+class StandardInput(io.FileIO):
+    """Standard input, which tells that a script reads it and finds nothing there."""
+
+    def __init__(self, events: EventWriter) -> None:
+        super().__init__(0, closefd=False)
+        self._events, self._given = events, False
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer; return how many bytes there were."""
+        return self._noted(super().readinto(buffer) or 0)
+
+    def readall(self) -> bytes:
+        """Return all that is left."""
+        read = super().readall() or b""
+        self._noted(len(read))
+        return read
+
+    def _noted(self, number: int) -> int:
+        self._given = self._given or bool(number)
+        if not self._given:
+            self._events.fact("stdin")
+            self._events.not_rehearsed("what the script reads from standard input", "a start that is given some")
+        return number
+
+
 def guard_people(events: EventWriter) -> None:
     """Answer for nobody: what waits for a person ends as it does where there is no terminal."""
 
@@ -140,6 +166,8 @@ def guard_people(events: EventWriter) -> None:
             )
         raise EOFError(f"EOF when reading a line: the script waits for a person to answer {str(prompt)!r}")
 
+    if sys.stdin is not None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(StandardInput(events)), encoding="utf-8")
     wrap(builtins, "input", nobody)
     wrap(getpass, "getpass", nobody)
     for name in ("open", "open_new", "open_new_tab"):
