@@ -16,6 +16,7 @@ from holdfast.adapters.declared.uv import ask_uv
 from holdfast.core.errors import SourceError
 from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
+from holdfast.engine.resolve import resolve
 
 NOWHERE = "/nonexistent"
 
@@ -488,9 +489,40 @@ def test_what_uv_cannot_resolve_is_told_in_its_words() -> None:
     "content", [b"\xff\xfe\x00\x01", b"[[[", b"a = [1,\n'''", b"", b"[project]\ndependencies = 3\n"]
 )
 def test_a_file_that_is_not_what_it_is_called_is_no_accident(tmp_path: Path, name: str, content: bytes) -> None:
-    """It declares nothing of the libraries."""
+    """It declares nothing of the libraries; where it cannot be read at all, nobody knows what it would."""
     (tmp_path / ".git").mkdir()
     (tmp_path / name).write_bytes(content)
-    script = tmp_path / "train.py"
+    found = find_declared(str(tmp_path / "train.py"), "", environ={}, prefix=NOWHERE)
 
-    assert find_declared(str(script), "", environ={}, prefix=NOWHERE).kind == "nothing"
+    assert found.requirements == ()
+    assert found.kind == "nothing" or "no TOML" in found.unsure
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "trl==0.15.2\ntransformers==4.4x\n"),
+        ("requirements.txt", "trl=0.15.2\n"),
+        ("requirements.txt", "trl==0.15.2\n-r other.txt\n"),
+        ("pyproject.toml", '[project\ndependencies = ["trl==0.15.2"]\n'),
+        ("uv.lock", "version = [\n"),
+    ],
+)
+def test_a_file_that_cannot_be_understood_is_no_other_file(tmp_path: Path, name: str, text: str) -> None:
+    """The script is not judged by the environment at hand, nor by the newest releases, as if the file said nothing."""
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / ".git").mkdir()
+    declared = find_declared(str(tmp_path / "train.py"), "import trl", environ={})
+
+    assert Path(declared.path or tmp_path / name) == tmp_path / name
+    assert declared.unsure
+    assert resolve(declared).newest == {}
+
+
+@pytest.mark.parametrize("text", ["trl==1.16.0\nsome package of mine\n", "trl==1.16.0\n-r https://example.org/r.txt\n"])
+def test_a_line_about_something_else_leaves_the_versions_known(tmp_path: Path, text: str) -> None:
+    """What cannot be understood names neither library."""
+    (tmp_path / "requirements.txt").write_text(text, encoding="utf-8")
+    declared = find_declared(str(tmp_path / "train.py"), "import trl", environ={})
+
+    assert resolve(declared).newest["trl"] == "1.16.0"

@@ -7,6 +7,7 @@ installs of other folders, indexes other than the registry.
 """
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -36,6 +37,9 @@ PROJECT_FILES: Final = (
     "environment.yaml",
     "Dockerfile",
 )
+WORD: Final = re.compile(r"[a-z_-]+")
+MISSING_PARTS: Final = ("no TOML", "cannot be read")
+"""What is said of a file, or of a part of it, that may name any library."""
 HIGHEST: Final = 12
 """Folders to go up at most."""
 
@@ -63,6 +67,8 @@ def find_declared(
         return header
     folders = tuple(_folders(Path(path)))
     for found in (each for folder in folders for each in _in_folder(folder, ours)):
+        if unreadable := _unreadable_part(found):
+            return replace(found, unsure=found.unsure or f"{found.origin} cannot be read: {unreadable}")
         if _matters(found):
             return _with_python(found, folders)
     installed = map(read_environment_at, environments(folders, environ, prefix))
@@ -80,6 +86,14 @@ def _folders(path: Path) -> Iterator[Path]:
 
 def _matters(requirements: ProjectRequirements) -> bool:
     return any(each.name in CORE for each in requirements.requirements)
+
+
+def _unreadable_part(requirements: ProjectRequirements) -> str:
+    """Return what cannot be understood and may name one of the libraries; empty where nothing does."""
+    found = (problem.what for problem in requirements.problems)
+    return next(
+        (what for what in found if any(part in what for part in MISSING_PARTS) or CORE & {*WORD.findall(what)}), ""
+    )
 
 
 def _in_folder(folder: Path, ours: frozenset[str]) -> Iterator[ProjectRequirements]:

@@ -71,7 +71,8 @@ class VersionContext:
     @property
     def because(self) -> str:
         """Where the versions come from, for people."""
-        origin = f"by {self.declared.origin}" if self.firm else "nothing declares them: the newest"
+        guess = f"{self.declared.unsure or 'nothing declares them'}: the newest"
+        origin = f"by {self.declared.origin}" if self.firm else guess
         guessed = f"; nothing pins {' or '.join(self.assumed)}: the newest" if self.firm and self.assumed else ""
         return f"{origin}{guessed}; catalog of {self.resolution.date}"
 
@@ -268,7 +269,8 @@ def _unsure(finding: Finding, context: VersionContext) -> Finding:
     concerned = _concerned(finding, context)
     newest = ", ".join(f"{package} {version}" for package, version in concerned.items())
     fits = "" if all(version == released(package)[-1] for package, version in concerned.items()) else " that fits"
-    told = f"{finding.message} (nothing pins {' or '.join(concerned)}: checked against the newest{fits}, {newest})"
+    because = context.declared.unsure or f"nothing pins {' or '.join(concerned)}"
+    told = f"{finding.message} ({because}: checked against the newest{fits}, {newest})"
     return replace(finding, severity=Severity.WARNING, message=told)
 
 

@@ -201,7 +201,9 @@ def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
 def _happened_in(stage: StageName, whole: PartResult) -> StageName:
     """Return the stage of a failure; where a script fails after its training and has pushed nothing, the one that it went through last."""
     entered = [cast(StageName, each["name"]) for each in whole.reported("enter")]
-    return entered[-1] if stage == "push" and entered and "push" not in entered else stage
+    if stage == "push" and entered and stage not in entered:
+        return entered[-1]
+    return stage
 
 
 def _left_off(whole: PartResult) -> str:
