@@ -200,7 +200,7 @@ def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
 
 def _happened_in(stage: StageName, whole: PartResult) -> StageName:
     """Return the stage of a failure; where a script fails after its training and has pushed nothing, the one that it went through last."""
-    entered = [cast(StageName, each["name"]) for each in whole.reported("enter")]
+    entered: list[StageName] = [cast(StageName, each["name"]) for each in whole.reported("enter")]
     if stage == "push" and entered and stage not in entered:
         return entered[-1]
     return stage
