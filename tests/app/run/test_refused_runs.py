@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 
 from holdfast.adapters.storage.ledger import Ledger
+from holdfast.app.run.kept_results import save_result
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NullObserver, Run
 from holdfast.app.run.verb import run as start_run
@@ -153,3 +154,16 @@ def test_run_whose_rehearsal_is_interrupted_is_cancelled(tmp_path: Path, monkeyp
     assert (told.stage, told.because) == (Stage.CANCELLED, "stopped before it was started")
     assert told.refused_by is None
     assert (Path(told.folder) / "report.html").exists()
+
+
+def test_the_report_shows_no_token(run: Run) -> None:
+    """Of a run that was refused for a token in clear, neither the report nor the kept result has the token."""
+    token = "hf_" + "Zx9" * 12
+    found = structs.replace(finding(**FINDING), message=f"the token {token} is in clear")
+    save_result(run, checked(target(found)))
+    run.refuse("check", f"refused by check: HUB103 {token}", ["ARG106"])
+    write_report(run)
+
+    kept = [path.read_text(encoding="utf-8") for path in run.folder.iterdir() if path.is_file()]
+    assert any("the token hf_" in text for text in kept)
+    assert not [text for text in kept if token in text]

@@ -19,6 +19,7 @@ from holdfast.adapters.storage.journal import JOURNAL, Journal
 from holdfast.adapters.storage.locks import waiting_for
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, event_from_json, event_to_json
+from holdfast.core.redact import redact, secrets_of
 
 SCHEMA: Final = """
 CREATE TABLE runs (
@@ -39,6 +40,8 @@ PRAGMA user_version = 2;
 VERSION: Final = 2
 UNREADABLE: Final = "unreadable"
 """Kind of a journal's line that is no event."""
+PROSE: Final = ("because", "text")
+"""Fields that hold what others wrote, such as the message of an exception."""
 # Writers queue for one lock, each holding it for a disk flush; 200 of them need seconds, never minutes.
 BUSY_TIMEOUT_S: Final = 120.0
 BESIDE: Final = ("", "-wal", "-shm")
@@ -272,8 +275,12 @@ class Ledger:
 
 
 def _line(event: Event) -> str:
+    """Return an event as a journal keeps it: without secrets, and with its names and paths as they are."""
     kind, fields = event_to_json(event)
-    return json.dumps({"kind": kind, "fields": fields}, default=str)
+    secrets = secrets_of(os.environ)
+    for told in (fields, fields.get("said", {})):
+        told |= {name: redact(told[name], secrets) for name in PROSE if isinstance(told.get(name), str)}
+    return redact(json.dumps({"kind": kind, "fields": fields}, default=str))
 
 
 def _index(database: sqlite3.Connection, run: str, journal: Journal) -> None:
