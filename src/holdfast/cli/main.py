@@ -13,6 +13,7 @@ from click.shell_completion import CompletionItem
 
 from holdfast.app import VERBS
 from holdfast.cli.text.answers import render_errors
+from holdfast.cli.text.printable import printable
 from holdfast.cli.usage import INTERRUPTED, CommandGroup, translate_usage_error
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 
@@ -112,7 +113,7 @@ def print_errors(words: list[str], errors: list[HoldfastError]) -> int:
         told = {"schema": 1, "verb": find_verb(words), "errors": [error.as_json() for error in errors]}
         click.echo(json.dumps(told, indent=2))
     else:
-        click.echo(render_errors(errors), err=True, color=False if os.environ.get("NO_COLOR") else None)
+        click.echo(printable(render_errors(errors)), err=True, color=False if os.environ.get("NO_COLOR") else None)
     return 2 if all(isinstance(error, UsageError) for error in errors) else 1
 
 

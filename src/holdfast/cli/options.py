@@ -7,6 +7,7 @@ from typing import TypeVar
 import click
 
 from holdfast.cli.completion import complete_codes, complete_folders, complete_keys, complete_runs
+from holdfast.cli.text.printable import printable
 from holdfast.results import Result, to_json
 
 sets = click.option(
@@ -55,5 +56,5 @@ class WithArguments(click.Command):
 
 def put_out(result: Answer, format_: str, text: Callable[[Answer], str]) -> int:
     """Print a result on standard output; return the exit code it stands for."""
-    click.echo(json.dumps(to_json(result), indent=2) if format_ == "json" else text(result))
+    click.echo(json.dumps(to_json(result), indent=2) if format_ == "json" else printable(text(result)))
     return result.exit_code

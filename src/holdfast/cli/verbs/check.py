@@ -13,6 +13,7 @@ from holdfast.cli import options
 from holdfast.cli.completion import complete_codes
 from holdfast.cli.text.answers import render_check
 from holdfast.cli.text.findings import render_outcome
+from holdfast.cli.text.printable import printable
 from holdfast.core.errors import UsageError, flatten
 from holdfast.engine.check.answers import UnreadableTarget, check_result, target_result
 from holdfast.results import to_json
@@ -107,7 +108,7 @@ def command(
     except (UsageError, ExceptionGroup) as error:
         click.echo(_annotations(error, format_), nl=False)
         raise
-    click.echo(render(answer, format_, verbose=verbose))
+    click.echo(printable(render(answer, format_, verbose=verbose)))
     return answer.exit_code
 
 

@@ -1,0 +1,22 @@
+"""Making text that others wrote safe for a terminal: it may move no cursor, set no title, and reach no clipboard."""
+
+import re
+from typing import Final
+
+ESCAPES: Final = re.compile(
+    r"\x1b\[[\d;]*m"  # colours and weights, which stay
+    r"|(?P<other>\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # strings for the terminal itself: titles, the clipboard
+    r"|\x1b\[[0-?]*[ -/]*[@-~]?"  # movements, and all else that begins so
+    r"|\x1b.?"
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f])",
+    re.DOTALL,
+)
+
+
+def printable(text: str) -> str:
+    r"""Return a text without the control characters and sequences that do more than colour.
+
+    >>> printable("a\x1b]52;c;cm0gLXJm\x07b\x1b[2Jc\x1b[31md\x9b1me\x00")
+    'abc\x1b[31md1me'
+    """
+    return ESCAPES.sub(lambda found: "" if found["other"] else found[0], text)
