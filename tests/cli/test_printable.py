@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.cli.main import run_command
 from holdfast.cli.text.printable import printable
-from holdfast.core.event import Closed, RunRequested, Stage, Starting
+from holdfast.core.event import Closed, Event, RunRequested, Stage, Starting
 
 ATTACKS = {
     "clipboard": "\x1b]52;c;cm0gLXJmIH4=\x07",
@@ -49,7 +49,7 @@ def test_a_run_shows_no_control_sequences(tmp_path: Path, attack: str, capsys: p
     """Of an exception, of a target's name, and of a training process."""
     text = f"before {ATTACKS[attack]} after"
     about = {"job": "a", "target": text, "backend": "local"}
-    events = [
+    events: list[Event] = [
         RunRequested(at_s=1, folder=str(tmp_path / "a"), about=about),
         Starting(at_s=2, attempt=1, backend="local"),
     ]
