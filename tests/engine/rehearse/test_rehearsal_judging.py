@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.core.diagnosis import Cause, Diagnosis
 from holdfast.core.finding import Rule
-from holdfast.core.rehearsal import Objection, Part, PartResult, Rehearsal, StageName
+from holdfast.core.rehearsal import STAGES, Objection, Part, PartResult, Rehearsal, StageName
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.answers import refuses
 from holdfast.engine.rehearse.naming import cause_of, name_cause
@@ -466,3 +466,17 @@ def test_loop_is_neither_stopped_nor_said_to_train_nothing(evaluates: bool) -> N
     assert ("evaluates as part of `step`" in because["evaluate"]) == evaluates
     assert "without a Trainer is not stopped" in because["stop"]
     assert "without a Trainer is not resumed" in because["resume"]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("again", [True, False])
+def test_failure_is_never_reported_with_a_pass(stage: StageName, again: bool) -> None:
+    """The whole path may show what is wrong with a stage that other processes go through, and that these pass."""
+    told = {"event": "fault", "class": "too-few-training-steps", "stage": stage, "because": "none left", "evidence": {}}
+    whole = played(hook_events=(*PASSED, told))
+
+    found = judged(whole, stopped(), resumed()) if again else judged(whole)
+
+    assert refuses(found.failures[0])
+    assert not found.passed
+    assert status(found, stage) == "fail"
