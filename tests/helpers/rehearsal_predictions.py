@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from tests.helpers.rehearsal_jobs import Job, plain
 from tests.helpers.rehearsal_loops import ADAM, ADAPTED, HEAD, KEPT, LOOP, WHOLE
 
-SHIFTED, PADDED, INVERTED = (
+SHIFTED, PADDED, INVERTED, ASKED = (
     "step/labels-misaligned",
     "tokenize/padding-in-loss",
     "tokenize/attention-mask-inverted",
+    "tokenize/completion-mask-drops-everything",
 )
 PADDING = """
 def collate(rows, length={length}):
@@ -43,6 +44,37 @@ args = TrainingArguments("out/marks", per_device_train_batch_size=4, max_steps=8
 collate = DataCollatorForTokenClassification(tokenizer, {}padding="max_length", max_length=64)
 Trainer(model=model, args=args, train_dataset=data, data_collator=collate, processing_class=tokenizer).train()
 """
+ANSWERED = """
+import json
+import torch
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments
+tokenizer = AutoTokenizer.from_pretrained("work/tiny")
+{tokens}model = AutoModelForCausalLM.from_pretrained("work/tiny")
+with open("answered.jsonl", "w") as file:
+    for i in range(48):
+        file.write(json.dumps({{"prompt": f"what is {{i}} plus {{i % 7}}?", "completion": f"{{i + i % 7}} it is"}}) + "\\n")
+def encode(row):
+    prompt = tokenizer(row["prompt"])["input_ids"] + [tokenizer.eos_token_id]  # as a turn of a chat ends
+    return {{"input_ids": prompt + tokenizer(row["completion"])["input_ids"] + [tokenizer.eos_token_id], "asked": len(prompt)}}
+data = load_dataset("json", data_files="answered.jsonl", split="train").map(encode)
+def collate(rows):
+    longest, batch = max(len(row["input_ids"]) for row in rows), {{"input_ids": [], "attention_mask": [], "labels": []}}
+    for row in rows:
+        ids, asked = row["input_ids"], row["asked"]
+        pad = longest - len(ids)
+        labels = {labels}
+        batch["input_ids"].append(ids + [tokenizer.eos_token_id] * pad)
+        batch["attention_mask"].append([1] * len(ids) + [0] * pad)
+        batch["labels"].append(labels + [-100] * pad)
+    return {{name: torch.tensor(values) for name, values in batch.items()}}
+args = TrainingArguments("out/answered", per_device_train_batch_size=4, max_steps=8, report_to="none", remove_unused_columns=False)
+trainer = Trainer(model=model, args=args, train_dataset=data, data_collator=collate, processing_class=tokenizer)
+trainer.train()
+trainer.save_model("out/answered")
+"""
+ASKED_ALONE, ANSWERS_ALONE = "ids[:asked] + [-100] * (len(ids) - asked)", "[-100] * asked + ids[asked:]"
+ADDED = 'tokenizer.add_special_tokens({"additional_special_tokens": ["<|tool|>"]})\n'
 IN_TRAINER = """
 class Own(Trainer):
     def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
@@ -137,8 +169,12 @@ BAD: tuple[Job, ...] = (
     _loop("padding-in-a-loss-of-its-own", PADDED, labels=COPY, loss=_own_loss("[:, :-1]", "[:, 1:]"), length=64),
     Job(name="padding-marked-as-a-class", source=MARKS.format("label_pad_token_id=0, "), fails=PADDED),
     _loop("mask-inverted", INVERTED, labels=f"{RIGHT}; {NOT}"),
+    Job(name="questions-alone", source=ANSWERED.format(labels=ASKED_ALONE, tokens=""), fails=ASKED),
 )
-DOUBTED: tuple[Job, ...] = (_loop("padding-copied-a-little", labels=COPY, length=16),)
+DOUBTED: tuple[Job, ...] = (
+    _loop("padding-copied-a-little", labels=COPY, length=16),
+    Job(name="a-token-without-a-row", source=ANSWERED.format(labels=ANSWERS_ALONE, tokens=ADDED)),
+)
 GOOD: tuple[Job, ...] = (
     _loop("padding-masked"),
     _loop("padding-masked-under-an-adapter", adapter=ADAPTED),
@@ -156,5 +192,7 @@ GOOD: tuple[Job, ...] = (
     _loop("text-that-repeats-itself", labels=f"ids[:] = ids[:, :1]; {RIGHT}"),
     plain("trainer-with-a-loss-of-its-own", top=IN_TRAINER.format(":-1", "1:"), kind="Own"),
     Job(name="padding-of-no-class", source=MARKS.format("")),
+    Job(name="answers-to-questions", source=ANSWERED.format(labels=ANSWERS_ALONE, tokens="")),
+    Job(name="questions-and-answers", source=ANSWERED.format(labels="list(ids)", tokens="")),
 )
 PREDICTIONS: Mapping[str, Job] = {each.name: each for each in (*BAD, *DOUBTED, *GOOD)}

@@ -241,8 +241,8 @@ class Rehearsal:
 
     @property
     def passed(self) -> bool:
-        """Whether no stage failed. What was not rehearsed did not fail, and did not pass."""
-        return all(stage.status != "fail" for stage in self.stages)
+        """Whether nothing failed. What was not rehearsed did not fail, and did not pass."""
+        return not self.failures and all(stage.status != "fail" for stage in self.stages)
 
     @property
     def complete(self) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.core.diagnosis import Cause, Diagnosis
 from holdfast.core.finding import Rule
-from holdfast.core.rehearsal import Objection, Part, PartResult, Rehearsal, StageName
+from holdfast.core.rehearsal import STAGES, Objection, Part, PartResult, Rehearsal, StageName
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.answers import refuses
 from holdfast.engine.rehearse.naming import cause_of, name_cause
@@ -484,3 +484,17 @@ def test_weights_that_are_not_saved_are_reported_once(evidence: dict[str, int], 
     whole = played(hook_events=(*PASSED, {**fault, "evidence": evidence}))
     found = judged(whole, stopped(), resumed(events=tuple(steps(s4=3.0))))
     assert [each.cause.signature.name for each in found.failures] == ["no-checkpoint-saved", *names]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("again", [True, False])
+def test_failure_is_never_reported_with_a_pass(stage: StageName, again: bool) -> None:
+    """The whole path may show what is wrong with a stage that other processes go through, and that these pass."""
+    told = {"event": "fault", "class": "too-few-training-steps", "stage": stage, "because": "none left", "evidence": {}}
+    whole = played(hook_events=(*PASSED, told))
+
+    found = judged(whole, stopped(), resumed()) if again else judged(whole)
+
+    assert refuses(found.failures[0])
+    assert not found.passed
+    assert status(found, stage) == "fail"

@@ -7,7 +7,7 @@ from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F4
 from tests.helpers.sampling import sampled
 
 pytestmark = pytest.mark.train
-CLASSES = {"labels-misaligned", "padding-in-loss", "attention-mask-inverted"}
+CLASSES = {"labels-misaligned", "padding-in-loss", "attention-mask-inverted", "token-id-out-of-embedding-range"}
 
 
 @pytest.mark.parametrize("name", sampled(PREDICTIONS, every=4))

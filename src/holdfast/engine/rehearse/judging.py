@@ -23,7 +23,7 @@ from holdfast.core.rehearsal import (
     StageName,
     StageResult,
 )
-from holdfast.engine.rehearse.continuing import DIVERGES, judge_resume, judge_stop, warn_of_restarts
+from holdfast.engine.rehearse.continuing import DIVERGES, StageFindings, judge_resume, judge_stop, warn_of_restarts
 from holdfast.engine.rehearse.naming import because_of, general_advice, name_cause, signature_of
 from holdfast.engine.rehearse.tracebacks import spell_place
 from holdfast.signatures import prevented_by
@@ -119,25 +119,11 @@ def judge(
     failures += _objected(objections, failures)
     results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened("start"):  # a loop of its own is not asked to stop
-        for stage, found in (("stop", judge_stop(parts)), ("resume", judge_resume(parts))):
-            blocked = _blocked_stage(found.result, parts, failures)
-            results[cast(StageName, stage)] = replace(blocked, missed=blocked.status == "not_rehearsed")
-            if found.wrong and found.wrong[0] == DIVERGES and _leaves_weights_unsaved(whole):
-                results[cast(StageName, stage)] = replace(found.result, status="not_rehearsed", because=UNSAVED)
-                continue
-            if found.failed is not None:
-                cause = diagnose(found.failed, found.result.name)
-            elif found.wrong:
-                cause = name_cause(*found.wrong)
-            else:
-                continue
-            if found.failed is not None and (same := _same_failure(cause, failures)):
-                results[cast(StageName, stage)] = replace(
-                    found.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"
-                )
-            else:
-                part, over = (found.failed.part, found.failed.over) if found.failed else (None, "")
-                failures.append(Failure(stage=found.result.name, cause=cause, part=part, over=over))
+        for found in (judge_stop(parts), judge_resume(parts)):
+            result, more = _again(found, parts, failures, diagnose, unsaved=_leaves_weights_unsaved(whole))
+            failures += more
+            if results[result.name].status != "fail":  # a failure of the whole path may be about this stage
+                results[result.name] = result
     return Rehearsal(
         stages=tuple(results[stage] for stage in STAGES),
         failures=tuple(failures),
@@ -154,6 +140,27 @@ def judge(
 def _leaves_weights_unsaved(whole: PartResult) -> bool:
     """True if it was reported that checkpoints leave out weights that are trained, so that a resume has to differ."""
     return any("unsaved" in each["evidence"] for each in whole.reported("fault"))
+
+
+def _again(
+    found: StageFindings,
+    parts: Mapping[Part, PartResult],
+    failures: Sequence[Failure],
+    diagnose: Diagnose,
+    *,
+    unsaved: bool,
+) -> tuple[StageResult, list[Failure]]:
+    """Return the result of stopping or of resuming, and its own failure, if there is one that is not known already."""
+    if unsaved and found.wrong and found.wrong[0] == DIVERGES:
+        return replace(found.result, status="not_rehearsed", because=UNSAVED), []
+    result = _blocked_stage(found.result, parts, failures)
+    result = replace(result, missed=result.status == "not_rehearsed")
+    if found.failed is not None:
+        cause = diagnose(found.failed, result.name)
+        if same := _same_failure(cause, failures):
+            return replace(found.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"), []
+        return result, [Failure(stage=result.name, cause=cause, part=found.failed.part, over=found.failed.over)]
+    return result, [Failure(stage=result.name, cause=name_cause(*found.wrong))] if found.wrong else []
 
 
 def _blocked_stage(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:

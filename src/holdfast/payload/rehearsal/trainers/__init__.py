@@ -24,6 +24,7 @@ from ..pushes import in_push
 from ..rows import few
 from ..wrapping import every_class, when_imported, wrap
 from . import configs, gradients, green, tokens
+from .answers import AnswerLabels
 from .arguments import few_of, outside, shrink
 from .asked_steps import with_whole_steps
 from .batches import cut
@@ -85,7 +86,7 @@ class TrainerHooks:
 
     def __init__(self, order: PartRequest, events: EventWriter) -> None:
         self._order, self._events, self._rewards = order, events, Rewards(events)
-        self._periodic = Periodic(order, events)
+        self._periodic, self._answers = Periodic(order, events), AnswerLabels(order, events)
         self.redrawn = RedrawnSteps(events)
         self._making: Any = None  # the trainer whose `__init__` is under way
         self._stopped = False
@@ -199,11 +200,13 @@ class TrainerHooks:
         with self._events.during("resume"):
             resume = self._resumed(trainer, resume_from_checkpoint)
         green.look_at_trainer(trainer, self._events)
+        tokens.look_at_added(trainer, self._events)
         # A trainer's own `train` may take nothing, as those of TRL's that have their own loop.
         given = (resume, *args) if args or resume is not None else ()
         with self._events.during("step"):
             shown = train(trainer, *given, **kwargs)
         green.look_at_training(trainer, self._events)
+        self._answers.judge()
         with self._events.during("step"):
             self._rewards.judge(trainer)
         forget_steps(trainer)
@@ -234,6 +237,7 @@ class TrainerHooks:
             return step(trainer, model, inputs, *args, **kwargs)
         inputs = cut(inputs, model, self._events)
         green.look_at_batch(inputs, trainer, self._events)
+        self._answers.look_at_batch(inputs, trainer)
         self._stepping = True
         try:
             loss = step(trainer, model, inputs, *args, **kwargs)
@@ -251,7 +255,7 @@ def _watch_loading(module: Any, owner: str, stage: str, events: EventWriter) -> 
         with events.loading(stage):
             loaded = original(cls, *args, **kwargs)
         if stage == "tokenize":
-            tokens.note_template(loaded)
+            tokens.note_loaded(loaded)
         return loaded
 
     for name, each in list(vars(module).items()):

@@ -1,7 +1,7 @@
 """What becomes of the rows' texts as tokens: whether any answer is left that could be learnt."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from contextlib import suppress
 from typing import Any
 
@@ -17,12 +17,53 @@ PAIR = ("chosen", "rejected")
 """Columns of two answers."""
 LOADED = "_holdfast_template"
 """Attribute of a tokenizer: the chat template that it was loaded with."""
+SIZE = "_holdfast_size"
+"""Attribute of a tokenizer: how many tokens it was loaded with."""
+RESIZE = (
+    "Call `model.resize_token_embeddings(len(tokenizer))` after tokens are added; with LoRA train the new rows too: "
+    '`modules_to_save=["embed_tokens", "lm_head"]`.'
+)
+_last: list[Any] = []
+"""The tokenizer that was loaded last."""
 
 
-def note_template(processor: Any) -> None:
-    """Remember the chat template that a tokenizer or a processor was loaded with."""
+def note_loaded(processor: Any) -> None:
+    """Remember the chat template and the number of tokens that a tokenizer or a processor was loaded with."""
     if isinstance(template := getattr(processor, "chat_template", None), str | None):
         vars(processor)[LOADED] = template
+    tokenizer = getattr(processor, "tokenizer", processor)
+    if isinstance(tokenizer, Sized) and hasattr(tokenizer, "decode"):
+        vars(tokenizer)[SIZE] = len(tokenizer)
+        _last[:] = [tokenizer]
+
+
+def tokenizer_of(trainer: Any) -> Any:
+    """Return the tokenizer that a trainer was given, or the last one that the script loaded; None where there is none."""
+    processor = getattr(trainer, "processing_class", None) or next(iter(_last), None)
+    return getattr(processor, "tokenizer", processor)
+
+
+def look_at_added(trainer: Any, events: EventWriter) -> None:
+    """Tell of tokens that the script added, and that the model has no row in its embedding for.
+
+    Nothing is said of a tokenizer that was loaded with more tokens than the model has: some of the Hub's are, and their
+    rows hold none of these.
+
+    Args:
+        trainer: A trainer that is about to train.
+        events: Where it is told.
+    """
+    tokenizer, find = tokenizer_of(trainer), getattr(trainer.model, "get_input_embeddings", None)
+    loaded = getattr(tokenizer, SIZE, None)
+    size = len(tokenizer) if loaded is not None else 0
+    with suppress(NotImplementedError, AttributeError):
+        rows = find().num_embeddings if find and loaded is not None else None
+        if isinstance(rows, int) and size > max(loaded or 0, rows):
+            because = (
+                f"the script adds {size - (loaded or 0)} to the {loaded} tokens of its tokenizer, and the embedding of the "
+                f"model has {rows} rows: a row with a token from {rows} on raises IndexError. {RESIZE}"
+            )
+            events.warning("token-id-out-of-embedding-range", "tokenize", because)
 
 
 def own_template(processor: Any) -> str | None:

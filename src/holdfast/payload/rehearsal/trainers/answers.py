@@ -1,0 +1,91 @@
+"""Labels the wrong way round: the questions are trained on, and the answers after them are masked.
+
+Where a question ends is known of rows that the script loaded: of conversations that end with an answer, and of columns
+`prompt` and `completion`. Their texts are looked for in what a batch trains on, and in what follows. Not covered: rows whose
+texts the script makes anew, and trainings on the user's turns alone, which some want.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..events import EventWriter
+from ..order import PartRequest
+from ..rows.noting import FOLDER
+from . import tokens
+
+IGNORED = -100
+"""The label of tokens that no loss counts."""
+FIX = "Mask the question and keep the answer: `labels = [-100] * len(prompt_ids) + input_ids[len(prompt_ids):]`."
+
+
+class AnswerLabels:
+    """Looks in batches for the questions and answers of the script's rows."""
+
+    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+        self._folder, self._events = Path(order.folder, FOLDER), events
+        self._inverted = self._others = 0
+
+    def look_at_batch(self, inputs: Any, trainer: Any) -> None:
+        """Count the rows that train a question and mask the answer, and those that have other labels."""
+        if not hasattr(inputs, "get"):
+            return
+        ids, labels, mask = (inputs.get(name) for name in ("input_ids", "labels", "attention_mask"))
+        shapes = {getattr(each, "shape", None) for each in (ids, labels, mask)}
+        tokenizer = tokens.tokenizer_of(trainer)
+        if self._others or None in shapes or len(shapes) > 1 or tokenizer is None or not self._pairs:
+            return
+        for row, wanted, kept in zip(ids.tolist(), labels.tolist(), mask.tolist(), strict=True):
+            trained = [place for place, label in enumerate(wanted) if label != IGNORED]
+            if not trained:
+                continue
+            first, last = trained[0], trained[-1]
+            after = [row[place] for place in range(last + 1, len(row)) if kept[place]]
+            is_begun = len(trained) == last - first + 1 and wanted[first : last + 1] == row[first : last + 1]
+            if not is_begun or not after:
+                self._others += 1
+                return
+            begun, rest = (_plain(tokenizer.decode(each)) for each in (row[first : last + 1], after))
+            self._inverted += any(question in begun and answer in rest for question, answer in self._pairs)
+
+    def judge(self) -> None:
+        """Tell of labels of which none is an answer's."""
+        if self._inverted and not self._others:
+            because = (
+                f"{self._inverted} rows in the batches train the question and mask the answer: "
+                "the labels are the tokens of the prompt, and -100 for every token of the answer"
+            )
+            self._events.fault("completion-mask-drops-everything", "tokenize", because, fix=FIX)
+
+    @cached_property
+    def _pairs(self) -> list[tuple[str, str]]:
+        """The questions and answers of the rows that the script got, without spaces."""
+        pairs: list[tuple[str, str]] = []
+        for path in self._folder.glob("*.json"):
+            rows = json.loads(path.read_text(encoding="utf-8"))["rows"] or ()
+            pairs += [pair for row in rows if isinstance(row, Mapping) for pair in _pair(row)]
+        return pairs
+
+
+def _pair(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the last question of a row and its answer, where both are known and the question does not hold the answer."""
+    prompt, completion = row.get("prompt"), row.get("completion")
+    if isinstance(turns := row.get("messages"), list) and len(turns) > 1:
+        prompt, completion = turns[:-1], turns[-1:]
+    question, answer = _text(prompt, "user"), _text(completion, "assistant")
+    if question and answer and answer not in question:
+        yield question, answer
+
+
+def _text(part: Any, role: str) -> str:
+    """Return a text, or that of the last turn of messages, if it is of a role; without spaces."""
+    if isinstance(part, list) and part and isinstance(part[-1], Mapping) and part[-1].get("role") == role:
+        part = part[-1].get("content")
+    return _plain(part) if isinstance(part, str) else ""
+
+
+def _plain(text: str) -> str:
+    """Return a text without spaces, which tokenizers and templates add and leave out."""
+    return "".join(text.split())
