@@ -86,7 +86,7 @@ def test_script_that_lacks_an_argument_is_a_wrong_question(at: Place) -> None:
 @pytest.mark.train
 @pytest.mark.long
 def test_what_passed_is_not_rehearsed_again(at: Place, tiny: Path) -> None:
-    """It is told shortly that it passes; the second time that it has passed before. Both runs train."""
+    """The first run is rehearsed, the second is told that it already passed. Both train."""
     (at.folder / "train.py").write_text(GOOD)
     first, answer, shown = at.type("run", "train.py", "--rehearse", "--", str(tiny))
 
@@ -96,7 +96,7 @@ def test_what_passed_is_not_rehearsed_again(at: Place, tiny: Path) -> None:
     again, _, shown = at.type("run", "train.py", "--rehearse", "--", str(tiny))
 
     assert again == 0
-    assert "has passed before" in shown
+    assert "already passed a rehearsal" in shown
     assert len([*at.folder.glob("runs/*/rehearsal.json")]) == 1
 
 

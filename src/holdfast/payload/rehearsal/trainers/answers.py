@@ -25,7 +25,7 @@ class AnswerLabels:
     """Looks in batches for the questions and answers of the script's rows."""
 
     def __init__(self, order: PartRequest, events: EventWriter) -> None:
-        self._folder, self._events = Path(order.folder, FOLDER), events
+        self._order, self._events = order, events
         self._inverted = self._others = 0
 
     def look_at_batch(self, inputs: Any, trainer: Any) -> None:
@@ -62,11 +62,16 @@ class AnswerLabels:
     @cached_property
     def _pairs(self) -> list[tuple[str, str]]:
         """The questions and answers of the rows that the script got, without spaces."""
-        pairs: list[tuple[str, str]] = []
-        for path in self._folder.glob("*.json"):
-            rows = json.loads(path.read_text(encoding="utf-8"))["rows"] or ()
-            pairs += [pair for row in rows if isinstance(row, Mapping) for pair in _pair(row)]
-        return pairs
+        return [pair for row in self._rows() if isinstance(row, Mapping) for pair in _pair(row)]
+
+    def _rows(self) -> Iterator[Any]:
+        """Yield the rows that the script got, or those that stood in for them."""
+        if self._order.known_rows:
+            known = Path(self._order.known_rows)
+            for path in known.parent.glob(f"{known.stem}*.jsonl"):
+                yield from map(json.loads, filter(str.strip, path.read_text(encoding="utf-8").splitlines()))
+        for path in Path(self._order.folder, FOLDER).glob("*.json"):
+            yield from json.loads(path.read_text(encoding="utf-8"))["rows"] or ()
 
 
 def _pair(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
