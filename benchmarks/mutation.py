@@ -85,7 +85,7 @@ class Score:
 
 
 def configuration() -> dict[str, Any]:
-    """Return what `mutation.toml` says."""
+    """Return the configuration, `mutation.toml`."""
     return tomllib.loads(CONFIGURATION.read_text(encoding="utf-8"))
 
 
@@ -100,7 +100,7 @@ def equivalents() -> set[tuple[str, str, str]]:
 
 
 def mutate(part: Part, folder: Path, names: Sequence[str] = ()) -> dict[str, Score]:
-    """Have mutmut try the mutants of a part, and return what became of them by module.
+    """Run mutmut on a part; return the scores by module.
 
     Args:
         part: The part.
@@ -167,7 +167,7 @@ def _scores(folder: Path, part: Part) -> dict[str, Score]:
 
 
 def _exit_codes(folder: Path, module: str) -> Mapping[str, int | None]:
-    """Return what became of each mutant of a module; None of one that was not tried."""
+    """Return the result of each mutant of a module; None of one that was not tried."""
     meta = folder / "mutants" / "src" / "holdfast" / f"{module}.meta"
     return dict(json.loads(meta.read_text(encoding="utf-8"))["exit_code_by_key"])
 

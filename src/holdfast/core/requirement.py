@@ -73,10 +73,14 @@ class RequirementProblem:
     Attributes:
         what: What is wrong, as a sentence without an end.
         place: Where.
+        text: The requirement as it is written; empty where it is not about one.
+        hides_more: Whether requirements stand there that nobody can read.
     """
 
     what: str
     place: Place
+    text: str = field(default="", compare=False)
+    hides_more: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +126,7 @@ def parse_requirement(text: str, place: Place = NOWHERE) -> Requirement | Requir
     ('>=0.12', "'trl>>1' is no requirement")
     """
     if LONG_NUMBER.search(text):
-        return RequirementProblem(f"{text[:40]!r}… has a number that no version has", place)
+        return RequirementProblem(f"{text[:40]!r}… has a number that no version has", place, text)
     found = PLAIN.fullmatch(text.strip())
     if found is None:
         return _parse_unusual(text.strip(), place)
@@ -156,7 +160,7 @@ def _parse_unusual(text: str, place: Place) -> Requirement | RequirementProblem:
     try:
         parsed = requirements.Requirement(text)
     except requirements.InvalidRequirement:
-        return RequirementProblem(f"{text!r} is no requirement", place)
+        return RequirementProblem(f"{text!r} is no requirement", place, text)
     return Requirement(
         name=normalized(parsed.name),
         specifier=str(parsed.specifier),

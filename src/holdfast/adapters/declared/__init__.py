@@ -38,8 +38,6 @@ PROJECT_FILES: Final = (
     "Dockerfile",
 )
 WORD: Final = re.compile(r"[a-z_-]+")
-MISSING_PARTS: Final = ("no TOML", "cannot be read")
-"""What is said of a file, or of a part of it, that may name any library."""
 HIGHEST: Final = 12
 """Folders to go up at most."""
 
@@ -90,10 +88,8 @@ def _matters(requirements: ProjectRequirements) -> bool:
 
 def _unreadable_part(requirements: ProjectRequirements) -> str:
     """Return what cannot be understood and may name one of the libraries; empty where nothing does."""
-    found = (problem.what for problem in requirements.problems)
-    return next(
-        (what for what in found if any(part in what for part in MISSING_PARTS) or CORE & {*WORD.findall(what)}), ""
-    )
+    found = (each for each in requirements.problems if each.hides_more or CORE & {*WORD.findall(each.text)})
+    return next((each.what for each in found), "")
 
 
 def _in_folder(folder: Path, ours: frozenset[str]) -> Iterator[ProjectRequirements]:

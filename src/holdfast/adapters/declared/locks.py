@@ -17,7 +17,7 @@ def read_lock(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
     try:
         table = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
-        problem = RequirementProblem(f"no TOML: {error}", Place(str(path)))
+        problem = RequirementProblem(f"no TOML: {error}", Place(str(path)), hides_more=True)
         return ProjectRequirements(
             kind="lock", origin=path.name, path=str(path), problems=(problem,), unsure=f"{path.name} is no TOML"
         )

@@ -75,7 +75,7 @@ def _include(
         return
     text = load_text(other)
     if text is None:
-        file.add(RequirementProblem(f"{target} cannot be read", place))
+        file.add(RequirementProblem(f"{target} cannot be read", place, hides_more=True))
     else:
         _read(text, other, str(Path(place.path).parent / target), file, (*within, other), limits=limits)
 

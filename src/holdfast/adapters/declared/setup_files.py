@@ -87,7 +87,7 @@ def read_pipfile(text: str, path: Path, _: frozenset[str]) -> ProjectRequirement
     try:
         table = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
-        return _unreadable(path, f"no TOML: {error}")
+        return _unreadable(path, f"no TOML: {error}", hides_more=True)
     python = _table(table, "requires").get("python_version", "")
     found = read_table(_table(table, "packages"), Finder(text, str(path)))
     return _declared(path, found, f"=={python}.*" if python else "")
@@ -141,8 +141,8 @@ def _declared(path: Path, requirements: Iterable[Requirement | RequirementProble
     )
 
 
-def _unreadable(path: Path, what: str) -> ProjectRequirements:
-    problems = (RequirementProblem(what, Place(str(path))),) if what else ()
+def _unreadable(path: Path, what: str, *, hides_more: bool = False) -> ProjectRequirements:
+    problems = (RequirementProblem(what, Place(str(path)), hides_more=hides_more),) if what else ()
     return ProjectRequirements(
         kind="project", origin=path.name, path=str(path), problems=problems, unsure=f"{path.name} cannot be read"
     )

@@ -92,7 +92,7 @@ def read_list(values: Any, name: str, finder: Finder) -> Iterator[Requirement | 
         return
     for value in values:
         if not isinstance(value, str):
-            yield RequirementProblem(f"{value!r} in `{name}` is no text", finder.place(str(value)))
+            yield RequirementProblem(f"{value!r} in `{name}` is no text", finder.place(str(value)), str(value))
         elif each := read_requirement(value, finder.place(value)):
             yield each
 
@@ -122,7 +122,7 @@ def read_pyproject(text: str, path: Path, ours: frozenset[str]) -> ProjectRequir
     try:
         table = parse_toml(text)
     except tomllib.TOMLDecodeError as error:
-        problem = RequirementProblem(f"no TOML: {error}", Place(str(path)))
+        problem = RequirementProblem(f"no TOML: {error}", Place(str(path)), hides_more=True)
         return ProjectRequirements(
             kind="project", origin="pyproject.toml", path=str(path), problems=(problem,), unsure="it is no TOML"
         )

@@ -37,8 +37,7 @@ class LocalDatasets:
         except BadDataError as error:
             return Dataset(problem=error.what)
         except OSError as error:
-            what = f"{error.filename or data.path} cannot be read: {error.strerror}"
-            raise SourceError(what, where="dataset.path", fix="name a folder of data that you may read") from error
+            raise unreadable_data(error, data.path) from error
 
     def _local(self, data: Data) -> Dataset:
         path = self._folder / Path(data.path).expanduser()
@@ -50,6 +49,12 @@ class LocalDatasets:
         evaluation = head_of(splits, data.eval_split, path) if data.eval_split else None
         eval_columns = evaluation.columns if evaluation else None
         return Dataset(columns=train.columns, rows=train.rows, eval_columns=eval_columns, types=train.types)
+
+
+def unreadable_data(error: OSError, path: str) -> SourceError:
+    """Return the error for data at a path that the system does not let us read."""
+    what = f"{error.filename or path} cannot be read: {error.strerror}"
+    return SourceError(what, where="dataset.path", fix="name a folder of data that you may read")
 
 
 def find_part(folder: Path, name: str, config: str | None, split: str | None) -> Dataset:

@@ -66,6 +66,7 @@ class Ledger:
         self._folder, self._path = folder, folder / "ledger.sqlite"
         self._open: sqlite3.Connection | None = None
         self._inode = 0
+        self._secrets = secrets_of(os.environ)
 
     def append(self, run: str, events: Iterable[Event]) -> None:
         """Write events durably, all or none.
@@ -73,7 +74,7 @@ class Ledger:
         Raises:
             LedgerError: They cannot be written.
         """
-        lines = [_line(event) for event in events]
+        lines = [_line(event, self._secrets) for event in events]
         with self._translated():
             self._retried(lambda: self._append(run, lines))
 
@@ -153,9 +154,8 @@ class Ledger:
             _index(database, run, journal)
 
     def _catch_up(self, runs: Sequence[str]) -> None:
-        known = dict(self._connection().execute("SELECT run, bytes FROM runs").fetchall())
-        sizes = {run: Journal(self._folder / run).size for run in runs}
-        behind = [run for run, size in sizes.items() if size > known.get(run, 0)]
+        index = self._connection()
+        behind = [run for run in runs if Journal(self._folder / run).size > _indexed(index, run)]
         if behind:
             with self._writing() as database:
                 for run in behind:
@@ -231,7 +231,7 @@ class Ledger:
         old.close()
         lines: dict[str, list[str]] = {}
         for run, kind, fields in rows:
-            lines.setdefault(run, []).append(json.dumps({"kind": kind, "fields": json.loads(fields)}))
+            lines.setdefault(run, []).append(_spell(kind, json.loads(fields)))
         for run, events in lines.items():
             journal = Journal(self._folder / run)
             if (self._folder / run).is_dir() and not journal.size:
@@ -274,13 +274,16 @@ class Ledger:
             raise LedgerError(what, where=str(self._folder), fix=fix) from error
 
 
-def _line(event: Event) -> str:
+def _line(event: Event, secrets: Sequence[str]) -> str:
     """Return an event as a journal keeps it: without secrets, and with its names and paths as they are."""
     kind, fields = event_to_json(event)
-    secrets = secrets_of(os.environ)
     for told in (fields, fields.get("said", {})):
         told |= {name: redact(told[name], secrets) for name in PROSE if isinstance(told.get(name), str)}
-    return redact(json.dumps({"kind": kind, "fields": fields}, default=str))
+    return redact(_spell(kind, fields))
+
+
+def _spell(kind: str, fields: Any) -> str:
+    return json.dumps({"kind": kind, "fields": fields}, default=str)
 
 
 def _index(database: sqlite3.Connection, run: str, journal: Journal) -> None:
@@ -314,7 +317,7 @@ def _restore(database: sqlite3.Connection, run: str, journal: Journal) -> None:
         return
     rows = database.execute("SELECT kind, fields FROM events WHERE run = ? ORDER BY number", (run,)).fetchall()
     lost = len(list(journal.read()))
-    journal.append([json.dumps({"kind": kind, "fields": json.loads(fields)}) for kind, fields in rows[lost:]])
+    journal.append([_spell(kind, json.loads(fields)) for kind, fields in rows[lost:]])
     database.execute("UPDATE runs SET bytes = ? WHERE run = ?", (journal.size, run))
 
 

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.local.datasets import unreadable_data
 from holdfast.adapters.rows.opening import open_rows
 from holdfast.app.hub_access import OFFLINE
 from holdfast.catalog.builtin import BUILTIN
@@ -47,8 +48,7 @@ def scan_small(document: Document) -> Scan:
                 what = f"{source.path} has more than {LARGEST_BYTES >> 20} MB, which is more than a check reads"
                 raise SourceError(what, where=source.path, fix="`holdfast inspect` reads every row")
     except OSError as error:
-        what = f"{error.filename} cannot be read: {error.strerror}"
-        raise SourceError(what, where=source.path, fix="name a folder of data that you may read") from error
+        raise unreadable_data(error, source.path) from error
     sight = source.look()
     named = document.get("method", None)
     return source.scan(sight, Method(named) if isinstance(named, str) else None)

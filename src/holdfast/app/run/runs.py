@@ -226,10 +226,12 @@ def attached_backend(name: str) -> Backend:
         UsageError: There is none of that name.
     """
     require_backend(name)
-    return ATTACHED[name]()
+    return BACKENDS[name](None)
 
 
-def _open_local(plan: Plan) -> LocalBackend:
+def _open_local(plan: Plan | None) -> LocalBackend:
+    if plan is None:
+        return LocalBackend((), os.environ)
     if unknown := sorted(plan.options.keys() - LocalBackend.options):
         fix = f"it has {', '.join(sorted(LocalBackend.options))}"
         raise UsageError(f"the local backend has no option {unknown[0]!r}", where="where.options", fix=fix)
@@ -237,5 +239,5 @@ def _open_local(plan: Plan) -> LocalBackend:
     return LocalBackend(interpreter, os.environ)
 
 
-BACKENDS: Mapping[str, Callable[[Plan], Backend]] = {LocalBackend.name: _open_local}
-ATTACHED: Mapping[str, Callable[[], Backend]] = {LocalBackend.name: lambda: LocalBackend((), os.environ)}
+BACKENDS: Mapping[str, Callable[[Plan | None], Backend]] = {LocalBackend.name: _open_local}
+"""Each opens its backend for a plan; without one, for attempts that were started already."""
