@@ -24,10 +24,12 @@ class Guard:
     Attributes:
         catches: Names of the exceptions that an enclosing `try` handles, and does not raise again.
         because: Why nothing at all can be said of it, such as `in a branch on a library's version`; empty if it can.
+        unreachable: Whether the program never runs it.
     """
 
     catches: frozenset[str] = frozenset()
     because: str = ""
+    unreachable: bool = False
 
     def holds(self, exception: str) -> bool:
         """True if such an error would not end the program here, or may never happen.

@@ -1,7 +1,7 @@
 """Training scripts, read by `ast` alone: nothing of them is run, and nothing of what they import is.
 
 A small abstract interpreter. It goes through a program in the order in which it would run, with values that may be
-`Unknown`, and notes every call of a library with its arguments. Rooms, from the ground up:
+`Unknown`, and notes every call of a library with its arguments. Its modules, from the ground up:
 
 * `places`, `source`: positions; a text as a syntax tree, or one clear error
 * `values`, `join`, `reading`: what values there are, what two branches agree on, and the state of reading
@@ -21,13 +21,17 @@ from holdfast.adapters.readers.script import calls, definitions, expressions, wa
 from holdfast.adapters.readers.script.documents import documents
 from holdfast.adapters.readers.script.functions import never_called
 from holdfast.adapters.readers.script.places import Cell, PlaceFinder
-from holdfast.adapters.readers.script.reading import ReadingState, Scope
+from holdfast.adapters.readers.script.reading import NodeHandlers, ReadingState, Scope
 from holdfast.adapters.readers.script.source import parse
 from holdfast.adapters.readers.settings import SettingsFiles
 from holdfast.core.document import Document, Unknown
 
-EXPRESSIONS = {**expressions.RULES, **calls.RULES}
-STATEMENTS = {**walk.STATEMENTS, **definitions.STATEMENTS}
+HANDLERS = NodeHandlers(
+    expressions={**expressions.EXPRESSIONS, **calls.EXPRESSIONS},
+    statements={**walk.STATEMENTS, **definitions.STATEMENTS},
+    block=walk.block,
+    assign=walk.assign,
+)
 
 
 def read_script(
@@ -79,9 +83,7 @@ def read_program(  # noqa: PLR0913 - a program's text, and what stands around it
     """
     places = PlaceFinder(path, text, cells)
     tree, parsed = parse(text, path, places.spot if cells else None)
-    reading = ReadingState(
-        EXPRESSIONS, STATEMENTS, Scope(0, None, PlaceFinder(path, parsed, cells)), beside, argv, files
-    )
+    reading = ReadingState(HANDLERS, Scope(0, None, PlaceFinder(path, parsed, cells)), beside, argv, files)
     reading.bind("__name__", "__main__")
     reading.block(tree.body)
     never_called(reading)

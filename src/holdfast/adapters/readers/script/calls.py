@@ -13,7 +13,7 @@ from holdfast.adapters.readers.script.known_calls import FUNCTIONS as PLAIN_CALL
 from holdfast.adapters.readers.script.known_calls import Known, installed_reason
 from holdfast.adapters.readers.script.objects import attribute_of, dotted, settled
 from holdfast.adapters.readers.script.parsers import FUNCTIONS as PARSERS
-from holdfast.adapters.readers.script.reading import ReadingState, Rule
+from holdfast.adapters.readers.script.reading import ExpressionHandler, ReadingState
 from holdfast.adapters.readers.script.reads import expose
 from holdfast.adapters.readers.script.record import (
     CallArguments,
@@ -160,7 +160,7 @@ def _of_list(reading: ReadingState, site: Site, name: str, arguments: CallArgume
         name == "extend" and len(arguments.positional) == 1 and isinstance(arguments.positional[0].value, list | tuple)
     ):
         changed = [*site.receiver, *arguments.positional[0].value]
-    reading.statements[ast.Store](reading, (func.value, changed))
+    reading.assign(func.value, changed)
     return None if name in {"append", "extend"} else UNKNOWN
 
 
@@ -234,4 +234,4 @@ CALLEES: Final[Mapping[type[Any], Callable[[ReadingState, Site, CallArguments], 
     AnyOf: _of_named,
     ObjectValue: _of_thing,
 }
-RULES: Final[Mapping[type[ast.AST], Rule]] = {ast.Call: _call}
+EXPRESSIONS: Final[Mapping[type[ast.AST], ExpressionHandler]] = {ast.Call: _call}

@@ -1,13 +1,13 @@
 """What a program defines: imports, functions, classes, and modules that stand beside it."""
 
 import ast
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.adapters.readers.script.objects import dotted
 from holdfast.adapters.readers.script.places import PlaceFinder
-from holdfast.adapters.readers.script.reading import ReadingState, Scope, either, note_patcher
+from holdfast.adapters.readers.script.reading import ReadingState, Scope, StatementHandler, either, note_patcher
 from holdfast.adapters.readers.script.source import parse
 from holdfast.adapters.readers.script.values import ProgramClass, ProgramFunction, Sibling, Slot
 from holdfast.core.calls import Import, LibraryName
@@ -205,7 +205,7 @@ def _nonlocal(reading: ReadingState, node: ast.Nonlocal) -> bool:
     return False
 
 
-STATEMENTS: Final[Mapping[type[ast.AST], Callable[[ReadingState, Any], bool]]] = {
+STATEMENTS: Final[Mapping[type[ast.AST], StatementHandler]] = {
     ast.AsyncFunctionDef: _function,
     ast.ClassDef: _class,
     ast.FunctionDef: _function,

@@ -8,7 +8,7 @@ from holdfast.adapters.readers.script.functions import enter
 from holdfast.adapters.readers.script.guards import IN_VERSION_BRANCH, INTROSPECTION, named_reason, note_rivals
 from holdfast.adapters.readers.script.join import joined
 from holdfast.adapters.readers.script.objects import attribute_of, known_not_none, settled
-from holdfast.adapters.readers.script.reading import DEAD, ReadingState, Rule
+from holdfast.adapters.readers.script.reading import DEAD, ExpressionHandler, ReadingState
 from holdfast.adapters.readers.script.reads import note_read, settings_in
 from holdfast.adapters.readers.script.record import CallArguments
 from holdfast.adapters.readers.script.values import (
@@ -254,7 +254,7 @@ def _comprehension(reading: ReadingState, node: ast.ListComp | ast.SetComp | ast
     with reading.within(reading.child("function")):
         for generator in node.generators:
             values.append(reading.value(generator.iter))
-            reading.statements[ast.Store](reading, (generator.target, reason_among(values)))
+            reading.assign(generator.target, reason_among(values))
             values += map(reading.value, generator.ifs)
         parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
         values += map(reading.value, parts)
@@ -273,7 +273,7 @@ def _yield(reading: ReadingState, node: ast.Yield | ast.YieldFrom) -> Any:
 
 def _walrus(reading: ReadingState, node: ast.NamedExpr) -> Any:
     value = reading.value(node.value)
-    reading.statements[ast.Store](reading, (node.target, value))
+    reading.assign(node.target, value)
     return value
 
 
@@ -282,7 +282,7 @@ def _starred(reading: ReadingState, node: ast.Starred) -> Any:
     return UNKNOWN
 
 
-RULES: Final[Mapping[type[ast.AST], Rule]] = {
+EXPRESSIONS: Final[Mapping[type[ast.AST], ExpressionHandler]] = {
     ast.Attribute: _attribute,
     ast.Await: _await,
     ast.BinOp: _binary,

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, Final
 
@@ -20,7 +21,6 @@ from holdfast.adapters.readers.script.values import (
     Slot,
     Super,
 )
-from holdfast.core.calls import Guard
 from holdfast.core.evaluate import UNKNOWN
 
 MOST_VISITS: Final = 6
@@ -48,7 +48,7 @@ def enter(
     frame.owner = (function.owner, receiver) if function.owner else None
     reading.stack.append(function)
     try:
-        with reading.within(frame), reading.guarded(Guard(because=function.guard.because)):
+        with reading.within(frame), reading.guarded(replace(function.guard, catches=frozenset())):
             _bind(reading, function, arguments if visits < MOST_VISITS else None, receiver)
             return _body(reading, function, frame)
     finally:

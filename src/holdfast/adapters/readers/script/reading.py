@@ -1,7 +1,7 @@
 """The state of reading a program: its names and dicts, what stands around the current line, and what was found.
 
-The rooms beside this one are tables of rules, one rule for each kind of node; `ReadingState.value` and `ReadingState.block` look them
-up. A program is read in the order in which it would run. Where a condition is not known, both branches are read, each on
+The modules beside this one are tables of handlers, one for each kind of node; `ReadingState.value`, `statement`, `block` and `assign` look
+them up. A program is read in the order in which it would run. Where a condition is not known, both branches are read, each on
 its own copy of the store, and what differs after them is `Unknown`.
 """
 
@@ -32,10 +32,9 @@ from holdfast.core.document import Unknown
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.text import Place
 
-Rule = Callable[["ReadingState", Any], Any]
 BUILTINS: Final = frozenset(dir(builtins))
 OPEN: Final = Guard()
-DEAD: Final = Guard(because="in code that never runs")
+DEAD: Final = Guard(because="in code that never runs", unreachable=True)
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -73,13 +72,29 @@ class Scope:
         return frame
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeHandlers:
+    """How each kind of node is read.
+
+    Attributes:
+        expressions: Return the value of an expression, and record the calls in it.
+        statements: Read a statement; true if the program does not go on after it.
+        block: Reads statements in order; true if the program does not reach their end.
+        assign: Gives a target of an assignment a value.
+    """
+
+    expressions: Mapping[type[ast.AST], "ExpressionHandler"]
+    statements: Mapping[type[ast.AST], "StatementHandler"]
+    block: Callable[["ReadingState", Sequence[ast.stmt]], bool]
+    assign: Callable[["ReadingState", ast.expr, Any, ast.expr | None], None]
+
+
 @dataclass(slots=True, eq=False, repr=False)
 class ReadingState:
     """Everything that is known so far.
 
     Attributes:
-        expressions: How each kind of expression is valued.
-        statements: How each kind of statement is read; such a rule tells whether what follows it is not reached.
+        handlers: How each kind of node is read.
         beside: Gives the text of a module that stands beside the script.
         argv: The command line's arguments, if one goes with the script.
         files: Gives the settings of a file that these name.
@@ -107,8 +122,7 @@ class ReadingState:
         path: Name of the script.
     """
 
-    expressions: Mapping[type[ast.AST], Rule]
-    statements: Mapping[type[ast.AST], Callable[["ReadingState", Any], bool]]
+    handlers: "NodeHandlers"
     frame: Scope
     beside: Callable[[str], str | None] | None = None
     argv: Sequence[str | Unknown] | None = None
@@ -144,11 +158,19 @@ class ReadingState:
 
     def value(self, node: ast.expr) -> Any:
         """Return the value of an expression, and record the calls in it."""
-        return self.expressions[type(node)](self, node)
+        return self.handlers.expressions[type(node)](self, node)
+
+    def statement(self, node: ast.stmt) -> bool:
+        """Read a statement; true if the program does not go on after it."""
+        return self.handlers.statements[type(node)](self, node)
 
     def block(self, statements: Sequence[ast.stmt]) -> bool:
-        """Read statements in order; tell whether the end of them is not reached."""
-        return self.statements[ast.Module](self, statements)
+        """Read statements in order; true if the program does not reach their end."""
+        return self.handlers.block(self, statements)
+
+    def assign(self, target: ast.expr, value: Any, node: ast.expr | None = None) -> None:
+        """Give the target of an assignment a value; `node` is the value's expression, for its place."""
+        self.handlers.assign(self, target, value, node)
 
     def place(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias) -> Place:
         """Return where a node stands."""
@@ -232,12 +254,16 @@ class ReadingState:
         return False
 
 
+ExpressionHandler = Callable[[ReadingState, Any], Any]
+StatementHandler = Callable[[ReadingState, Any], bool]
+
+
 def note_patcher(reading: ReadingState, package: str) -> None:
     """Note that a package which replaces TRL's classes is imported; in a branch of a function, that is so from there on.
 
     What never runs replaces nothing; and what a helper does in one of its branches says nothing of the whole program.
     """
-    if package not in PATCHERS or reading.standing().because == DEAD.because:
+    if package not in PATCHERS or reading.standing().unreachable:
         return
     because = f"{package} replaces TRL's classes"
     if reading.frame.kind == "function" and reading.branches > reading.frame.branches:
@@ -250,11 +276,11 @@ def both(outer: Guard, inner: Guard) -> Guard:
     """Return the guard of a line within two nested guards."""
     if inner is OPEN or outer is OPEN:
         return inner if outer is OPEN else outer
-    return Guard(outer.catches | inner.catches, outer.because or inner.because)
+    return Guard(outer.catches | inner.catches, outer.because or inner.because, outer.unreachable or inner.unreachable)
 
 
 def either(one: Guard, other: Guard) -> Guard:
     """Return the guard of a line that two paths reach: only conditions that hold on both."""
     if bool(one.because) is not bool(other.because):
         return other if one.because else one
-    return Guard(one.catches & other.catches, one.because and other.because)
+    return Guard(one.catches & other.catches, one.because and other.because, one.unreachable and other.unreachable)

@@ -1,4 +1,4 @@
-"""What statements do: one rule for each kind of node. A rule tells whether what follows the statement is not reached."""
+"""Statements: a handler for each kind of node. A handler returns true if the program does not go on after the statement."""
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from holdfast.adapters.readers.script.guards import (
 from holdfast.adapters.readers.script.join import joined_stores
 from holdfast.adapters.readers.script.known_calls import set_variable
 from holdfast.adapters.readers.script.objects import set_attribute, settled
-from holdfast.adapters.readers.script.reading import DEAD, ReadingState, both
+from holdfast.adapters.readers.script.reading import DEAD, ReadingState, StatementHandler, both
 from holdfast.adapters.readers.script.values import (
     AVAILABLE,
     CHANGED,
@@ -40,14 +40,14 @@ MOST_LOOPS: Final = 2
 """Loops within loops that are read twice, to see what a second round changes; deeper ones are read once."""
 
 
-def _block(reading: ReadingState, statements: Sequence[ast.stmt]) -> bool:
+def block(reading: ReadingState, statements: Sequence[ast.stmt]) -> bool:
     """Read statements; what follows one that ends the block never runs."""
     before, ended = reading.guard, False
     left: list[list[Any]] = []
     for statement in statements:
         begin = len(reading.log)
         try:
-            stopped = reading.statements[type(statement)](reading, statement)
+            stopped = reading.statement(statement)
         except RecursionError:  # an expression of a thousand terms: no setting
             stopped = False
         if stopped and not ended:
@@ -115,7 +115,7 @@ def _for(reading: ReadingState, node: ast.For | ast.AsyncFor) -> bool:
     item = item_of(source) if isinstance(source, ObjectValue | Member) else reason_among([settled(reading, source)])
 
     def body() -> bool:
-        store_value(reading, (node.target, item))
+        reading.assign(node.target, item)
         return reading.block(node.body)
 
     return _loop(reading, node, body)
@@ -199,10 +199,8 @@ def _with(reading: ReadingState, node: ast.With | ast.AsyncWith) -> bool:
     for item in node.items:
         value = reading.value(item.context_expr)
         if item.optional_vars is not None:
-            store_value(
-                reading,
-                (item.optional_vars, value if isinstance(value, ObjectValue) and value.is_instance else UNKNOWN),
-            )
+            kept = value if isinstance(value, ObjectValue) and value.is_instance else UNKNOWN
+            reading.assign(item.optional_vars, kept)
     catches = frozenset[str]()
     for item in node.items:
         call = item.context_expr
@@ -238,7 +236,7 @@ def _expression(reading: ReadingState, node: ast.Expr) -> bool:
 
 def _return(reading: ReadingState, node: ast.Return) -> bool:
     value = reading.value(node.value) if node.value is not None else None
-    if reading.standing().because != DEAD.because:
+    if not reading.standing().unreachable:
         reading.frame.returns.append(value)
     return True
 
@@ -270,13 +268,13 @@ def _assert(reading: ReadingState, node: ast.Assert) -> bool:
 def _assign(reading: ReadingState, node: ast.Assign) -> bool:
     value = reading.value(node.value)
     for target in node.targets:
-        store_value(reading, (target, value), node.value)
+        reading.assign(target, value, node.value)
     return False
 
 
 def _annotated(reading: ReadingState, node: ast.AnnAssign) -> bool:
     if node.value is not None:
-        store_value(reading, (node.target, reading.value(node.value)), node.value)
+        reading.assign(node.target, reading.value(node.value), node.value)
     return False
 
 
@@ -292,7 +290,7 @@ def _augmented(reading: ReadingState, node: ast.AugAssign) -> bool:
             old + added if isinstance(old, list) and isinstance(added, list) and isinstance(node.op, ast.Add) else None
         )
         value = value or apply_operator(node.op, settled(reading, old), settled(reading, added))
-        store_value(reading, (node.target, value), node.value)
+        reading.assign(node.target, value, node.value)
     return False
 
 
@@ -318,22 +316,15 @@ def _delete(reading: ReadingState, node: ast.Delete) -> bool:
     return False
 
 
-def store_value(reading: ReadingState, pair: tuple[ast.expr, Any], node: ast.expr | None = None) -> None:
-    """Give a target a value.
-
-    Args:
-        reading: The state.
-        pair: The target and the value.
-        node: The value's expression, for its place.
-    """
-    target, value = pair
+def assign(reading: ReadingState, target: ast.expr, value: Any, node: ast.expr | None) -> None:
+    """Give the target of an assignment a value; `node` is the value's expression, for its place."""
     match target:
         case ast.Name(id=name):
             reading.bind(name, value)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             _unpack(reading, parts, value)
         case ast.Starred(value=inner):
-            store_value(reading, (inner, UNKNOWN))
+            reading.assign(inner, UNKNOWN)
         case ast.Attribute(value=owner, attr=name):
             slot = Slot(value, reading.place(node) if node else None, reading.frame.places.last_name(target))
             reading.written.add(name)
@@ -348,11 +339,11 @@ def _unpack(reading: ReadingState, parts: Sequence[ast.expr], value: Any) -> Non
     counted = isinstance(value, list | tuple) and len(value) == len(parts)
     if counted and not any(isinstance(part, ast.Starred) for part in parts):
         for part, each in zip(parts, value, strict=True):
-            store_value(reading, (part, each))
+            reading.assign(part, each)
         return
     each = item_of(value) if isinstance(value, ObjectValue | Member) else reason_among([value])
     for part in parts:
-        store_value(reading, (part, each))
+        reading.assign(part, each)
 
 
 def _store_item(reading: ReadingState, target: ast.Subscript, value: Any, node: ast.expr | None) -> None:
@@ -367,17 +358,12 @@ def _store_item(reading: ReadingState, target: ast.Subscript, value: Any, node: 
     elif isinstance(held, LibraryName) and held.path == "sys.modules" and isinstance(name, str):
         reading.patched[name] = "the script puts another module in its place"
     elif isinstance(held, list):
-        store_value(reading, (target.value, UNKNOWN))
+        reading.assign(target.value, UNKNOWN)
     elif isinstance(held, ObjectValue):
         reading.store[held.address] = reading.entries(held.address).with_slot(ITEMS, Slot(CHANGED))
 
 
-def _store(reading: ReadingState, pair: tuple[ast.expr, Any]) -> bool:
-    store_value(reading, pair)
-    return False
-
-
-STATEMENTS: Final[Mapping[type[ast.AST], Callable[[ReadingState, Any], bool]]] = {
+STATEMENTS: Final[Mapping[type[ast.AST], StatementHandler]] = {
     ast.AnnAssign: _annotated,
     ast.Assert: _assert,
     ast.Assign: _assign,
@@ -391,11 +377,9 @@ STATEMENTS: Final[Mapping[type[ast.AST], Callable[[ReadingState, Any], bool]]] =
     ast.For: _for,
     ast.If: _if,
     ast.Match: _match,
-    ast.Module: _block,
     ast.Pass: _nothing,
     ast.Raise: _raise,
     ast.Return: _return,
-    ast.Store: _store,
     ast.Try: _try,
     ast.TryStar: _try,
     ast.While: _while,
