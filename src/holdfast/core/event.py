@@ -5,10 +5,12 @@ was killed continues where it was.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from signal import SIGINT, SIGKILL, SIGTERM
 from typing import Any, Literal
+
+import msgspec
 
 from holdfast.core.errors import LedgerError
 
@@ -356,24 +358,18 @@ def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> Stage:
 
 def event_to_json(event: Event) -> tuple[str, dict[str, Any]]:
     """Return an event's kind and its fields, ready for JSON."""
-    return WORDS[type(event)], asdict(event)
+    return WORDS[type(event)], msgspec.to_builtins(event, enc_hook=str)
 
 
 def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
-    """Make an event again from what `event_to_json` gave.
+    """Return the event that `event_to_json` gave this kind and these fields of.
 
     Raises:
-        LedgerError: A newer version wrote an event that this one does not know.
+        LedgerError: The kind is unknown, or a field is missing or of the wrong type.
     """
     if kind not in KINDS:
         raise LedgerError(f"unknown event {kind!r}", where="the ledger", fix="use the holdfast version that wrote it")
-    values = dict(fields)
-    if kind == "polled":
-        values["answer"] = Liveness(values["answer"])
-    if kind == "stopasked":
-        values["by"] = Stopper(values["by"])
-    if kind == "starting":
-        values["passed_over"] = tuple(values.get("passed_over", ()))
-    if kind == "closed":
-        values |= {"stage": Stage(values["stage"]), "codes": tuple(values.get("codes", ()))}
-    return KINDS[kind](**values)
+    try:
+        return msgspec.convert(dict(fields), KINDS[kind])
+    except msgspec.ValidationError as error:
+        raise LedgerError(f"damaged event {kind!r}: {error}", where="the ledger", fix="the event is left out") from None

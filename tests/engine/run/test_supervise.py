@@ -48,16 +48,16 @@ from holdfast.engine.run.watch import watch_run
 from holdfast.ports import PollResult
 from tests.helpers.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore
 
-ASKED = RunRequested(at_s=0, folder="/runs/r")
-STARTED = (Starting(at_s=1, attempt=1, backend="fake"), Started(at_s=2, attempt=1, id="r/1"))
+ASKED = RunRequested(at_s=0.0, folder="/runs/r")
+STARTED = (Starting(at_s=1.0, attempt=1, backend="fake"), Started(at_s=2.0, attempt=1, id="r/1"))
 
 
-def polled(answer: Liveness, at_s: float = 3, exit_code: int | None = None, attempt: int = 1) -> Polled:
+def polled(answer: Liveness, at_s: float = 3.0, exit_code: int | None = None, attempt: int = 1) -> Polled:
     return Polled(at_s=at_s, attempt=attempt, answer=answer, exit_code=exit_code)
 
 
 def said(event: str, attempt: int = 1, **fields: object) -> Reported:
-    return Reported(at_s=3, attempt=attempt, said={"event": event, **fields})
+    return Reported(at_s=3.0, attempt=attempt, said={"event": event, **fields})
 
 
 def running(limits: Limits = Limits()) -> Flow:  # noqa: B008 - frozen
