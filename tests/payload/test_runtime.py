@@ -518,7 +518,11 @@ def test_a_script_on_disk_goes_by_its_place(tmp_path: Path) -> None:
 
 def test_a_training_that_ran_out_of_data_has_failed() -> None:
     """Exit code 0 is not success."""
-    assert runtime.judge(40, 100, told_to_stop=False) == ("failed", "the data ran out at step 40 of 100")
+    assert runtime.judge(40, 100, told_to_stop=False) == (
+        "failed",
+        "data-exhausted",
+        "the data ran out at step 40 of 100",
+    )
 
 
 @pytest.mark.parametrize(

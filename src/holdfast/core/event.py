@@ -51,6 +51,17 @@ class Liveness(StrEnum):
     UNKNOWN = "unknown"
 
 
+class EndReason(StrEnum):
+    """Kind of reason for the end of a training process: `reason` of its last event."""
+
+    FINISHED = "finished"
+    EXCEPTION = "exception"
+    EXIT = "exit"
+    LEFT_TRAINING = "left-training"
+    DATA_EXHAUSTED = "data-exhausted"
+    SIGNAL = "signal"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequested:
     """Somebody asked for a run.

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from holdfast.core.diagnosis import Cause
+from holdfast.core.event import EndReason
 
 StageName = Literal[
     "import", "data", "model", "tokenize", "step", "evaluate", "save", "stop", "resume", "push", "export"
@@ -74,6 +75,11 @@ class PartResult:
     def end(self) -> ProcessEvent:
         """How the script ended, as the runtime said it; empty where nothing was said."""
         return next(iter(self.happened("end")), {})
+
+    @property
+    def exited(self) -> bool:
+        """Whether the script ended itself with an error code, by `sys.exit`."""
+        return self.end.get("reason") == EndReason.EXIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

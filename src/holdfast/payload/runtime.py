@@ -33,7 +33,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 MANIFEST = "holdfast-manifest.json"
 HEARTBEAT_S = 10.0
@@ -79,6 +79,14 @@ def execute(name: str, source: str, space: dict[str, Any], module: str = "") -> 
     exec(compile(source, name, "exec", dont_inherit=True), space)  # noqa: S102 - it is what the user asked to run
 
 
+class ScriptEnding(NamedTuple):
+    """How an attempt ends: `finished`, `stopped` or `failed`; the kind of reason, for programs; and the reason, for people."""
+
+    status: str
+    reason: str
+    because: str
+
+
 class AttemptProcess:
     """This process' part of an attempt: how far it is, and what it says of itself."""
 
@@ -91,8 +99,7 @@ class AttemptProcess:
         self.phase = "import"  # then load, train, evaluate, save, finish
         self.step: int | None = None  # none before a trainer trains
         self.max_steps: int | None = None
-        # How it would end if it ended now: finished, stopped or failed, and why.
-        self.verdict: tuple[str, str] = ("finished", "the script ended")
+        self.ending = ScriptEnding("finished", "finished", "the script ended")  # if it ended now
 
     def register(self) -> None:
         """Give a stack on SIGUSR1 and signs of life; last of all say who this process is, now that it can be asked."""
@@ -110,11 +117,9 @@ class AttemptProcess:
             execute(name, source, space, module)
         except SystemExit as leave:
             code = leave.code
-            if code and self.verdict[0] == "finished":
-                self.verdict, where = (
-                    ("failed", f"sys.exit({code!r})"),
-                    last_line(leave.__traceback__, space["__file__"]),
-                )
+            if code and self.ending.status == "finished":
+                self.ending = ScriptEnding("failed", "exit", f"sys.exit({code!r})")
+                where = last_line(leave.__traceback__, space["__file__"])
         except BaseException as error:  # noqa: BLE001 - told and shown, as the interpreter would
             self.fail(error)
             code, trace = 1, error.__traceback__
@@ -124,14 +129,14 @@ class AttemptProcess:
             # The interpreter's own hook would look for the script's lines on disk alone.
             show = traceback.print_exception if sys.excepthook is sys.__excepthook__ else sys.excepthook
             show(type(error), error.with_traceback(trace), trace)
-        if self.verdict[0] == "failed" and not code:
-            sys.stderr.write(f"holdfast: {self.verdict[1]}\n")  # the script went on as if nothing had been
+        if self.ending.status == "failed" and not code:
+            sys.stderr.write(f"holdfast: {self.ending.because}\n")  # the script went on as if nothing had been
         self.end(where)
-        return {"finished": code, "failed": code or 1, "stopped": STOPPED}[self.verdict[0]]
+        return {"finished": code, "failed": code or 1, "stopped": STOPPED}[self.ending.status]
 
     def fail(self, error: BaseException) -> None:
         """Hold an exception for the end, unless something follows."""
-        self.verdict = ("failed", f"{type(error).__name__}: {error}"[:2000])
+        self.ending = ScriptEnding("failed", "exception", f"{type(error).__name__}: {error}"[:2000])
 
     def write(self, event: str, **fields: Any) -> None:
         """Append one event; in a single write, so that threads do not mix and a kill loses nothing said before."""
@@ -147,8 +152,7 @@ class AttemptProcess:
         """Write the last event, once."""
         if not self._over.is_set():
             self._over.set()
-            status, because = self.verdict
-            self.write("end", max_steps=self.max_steps, status=status, because=because, where=where)
+            self.write("end", max_steps=self.max_steps, **self.ending._asdict(), where=where)
 
     def _beat(self) -> None:
         while not self._over.wait(HEARTBEAT_S):
@@ -183,12 +187,12 @@ class StopRequest:
     def leave(self) -> None:
         """End the process in order, as one that was stopped."""
         self._heard_s = time.monotonic()  # torchrun ends the ranks that have not left when the first one has
-        self._attempt.verdict = ("stopped", signal.Signals(self._number).name)
+        self._attempt.ending = ScriptEnding("stopped", "signal", signal.Signals(self._number).name)
         raise SystemExit(STOPPED)
 
     def _hear(self, number: int, _frame: types.FrameType | None) -> None:
         if self._number and time.monotonic() - self._heard_s > ECHO_S:
-            self._attempt.verdict = ("stopped", f"{signal.Signals(number).name}, the second")
+            self._attempt.ending = ScriptEnding("stopped", "signal", f"{signal.Signals(number).name}, the second")
             self._attempt.end()
             os._exit(STOPPED)
         if not self._number:
@@ -221,7 +225,8 @@ class TrainerWatch:
         if state.global_step >= state.max_steps:  # resumed at its last step; transformers would train one more
             self._trainer._run_epoch = self._end_training  # noqa: SLF001 - there is no public way to train no step
         self._stop.training, self._attempt.phase = True, "train"
-        self._attempt.verdict = ("failed", "the script left amid training")  # unless it comes to on_train_end
+        # Unless it comes to on_train_end:
+        self._attempt.ending = ScriptEnding("failed", "left-training", "the script left amid training")
         self._attempt.step, self._attempt.max_steps = state.global_step, state.max_steps
         self._attempt.write("start", max_steps=state.max_steps, pid=os.getpid(), **describe_training(args, model))
         self._lap()
@@ -281,7 +286,7 @@ class TrainerWatch:
         """Judge how training ended; stop here if that was asked in the meantime and nothing would be lost."""
         self._report_step()
         told = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
-        self._attempt.verdict = judge(state.global_step, state.max_steps, told_to_stop=told)
+        self._attempt.ending = judge(state.global_step, state.max_steps, told_to_stop=told)
         vars(self._trainer).pop("_run_epoch", None)
         if self._stop.agreed(args.device) and self._saved == state.global_step:
             self._stop.leave()
@@ -402,13 +407,13 @@ def last_line(trace: types.TracebackType | None, script: str) -> str | None:
     return lines[-1] if lines else None
 
 
-def judge(step: int, max_steps: int, *, told_to_stop: bool) -> tuple[str, str]:
-    """Return the status of a training that ended without an error, and the reason."""
+def judge(step: int, max_steps: int, *, told_to_stop: bool) -> ScriptEnding:
+    """Return the ending of a training that no error ended."""
     if step >= max_steps:
-        return "finished", "reached max_steps"
+        return ScriptEnding("finished", "finished", "reached max_steps")
     if told_to_stop:
-        return "finished", f"a callback stopped training at step {step}"
-    return "failed", f"the data ran out at step {step} of {max_steps}"
+        return ScriptEnding("finished", "finished", f"a callback stopped training at step {step}")
+    return ScriptEnding("failed", "data-exhausted", f"the data ran out at step {step} of {max_steps}")
 
 
 def stamps_of(folder: Path) -> dict[Path, tuple[int, int]]:

@@ -14,7 +14,7 @@ from holdfast.core.rehearsal import Part, PartResult
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.reading import LogQuery
 from holdfast.engine.rehearse.explaining import FailureContext
-from holdfast.engine.rehearse.naming import EXITS, because_of
+from holdfast.engine.rehearse.naming import because_of
 
 EXIT: Final = "<exit>"
 """In the place of the function that a script left in, which nobody told."""
@@ -50,11 +50,10 @@ def _cells(program: Program) -> Iterator[tuple[int, int]]:
 
 def _last_line(played: PartResult) -> Traceback | None:
     """Return the line at which a script ended itself, as a traceback would give it; None where it did not."""
-    because = because_of(played)
     file, _, line = str(played.end.get("where") or "").rpartition(":")
-    if not because.startswith(EXITS) or not file:
+    if not played.exited or not file:
         return None
-    return Traceback(start=Line(0, because), frames=(Frame(file, int(line), EXIT),))
+    return Traceback(start=Line(0, because_of(played)), frames=(Frame(file, int(line), EXIT),))
 
 
 def _last_traceback(played: PartResult) -> Traceback | None:

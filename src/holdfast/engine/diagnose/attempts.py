@@ -9,7 +9,7 @@ from pathlib import PurePath
 from signal import SIGKILL, Signals
 from typing import Final
 
-from holdfast.core.event import AttemptState, Delivered, RunState, Stage, Stopper
+from holdfast.core.event import AttemptState, Delivered, EndReason, RunState, Stage, Stopper
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, name_state, signal_of
 from holdfast.engine.diagnose.hangs import find_hang
@@ -19,12 +19,12 @@ LEDGER: Final = "the ledger"
 """In the place of a log's path: what the supervisor knows."""
 FULL_BYTES: Final = 16 << 20
 """Free disk below which a checkpoint of no model fits."""
-VERDICTS: Final[Mapping[str, tuple[str, float]]] = {
-    "the script left amid training": ("user-code-error", 0.65),
-    "sys.exit(": ("user-code-error", 0.55),
-    "the data ran out": ("too-few-training-steps", 0.6),
+REASONS: Final[Mapping[object, tuple[str, float]]] = {
+    EndReason.LEFT_TRAINING: ("user-code-error", 0.65),
+    EndReason.EXIT: ("user-code-error", 0.55),
+    EndReason.DATA_EXHAUSTED: ("too-few-training-steps", 0.6),
 }
-"""What the runtime says of a script that left without an error and before its training was over, by its first words."""
+"""Class and weight by the reason of a script that left without an error, before its training was over."""
 SWALLOWED: Final = ("user-code-error", 0.55)
 """An exception that ended training, and that the script went on in spite of: no traceback stands in the log."""
 
@@ -120,9 +120,7 @@ def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
     if because:
         swallowed = end.get("status") == "failed" and not end.get("where")
         otherwise = SWALLOWED if swallowed else ("", 0.0)
-        yield EndingFact(
-            because, *next((told for words, told in VERDICTS.items() if because.startswith(words)), otherwise)
-        )
+        yield EndingFact(because, *REASONS.get(end.get("reason"), otherwise))
 
 
 def hang_evidence(ending: Ending) -> list[ClassEvidence]:

@@ -14,7 +14,7 @@ from typing import Final
 from holdfast.catalog.environment.packages import providers
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
-from holdfast.engine.rehearse.naming import CODE, EXITS, OURS, UNTOLD, split_sentences
+from holdfast.engine.rehearse.naming import CODE, OURS, UNTOLD, split_sentences
 from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
 
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
@@ -66,6 +66,7 @@ class Circumstances:
 
     Attributes:
         error: The exception: `KeyError: 'answer'`.
+        exited: Whether the script ended itself, by `sys.exit`.
         line: The line of the user's own code that it left; None where there is none.
         columns: The columns of the rows that the script has, or gave its trainer.
         modules: The names of the model's linear modules.
@@ -81,6 +82,7 @@ class Circumstances:
     """
 
     error: str
+    exited: bool = False
     line: FailingLine | None = None
     columns: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
@@ -132,7 +134,7 @@ def _own_words(cause: Cause, about: Circumstances) -> str:
         return f"{_first_line(about.error)}."
     if cause.signature.name in UNTOLD and about.line and about.error:
         error, entered = _first_line(about.error), about.line.entered
-        if error.startswith(EXITS):
+        if about.exited:
             return f"{describe_function(about.line)} leaves with `{error}`."
         calls = f"calls `{entered}`, which raises" if entered else "raises"
         return f"{describe_function(about.line)} {calls} {error}."
@@ -194,7 +196,7 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
         yield Advice(
             "", f"Look at the settings that the message is about; `holdfast check {about.target}` checks each."
         )
-    if name in UNTOLD and about.error.startswith(EXITS):
+    if name in UNTOLD and about.exited:
         yield Advice("", f"Correct what the script complains about, or the condition under which it leaves{about.at}.")
     if name in UNTOLD and about.line:
         yield Advice("", f"Correct {_named(about.line)}.")

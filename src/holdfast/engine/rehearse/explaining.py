@@ -149,6 +149,7 @@ def _circumstances(
     kinds = training.get("trainer") or ("",)
     return Circumstances(
         error=because_of(played),
+        exited=played.exited,
         line=line,
         columns=_columns(played),
         modules=tuple(str(name) for name in played.first("model").get("linear") or ()),

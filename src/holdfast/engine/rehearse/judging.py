@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from holdfast.core.diagnosis import Cause
+from holdfast.core.event import EndReason
 from holdfast.core.rehearsal import (
     STAGES,
     Failure,
@@ -52,8 +53,8 @@ AGAIN: Final[Mapping[StageName, str]] = {"stop": "stopped", "resume": "resumed"}
 """What is done to a job in a process of its own."""
 RESUMED: Final = "checkpoint-not-found"
 """What is raised amid `train`, before its first step."""
-AMID: Final = ("the data ran out", "the script left amid training")
-"""How the runtime's verdict begins on a training that no exception ended."""
+IN_TRAINING: Final = (EndReason.DATA_EXHAUSTED, EndReason.LEFT_TRAINING)
+"""Reasons for which a training ends early without an exception."""
 UNSEEN: Final[Mapping[StageName, str]] = {
     "import": "the script was not started",
     "data": "the script loads no data that is known here",
@@ -264,7 +265,7 @@ def failed_stage(played: PartResult) -> StageName:
     """Return the stage that a part ended in: the one that its last exception left, else the one that it was in."""
     if told := _raised(played):
         return cast(StageName, told[-1]["stage"])
-    if str(played.end.get("because")).startswith(AMID):
+    if played.end.get("reason") in IN_TRAINING:
         return "step"
     ended = played.reported("script_ended") or played.reported("enter") or played.reported("stage")
     last = ended[-1] if ended else {"stage": "import"}

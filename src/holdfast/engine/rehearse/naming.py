@@ -14,8 +14,6 @@ from holdfast.signatures import all_signatures
 SURE: Final = 0.5
 """Confidence from which a log's answer is taken."""
 CODE: Final = "user-code-error"
-EXITS: Final = "sys.exit("
-"""How the reason begins of a script that ended itself."""
 PRINTED: Final = {"stdout.log": 2, "stderr.log": 1}
 """How many of the last lines of what a script printed are shown where it ended itself."""
 MISSING: Final = re.compile(r"KeyError: '([^']+)'")
@@ -64,7 +62,7 @@ def cause_of(diagnosis: Diagnosis, played: PartResult, stage: StageName) -> Caus
         return _sharper(sure[0], played, stage)
     because = OURS.sub("", because_of(played))
     cause = name_cause(CODE, because, {})
-    return replace(cause, evidence=tuple(_last_lines(played))) if because.startswith(EXITS) else cause
+    return replace(cause, evidence=tuple(_last_lines(played))) if played.exited else cause
 
 
 def _last_lines(played: PartResult) -> Iterator[Evidence]:
