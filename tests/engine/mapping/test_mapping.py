@@ -234,6 +234,11 @@ UNCERTAIN: dict[str, tuple[str, list[Row], str]] = {
         "the same score",
     ),
     "rows in a list": ("sft", [{"version": 1, "data": [{"text": "a"}, {"text": "b"}]}], 'field="data"'),
+    "conversations in a list of that name": (
+        "sft",
+        [{"messages": [{"messages": chat("a", "b")}], "version": 1}],
+        'field="messages"',
+    ),
     "pairs in a list": ("dpo", [{"rows": [{"prompt": "a", "chosen": "b", "rejected": "c"}]}], 'field="rows"'),
     "rows of another kind in a list": ("dpo", [{"data": [{"text": "a"}]}], "no two answers"),
     "a tree": ("sft", FOREIGN["oasst"], "one message of a tree"),
@@ -250,7 +255,11 @@ UNCERTAIN: dict[str, tuple[str, list[Row], str]] = {
     "no second answer": ("dpo", FOREIGN["alpaca"], "no two answers"),
     "no judgement": ("kto", FOREIGN["alpaca"], "nothing says"),
     "no prompt": ("grpo", FOREIGN["content"], "no column"),
-    "a conversation without an answer": ("grpo", [{"messages": chat("a", "b", "c")}], "does not end with an answer"),
+    "some conversations without an answer": (
+        "grpo",
+        [{"messages": chat("a", "b", "c")}, {"messages": chat("a", "b")}],
+        "does not end with an answer",
+    ),
     "a prompt that is elsewhere": (
         "sft",
         [{"prompt": "x?", "messages": chat("a", "b")}],
@@ -381,6 +390,13 @@ def test_solutions_that_are_numbers() -> None:
 
     assert "a number" in judge("grpo", columns, recognise(columns, rows), settings).caveat
     assert rewritten("grpo", rows, settings) == [{"prompt": [user("1 + 1?")], "solution": "2"}]
+
+
+@pytest.mark.parametrize("method", ["grpo", "rloo"])
+@pytest.mark.parametrize("turns", [[user("Why?")], [SYSTEM, user("1 + 1?")], [user("a"), assistant("b"), user("c")]])
+def test_conversations_that_end_with_a_question_are_prompts(method: str, turns: list[dict[str, str]]) -> None:
+    rows = [{"messages": turns, "solution": "2"}]
+    assert rewritten(method, rows) == [{"prompt": turns, "solution": "2"}]
 
 
 def test_columns_in_the_way() -> None:

@@ -13,7 +13,14 @@ from holdfast.core.shape import Readiness, Shape
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.mapping import Proposal, propose
 from holdfast.results.check import ReportedSkip
-from holdfast.results.inspect import DroppedRows, InspectedDataset, InspectResult, MethodReadiness, RowProblem, TokenReport
+from holdfast.results.inspect import (
+    DroppedRows,
+    InspectedDataset,
+    InspectResult,
+    MethodReadiness,
+    RowProblem,
+    TokenReport,
+)
 
 USUAL: Mapping[str, Method] = {
     "language modeling": Method.SFT,

@@ -11,6 +11,7 @@ from holdfast.core.columns import ListOf, Struct, Type
 from holdfast.core.methods import Method
 from holdfast.core.scan import RowCount
 from holdfast.core.shape import Shape
+from holdfast.engine.mapping.conversations import ROLE_KEYS
 from holdfast.engine.mapping.found import DataProfile, Uncertainty, null_rows
 from holdfast.engine.mapping.known import read_known
 from holdfast.engine.mapping.readings import (
@@ -23,13 +24,30 @@ from holdfast.engine.mapping.readings import (
     read_whole,
 )
 from holdfast.engine.mapping.trying import find_fault
-from holdfast.engine.mapping.turns import read_aligned, read_continued, read_judged, read_prompts, read_turns
+from holdfast.engine.mapping.turns import (
+    read_aligned,
+    read_asked,
+    read_continued,
+    read_judged,
+    read_prompts,
+    read_turns,
+)
 from holdfast.engine.mapping.writing import dropped_rows, write
 
 Reader = Callable[[DataProfile], Iterator[Reading]]
 
 # What is tried for each method, the surest first.
 PAIRS: Final[tuple[Reader, ...]] = (read_known, read_aligned, read_continued, read_pairs)
+PROMPTS: Final[tuple[Reader, ...]] = (
+    read_prompts,
+    read_solutions,
+    read_turns,
+    read_asked,
+    read_known,
+    read_aligned,
+    read_continued,
+    read_requests,
+)
 READERS: Final[Mapping[Method, tuple[Reader, ...]]] = {
     Method.SFT: (
         read_known,
@@ -45,24 +63,8 @@ READERS: Final[Mapping[Method, tuple[Reader, ...]]] = {
     Method.DPO: PAIRS,
     Method.REWARD: PAIRS,
     Method.KTO: (*PAIRS, read_labelled, read_judged),
-    Method.GRPO: (
-        read_prompts,
-        read_solutions,
-        read_turns,
-        read_known,
-        read_aligned,
-        read_continued,
-        read_requests,
-    ),
-    Method.RLOO: (
-        read_prompts,
-        read_solutions,
-        read_turns,
-        read_known,
-        read_aligned,
-        read_continued,
-        read_requests,
-    ),
+    Method.GRPO: PROMPTS,
+    Method.RLOO: PROMPTS,
 }
 NOTHING: Final[Mapping[Method, str]] = {
     Method.SFT: "no column is surely the text or the answer to learn",
@@ -175,9 +177,16 @@ def _wrapped_rows(data: DataProfile) -> Iterator[tuple[str, Sequence[Mapping[str
             data.forms[name] == "other"
             and isinstance(kind, ListOf)
             and isinstance(kind.of, Struct)
-            and name not in TURNS
+            and (name not in TURNS or _holds_conversations(kind.of))
         ):
             yield name, data.samples[0][name]
+
+
+def _holds_conversations(element: Struct) -> bool:
+    """True if the elements of a list have conversations, and are no turns of one."""
+    return element.fields.keys().isdisjoint(ROLE_KEYS) and any(
+        isinstance(kind, ListOf) and isinstance(kind.of, Struct) for kind in element.fields.values()
+    )
 
 
 def _returned(source: str, data: DataProfile) -> frozenset[str]:
