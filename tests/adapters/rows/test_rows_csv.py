@@ -211,7 +211,7 @@ def test_columns_with_another_separator(tmp_path: Path, sign: str, shown: str, d
 def test_cells_that_an_unquoted_separator_moves_are_told(
     tmp_path: Path, rows: tuple[str, ...], sign: str, *, moved: bool
 ) -> None:
-    """pandas takes the first cell for the name of its row where the first row has one more than the header, and says nothing."""
+    """Pandas takes the first cell for the name of its row where the first row has one more than the header, and says nothing."""
     text = "\n".join(("prompt,completion", *rows)).replace(",", sign)
     table = ours(write(tmp_path / ("x.csv" if sign == "," else "x.tsv"), text))
     told = [f"{broken.line}: {broken.what}" for broken in table.broken]
