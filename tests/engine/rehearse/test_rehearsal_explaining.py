@@ -530,6 +530,7 @@ def test_a_sentence_of_a_library_ends_once() -> None:
 FILES: list[tuple[dict[str, object], str]] = [
     ({"path": "json", "data_files": "rows.jsonl"}, "rows.jsonl --method dpo"),
     ({"path": "json", "data_files": ["a.jsonl", "b.jsonl"]}, "a.jsonl --method dpo"),
+    ({"path": "parquet", "data_dir": "rows"}, "rows --method dpo"),
     ({"path": "csv", "data_files": {"train": ["rows.csv"], "test": "test.csv"}}, "rows.csv --method dpo"),
     ({"path": "trl-lib/pairs"}, "trl-lib/pairs --method dpo"),
 ]

@@ -175,7 +175,7 @@ def _inspected(context: FailureContext, played: PartResult, trainer: str) -> str
     if context.job is not None:
         return context.target
     rows = played.first("dataset")
-    named = _first_file(rows["data_files"]) if rows.get("data_files") else rows.get("path")
+    named = next((found for key in ("data_files", "data_dir", "path") if (found := _first_file(rows.get(key)))), None)
     method = trainer.removesuffix("Trainer").lower()
     known = method in {each.value for each in Method}
     return f"{named} --method {method}" if known and isinstance(named, str) and PurePath(named).name else ""
