@@ -407,7 +407,7 @@ def test_failure_that_no_exception_told_has_a_short_fix_too() -> None:
         return explain_failures(found, at).failures[0].cause.fix
 
     assert fix("trainer = SFTTrainer(model=model)") == (
-        "Leave `requires_grad` of what is to be trained as it is, or give the trainer a `peft_config`."
+        "Leave `requires_grad` of what is to be trained as it is, or train an adapter."
     )
     assert "is_trainable=True" in fix("model = PeftModel.from_pretrained(base, folder)")
 

@@ -37,8 +37,8 @@ def look(order: PartRequest, events: EventWriter) -> None:
     elif _lacks_model(facts, order.inside, events, saved=saved):
         return
     final = [each for each in folders if not each.name.startswith("checkpoint-")] or folders[:1]
+    adapted.look(final, trainings or loops.adapter_trainings(facts), order, events)
     if trained is not None:
-        adapted.look(final, trainings, order, events)
         look_at_bodies(final, trained, events)
     for folder in final[:MOST]:
         if trained is not None and adapted.is_for_another_task(folder, trained, events):

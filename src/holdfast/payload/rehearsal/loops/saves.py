@@ -35,6 +35,12 @@ class SavedModels:
         """Remember tensors that an optimizer is about to change for the first time."""
         self._begun |= {id(each): (each, _print_of(each)) for each in tensors if each.requires_grad}
 
+    @property
+    def largest_from_zero(self) -> float:
+        """The largest weight of those tensors that began as 0, as half of each adapter does."""
+        ends = [float(each.detach().abs().max()) for each, (_, _, norm) in self._begun.values() if not norm]
+        return max(ends, default=0.0)
+
     def look(self, model: Any, state: Any) -> None:
         """Look at a model that is saved.
 
