@@ -53,9 +53,7 @@ def look(
     learnt = [each for each in trainings if (each.get("adapter") or 0.0) > LEAST]
     if adapters and learnt and not any(_largest(each) for each in adapters):
         because = f"the adapter in {adapters[0].name} is what it was before the training: all of its `lora_B` are 0"
-        events.fault(
-            "no-checkpoint-saved", "save", because, fix="Save the adapter after the training, and not before."
-        )
+        events.fault("no-checkpoint-saved", "save", because, fix="Save the adapter after the training, and not before.")
     if learnt and (MERGES.search(order.source) or UNLOADS.search(order.source)):
         bases = {str(each.get("base") or "") for each in learnt}
         whole = (each for each in final if (each / "config.json").is_file())
