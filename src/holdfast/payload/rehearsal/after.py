@@ -37,7 +37,7 @@ def look(order: PartRequest, events: EventWriter) -> None:
     elif _lacks_model(facts, order.inside, events, saved=saved):
         return
     final = [each for each in folders if not each.name.startswith("checkpoint-")] or folders[:1]
-    adapted.look(final, trainings or loops.adapter_trainings(facts), order, events)
+    _look_at_adapters(final, trainings or loops.adapter_trainings(), order, events)
     if trained is not None:
         look_at_bodies(final, trained, events)
     for folder in final[:MOST]:
@@ -48,6 +48,13 @@ def look(order: PartRequest, events: EventWriter) -> None:
             write_words(model, folder, events)
     if trained is not None and final and not pushed:
         look_for_tokenizer(final, order, events)
+
+
+def _look_at_adapters(
+    final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], order: PartRequest, events: EventWriter
+) -> None:
+    if trainings:
+        adapted.look(final, trainings, order, events)
 
 
 def find_models(base: Path) -> list[Path]:

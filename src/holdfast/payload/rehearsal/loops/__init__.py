@@ -6,7 +6,7 @@ Not covered: the number of steps, which is the loop's own; whether its loss is t
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -85,15 +85,10 @@ def _watch_saving(module: Any, *, owner: str, names: tuple[str, ...], loops: Loo
         wrap(getattr(module, owner), name, loops.saving)
 
 
-def adapter_trainings(facts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Return the training of a loop in the form that `adapted.look` takes; none where there was no loop.
-
-    Args:
-        facts: What this process has recorded; the model that was loaded last is the base of an adapter.
-    """
-    loops = next((each for each in _loops if each.ran), None)
-    bases = [each["path"] for each in facts if each["about"] == "model" and each.get("path")]
-    return [{"adapter": loops.updates.saves.largest_from_zero, "base": bases[-1]}] if loops and bases else []
+def adapter_trainings() -> list[Mapping[str, Any]]:
+    """Return the trainings of a loop in the form that `adapted.look` takes, one for each base of a model that it saved."""
+    saves = [each.updates.saves for each in _loops if each.ran]
+    return [{"adapter": each.largest_from_zero, "base": base} for each in saves for base in {*each.bases, ""}]
 
 
 def judge(order: PartRequest, events: EventWriter, *, saved: bool) -> None:
