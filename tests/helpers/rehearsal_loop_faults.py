@@ -155,6 +155,8 @@ BAD: tuple[Job, ...] = (
     loop("loop-warmed-up-never", WHOLE + ADAM + WARMED.format(10), "step/lr-too-low-flat"),
     loop("loop-detached", WHOLE + ADAM, UNCHANGED, back="loss.detach().backward()"),
     loop("loop-that-saves-another-model", LOADED_TWICE + ADAM, "save/no-checkpoint-saved", end=KEPT.replace("model.", "base.", 1)),
+    loop("loop-that-saves-without-its-adapter", WHOLE + ADAPTED + ADAM, "export/user-code-error", end=KEPT.replace("model.", "model.unload().", 1)),
+    loop("loop-that-saves-its-adapter-before", WHOLE + ADAPTED + 'model.save_pretrained("out/loop")\n' + ADAM, "save/no-checkpoint-saved", end=""),
     loop("loop-of-a-frozen-adapter", WHOLE + ADAPTED + FROZEN_ADAPTER, "save/no-checkpoint-saved"),
     _job("loop-without-gradients", BARE + EACH.replace("loss =", "with torch.no_grad(): loss =") + "    loss.backward()\n", UNCHANGED),
 )  # fmt: skip

@@ -71,6 +71,7 @@ class Scan:
         columns: Types as they turned out.
         marked: What is wrong with them.
         broken: Where files cannot be read.
+        nulls: Rows that are null, by column, whether a trainer reads it or not; columns without any are left out.
         eval_rows: Rows of the evaluation split that were compared with them; 0 where there is none.
     """
 
@@ -79,6 +80,7 @@ class Scan:
     columns: Mapping[str, Type] = field(default_factory=dict[str, Type])
     marked: tuple[DamagedRows, ...] = ()
     broken: tuple[UnreadablePart, ...] = ()
+    nulls: "Mapping[str, RowCount]" = field(default_factory=dict[str, "RowCount"])
     eval_rows: int = 0
 
 

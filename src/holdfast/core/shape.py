@@ -1,7 +1,11 @@
 """What a dataset is to a trainer, in the words of TRL's documentation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Literal
+
+from holdfast.core.scan import RowCount
 
 DatasetType = Literal[
     "language modeling", "prompt-only", "prompt-completion", "preference", "unpaired preference", "stepwise supervision"
@@ -50,6 +54,7 @@ class Readiness:
         mapping: Source of a Python module with a function `rewrite(row)` that makes it so, tried on rows of the dataset;
             None where it is not needed, or nobody knows one.
         removes: Columns that the mapping takes away.
+        drops: Rows that the mapping's `keep(row)` leaves out, by the column that is null in them; empty where it has none.
         field: Of a JSON file with one object, the list in it that holds the rows; empty where the rows stand by themselves.
         unmapped: Why there is no mapping where one is needed; empty where there is one.
     """
@@ -59,5 +64,6 @@ class Readiness:
     caveat: str = ""
     mapping: str | None = None
     removes: tuple[str, ...] = ()
+    drops: Mapping[str, RowCount] = dataclass_field(default_factory=dict[str, RowCount])
     field: str = ""
     unmapped: str = ""

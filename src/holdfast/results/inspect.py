@@ -27,6 +27,18 @@ class InspectedDataset(ResultPart, frozen=True, kw_only=True):
     columns: Mapping[str, str]
 
 
+class DroppedRows(ResultPart, frozen=True, kw_only=True):
+    """The rows that a mapping leaves out, since a column is null in them.
+
+    Attributes:
+        count: How many rows there are.
+        rows: The numbers of the first of them, counted from 0.
+    """
+
+    count: int
+    rows: Sequence[int]
+
+
 class MethodReadiness(ResultPart, frozen=True, kw_only=True):
     """Whether a method can train on the dataset as it is.
 
@@ -36,6 +48,7 @@ class MethodReadiness(ResultPart, frozen=True, kw_only=True):
         caveat: What it would leave out or get wrong without a word; absent where nothing is known.
         mapping: A Python module with a function `rewrite(row)` that makes the rows ready; null where none is needed or known.
         removes: The columns that the mapping removes.
+        drops: The rows that the module's `keep(row)` leaves out, by the column that is null in them; absent where it has no `keep`.
         field: The list that holds the rows, where a JSON file is one object: `load_dataset("json", field=...)`; absent elsewhere.
         unmapped: Why there is no mapping where one is needed; absent where there is one.
     """
@@ -45,6 +58,7 @@ class MethodReadiness(ResultPart, frozen=True, kw_only=True):
     caveat: str = ""
     mapping: str | None
     removes: Sequence[str]
+    drops: Mapping[str, DroppedRows] = {}
     field: str = ""
     unmapped: str = ""
 

@@ -195,3 +195,27 @@ def test_columns_with_another_separator(tmp_path: Path, sign: str, shown: str, d
     assert [f"separated by `{shown}`" in each.what and f'sep="{shown}"' in each.what for each in problems] == [True]
     path.write_text("what is said; and why it is, of course\na\n")
     assert not csv_rows.look_at_csv(path).problems
+
+
+@pytest.mark.parametrize(
+    ("rows", "moved"),
+    [
+        (("Well, what is it?,no", "Why?,so"), True),
+        (("Well, what is it?,no", "Well, why?,so"), True),
+        (("1,Why?,so", "2,How?,thus"), False),
+        (("Why?,so", "How?,thus"), False),
+    ],
+    ids=["one comma", "the same comma in each row", "names of rows, as R writes them", "no comma"],
+)
+@pytest.mark.parametrize("sign", [",", "\t"])
+def test_cells_that_an_unquoted_separator_moves_are_told(
+    tmp_path: Path, rows: tuple[str, ...], sign: str, *, moved: bool
+) -> None:
+    """Pandas takes the first cell for the name of its row where the first row has one more than the header, and says nothing."""
+    text = "\n".join(("prompt,completion", *rows)).replace(",", sign)
+    table = ours(write(tmp_path / ("x.csv" if sign == "," else "x.tsv"), text))
+    told = [f"{broken.line}: {broken.what}" for broken in table.broken]
+    assert bool(told) == moved
+    assert all(
+        each.startswith("2: 3 cells, and 2 in the header") and "put quotes around a text" in each for each in told
+    )

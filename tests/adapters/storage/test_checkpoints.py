@@ -373,3 +373,27 @@ def test_a_question_about_no_checkpoint_is_answered_with_the_way_out(tmp_path: P
             verify_checkpoint(path)
         assert (refused.value.what, refused.value.where) == (what, str(path))
         assert refused.value.fix == "name the folder of a checkpoint or of a model"
+
+
+@pytest.mark.parametrize("name", ["config.json", "adapter_config.json"])
+@pytest.mark.parametrize("beside", [(), ("training_args.bin",), ("optimizer.pt", "tokenizer.json")])
+def test_a_model_that_was_saved_without_weights_is_damaged(tmp_path: Path, name: str, beside: tuple[str, ...]) -> None:
+    """Its settings are there, and what was learned is not: `training_args.bin` is no model."""
+    for each in (name, *beside):
+        (tmp_path / each).write_text("{}")
+
+    found = verify_checkpoint(tmp_path)
+
+    assert found.verdict == "damaged"
+    assert CheckpointProblem("model.safetensors", "missing: the folder has no weights") in found.problems
+
+
+@pytest.mark.parametrize("inner", ["unet", "checkpoint-7"])
+def test_a_folder_whose_weights_lie_in_another_one_lacks_none(tmp_path: Path, inner: str) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / inner).mkdir()
+    save_safetensors(tmp_path / inner / WEIGHTS, b"abc")
+
+    with pytest.raises(UsageError, match="nothing to verify") as raised:
+        verify_checkpoint(tmp_path)
+    assert inner in (raised.value.fix or "")

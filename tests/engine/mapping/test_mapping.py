@@ -9,8 +9,9 @@ import pytest
 from holdfast.catalog.formats import ColumnSettings, judge, recognise, types_of_rows
 from holdfast.core.columns import ListOf, Scalar
 from holdfast.core.methods import Method
+from holdfast.core.scan import RowCount
 from holdfast.engine.mapping import Proposal, propose
-from holdfast.engine.mapping.applying import map_batches
+from holdfast.engine.mapping.applying import map_batches, map_rows
 from tests.helpers.foreign_data import FOREIGN, chat, shared, transcript
 from tests.helpers.scanned import FakeRows
 from tests.helpers.shapes_of_data import DATA, GOOD, USER
@@ -233,6 +234,11 @@ UNCERTAIN: dict[str, tuple[str, list[Row], str]] = {
         "the same score",
     ),
     "rows in a list": ("sft", [{"version": 1, "data": [{"text": "a"}, {"text": "b"}]}], 'field="data"'),
+    "conversations in a list of that name": (
+        "sft",
+        [{"messages": [{"messages": chat("a", "b")}], "version": 1}],
+        'field="messages"',
+    ),
     "pairs in a list": ("dpo", [{"rows": [{"prompt": "a", "chosen": "b", "rejected": "c"}]}], 'field="rows"'),
     "rows of another kind in a list": ("dpo", [{"data": [{"text": "a"}]}], "no two answers"),
     "a tree": ("sft", FOREIGN["oasst"], "one message of a tree"),
@@ -249,7 +255,11 @@ UNCERTAIN: dict[str, tuple[str, list[Row], str]] = {
     "no second answer": ("dpo", FOREIGN["alpaca"], "no two answers"),
     "no judgement": ("kto", FOREIGN["alpaca"], "nothing says"),
     "no prompt": ("grpo", FOREIGN["content"], "no column"),
-    "a conversation without an answer": ("grpo", [{"messages": chat("a", "b", "c")}], "does not end with an answer"),
+    "some conversations without an answer": (
+        "grpo",
+        [{"messages": chat("a", "b", "c")}, {"messages": chat("a", "b")}],
+        "does not end with an answer",
+    ),
     "a prompt that is elsewhere": (
         "sft",
         [{"prompt": "x?", "messages": chat("a", "b")}],
@@ -341,10 +351,35 @@ def test_whole_numbers_that_a_table_keeps_as_floats_stay_whole() -> None:
     assert [row["completion"] for row in made] == [[assistant(text)] for text in ("2", "1000000", "0.5")]
 
 
-def test_a_missing_number_is_not_taught_as_an_answer() -> None:
-    proposal = proposed("sft", sums(2.0, None, 3.0))
-    assert not proposal.source
-    assert "null in some rows" in proposal.because
+@pytest.mark.parametrize("answers", [(2.0, None, 3.0), ("two", "three", None), (None, "one", None, "four")])
+def test_a_missing_answer_is_not_taught(answers: tuple[float | str | None, ...]) -> None:
+    """A row without its answer would become a message without text: the code says which rows to leave out."""
+    rows = [{"question": f"How much is row {at}?", "answer": each} for at, each in enumerate(answers)]
+    proposal = proposed("sft", rows)
+    missing = tuple(at for at, each in enumerate(answers) if each is None)
+    assert proposal.drops == {"answer": RowCount(len(missing), missing)}
+
+    made = list(map_rows(rows, proposal.source or ""))
+    assert len(made) == len(rows) - len(missing)
+    assert all(row["completion"][0]["content"] for row in made)
+
+
+def test_rows_beyond_the_samples_are_left_out_too() -> None:
+    rows = [{"question": "Why?", "answer": "So."}]
+    columns, nulls = types_of_rows(rows), {"answer": RowCount(1, (4711,)), "unread": RowCount(2, (1, 2))}
+
+    proposal = propose("sft", columns, recognise(columns, rows), rows, nulls=nulls)
+
+    assert proposal.drops == {"answer": RowCount(1, (4711,))}
+    assert 'return row["answer"] is not None' in (proposal.source or "")
+
+
+def test_no_row_is_left_out_for_a_column_that_it_can_do_without() -> None:
+    rows = [{"instruction": "Add 1 and 2.", "input": None, "output": "3"}] * 2
+    proposal = proposed("sft", rows)
+    assert proposal.source
+    assert "keep" not in proposal.source
+    assert not proposal.drops
 
 
 def test_solutions_that_are_numbers() -> None:
@@ -355,6 +390,13 @@ def test_solutions_that_are_numbers() -> None:
 
     assert "a number" in judge("grpo", columns, recognise(columns, rows), settings).caveat
     assert rewritten("grpo", rows, settings) == [{"prompt": [user("1 + 1?")], "solution": "2"}]
+
+
+@pytest.mark.parametrize("method", ["grpo", "rloo"])
+@pytest.mark.parametrize("turns", [[user("Why?")], [SYSTEM, user("1 + 1?")], [user("a"), assistant("b"), user("c")]])
+def test_conversations_that_end_with_a_question_are_prompts(method: str, turns: list[dict[str, str]]) -> None:
+    rows = [{"messages": turns, "solution": "2"}]
+    assert rewritten(method, rows) == [{"prompt": turns, "solution": "2"}]
 
 
 def test_columns_in_the_way() -> None:

@@ -188,6 +188,66 @@ trainer = SFTTrainer(
 """
 
 
+REWARDED = """
+def length(completions, **kwargs):
+    return [float(len(each)) for each in completions]
+
+def right(completions, **kwargs):
+    print(completions)
+
+trainer = GRPOTrainer(
+    model="tiny",
+    reward_funcs={},
+)
+trainer.train()
+"""
+COUNTED = "ValueError: The reward function 'length' returned 1 rewards, but 4 were expected."
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "said", "at"),
+    [
+        ("right", "TypeError: 'NoneType' object is not iterable", "`right` returns nothing", "train.py:5"),
+        ("[right]", "TypeError: 'float' object is not iterable", "`right` returns a float", "train.py:5"),
+        (
+            "length",
+            "TypeError: must be real number, not str",
+            "`length` returns what the trainer refuses",
+            "train.py:3",
+        ),
+        ("[right, length]", COUNTED, "`length` returns what the trainer refuses", "train.py:3"),
+    ],
+)
+def test_reward_function_whose_result_is_of_no_use_is_shown_and_not_the_training(
+    given: str, error: str, said: str, at: str
+) -> None:
+    """The function has returned when the trainer raises, so no frame of it is in the traceback."""
+    source = REWARDED.replace("{}", given)
+    log = raised(
+        "train.py:12 <module>: trainer.train()",
+        f"{PACKAGES}/trl/trainer/grpo_trainer.py:1300 _calculate_rewards: rewards = torch.tensor(output)",
+        error=error,
+    )
+    found = explained(log, name="grpo-reward-function-error", stage="step", sources={"train.py": source})
+
+    assert found.where == at
+    assert found.cause.signature.name == "grpo-reward-function-error"
+    assert said in found.cause.cause
+    assert found.cause.fix == f"Return a number for each completion at {at}."
+
+
+def test_no_reward_function_is_blamed_where_several_could_have_failed() -> None:
+    log = raised(
+        "train.py:12 <module>: trainer.train()",
+        f"{PACKAGES}/trl/trainer/grpo_trainer.py:1300 _calculate_rewards: rewards = torch.tensor(output)",
+        error="TypeError: 'NoneType' object is not iterable",
+    )
+    source = REWARDED.replace("{}", "[right, length]")
+    found = explained(log, name="grpo-reward-function-error", stage="step", sources={"train.py": source})
+
+    assert found.where == "train.py:12"
+
+
 def test_formatting_function_that_returns_a_list_is_blamed_and_not_the_rows() -> None:
     """The exception is raised in TRL, behind the function's end: it is found by the call that it was given to."""
     log = raised(
@@ -407,7 +467,7 @@ def test_failure_that_no_exception_told_has_a_short_fix_too() -> None:
         return explain_failures(found, at).failures[0].cause.fix
 
     assert fix("trainer = SFTTrainer(model=model)") == (
-        "Leave `requires_grad` of what is to be trained as it is, or give the trainer a `peft_config`."
+        "Leave `requires_grad` of what is to be trained as it is, or train an adapter."
     )
     assert "is_trainable=True" in fix("model = PeftModel.from_pretrained(base, folder)")
 
@@ -530,6 +590,7 @@ def test_a_sentence_of_a_library_ends_once() -> None:
 FILES: list[tuple[dict[str, object], str]] = [
     ({"path": "json", "data_files": "rows.jsonl"}, "rows.jsonl --method dpo"),
     ({"path": "json", "data_files": ["a.jsonl", "b.jsonl"]}, "a.jsonl --method dpo"),
+    ({"path": "parquet", "data_dir": "rows"}, "rows --method dpo"),
     ({"path": "csv", "data_files": {"train": ["rows.csv"], "test": "test.csv"}}, "rows.csv --method dpo"),
     ({"path": "trl-lib/pairs"}, "trl-lib/pairs --method dpo"),
 ]

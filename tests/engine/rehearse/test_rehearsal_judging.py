@@ -184,6 +184,8 @@ def test_rows_that_a_library_and_a_rule_refuse_are_reported_once() -> None:
     objected = Objection(code="DAT238", message=because, stage="tokenize", fails=True)
     found = judge({"whole": raised}, (objected,), say)
     assert [each.cause.signature.name for each in found.failures] == ["dataset-bad-row-values"]
+    assert because in found.failures[0].cause.cause, "the rule tells the rows, the exception does not"
+    assert "34 and 36" in found.failures[0].cause.cause
 
 
 def test_losses_are_not_compared_where_two_runs_differ_anyway() -> None:

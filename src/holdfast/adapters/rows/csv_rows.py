@@ -56,11 +56,13 @@ class Record:
         line: Where it begins, counted from 1.
         cells: Its texts, as many as there are columns.
         fault: Why it cannot be read; empty for a good one.
+        label: Of a table whose rows have more cells than its header, the first ones, which pandas takes for the row's name; else empty.
     """
 
     line: int
     cells: Sequence[str]
     fault: str = ""
+    label: Sequence[str] = ()
 
 
 @dataclass(slots=True)
@@ -102,10 +104,25 @@ class CsvRecords:
         if row.fault or (len(cells) == width and not skipped):
             return row
         if len(cells) > width + skipped:
-            fault = f"{len(cells)} cells, and {width + skipped} in the first rows: `load_dataset` stops"
+            fault = (
+                f"{len(cells)} cells, and {width + skipped} in the first rows: `load_dataset` stops; {self._quote()}"
+            )
             return Record(row.line, (), fault)
+        label = cells[:skipped] if len(cells) == width + skipped else ()
         cells = cells[skipped:]
-        return Record(row.line, (*cells, *[""] * (width - len(cells))))
+        return Record(row.line, (*cells, *[""] * (width - len(cells))), label=label)
+
+    def shift(self, rows: Sequence[Record]) -> UnreadablePart | None:
+        """Return that rows have more cells than the header, unless the first cell of each is its name, as R writes tables."""
+        labels = [tuple(row.label) for row in rows if not row.fault]
+        if not any(labels) or (all(labels) and len(set(labels)) == len(labels)):
+            return None
+        cells, columns = len(self.names) + len(next(filter(None, labels))), len(self.names)
+        fault = f"{cells} cells, and {columns} in the header: `load_dataset` moves the cells of every row to the left; {self._quote()}"
+        return UnreadablePart(str(self.path), fault, rows[0].line)
+
+    def _quote(self) -> str:
+        return f"put quotes around a text that has `{SEPARATORS.get(self.delimiter, self.delimiter)}` in it"
 
     def _rows(self) -> Iterator[Record]:
         reader = csv.reader(self._lines(), delimiter=self.delimiter)
@@ -168,12 +185,15 @@ def look_at_csv(path: Path, delimiter: str = ",") -> FilePreview:
     """
     with opened(path) as source:
         table = CsvRecords(path, source, delimiter)
-        rows = [record.cells for record in islice(table.records(), CHUNK_ROWS) if not record.fault]
+        records = list(islice(table.records(), CHUNK_ROWS))
     if not table.names:
         raise BadDataError(f"{path}: {source.problem}" if source.problem else f"{path} holds no rows", path)
+    rows = [record.cells for record in records if not record.fault]
     columns = {name: _type_of(texts) for name, texts in _texts(table.names, rows).items()}
     fault = _other_separator(table.names, delimiter)
-    return FilePreview(columns=columns, whole=True, problems=(UnreadablePart(str(path), fault, 1),) if fault else ())
+    separated = UnreadablePart(str(path), fault, 1) if fault else None
+    problems = tuple(filter(None, (separated, table.shift(records))))
+    return FilePreview(columns=columns, whole=True, problems=problems)
 
 
 def _other_separator(names: Sequence[str], delimiter: str) -> str:

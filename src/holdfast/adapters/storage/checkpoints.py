@@ -27,9 +27,11 @@ STATE = "trainer_state.json"
 RESUMABLE = (STATE, "optimizer.pt", "scheduler.pt")
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".npz")
 """Endings of the files that hold weights."""
+CONFIGS = ("config.json", "adapter_config.json")
+"""Files that a saved model, or an adapter, has beside its weights."""
 SHARD = ".distcp"
 """Ending of the files of a distributed checkpoint of torch."""
-NO_WEIGHTS = re.compile(r"(trainer_state|optimizer|scheduler|scaler|rng_state(_\d+)?)\.\w+")
+NO_WEIGHTS = re.compile(r"(training_args|trainer_state|optimizer|scheduler|scaler|rng_state(_\d+)?)\.\w+")
 """Files that are no weights though they end like such."""
 ARCHIVE = b"PK\x03\x04"
 """How a file of `torch.save` begins since torch 1.6: it is a zip archive."""
@@ -64,12 +66,14 @@ def verify_checkpoint(path: Path) -> CheckpointIntegrity:
 
 
 def _require_something(folder: Path) -> None:
-    """Object to a folder that is no checkpoint and has no weights.
+    """Object to a folder that is no checkpoint and no saved model.
 
     Raises:
         UsageError: It is one.
     """
     if _step_of(folder) is not None or any(path.suffix in WEIGHTS for path in folder.iterdir()) or _listed(folder):
+        return
+    if _lacks_weights(folder):
         return
     inner = sorted({file.parent for file in folder.rglob("*") if file.suffix in WEIGHTS})
     inner = inner or sorted(path for path in folder.glob("checkpoint-*") if path.is_dir())
@@ -170,9 +174,18 @@ def _is_state(name: str) -> bool:
 
 
 def _lacking_weights(names: Iterable[str]) -> Iterator[CheckpointProblem]:
-    """Yield a problem where none of a checkpoint's files holds weights; those of FSDP and DeepSpeed do."""
-    if not any(_is_state(name) and not NO_WEIGHTS.fullmatch(PurePosixPath(name).name) for name in names):
-        yield CheckpointProblem("model.safetensors", "missing: the checkpoint has no weights")
+    """Yield a problem where none of the files holds weights; those of FSDP and DeepSpeed do."""
+    if not any(map(_holds_weights, names)):
+        yield CheckpointProblem("model.safetensors", "missing: the folder has no weights")
+
+
+def _lacks_weights(folder: Path) -> bool:
+    """True of a model or an adapter that was saved without weights, and has none in a folder within."""
+    return any((folder / name).is_file() for name in CONFIGS) and not any(map(_holds_weights, _files(folder)))
+
+
+def _holds_weights(name: str) -> bool:
+    return _is_state(name) and not NO_WEIGHTS.fullmatch(PurePosixPath(name).name)
 
 
 def _apparent_damage(folder: Path) -> Iterator[CheckpointProblem]:
@@ -191,10 +204,10 @@ def _apparent_damage(folder: Path) -> Iterator[CheckpointProblem]:
         for name in _listed(folder)
         if not (folder / name).exists()
     )
-    if _step_of(folder) is not None:
+    if _step_of(folder) is not None or _lacks_weights(folder):
         yield from _lacking_weights(_files(folder))
-        if not (folder / STATE).exists():
-            yield CheckpointProblem(STATE, "missing: training cannot resume")
+    if _step_of(folder) is not None and not (folder / STATE).exists():
+        yield CheckpointProblem(STATE, "missing: training cannot resume")
 
 
 def _is_cut_archive(path: Path) -> bool:

@@ -9,7 +9,7 @@ from holdfast.cli.text.drawing import drawn
 from holdfast.cli.text.findings import COLOURS
 from holdfast.cli.text.inspect_pictures import draw_histogram, draw_mask
 from holdfast.core.finding import Severity
-from holdfast.core.scan import RewardResult
+from holdfast.core.scan import SOME_ROWS, RewardResult
 from holdfast.engine.tokens.picture import figure_lines, render_page
 from holdfast.engine.units import render_counted
 from holdfast.results.inspect import InspectResult, MethodReadiness, TokenReport
@@ -120,12 +120,17 @@ def _mappings(result: InspectResult) -> Iterator[str]:
     if method := _shown_mapping(result):
         found = result.methods[method]
         yield f"\n{style('#', dim=True)} for {method}: {_call(result.dataset.path, found)}, tried on its first rows"
+        for column, dropped in found.drops.items():
+            rows = f"{', '.join(map(str, dropped.rows[:SOME_ROWS]))}{', …' if dropped.count > SOME_ROWS else ''}"
+            counted = render_counted(dropped.count, "row")
+            yield f"{style('#', dim=True)} `keep` leaves out {counted} with null in `{column}`: {rows}"
         yield (found.mapping or "").rstrip()
 
 
 def _call(path: str, readiness: MethodReadiness) -> str:
     """Return the expression that applies a mapping."""
-    mapped = f"map(rewrite, remove_columns={list(readiness.removes)})"
+    kept = "filter(keep)." if readiness.drops else ""
+    mapped = f"{kept}map(rewrite, remove_columns={list(readiness.removes)})"
     if not readiness.field:
         return f"dataset.{mapped}"
     return f'load_dataset("json", data_files={path!r}, field={readiness.field!r}, split="train").{mapped}'

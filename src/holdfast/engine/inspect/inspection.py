@@ -8,12 +8,19 @@ from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge
 from holdfast.core.columns import Type
 from holdfast.core.finding import Finding, Severity, Skip
 from holdfast.core.methods import Method
-from holdfast.core.scan import MaskedRow, RewardResult, Scan, Tokens
+from holdfast.core.scan import MaskedRow, RewardResult, RowCount, Scan, Tokens
 from holdfast.core.shape import Readiness, Shape
 from holdfast.engine.check.rule_runner import severity_of
-from holdfast.engine.mapping import propose
+from holdfast.engine.mapping import Proposal, propose
 from holdfast.results.check import ReportedSkip
-from holdfast.results.inspect import InspectedDataset, InspectResult, MethodReadiness, RowProblem, TokenReport
+from holdfast.results.inspect import (
+    DroppedRows,
+    InspectedDataset,
+    InspectResult,
+    MethodReadiness,
+    RowProblem,
+    TokenReport,
+)
 
 USUAL: Mapping[str, Method] = {
     "language modeling": Method.SFT,
@@ -88,27 +95,24 @@ def judge_methods(
     shape: Shape,
     samples: Sequence[Mapping[str, Any]],
     settings: ColumnSettings = DEFAULTS,
-    methods: Sequence[Method] = tuple(Method),
+    nulls: Mapping[str, RowCount] | None = None,
 ) -> dict[Method, Readiness]:
     """Return for each method whether it can train on a dataset, and else the code that makes it so, where that is known."""
-    return {method: _judge(method, columns, shape, samples, settings) for method in methods}
+    found = {method: judge(method, columns, shape, settings) for method in Method}
+    return {
+        method: each
+        if each.ready and not each.caveat
+        else _mapped(each, propose(method, columns, shape, samples, settings, nulls))
+        for method, each in found.items()
+    }
 
 
-def _judge(
-    method: Method,
-    columns: Mapping[str, Type],
-    shape: Shape,
-    samples: Sequence[Mapping[str, Any]],
-    settings: ColumnSettings,
-) -> Readiness:
-    found = judge(method, columns, shape, settings)
-    if found.ready and not found.caveat:
-        return found
-    proposal = propose(method, columns, shape, samples, settings)
+def _mapped(found: Readiness, proposal: Proposal) -> Readiness:
     return replace(
         found,
         mapping=proposal.source,
         removes=proposal.removes,
+        drops=proposal.drops,
         field=proposal.field,
         unmapped=proposal.because,
     )
@@ -150,6 +154,7 @@ def _readiness(readiness: Readiness) -> MethodReadiness:
         caveat=readiness.caveat,
         mapping=readiness.mapping,
         removes=readiness.removes,
+        drops={name: DroppedRows(count=each.count, rows=each.rows) for name, each in readiness.drops.items()},
         field=readiness.field,
         unmapped=readiness.unmapped,
     )

@@ -15,18 +15,20 @@ Row = dict[str, Any]
 
 
 def map_rows(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Row]:
-    """Yield the rows that a mapping returns; rows for which it raises are left out, as a user filters them.
+    """Yield the rows that a mapping returns; those that it does not keep, and those for which it raises, are left out.
 
     Args:
         rows: The rows.
-        source: The module with its function `rewrite`.
+        source: The module with its function `rewrite`, and `keep` where it leaves out rows.
     """
     module: dict[str, Any] = {}
     exec(compile(source, "mapping.py", "exec"), module)  # noqa: S102 - written here from names of columns, as literals
     for row in rows:
+        if "keep" in module and not module["keep"](row):
+            continue
         try:
             yield module["rewrite"](copy.deepcopy(dict(row)))
-        except (TypeError, KeyError, AttributeError, IndexError, ValueError):  # a value that is null, mostly
+        except (TypeError, KeyError, AttributeError, IndexError, ValueError):  # a value that no sample row had
             continue
 
 

@@ -1,11 +1,12 @@
 """What was found in the columns of a dataset, as Python expressions over one row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, Form, forms_of, settle
 from holdfast.core.columns import Type
+from holdfast.core.scan import FIRST_ROWS, RowCount
 from holdfast.core.shape import Shape
 from holdfast.engine.script.python_source import render_literal
 
@@ -31,7 +32,7 @@ class ColumnReading:
         choosing: Such statements that make `chosen` and `rejected`, for methods that read them.
         helpers: Definitions that stand before the function.
         uses: Columns that are read; what they say must be found again in the result.
-        needs: Of those, the ones that a row cannot do without.
+        needs: Columns that a row cannot do without: `keep` leaves out rows in which one is null.
         pair: Columns that answers to compare come from; a method that learns from the better one needs no other.
         implicit: Whether the two answers hold their prompt.
     """
@@ -63,6 +64,7 @@ class DataProfile:
         samples: Rows, as Python values.
         shape: What TRL takes it for.
         settings: What the job says that matters.
+        nulls: Rows that are null, by column, of all that the data has; columns without any are left out.
         forms: What each column is to a trainer.
     """
 
@@ -70,6 +72,7 @@ class DataProfile:
     samples: Sequence[Mapping[str, Any]]
     shape: Shape
     settings: ColumnSettings = DEFAULTS
+    nulls: Mapping[str, RowCount] = field(default_factory=dict[str, RowCount])
     forms: Mapping[str, Form] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -88,6 +91,12 @@ class DataProfile:
     def values(self, name: str) -> list[Any]:
         """Return a column's values in the samples, without nulls."""
         return [row[name] for row in self.samples if row.get(name) is not None]
+
+
+def null_rows(columns: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, RowCount]:
+    """Return the rows that are null, by column; columns without any are left out."""
+    found = {name: [at for at, row in enumerate(rows) if row.get(name) is None] for name in columns}
+    return {name: RowCount(len(numbers), tuple(numbers[:FIRST_ROWS])) for name, numbers in found.items() if numbers}
 
 
 def cell(name: str) -> str:

@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from typing import Any, Final
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge, recognise, settle, types_of_rows
 from holdfast.catalog.formats.words import CONVERSATIONS
 from holdfast.core.columns import ListOf, Struct, Type
 from holdfast.core.methods import Method
+from holdfast.core.scan import RowCount
 from holdfast.core.shape import Shape
-from holdfast.engine.mapping.found import DataProfile, Uncertainty
+from holdfast.engine.mapping.conversations import ROLE_KEYS
+from holdfast.engine.mapping.found import DataProfile, Uncertainty, null_rows
 from holdfast.engine.mapping.known import read_known
 from holdfast.engine.mapping.readings import (
     Reading,
@@ -21,13 +24,30 @@ from holdfast.engine.mapping.readings import (
     read_whole,
 )
 from holdfast.engine.mapping.trying import find_fault
-from holdfast.engine.mapping.turns import read_aligned, read_continued, read_judged, read_prompts, read_turns
-from holdfast.engine.mapping.writing import write
+from holdfast.engine.mapping.turns import (
+    read_aligned,
+    read_asked,
+    read_continued,
+    read_judged,
+    read_prompts,
+    read_turns,
+)
+from holdfast.engine.mapping.writing import dropped_rows, write
 
 Reader = Callable[[DataProfile], Iterator[Reading]]
 
 # What is tried for each method, the surest first.
 PAIRS: Final[tuple[Reader, ...]] = (read_known, read_aligned, read_continued, read_pairs)
+PROMPTS: Final[tuple[Reader, ...]] = (
+    read_prompts,
+    read_solutions,
+    read_turns,
+    read_asked,
+    read_known,
+    read_aligned,
+    read_continued,
+    read_requests,
+)
 READERS: Final[Mapping[Method, tuple[Reader, ...]]] = {
     Method.SFT: (
         read_known,
@@ -43,24 +63,8 @@ READERS: Final[Mapping[Method, tuple[Reader, ...]]] = {
     Method.DPO: PAIRS,
     Method.REWARD: PAIRS,
     Method.KTO: (*PAIRS, read_labelled, read_judged),
-    Method.GRPO: (
-        read_prompts,
-        read_solutions,
-        read_turns,
-        read_known,
-        read_aligned,
-        read_continued,
-        read_requests,
-    ),
-    Method.RLOO: (
-        read_prompts,
-        read_solutions,
-        read_turns,
-        read_known,
-        read_aligned,
-        read_continued,
-        read_requests,
-    ),
+    Method.GRPO: PROMPTS,
+    Method.RLOO: PROMPTS,
 }
 NOTHING: Final[Mapping[Method, str]] = {
     Method.SFT: "no column is surely the text or the answer to learn",
@@ -88,6 +92,7 @@ class Proposal:
     Attributes:
         source: A Python module with `def rewrite(row)`, tried on the samples; None where there is none to give.
         removes: Columns of the data that the mapping takes away: for `dataset.map(rewrite, remove_columns=[...])`.
+        drops: Rows that the module's `keep(row)` leaves out, by the column that is null in them; empty where it has none.
         field: Of a JSON file with one object, the list in it that holds the rows: for `load_dataset("json", field=...)`;
             empty where the rows stand by themselves.
         because: Why there is none; empty where there is one, and where none is needed.
@@ -95,6 +100,7 @@ class Proposal:
 
     source: str | None = None
     removes: tuple[str, ...] = ()
+    drops: Mapping[str, RowCount] = dataclass_field(default_factory=dict[str, RowCount])
     field: str = ""
     because: str = ""
 
@@ -105,6 +111,7 @@ def propose(
     shape: Shape,
     samples: Sequence[Mapping[str, Any]],
     settings: ColumnSettings = DEFAULTS,
+    nulls: Mapping[str, RowCount] | None = None,
 ) -> Proposal:
     """Return the code that makes a dataset fit a method, compiled and tried on every sample row.
 
@@ -116,6 +123,7 @@ def propose(
         shape: What `recognise` said of them.
         samples: Rows of the data, as Python values; without any there is no proposal.
         settings: What the job says that matters here.
+        nulls: Rows that are null, by column, where more is known than the samples show.
     """
     method = Method(method)
     settled = settle(columns, samples)
@@ -124,7 +132,8 @@ def propose(
         return Proposal()
     if not samples:
         return Proposal(because="no rows to try a mapping on")
-    data = DataProfile(columns=settled, samples=samples, shape=shape, settings=settings)
+    nulls = null_rows(settled, samples) if nulls is None else nulls
+    data = DataProfile(columns=settled, samples=samples, shape=shape, settings=settings, nulls=nulls)
     return _propose_field(method, data) or _first_good(method, data)
 
 
@@ -140,7 +149,8 @@ def _first_good(method: Method, data: DataProfile) -> Proposal:
             fault = find_fault(source, method, reading, data) if source else ""
             if source and not fault:
                 kept = _returned(source, data)
-                return Proposal(source=source, removes=tuple(name for name in data.columns if name not in kept))
+                removes = tuple(name for name in data.columns if name not in kept)
+                return Proposal(source=source, removes=removes, drops=dropped_rows(reading, data))
             if method is Method.SFT and "label" in reading.parts:
                 return Proposal(because="some of its answers are bad ones, which sft would learn as well")
             because = because or fault
@@ -151,7 +161,8 @@ def _propose_field(method: Method, data: DataProfile) -> Proposal | None:
     """Return the proposal for a JSON file whose one object holds the rows in a list; None where it holds none that fit."""
     for name, rows in _wrapped_rows(data):
         columns = types_of_rows(rows)
-        inner = propose(method, columns, recognise(columns, rows, data.settings), rows, data.settings)
+        shape, nulls = recognise(columns, rows, data.settings), null_rows(columns, rows)
+        inner = propose(method, columns, shape, rows[:MOST_TRIED], data.settings, nulls)
         if inner.source:
             return replace(inner, field=name)
         if not inner.because:
@@ -166,9 +177,16 @@ def _wrapped_rows(data: DataProfile) -> Iterator[tuple[str, Sequence[Mapping[str
             data.forms[name] == "other"
             and isinstance(kind, ListOf)
             and isinstance(kind.of, Struct)
-            and name not in TURNS
+            and (name not in TURNS or _holds_conversations(kind.of))
         ):
-            yield name, data.samples[0][name][:MOST_TRIED]
+            yield name, data.samples[0][name]
+
+
+def _holds_conversations(element: Struct) -> bool:
+    """True if the elements of a list have conversations, and are no turns of one."""
+    return element.fields.keys().isdisjoint(ROLE_KEYS) and any(
+        isinstance(kind, ListOf) and isinstance(kind.of, Struct) for kind in element.fields.values()
+    )
 
 
 def _returned(source: str, data: DataProfile) -> frozenset[str]:

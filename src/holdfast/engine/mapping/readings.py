@@ -211,11 +211,6 @@ def read_answers(data: DataProfile, besides: tuple[str, ...] = (), results: tupl
         yield Uncertainty(f"`{answers[0]}` and `{answers[1]}` could each be the answer")
         return
     name = answers[0]
-    if name in numbers and any(row.get(name) is None for row in data.samples):
-        yield Uncertainty(
-            f"`{name}` is null in some rows, which a mapping would teach as an answer: filter them out first"
-        )
-        return
     code = cell(name) if name in texts else _number_as_text(data, name)
     asked = ", ".join(f"`{each}`" for each in request.uses)
     yield add(request, f"A prompt of {asked}, and its answer `{name}`.", {"completion": RowExpression(code)}, name)

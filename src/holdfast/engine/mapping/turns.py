@@ -1,6 +1,7 @@
 """Readings of conversations, and of data whose columns have TRL's names and not its spelling."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 from holdfast.catalog.formats.words import ANSWERS
@@ -93,6 +94,15 @@ def read_turns(data: DataProfile) -> Iterator[Reading]:
         uses=(whole[0], *data.texts("prompt")),
         needs=(whole[0],),
     )))  # fmt: skip
+
+
+def read_asked(data: DataProfile) -> Iterator[Reading]:
+    """Yield conversations that end before an answer, which make prompts."""
+    for found in read_turns(data):
+        if isinstance(found, ColumnReading):
+            name = found.needs[0]
+            parts: dict[Role, RowExpression] = {"prompt": found.parts["messages"]}
+            yield replace(found, what=f"The prompt, from the messages in `{name}`.", parts=parts)
 
 
 def read_judged(data: DataProfile) -> Iterator[Reading]:

@@ -1,12 +1,13 @@
 """Write a reading as a Python module, for one method."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from holdfast.catalog.formats.judging import TAKEN
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.methods import Method
+from holdfast.core.scan import RowCount
 from holdfast.engine.mapping.found import ColumnReading, DataProfile, RowExpression, cell
 from holdfast.engine.script.python_source import LINE, render_literal
 
@@ -36,7 +37,7 @@ def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | No
     )
     choosing = reading.choosing if chosen else ()
     body = [*reading.lines, *choosing, *written.lines, *_returned(written.columns)]
-    helpers = list(reading.helpers)
+    helpers = [*reading.helpers, *_kept(tuple(dropped_rows(reading, data)))]
     code = "\n".join([*helpers, *body])
     imports = [f"import {name}" for name, calls in IMPORTS.items() if any(call in code for call in calls)]
     function = NEWLINE.join(
@@ -48,6 +49,21 @@ def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | No
     )
     blocks = [f'"""{_plain(reading.what)}"""', *([NEWLINE.join(imports)] if imports else [])]
     return "\n\n".join(blocks) + "\n\n\n" + "\n\n\n".join([*helpers, function]) + "\n"
+
+
+def dropped_rows(reading: ColumnReading, data: DataProfile) -> Mapping[str, RowCount]:
+    """Return the rows that `keep` leaves out, by the column that is null in them."""
+    return {name: data.nulls[name] for name in dict.fromkeys(reading.needs) if name in data.nulls}
+
+
+def _kept(needed: Sequence[str]) -> list[str]:
+    """Return the definition of `keep`, where some rows have to be left out."""
+    if not needed:
+        return []
+    there = f"{cell(needed[0])} is not None"
+    if len(needed) > 1:
+        there = f"all(row[name] is not None for name in ({', '.join(map(render_literal, needed))}))"
+    return [f'def keep(row):\n    """Leave out the rows that lack what is read."""\n    return {there}']
 
 
 def _write(method: Method, reading: ColumnReading, data: DataProfile) -> MappingDraft | None:

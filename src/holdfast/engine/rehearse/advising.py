@@ -189,9 +189,7 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _package(about)
     yield from _targets(about)
     if name == UNTRAINED and not about.adapted:
-        yield Advice(
-            "", "Leave `requires_grad` of what is to be trained as it is, or give the trainer a `peft_config`."
-        )
+        yield Advice("", "Leave `requires_grad` of what is to be trained as it is, or train an adapter.")
     if name == CODE and about.is_job and not about.line:
         yield Advice(
             "", f"Look at the settings that the message is about; `holdfast check {about.target}` checks each."

@@ -13,10 +13,10 @@ from holdfast.core.methods import Method
 from holdfast.core.notebook import is_notebook
 from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
 from holdfast.engine.rehearse.advising import ROWS, Circumstances, advise
-from holdfast.engine.rehearse.formatting import advise_formatting, find_formatting
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
 from holdfast.engine.rehearse.keywords import find_argument
 from holdfast.engine.rehearse.naming import CODE, OURS, because_of, general_advice, name_cause
+from holdfast.engine.rehearse.returned import GIVEN, advise_returning, find_returning
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing_line
 
 MARKS: Final = re.compile(r"[\s^~]+|\"+|(?:The above exception|During handling of the above|Traceback) .*")
@@ -59,8 +59,8 @@ def _explained(failure: Failure, context: FailureContext) -> Failure:
     played, traceback = context.parts[failure.part], context.tracebacks.get(failure.part)
     error = because_of(played)
     line = find_failing_line(traceback, context.sources, context.cells) if traceback else None
-    if line and (formatting := find_formatting(error, line, context.sources)):
-        return _as_formatting_failure(failure, error, formatting)
+    if line and (returning := find_returning(error, line, context.sources)):
+        return _as_failure_of(returning, failure, error)
     # Where the user's own line fails with good rows too, its code is at fault.
     if failure.cause.signature.name == ROWS and failure.blame == "code" and line and not line.entered:
         failure = replace(failure, cause=replace(name_cause(CODE, error, {}), evidence=failure.cause.evidence))
@@ -134,11 +134,11 @@ def _at_line(failure: Failure, line: FailingLine) -> Failure:
     return replace(failure, function=line.function, role=line.role, code=line.code, where=line.where)
 
 
-def _as_formatting_failure(failure: Failure, error: str, line: FailingLine) -> Failure:
-    """Return the failure of a trainer that got no text from a formatting function as that function's."""
-    advice = advise_formatting(error, line)
-    cause = replace(name_cause(CODE, advice.cause, {}), fix=advice.fix)
-    shows = f"the trainer called `{line.function}` as it calls each formatting function"
+def _as_failure_of(line: FailingLine, failure: Failure, error: str) -> Failure:
+    """Return the failure of a trainer that cannot use what a function of the script returned as that function's."""
+    advice = advise_returning(error, line)
+    cause = replace(name_cause(GIVEN[line.entered].failure, advice.cause, {}), fix=advice.fix)
+    shows = f"the trainer called `{line.function}` as it calls each {line.role}"
     return replace(_at_line(failure, line), cause=cause, blame="code", blamed=shows)
 
 
@@ -176,7 +176,7 @@ def _inspected(context: FailureContext, played: PartResult, trainer: str) -> str
     if context.job is not None:
         return context.target
     rows = played.first("dataset")
-    named = _first_file(rows["data_files"]) if rows.get("data_files") else rows.get("path")
+    named = next((found for key in ("data_files", "data_dir", "path") if (found := _first_file(rows.get(key)))), None)
     method = trainer.removesuffix("Trainer").lower()
     known = method in {each.value for each in Method}
     return f"{named} --method {method}" if known and isinstance(named, str) and PurePath(named).name else ""

@@ -75,9 +75,11 @@ IN_LOOP: Final[Mapping[StageName, str]] = {
 }
 """Why stages of a script with a loop of its own were not gone through; the first holds only where the loop evaluates."""
 
+BAD_ROWS: Final = "dataset-bad-row-values"
+"""What the rules about rows prevent."""
 GUESSED: Final[Mapping[str, tuple[str, ...]]] = {
     "no-trainable-parameters": ("weights-not-updated",),
-    "dataset-bad-row-values": ("user-code-error",),
+    BAD_ROWS: ("user-code-error",),
 }
 """What a failure looks like, and what it is where that was told: no parameter is trained, a function made the values."""
 NO_GRADIENT: Final = ("no-trainable-parameters", "weights-not-updated")
@@ -117,6 +119,7 @@ def judge(
     """
     whole = parts["whole"]
     failures = _together(list(_failure(whole, diagnose)), list(_wrong(whole)))
+    failures = [_with_objection(each, objections) for each in failures]
     failures += _objected(objections, failures)
     results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened("start"):  # a loop of its own is not asked to stop
@@ -280,6 +283,15 @@ def _raised(played: PartResult) -> list[ProcessEvent]:
 
 def _same(error: str, because: str) -> bool:
     return error[:200] == because[:200]
+
+
+def _with_objection(failure: Failure, objections: Sequence[Objection]) -> Failure:
+    """Return a failure with what a rule says of the rows: their column and numbers, which the exception does not tell."""
+    cause = failure.cause
+    if cause.signature.name != BAD_ROWS:
+        return failure
+    said = next((each.message for each in objections if each.fails and BAD_ROWS in prevented_by(each.code)), "")
+    return replace(failure, cause=replace(cause, cause=f"{said}. {cause.cause}")) if said else failure
 
 
 def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> Iterator[Failure]:

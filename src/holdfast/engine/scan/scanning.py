@@ -7,7 +7,7 @@ import polars as pl
 from holdfast.catalog.formats import DEFAULTS
 from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.words import ANSWERS, CONVERSATIONS
-from holdfast.core.scan import Mark, Scan
+from holdfast.core.scan import Mark, RowCount, Scan
 from holdfast.core.shape import Shape
 from holdfast.engine.scan.alike import CommonTraits
 from holdfast.engine.scan.attachments import judge_images, judge_tools
@@ -60,6 +60,7 @@ def scan_rows(
         columns=dict(rows.columns),
         marked=found,
         broken=tuple(rows.broken),
+        nulls=judging.null_rows(),
         eval_rows=evaluated.seen if evaluated is not None else 0,
     )
 
@@ -77,6 +78,7 @@ class RowScanner:
 
     reads: Reads
     tally: DamageTally = field(default_factory=DamageTally)
+    nulls: DamageTally = field(default_factory=DamageTally)
     labels: Labels = field(default_factory=Labels)
     preferred: Preferred = field(default_factory=Preferred)
     alike: CommonTraits = field(default_factory=CommonTraits)
@@ -90,6 +92,9 @@ class RowScanner:
         numbers = pl.int_range(batch.start, batch.start + frame.height, eager=True)
         reads = self.reads
         self._judge_words(numbers, frame)
+        for column in frame.iter_columns():
+            if column.null_count():
+                self.nulls.add("null", column.name, numbers.filter(column.is_null()))
         judge_pairs(numbers, frame, reads, self.tally)
         self.labels.judge(numbers, frame, reads, self.tally)
         self.preferred.judge(frame, reads)
@@ -98,6 +103,10 @@ class RowScanner:
             judge_tools(numbers, frame, reads, self.tally)
         judge_images(numbers, frame, reads, self.tally)
         self.sameness.add(hash_rows(frame, reads), batch.start)
+
+    def null_rows(self) -> dict[str, RowCount]:
+        """Return the rows that are null, by column."""
+        return {each.column: RowCount(each.count, each.rows) for each in self.nulls.marked()}
 
     def _judge_words(self, numbers: pl.Series, frame: pl.DataFrame) -> None:
         reads, tally = self.reads, self.tally

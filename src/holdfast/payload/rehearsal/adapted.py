@@ -15,7 +15,7 @@ LEAST = 1e-5
 """A weight of an adapter below which it may leave no trace in a merged model's few bits."""
 SEEN = 1e-4
 """How far apart numbers of a model with and without its adapter must be to tell them by."""
-KEEP = "Save the adapter with `trainer.save_model()` before it is merged, or save the model that `merge_and_unload()` returns."
+KEEP = "Save the adapter before it is merged, or save the model that `merge_and_unload()` returns."
 MERGED = "Save what `merge_and_unload()` returns; `unload()` takes the adapter away."
 LORA = "lora_"
 """What names of an adapter's weights have in them."""
@@ -47,15 +47,13 @@ def look(
     adapters = [each for each in final if (each / FILE).is_file()]
     for folder in adapters:
         if not _tensors(folder):
-            because = f"{folder.name}/{FILE} holds no tensor: nothing of what was trained is in it"
+            because = f"the adapter in {folder.name} holds no tensor: nothing of what was trained is in it"
             events.fault("no-checkpoint-saved", "save", because, fix=KEEP)
             return
     learnt = [each for each in trainings if (each.get("adapter") or 0.0) > LEAST]
     if adapters and learnt and not any(_largest(each) for each in adapters):
         because = f"the adapter in {adapters[0].name} is what it was before the training: all of its `lora_B` are 0"
-        events.fault(
-            "no-checkpoint-saved", "save", because, fix="Save the adapter after `trainer.train()`, and not before."
-        )
+        events.fault("no-checkpoint-saved", "save", because, fix="Save the adapter after the training, and not before.")
     if learnt and (MERGES.search(order.source) or UNLOADS.search(order.source)):
         bases = {str(each.get("base") or "") for each in learnt}
         whole = (each for each in final if (each / "config.json").is_file())

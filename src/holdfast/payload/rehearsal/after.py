@@ -37,8 +37,8 @@ def look(order: PartRequest, events: EventWriter) -> None:
     elif _lacks_model(facts, order.inside, events, saved=saved):
         return
     final = [each for each in folders if not each.name.startswith("checkpoint-")] or folders[:1]
+    _look_at_adapters(final, trainings or loops.adapter_trainings(), order, events)
     if trained is not None:
-        adapted.look(final, trainings, order, events)
         look_at_bodies(final, trained, events)
     for folder in final[:MOST]:
         if trained is not None and adapted.is_for_another_task(folder, trained, events):
@@ -48,6 +48,13 @@ def look(order: PartRequest, events: EventWriter) -> None:
             write_words(model, folder, events)
     if trained is not None and final and not pushed:
         look_for_tokenizer(final, order, events)
+
+
+def _look_at_adapters(
+    final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], order: PartRequest, events: EventWriter
+) -> None:
+    if trainings:
+        adapted.look(final, trainings, order, events)
 
 
 def find_models(base: Path) -> list[Path]:

@@ -1,7 +1,8 @@
 """Conversations in which the assistant says nothing.
 
 ## What it does
-Looks for conversations, and for answers, without any turn of the assistant.
+Looks for conversations, and for answers, without any turn of the assistant. For grpo and rloo the model writes that turn
+itself, so the rule is not asked.
 
 ## Why is this bad
 There is nothing in them that the model is to say. sft learns from every turn unless it is told otherwise, so it learns to
@@ -17,11 +18,14 @@ from collections.abc import Iterator
 from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.methods import ONLINE
 from holdfast.core.scan import DamagedRows, Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
+    if job.get("method", None) in ONLINE:
+        return
     for marked in damaged(job, scan, "no-assistant"):
         message = rows_phrase(scan, marked, f"{{has}} no assistant turn in `{marked.column}`")
         raises = job.get("method", None) == "sft" and job.get("train.assistant_only_loss", None) is True
@@ -40,6 +44,12 @@ dataset: data.jsonl
 train:
   assistant_only_loss: true
 """
+PROMPTS = """
+method: grpo
+model: Qwen/Qwen3-0.6B
+dataset: data.jsonl
+rewards: [accuracy_reward]
+"""
 ALONE = DamagedRows("no-assistant", "messages", 3, (3, 17, 99))
 
 RULE = Rule(
@@ -56,6 +66,9 @@ RULE = Rule(
         Case(job=JOB, facts={"scan": Scan(rows=15806, marked=(ALONE,))}, at="dataset"),
         Case(job=STRICT, facts={"scan": Scan(rows=15806, marked=(ALONE,))}, at="dataset"),
     ),
-    good=(Case(job=JOB, facts={"scan": Scan(rows=15806)}),),
+    good=(
+        Case(job=JOB, facts={"scan": Scan(rows=15806)}),
+        Case(job=PROMPTS, facts={"scan": Scan(rows=15806, marked=(ALONE,))}),
+    ),
     kinds=WITH_ROWS,
 )

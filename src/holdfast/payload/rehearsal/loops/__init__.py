@@ -6,6 +6,7 @@ Not covered: the number of steps, which is the loop's own; whether its loss is t
 """
 
 import re
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -82,6 +83,12 @@ def install(_order: PartRequest, events: EventWriter) -> None:
 def _watch_saving(module: Any, *, owner: str, names: tuple[str, ...], loops: Loops) -> None:
     for name in names:
         wrap(getattr(module, owner), name, loops.saving)
+
+
+def adapter_trainings() -> list[Mapping[str, Any]]:
+    """Return the trainings of a loop in the form that `adapted.look` takes, one for each base of a model that it saved."""
+    saves = [each.updates.saves for each in _loops if each.ran]
+    return [{"adapter": each.largest_from_zero, "base": base} for each in saves for base in {*each.bases, ""}]
 
 
 def judge(order: PartRequest, events: EventWriter, *, saved: bool) -> None:

@@ -25,15 +25,23 @@ class SavedModels:
     Attributes:
         untrained: Of each, in order, how many tensors the training had changed, where it has all of them as they were
             before; else 0.
+        bases: Of each, where its weights were loaded from; empty where nobody knows.
     """
 
     def __init__(self) -> None:
         self._begun: dict[int, tuple[Any, Print]] = {}
         self.untrained: list[int] = []
+        self.bases: list[str] = []
 
     def begin(self, tensors: list[Any]) -> None:
         """Remember tensors that an optimizer is about to change for the first time."""
         self._begun |= {id(each): (each, _print_of(each)) for each in tensors if each.requires_grad}
+
+    @property
+    def largest_from_zero(self) -> float:
+        """The largest weight of those tensors that began as 0, as half of each adapter does."""
+        ends = [float(each.detach().abs().max()) for each, (_, _, norm) in self._begun.values() if not norm]
+        return max(ends, default=0.0)
 
     def look(self, model: Any, state: Any) -> None:
         """Look at a model that is saved.
@@ -45,6 +53,7 @@ class SavedModels:
         moved = [(begun, now) for each, begun in self._begun.values() if (now := _print_of(each)) != begun]
         saved = {_print_of(each) for each in (state or model.state_dict()).values() if torch.is_tensor(each)}
         is_old = bool(moved) and all(begun in saved and now not in saved for begun, now in moved)
+        self.bases.append(getattr(model, "name_or_path", ""))
         self.untrained.append(len(moved) if is_old else 0)
 
     def judge(self, source: str, events: EventWriter) -> None:

@@ -1,0 +1,107 @@
+"""Functions that a script gives its trainer, and that return what the trainer cannot use.
+
+The exception is raised in TRL, behind the function's end, so that no frame of it is left in the traceback.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.engine.rehearse.advising import Advice, describe_function
+from holdfast.engine.rehearse.tracebacks import FailingLine
+
+
+@dataclass(frozen=True, slots=True)
+class GivenFunction:
+    """An argument of a trainer that takes functions.
+
+    Attributes:
+        keyword: The argument.
+        role: A function that is given by it.
+        failure: The class of failure of one that returns something else.
+        returned: The exceptions that tell of it; a group is the type that came instead.
+        wanted: What the trainer wants of it.
+        fix: What to do.
+    """
+
+    keyword: str
+    role: str
+    failure: str
+    returned: re.Pattern[str]
+    wanted: str
+    fix: str
+
+
+GIVEN: Final[Mapping[str, GivenFunction]] = {
+    # TRL since 0.17 calls it with one row, and took a batch before.
+    "add_eos": GivenFunction(
+        keyword="formatting_func",
+        role="formatting function",
+        failure="user-code-error",
+        returned=re.compile(r"^AttributeError: '(\w+)' object has no attribute 'endswith'"),
+        wanted="The trainer calls it with one row and takes one text.",
+        fix="Return one text for one row at {where}.",
+    ),
+    "_calculate_rewards": GivenFunction(
+        keyword="reward_funcs",
+        role="reward function",
+        failure="grpo-reward-function-error",
+        returned=re.compile(r"^\w+: (?:'(\w+)' object is not iterable)?"),
+        wanted="The trainer takes a list with a number for each completion, or None where the function does not apply.",
+        fix="Return a number for each completion at {where}.",
+    ),
+}
+"""By the function of TRL that takes what such a function returned."""
+
+
+def find_returning(error: str, at: FailingLine, sources: Mapping[str, str]) -> FailingLine | None:
+    """Return the function of the script's own whose result a trainer could not use; None where something else failed.
+
+    Args:
+        error: The exception.
+        at: The script's line that called the library.
+        sources: The texts of the user's files, by path.
+    """
+    given = GIVEN.get(at.entered)
+    if given is None or not given.returned.match(error):
+        return None
+    try:
+        tree = ast.parse(sources.get(at.path, ""))
+    except (SyntaxError, ValueError):
+        return None
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    spanning = [call for call in calls if call.lineno <= at.line <= (call.end_lineno or call.lineno)]
+    names = set(_names(spanning, given.keyword)) or set(_names(calls, given.keyword))
+    names = {name for name in names if f"'{name}'" in error} or names
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in names]
+    if not made or len(names) > 1:
+        return None
+    line = _last_return(made[-1])
+    code = sources[at.path].splitlines()[line - 1].strip()
+    return FailingLine(
+        path=at.path, line=line, code=code, function=made[-1].name, role=given.role, cells=at.cells, entered=at.entered
+    )
+
+
+def advise_returning(error: str, line: FailingLine) -> Advice:
+    """Return the advice on a function that returns what its trainer cannot use."""
+    given = GIVEN[line.entered]
+    returned = given.returned.match(error)
+    kind = returned[1] if returned else ""
+    refused = error.strip().partition("\n")[0].rstrip(".")
+    what = "nothing" if kind == "NoneType" else f"a {kind}" if kind else f"what the trainer refuses: {refused}"
+    return Advice(f"{describe_function(line)} returns {what}. {given.wanted}", given.fix.format(where=line.where))
+
+
+def _names(calls: list[ast.Call], keyword: str) -> Iterator[str]:
+    """Yield the names of what calls are given by a keyword: one function, or a list of them."""
+    for value in (word.value for call in calls for word in call.keywords if word.arg == keyword):
+        parts = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+        yield from (part.id if isinstance(part, ast.Name) else ast.unparse(part) for part in parts)
+
+
+def _last_return(function: ast.FunctionDef) -> int:
+    returns = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Return)]
+    return max(returns, default=function.lineno)
