@@ -73,6 +73,11 @@ FAULTS = {
         "no-checkpoint-saved",
     ),
     "the checkpoint's rate": (("1e-3", "5e-3"), steps(4, 5) + BARS + END + DONE, "resume-settings-changed"),
+    "a rate that the log lacks": (
+        ("1e-3", "2.0"),
+        "".join(f"step {at}: loss {loss}\n" for at, loss in enumerate([6.3, 7.9, 7.8, 7.7, 7.6])) + BARS + END + DONE,
+        "lr-too-high-divergence",
+    ),
     "a cut in every row": (
         ('split="train")', 'split="train")\nanswers = "messages"'),
         steps(num_tokens=full) + BARS + END + DONE,
@@ -152,6 +157,11 @@ HEALTHY = {
         steps(4, 5) + BARS + END + DONE,
     ),
     "rows of one length": ("", "", steps(num_tokens=full) + BARS + END + DONE),
+    "a rate of SGD that the log lacks": (
+        "learning_rate=1e-3",
+        'learning_rate=2.0, optim="sgd"',
+        "".join(f"step {at}: loss {loss}\n" for at, loss in enumerate([6.3, 6.4, 6.5, 6.4])) + BARS + END + DONE,
+    ),
     "packed rows": (
         "max_steps=8",
         "max_steps=8, packing=True, max_length=32",
