@@ -373,5 +373,9 @@ def _start_supervisor(run: Run, log: Path) -> subprocess.Popen[bytes]:
         str(run.folder.parent),
         "--quiet",
     ]
-    with log.open("ab") as file:
-        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True)  # noqa: S603 - our own command
+    try:
+        with log.open("ab") as file:
+            return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True)  # noqa: S603 - our own command
+    except OSError as error:
+        what = f"the supervisor in the background cannot be started: {error.strerror}"
+        raise BackendError(what, where=str(log), fix="free some disk space, or check permissions") from error
