@@ -33,7 +33,7 @@ def test_each_run_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_a_run_folder_that_cannot_be_written_is_said_by_whoever_would_supervise_it(tmp_path: Path) -> None:
     """A folder that is gone stands for one without permission: tests may run as root."""
-    with pytest.raises(LedgerError, match="supervisor.lock cannot be written"), supervising(tmp_path / "gone"):
+    with pytest.raises(LedgerError, match=r"supervisor\.lock cannot be written"), supervising(tmp_path / "gone"):
         pass
 
 

@@ -271,6 +271,20 @@ def test_an_exit_code_of_a_shell_counts_like_the_signal() -> None:
     assert ending_evidence(attempt_facts(attempt(code=1), Ending()), LEDGER) == []
 
 
+@pytest.mark.parametrize("code", [-9, 137])
+def test_a_kill_that_was_not_for_lack_of_memory_is_named(code: int) -> None:
+    """The kernel counts its own kills: where it made none, somebody sent the signal."""
+    by_whom = {
+        kills: [(each.name, each.lines[0].text) for each in facts]
+        for kills in (0, 2, None)
+        if (facts := ending_evidence(attempt_facts(attempt(code=code), Ending(oom_kills=kills)), LEDGER))
+    }
+    assert [name for name, _ in by_whom[0]] == ["job-cancelled-externally"]
+    assert "SIGKILL, which holdfast did not send, ended it at step" in by_whom[0][0][1]
+    assert [name for name, _ in by_whom[2]] == ["cpu-ram-oom-kill"]
+    assert None not in by_whom
+
+
 def test_a_model_that_never_arrived_is_told_of_a_run_that_trained_to_its_end() -> None:
     lost = Delivered(at_s=6, repository="me/x", verdict="missing", because="no model.safetensors is in me/x")
     closed = Closed(at_s=7, stage=Stage.FAILED)

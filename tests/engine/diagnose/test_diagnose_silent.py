@@ -49,6 +49,15 @@ def test_a_step_that_is_printed_over_several_lines_is_one(indent: int | None) ->
     assert log(sft, tail=f"{told}\n") == ["grpo-zero-advantage"]
 
 
+@pytest.mark.parametrize("words", ["Step {}: ", "metrics = ", "INFO train.py:12 - "])
+@pytest.mark.parametrize("indent", ["\n    ", ""])
+def test_words_before_a_record_of_several_lines_are_no_part_of_it(words: str, indent: str) -> None:
+    step = {"loss": 0.0, "grad_norm": 0.0, "reward": 0.5, "reward_std": 0.0}
+    items = ",\n    ".join(f"{name!r}: {value}" for name, value in step.items())
+    lines = "".join(f"{words.format(at)}{{{indent}{items}\n}}\n" for at in range(5))
+    assert log(sft, steps=0, end=None, tail=lines) == ["grpo-zero-advantage"]
+
+
 def dpo(_: int, chosen: float, rejected: float) -> dict[str, object]:
     return {
         "loss": 0.69,
