@@ -51,4 +51,10 @@ def test_ranks_in_one_collective_of_different_sizes() -> None:
     at = [TEXT.replace("NumelIn=1", f"NumelIn={size}") for size in (4096, 512)]
     same = log(*(text.format(rank=rank, number=7, kind="ALLREDUCE") for rank, text in zip((1, 3), at, strict=True)))
     later = log(*(text.format(rank=rank, number=rank, kind="ALLREDUCE") for rank, text in zip((1, 3), at, strict=True)))
-    assert (waits_of(same)["waiting_sizes"], waits_of(later)["waiting_sizes"]) == ("2", "1")
+    groups = log(
+        *(
+            f"[PG ID 1 PG GUID {rank} Rank {rank}] {text.format(rank=rank, number=7, kind='ALLREDUCE')}"
+            for rank, text in zip((1, 3), at, strict=True)
+        )
+    )
+    assert [waits_of(each)["waiting_sizes"] for each in (same, later, groups)] == ["2", "1", "1"]

@@ -15,9 +15,14 @@ WAIT: Final = re.compile(
 )
 
 
-class Wait(NamedTuple):
-    """The collective that a rank waited in: its number in order, its kind, and its elements, where they are told."""
+GROUP: Final = re.compile(r"\[PG (?:ID \d+ PG GUID )?(\w+)")
+"""The process group of a line; each counts its own collectives."""
 
+
+class Wait(NamedTuple):
+    """The collective that a rank waited in: its group, its number in order there, its kind, and its elements, where they are told."""
+
+    group: str
     number: int
     kind: str
     size: str | None
@@ -39,12 +44,13 @@ def waits_of(log: Log) -> dict[str, str]:
         if found := WAIT.search(hit.line.text):
             told = found["rank"] or hit.line.rank
             first.setdefault(
-                int(told) if told is not None else -1, Wait(int(found["number"] or 0), found["kind"], found["size"])
+                int(told) if told is not None else -1,
+                Wait(_group_of(hit.line.text), int(found["number"] or 0), found["kind"], found["size"]),
             )
     if not first:
         return {}
     numbers = [wait.number for wait in first.values()]
-    sizes = Counter((wait.number, wait.kind) for wait in set(first.values()) if wait.size)
+    sizes = Counter((wait.group, wait.number, wait.kind) for wait in set(first.values()) if wait.size)
     return {
         "waiting_ranks": str(len(first)),
         "waiting_kinds": str(len({wait.kind for wait in first.values()})),
@@ -52,3 +58,9 @@ def waits_of(log: Log) -> dict[str, str]:
         "waiting_sizes": str(max(sizes.values(), default=1)),
         "rank_0_waits": str(int(0 in first)),
     }
+
+
+def _group_of(text: str) -> str:
+    """Return the process group that a line names; empty where it names none."""
+    found = GROUP.search(text)
+    return found[1] if found else ""
