@@ -7,6 +7,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from holdfast.core.errors import UsageError
+
 PathName = str | PathLike[str]
 PathNames = PathName | Iterable[PathName]
 Overrides = Mapping[str, Any] | Iterable[str] | str
@@ -18,8 +20,23 @@ def as_paths(paths: PathNames) -> tuple[str, ...]:
 
     >>> as_paths("train.py"), as_paths(["a.py", "b.py"])
     (('train.py',), ('a.py', 'b.py'))
+
+    Raises:
+        UsageError: One of them is empty.
     """
-    return (fspath(paths),) if isinstance(paths, str | PathLike) else tuple(fspath(path) for path in paths)
+    return (as_path(paths),) if isinstance(paths, str | PathLike) else tuple(map(as_path, paths))
+
+
+def as_path(path: PathName) -> str:
+    """Return a path as text.
+
+    Raises:
+        UsageError: It is empty, as that of a shell variable that is not set; it would stand for the current folder.
+    """
+    text = fspath(path)
+    if not text.strip():
+        raise UsageError("a path is empty", where=repr(text), fix="name a file or a folder; `.` is the current one")
+    return text
 
 
 def as_overrides(overrides: Overrides) -> tuple[str, ...]:
@@ -53,4 +70,4 @@ def as_texts(texts: Texts) -> tuple[str, ...]:
 
 def runs_folder(asked: PathName | None, of_job: str | None = None) -> Path:
     """Return the runs folder: the one asked for, else HOLDFAST_RUNS, else the job's, else `./runs`."""
-    return Path(asked or os.environ.get("HOLDFAST_RUNS") or of_job or "runs").resolve()
+    return Path((asked is not None and as_path(asked)) or os.environ.get("HOLDFAST_RUNS") or of_job or "runs").resolve()

@@ -1,9 +1,7 @@
 """Giving the script that a job stands for."""
 
-from os import fspath
-
 from holdfast.adapters.targets import Target, read_referred, read_target
-from holdfast.app.arguments import Overrides, PathName, as_overrides
+from holdfast.app.arguments import Overrides, PathName, as_overrides, as_path
 from holdfast.engine.run.launch import name_job
 from holdfast.engine.script.render import referred_files, render_script
 
@@ -23,7 +21,7 @@ def render(target: PathName, *, set: Overrides = ()) -> str:  # noqa: A002 - the
         UsageError: There is no such file.
         GroupedError: Of a JobError for everything wrong with it.
     """
-    return script_of(read_target(fspath(target), as_overrides(set)))
+    return script_of(read_target(as_path(target), as_overrides(set)))
 
 
 def script_of(target: Target) -> str:

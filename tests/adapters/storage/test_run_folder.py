@@ -31,6 +31,12 @@ def test_each_run_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.Mo
     assert all(folder.is_dir() and re.fullmatch(r"sft-20261123-120000-[a-z0-9]{2}", folder.name) for folder in folders)
 
 
+def test_a_run_folder_that_cannot_be_written_is_said_by_whoever_would_supervise_it(tmp_path: Path) -> None:
+    """A folder that is gone stands for one without permission: tests may run as root."""
+    with pytest.raises(LedgerError, match=r"supervisor\.lock cannot be written"), supervising(tmp_path / "gone"):
+        pass
+
+
 def test_a_runs_folder_in_which_no_name_is_free_is_said(tmp_path: Path) -> None:
     """No folder is used twice: the run would write over another one's files."""
     for one in ascii_lowercase + digits:

@@ -57,6 +57,19 @@ def test_a_log_that_cannot_be_written_is_told_as_an_error(tmp_path: Path) -> Non
         pass
 
 
+def test_a_disk_that_fills_up_costs_lines_of_the_log_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No traceback of logging's own among what the supervisor shows."""
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "20261121.log").symlink_to("/dev/full")
+
+    with log_to_run(tmp_path, "20261121"):
+        LOG.info("attempt 1 starts")
+
+    assert capsys.readouterr().err == ""
+
+
 def test_a_pipe_gets_plain_lines_however_long() -> None:
     """No colours, no wrapping; the level stands before the message."""
     to = console(tty=False)

@@ -73,6 +73,11 @@ FAULTS = {
         "no-checkpoint-saved",
     ),
     "the checkpoint's rate": (("1e-3", "5e-3"), steps(4, 5) + BARS + END + DONE, "resume-settings-changed"),
+    "a rate that the log lacks": (
+        ("1e-3", "2.0"),
+        "".join(f"step {at}: loss {loss}\n" for at, loss in enumerate([6.3, 7.9, 7.8, 7.7, 7.6])) + BARS + END + DONE,
+        "lr-too-high-divergence",
+    ),
     "a cut in every row": (
         ('split="train")', 'split="train")\nanswers = "messages"'),
         steps(num_tokens=full) + BARS + END + DONE,
@@ -152,6 +157,11 @@ HEALTHY = {
         steps(4, 5) + BARS + END + DONE,
     ),
     "rows of one length": ("", "", steps(num_tokens=full) + BARS + END + DONE),
+    "a rate of SGD that the log lacks": (
+        "learning_rate=1e-3",
+        'learning_rate=2.0, optim="sgd"',
+        "".join(f"step {at}: loss {loss}\n" for at, loss in enumerate([6.3, 6.4, 6.5, 6.4])) + BARS + END + DONE,
+    ),
     "packed rows": (
         "max_steps=8",
         "max_steps=8, packing=True, max_length=32",
@@ -259,6 +269,20 @@ def test_an_exit_code_of_a_shell_counts_like_the_signal() -> None:
         "job-preempted-or-requeued"
     ]
     assert ending_evidence(attempt_facts(attempt(code=1), Ending()), LEDGER) == []
+
+
+@pytest.mark.parametrize("code", [-9, 137])
+def test_a_kill_that_was_not_for_lack_of_memory_is_named(code: int) -> None:
+    """The kernel counts its own kills: where it made none, somebody sent the signal."""
+    by_whom = {
+        kills: [(each.name, each.lines[0].text) for each in facts]
+        for kills in (0, 2, None)
+        if (facts := ending_evidence(attempt_facts(attempt(code=code), Ending(oom_kills=kills)), LEDGER))
+    }
+    assert [name for name, _ in by_whom[0]] == ["job-cancelled-externally"]
+    assert "SIGKILL, which holdfast did not send, ended it at step" in by_whom[0][0][1]
+    assert [name for name, _ in by_whom[2]] == ["cpu-ram-oom-kill"]
+    assert None not in by_whom
 
 
 def test_a_model_that_never_arrived_is_told_of_a_run_that_trained_to_its_end() -> None:

@@ -1,6 +1,7 @@
 """Faults that only the numbers tell, and healthy runs that are none of them."""
 
 import json
+import random
 from collections.abc import Callable, Mapping
 from pprint import pformat
 
@@ -46,6 +47,15 @@ def test_a_step_that_is_printed_over_several_lines_is_one(indent: int | None) ->
     told = json.dumps(step, indent=indent) if indent else pformat(step, width=40)
     assert told.count("\n") > 1
     assert log(sft, tail=f"{told}\n") == ["grpo-zero-advantage"]
+
+
+@pytest.mark.parametrize("words", ["Step {}: ", "metrics = ", "INFO train.py:12 - "])
+@pytest.mark.parametrize("indent", ["\n    ", ""])
+def test_words_before_a_record_of_several_lines_are_no_part_of_it(words: str, indent: str) -> None:
+    step = {"loss": 0.0, "grad_norm": 0.0, "reward": 0.5, "reward_std": 0.0}
+    items = ",\n    ".join(f"{name!r}: {value}" for name, value in step.items())
+    lines = "".join(f"{words.format(at)}{{{indent}{items}\n}}\n" for at in range(5))
+    assert log(sft, steps=0, end=None, tail=lines) == ["grpo-zero-advantage"]
 
 
 def dpo(_: int, chosen: float, rejected: float) -> dict[str, object]:
@@ -105,6 +115,26 @@ FAULTS = {
         lambda at: sft(at, loss=1.4 if not at else 11.0 - 0.3 * at),
         "lr-too-high-divergence",
     ),
+    "two steps that are far above any guess": (
+        lambda at: sft(at, loss=[6.9, 70.0, 40.0][at] if at < 3 else 55.0),
+        "lr-too-high-divergence",
+    ),
+    "a loss that climbs and stays": (
+        lambda at: sft(at, loss=[2.1, 2.4, 3.6, 5.2, 5.1, 5.4, 5.5][min(at, 6)], learning_rate=1e-3),
+        "lr-too-high-divergence",
+    ),
+    "a loss that falls, climbs and stays": (
+        lambda at: sft(at, loss=[2.1, 1.4, 1.6, 5.2, 5.1, 5.4][min(at, 5)], learning_rate=1e-3),
+        "lr-too-high-divergence",
+    ),
+    "a rate of 2 with which nothing is learnt": (
+        lambda at: sft(at, loss=6.3 if not at else 7.7 + 0.1 * (at % 3), learning_rate=2.0),
+        "lr-too-high-divergence",
+    ),
+    "a rate of 5 that broke the model before the first log": (
+        lambda at: sft(at, loss=[1335.0, 720.0, 800.0][at % 3], learning_rate=5.0),
+        "lr-too-high-divergence",
+    ),
     "pairs that are lost": (
         lambda at: {**dpo(at, -3.5, -4.0), "loss": 0.69 if at < 5 else 40.0},
         "lr-too-high-divergence",
@@ -125,6 +155,13 @@ HEALTHY_RUNS = {
     "a noisy loss": lambda at: sft(at, loss=1.0 + 0.3 * (at % 3)),
     "pairs that differ": lambda at: dpo(at, -3.5 + 0.01 * at, -4.0),
     "a loss that is small": lambda at: sft(at, loss=0.01),
+    "batches of which the first are easy": lambda at: sft(
+        at, loss=[0.3, 0.5, 0.2, 0.6, 0.7, 0.25, 0.55, 0.3, 0.5, 0.45, 0.6, 0.5][at]
+    ),
+    "a spike in the last step": lambda at: sft(at, loss=30.0 if at == 11 else 2.0 - 0.05 * at),
+    "a bump of the warm-up that ends where it began": lambda at: sft(
+        at, loss=[2.1, 2.8, 3.0, 2.6, 2.2, 2.0][min(at, 5)]
+    ),
     "a spike that recovers": lambda at: sft(at, loss=300.0 if at == 5 else 2.0 - 0.05 * at),
     "a bump of the warm-up": lambda at: sft(at, loss=[1.4, 4.5, 9.0, 7.0, 5.0, 3.0, 2.0, 1.6, 1.4, 1.3, 1.2, 1.1][at]),
     "losses that old releases add up": lambda at: sft(at, loss=16 * (2.0 - 0.05 * at)),
@@ -136,6 +173,26 @@ HEALTHY_RUNS = {
     "pairs that are confused": lambda at: {**dpo(at, -3.5, -4.0), "loss": 0.69 + 0.2 * at},
     "one gradient of infinity": lambda at: sft(at, grad_norm="inf" if at == 1 else 1.0),
 }
+
+
+SHORT_FAULTS = {
+    "three steps": [6.9, 70.0, 40.0],
+    "three steps at a rate of 5": [6.3, 1335.0, 720.0],
+    "seven steps": [2.1, 2.4, 3.6, 5.2, 5.1, 5.4, 5.5],
+}
+
+
+@pytest.mark.parametrize("name", SHORT_FAULTS)
+def test_a_short_run_that_diverged_is_not_called_healthy(name: str) -> None:
+    losses = SHORT_FAULTS[name]
+    assert log(lambda at: sft(at, loss=losses[at]), steps=len(losses)) == ["lr-too-high-divergence"]
+
+
+@pytest.mark.parametrize("steps", [6, 12, 30, 90])
+@pytest.mark.parametrize("seed", range(8))
+def test_batches_that_differ_are_no_divergence(seed: int, steps: int) -> None:
+    draw = random.Random(seed)  # noqa: S311 - losses, no secrets
+    assert log(lambda at: sft(at, loss=1.5 * draw.lognormvariate(0, 0.3)), steps=steps) == []
 
 
 @pytest.mark.parametrize("name", HEALTHY_RUNS)

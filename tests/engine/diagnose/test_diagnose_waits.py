@@ -16,7 +16,13 @@ def test_nothing_is_known_where_no_watchdog_spoke() -> None:
 
 def test_ranks_that_wait_for_rank_0() -> None:
     told = waits_of(log(*(TEXT.format(rank=rank, number=2, kind="ALLREDUCE") for rank in (1, 2, 3))))
-    assert told == {"waiting_ranks": "3", "waiting_kinds": "1", "waiting_lag": "0", "rank_0_waits": "0"}
+    assert told == {
+        "waiting_ranks": "3",
+        "waiting_kinds": "1",
+        "waiting_lag": "0",
+        "waiting_sizes": "1",
+        "rank_0_waits": "0",
+    }
 
 
 def test_ranks_in_different_operations() -> None:
@@ -26,9 +32,29 @@ def test_ranks_in_different_operations() -> None:
             TEXT.format(rank=1, number=126, kind="_ALLGATHER_BASE"),
         )
     )
-    assert told == {"waiting_ranks": "2", "waiting_kinds": "2", "waiting_lag": "4", "rank_0_waits": "1"}
+    assert told == {
+        "waiting_ranks": "2",
+        "waiting_kinds": "2",
+        "waiting_lag": "4",
+        "waiting_sizes": "1",
+        "rank_0_waits": "1",
+    }
 
 
 def test_the_first_time_out_of_a_rank_counts() -> None:
     told = waits_of(log(*(TEXT.format(rank=1, number=number, kind="ALLREDUCE") for number in (5, 9))))
     assert told["waiting_lag"] == "0"
+
+
+def test_ranks_in_one_collective_of_different_sizes() -> None:
+    """They ran different code, whichever ranks they are; collectives of different numbers may have any sizes."""
+    at = [TEXT.replace("NumelIn=1", f"NumelIn={size}") for size in (4096, 512)]
+    same = log(*(text.format(rank=rank, number=7, kind="ALLREDUCE") for rank, text in zip((1, 3), at, strict=True)))
+    later = log(*(text.format(rank=rank, number=rank, kind="ALLREDUCE") for rank, text in zip((1, 3), at, strict=True)))
+    groups = log(
+        *(
+            f"[PG ID 1 PG GUID {rank} Rank {rank}] {text.format(rank=rank, number=7, kind='ALLREDUCE')}"
+            for rank, text in zip((1, 3), at, strict=True)
+        )
+    )
+    assert [waits_of(each)["waiting_sizes"] for each in (same, later, groups)] == ["2", "1", "1"]

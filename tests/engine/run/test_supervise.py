@@ -195,6 +195,17 @@ def test_a_stop_from_another_terminal_makes_the_run_cancelled() -> None:
     assert end == Close(Stage.CANCELLED, "stopped by a person at step 4 of 9")
 
 
+@pytest.mark.parametrize("jump_s", [-172_800, 172_800])
+def test_a_stop_by_another_clock_leaves_the_time_for_a_save(jump_s: float) -> None:
+    """The machine's clock was set by two days after the supervisor began: a save of 599 seconds goes on, one of 601 does not."""
+    flow = running(Limits(grace_s=600))
+    stop = StopRequested(at_s=10 + jump_s, by=Stopper.PERSON)
+
+    assert isinstance(flow.send([stop, polled(Liveness.ALIVE, at_s=10)]), Poll)
+    assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=609)]), Poll)
+    assert flow.send([polled(Liveness.ALIVE, at_s=611)]) == TakeStacks()
+
+
 def test_a_job_that_finished_before_it_heard_the_stop_succeeded() -> None:
     """What is done is done."""
     flow = running()

@@ -6,11 +6,21 @@ from contextlib import contextmanager
 from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 from pathlib import Path
 
+from holdfast.core.errors import LedgerError
+
 
 @contextmanager
 def holding(path: Path) -> Iterator[bool]:
-    """Hold a file's lock within the block; gives False where another process holds it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    """Hold a file's lock within the block; gives False where another process holds it.
+
+    Raises:
+        LedgerError: The file cannot be written.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        what = f"{path.name} cannot be written: {error.strerror}"
+        raise LedgerError(what, where=str(path.parent), fix="free some disk space, or check permissions") from error
     try:
         yield _take(descriptor, LOCK_EX)
     finally:

@@ -5,8 +5,9 @@ Covered: what holdfast says of itself. Not covered: what the training process wr
 
 import json
 import logging
+import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -27,6 +28,20 @@ class TimestampedLines(logging.Formatter):
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - logging's signature
         """Return when the record was made, as ISO 8601 to the millisecond."""
         return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
+
+
+class RunLog(logging.FileHandler):
+    """Writes the log of a run, which goes on where a line of it is lost: the ledger has every event."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's signature
+        """Lose a line that the disk has no room for, without logging's traceback on standard error."""
+        if not isinstance(sys.exception(), OSError):
+            super().handleError(record)
+
+    def close(self) -> None:
+        """Close the file; what cannot be written any more is lost too."""
+        with suppress(OSError):
+            super().close()
 
 
 def log_to_console(console: Console, level: int = logging.WARNING) -> None:
@@ -60,7 +75,7 @@ def log_to_run(folder: Path, date: str) -> Iterator[None]:
     path = folder / "logs" / f"{date}.log"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path, encoding="utf-8")
+        handler = RunLog(path, encoding="utf-8")
     except OSError as error:
         what = f"the run's log cannot be written: {error.strerror}"
         raise LedgerError(what, where=str(path), fix="free some disk space, or check permissions") from error

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from os import fspath
 from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.overrides import apply_overrides, parse_set
-from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
+from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.inspect.rows import DataPreview, RowSource
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.hub.repositories import may_be_repository
@@ -76,7 +75,7 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
         "model": {"path": model} if model else None,
     }
     edits = [Set(key, value) for key, value in told.items() if value is not None]
-    asked = read_request(fspath(data), edits, as_overrides(set))
+    asked = read_request(as_path(data), edits, as_overrides(set))
     _want_model(asked)
     return inspect_result(look_at(asked, RowSource(asked, offline=offline), rewards=as_texts(rewards), limit=rows))
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from os import fspath
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -20,7 +19,7 @@ from holdfast.adapters.rehearsal.passed import remember_pass
 from holdfast.adapters.rehearsal.programs import OWN, Program
 from holdfast.adapters.rehearsal.server import NoEnvironmentError
 from holdfast.adapters.rehearsal.warm import WarmServer
-from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_texts
+from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse import isolating
 from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
@@ -99,7 +98,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         UsageError: The question was wrong.
     """
     began_s = time.monotonic()
-    asked = program_of(fspath(target), as_overrides(set), as_texts(arguments))
+    asked = program_of(as_path(target), as_overrides(set), as_texts(arguments))
     with ExitStack() as stack:
         warm = warm or stack.enter_context(WarmServer())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsal-"))).resolve()

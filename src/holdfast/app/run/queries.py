@@ -8,7 +8,7 @@ from msgspec import structs
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised
-from holdfast.app.arguments import PathName, runs_folder
+from holdfast.app.arguments import PathName, as_path, runs_folder
 from holdfast.app.run.kept_results import read_refusals
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
@@ -121,7 +121,7 @@ def verify(checkpoint: PathName) -> VerifyResult:
     Raises:
         UsageError: There is no such folder.
     """
-    if not Path(checkpoint).is_dir():
+    if not Path(as_path(checkpoint)).is_dir():
         raise UsageError(f"no such folder: {checkpoint}", where=str(Path.cwd()), fix="name a checkpoint's folder")
     return verify_result(verify_checkpoint(Path(checkpoint)))
 

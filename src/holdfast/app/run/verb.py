@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import dataclass
-from os import fspath
 from pathlib import Path
 
 from msgspec import structs
@@ -16,7 +15,9 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import resolved_yaml
 from holdfast.adapters.storage.run_folder import (
+    Tail,
     has_plan,
+    is_supervised,
     load_request,
     make_run_folder,
     save_plan,
@@ -25,7 +26,7 @@ from holdfast.adapters.storage.run_folder import (
     write_whole,
 )
 from holdfast.adapters.targets import Target, read_target
-from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_texts, runs_folder
+from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts, runs_folder
 from holdfast.app.check.target import check_rules
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import OFFLINE
@@ -42,7 +43,7 @@ from holdfast.app.run.runs import (
     open_run,
     require_backend,
 )
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import BackendError, UsageError
 from holdfast.core.event import RunRequested, Stage, Stopper, StopRequested
 from holdfast.core.plan import Plan, RunRequest
 from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
@@ -55,7 +56,9 @@ from holdfast.engine.run.summary import render_summary
 from holdfast.results.run import RunResult
 
 STARTED = "%Y%m%d-%H%M%S"
-REOPENING_POLL_S = 0.05
+TAKEN_UP_POLL_S = 0.05
+ERROR = "error: "
+"""What the command line writes before an error."""
 START_ANEW = "`holdfast run` starts it anew"
 
 
@@ -93,7 +96,7 @@ def run(
         UsageError: The question was wrong, and nothing was made.
     """
     request = RunRequest(
-        target=str(Path(fspath(target)).absolute()),
+        target=str(Path(as_path(target)).absolute()),
         cwd=str(Path.cwd()),
         sets=tuple(as_overrides(set)),
         arguments=tuple(as_texts(arguments)),
@@ -101,7 +104,7 @@ def run(
         offline=offline,
         rehearse=rehearse,
     )
-    job = _read_job(request, fspath(target))
+    job = _read_job(request, as_path(target))
     begun = _begin(job, request, runs_folder(runs, job.target.job.output.folder if job.target.job else None))
     with supervising(begun.folder):
         refusal = _clear(begun, job, request, observer)
@@ -320,7 +323,7 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
 def _supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> RunResult:
     """Supervise a run, unless another process does: then watch until it has brought the run to its end."""
     if detach:
-        _await_reopening(run, _send_to_background(run))
+        _send_to_background(run)
         return run_result(run.name, run.state())
     with supervising(run.folder) as mine:
         state = run.supervise(observer) if mine else run.watch(observer)
@@ -332,8 +335,33 @@ def _supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> Run
     return structs.replace(run_result(run.name, state), summary=render_summary(progress, SystemClock().now_s()))
 
 
-def _send_to_background(run: Run) -> subprocess.Popen[bytes]:
-    """Start a supervisor in a session of its own, which outlives this process."""
+def _send_to_background(run: Run) -> None:
+    """Start a supervisor in a session of its own, which outlives this process; return once it supervises the run.
+
+    Raises:
+        BackendError: It ended before that.
+    """
+    before, log = run.state(), run.folder / "supervisor.log"
+    said = Tail(log, past=False)
+    supervisor = _start_supervisor(run, log)
+    while (code := supervisor.poll()) is None and not _is_under_way(run):
+        SystemClock().sleep(TAKEN_UP_POLL_S)
+    after = run.state()
+    if code is not None and (after == before or not after.stage.ended):
+        lines = said.read().decode(errors="replace").split("\n")
+        why = next((line for line in lines if line.startswith(ERROR)), "").removeprefix(ERROR) or f"exit code {code}"
+        what = f"the supervisor in the background ended before it took up {run.name}: {why}"
+        raise BackendError(what, where=str(log), fix=f"correct that, then `holdfast resume {run.name}`")
+
+
+def _is_under_way(run: Run) -> bool:
+    """True if a supervisor holds a run whose attempt is started."""
+    state = run.state()
+    is_open = state.current is not None and bool(state.current.id) and not state.stage.ended
+    return is_open and is_supervised(run.folder)
+
+
+def _start_supervisor(run: Run, log: Path) -> subprocess.Popen[bytes]:
     words = [
         sys.executable,
         "-P",
@@ -345,11 +373,9 @@ def _send_to_background(run: Run) -> subprocess.Popen[bytes]:
         str(run.folder.parent),
         "--quiet",
     ]
-    with (run.folder / "supervisor.log").open("ab") as log:
-        return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)  # noqa: S603 - our own command
-
-
-def _await_reopening(run: Run, supervisor: subprocess.Popen[bytes]) -> None:
-    """Return once a run that has ended is open again, so that its earlier end is not given as its state."""
-    while supervisor.poll() is None and run.state().stage.ended:
-        SystemClock().sleep(REOPENING_POLL_S)
+    try:
+        with log.open("ab") as file:
+            return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True)  # noqa: S603 - our own command
+    except OSError as error:
+        what = f"the supervisor in the background cannot be started: {error.strerror}"
+        raise BackendError(what, where=str(log), fix="free some disk space, or check permissions") from error

@@ -1,7 +1,6 @@
 """The person at the terminal while a run goes on: what they see, and what they ask."""
 
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Self
 from rich.console import Console
 from rich.text import Text
 
+from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.run_folder import Tail
 from holdfast.adapters.terminal.keys import Keys
 from holdfast.adapters.terminal.orders import SignalOrders
@@ -65,7 +65,7 @@ class RunDisplay:
         self._orders.supervising = True
         comes_late = self._view is None  # to what the process has written before
         if self._view is None:
-            self._view = self._stack.enter_context(LiveView(self._console, run.name, time.time))
+            self._view = self._stack.enter_context(LiveView(self._console, run.name, SystemClock().now_s))
         self._view.observe(state, events)
         if state.current:
             self._pass_on(run.folder, state.current.number, past=not comes_late)

@@ -25,6 +25,8 @@ REASONS: Final[Mapping[object, tuple[str, float]]] = {
     EndReason.DATA_EXHAUSTED: ("too-few-training-steps", 0.6),
 }
 """Class and weight by the reason of a script that left without an error, before its training was over."""
+NO_MEMORY_KILL: Final = ("job-cancelled-externally", 0.6)
+"""A SIGKILL of which the kernel says that it was not for lack of memory: a person, a script or a scheduler sent it."""
 SWALLOWED: Final = ("user-code-error", 0.55)
 """An exception that ended training, and that the script went on in spite of: no traceback stands in the log."""
 
@@ -55,7 +57,7 @@ def attempt_facts(state: RunState, ending: Ending) -> list[EndingFact]:
         return [EndingFact(f"{name}: {found.because}", "model-not-pushed", 0.9) for name, found in _lost(state)]
     if not attempt.stage.ended:
         return []
-    facts = [*_stopped(state, attempt), *_died(attempt, ending), *_last_words(attempt)]
+    facts = [*_stopped(state, attempt, ending), *_died(attempt, ending), *_last_words(attempt)]
     return list({fact.text: fact for fact in reversed(facts)}.values())[::-1]
 
 
@@ -73,7 +75,7 @@ def _lost(state: RunState) -> Iterator[tuple[str, Delivered]]:
     yield from ((name, found) for name, found in state.deliveries.items() if found.verdict == "missing")
 
 
-def _stopped(state: RunState, attempt: AttemptState) -> Iterator[EndingFact]:
+def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
     """Yield who asked the attempt to stop; where it was not holdfast, what the signal means."""
     at = f"at step {attempt.steps}" + (f" of {attempt.max_steps}" if attempt.max_steps else "")
     run = PurePath(state.folder).name
@@ -84,9 +86,9 @@ def _stopped(state: RunState, attempt: AttemptState) -> Iterator[EndingFact]:
         return
     end = attempt.end or {}
     signal = _signal(attempt, str(end.get("because", "")) if end.get("status") == "stopped" else "")
-    if signal and signal in SIGNALS:
-        name, weight = SIGNALS[signal]
-        yield EndingFact(f"{signal.name}, which holdfast did not send, ended it {at}", name, weight, values)
+    if signal and (known := NO_MEMORY_KILL if signal == SIGKILL and ending.oom_kills == 0 else SIGNALS.get(signal)):
+        text = f"{signal.name}, which holdfast did not send, ended it {at}"
+        yield EndingFact(text, *known, {**values, "signal": signal.name})
 
 
 def _signal(attempt: AttemptState, because: str) -> Signals | None:

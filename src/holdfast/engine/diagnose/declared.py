@@ -8,14 +8,21 @@ import ast
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
 from holdfast.core.diagnosis import Remedy, Signature
 from holdfast.core.log import Line, Log
 from holdfast.engine.diagnose.reading import EDGE
-from holdfast.engine.diagnose.silent import ClassEvidence, MetricHistory, find_silent, read_metric_history
+from holdfast.engine.diagnose.silent import (
+    NOTHING_LEFT,
+    ClassEvidence,
+    MetricHistory,
+    find_silent,
+    rate_evidence,
+    read_metric_history,
+)
 
 KEEPS: Final = re.compile(r"(save|push|upload|export|state_dict|checkpoint|dump|merge)\w*\s*\(", re.IGNORECASE)
 """Calls by whatever name that may keep weights; source: the rule RSM106."""
@@ -23,6 +30,9 @@ ANSWERS: Final = re.compile(r"""['"](?:messages|assistant|completion|conversatio
 """A script whose rows have answers, which a cut takes away; of plain text it takes the end and no answer."""
 GENERATES: Final = ("grpo", "rloo")
 LINEAR: Final = (None, "linear")
+ADAPTIVE: Final = re.compile("adam|adafactor|lion|rmsprop|adagrad")
+"""Optimizers that change each weight by about the learning rate; source: the rule CMB106."""
+OWN_OPTIMIZER: Final = re.compile("optimizers|optimizer_cls_and_kwargs|create_optimizer")
 NEAR: Final = 0.1
 """Share by which a rate that was read off a schedule may differ from the one that was asked for."""
 FEW: Final = 3
@@ -141,6 +151,16 @@ def _other_rate(course: MetricHistory, declared: DeclaredTraining) -> Iterator[C
         lines = (*declared.setting_lines("learning_rate"), *(step.line for step in course.steps[:FEW]))
         values = {"key": "learning_rate", "now": f"{wanted:g}", "saved": f"{peak:.2g}"}
         yield _evidence("resume-settings-changed", 0.8, lines, values)
+
+
+def _suspect_rate(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
+    """A learning rate that leaves nothing of the weights, and a loss that it broke; where the log has the rate, that one counts."""
+    rate, optimizer = declared.number("learning_rate"), str(declared.settings.get("optim", "adamw"))
+    if course.every("learning_rate") or not rate >= NOTHING_LEFT or not ADAPTIVE.search(optimizer):
+        return
+    if not OWN_OPTIMIZER.search(declared.text):
+        for found in rate_evidence(course, rate):
+            yield replace(found, lines=(*found.lines, *declared.setting_lines("learning_rate")))
 
 
 def _warms_up(declared: DeclaredTraining) -> bool:
@@ -276,6 +296,7 @@ def _evidence(
 RULES: Final[tuple[Callable[[MetricHistory, DeclaredTraining], Iterator[ClassEvidence]], ...]] = (
     _never_saved,
     _other_rate,
+    _suspect_rate,
     _every_row_cut,
     _no_accelerator,
     _waits_for_reward,

@@ -9,8 +9,8 @@ from holdfast.core.log import Line
 
 MOST_LINES: Final = 80
 """Lines of a record that are read, either way."""
-ITEM: Final = re.compile(r"""^\s*\{?\s*['"][^'"]+['"]:\s|^\s*[{}],?\s*$""")
-"""A line within a record: an item, or a brace by itself."""
+ITEM: Final = re.compile(r"""^(?:\s*|[^{}'"]*\{\s*)['"][^'"]+['"]:\s|^[^{}]*\{\s*$|^\s*[{}],?\s*$""")
+"""A line within a record: an item, a brace by itself, or words before the brace that opens it."""
 
 
 def whole_record(line: Line, above: Iterable[Line], below: Iterable[Line]) -> tuple[Line, str]:

@@ -23,20 +23,28 @@ FLAT: Final = 0.02
 """Share of the loss within which it stays where nothing is learnt."""
 RISEN: Final = 1.5
 """Times the first loss that a diverging one ends at."""
+RISEN_OF_FEW: Final = 1.9
+"""The same of a mean of three losses: those of single batches differ by half, and a mean of three rises by as much by chance."""
 EXPLODED: Final = 10
 """Times the first gradient's norm that one has with which training breaks down."""
 LONG: Final = 10
-"""Steps from which a course can be told."""
+"""Steps from which a loss of exactly 0 is no accident."""
+PART: Final = 5
+"""Part of the steps, the first and the last, of which the losses are compared."""
 FAR: Final = 3
 """Times the first loss that each of the last ones is, of a loss that ran away, however few steps were logged."""
 GUESSING: Final = 6.0
 """Nats a token with which a trained language model is back at guessing; a pair of answers that is merely confused costs 0.7."""
 NO_VOCABULARY: Final = 14.0
 """Nats a token above any vocabulary's logarithm: that of 256,000 is 12.5."""
+FAR_OFF: Final = 140.0
+"""Loss that no training with a suspect rate begins at, also where old releases add up the losses of several batches."""
 COLLAPSED: Final = 0.05
 """Share of the first entropy that is left where a model always says the same."""
 SUSPECT_RATE: Final = 0.1
 """Learning rate that the loss is blamed on where it breaks down or rises; source: the rule CMB106."""
+NOTHING_LEFT: Final = 1.0
+"""Learning rate of an adaptive optimizer that leaves nothing of the weights; source: the rule CMB106."""
 RESUMED: Final = 1.5
 """Steps' worth of epochs before the first step that is logged: the run was resumed."""
 STOPPED: Final = 0.9
@@ -282,17 +290,24 @@ def _two_jobs(course: MetricHistory) -> Iterator[ClassEvidence]:
 
 def _suspect_rate(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A learning rate that no training survives, with a loss that it broke: the rate alone may be that of SGD or of tuned prompts."""
-    rate = _peak_rate(course)
-    if not rate or rate < SUSPECT_RATE:
+    yield from rate_evidence(course, _peak_rate(course) or 0.0)
+
+
+def rate_evidence(course: MetricHistory, rate: float) -> Iterator[ClassEvidence]:
+    """Yield the evidence that a run broke down at a learning rate: nothing of a usual rate, or of a loss that falls."""
+    if not course.steps or rate < SUSPECT_RATE:
         return
-    first = course.steps[0].values["loss"]
-    above = max(NO_VOCABULARY, RISEN * first)
+    first, *others = course.steps
+    start = first.values["loss"]
+    above = max(NO_VOCABULARY, min(RISEN * start, FAR_OFF))
     broken = [step for step in course.steps if _is_no_number(step) or step.values["loss"] > above] or _collapsed(course)
-    risen = [step for step in course.steps if 0 < RISEN * first < step.values["loss"]]
+    risen = [step for step in others if 0 < start < step.values["loss"]]
     if broken:
         yield course.found("lr-too-high-divergence", 0.92, broken, rate=rate, suspect=rate)
-    elif not course.every("reward") and _mean_loss(course.steps) > RISEN * first:
+    elif not course.every("reward") and _mean_loss(course.steps) > RISEN * start:
         yield course.found("lr-too-high-divergence", 0.8, risen, rate=rate, suspect=rate)
+    elif not course.every("reward") and rate >= NOTHING_LEFT and len(others) >= FEW and risen == others:
+        yield course.found("lr-too-high-divergence", 0.75, risen, rate=rate, suspect=rate)
 
 
 def _collapsed(course: MetricHistory) -> list[Metrics]:
@@ -320,19 +335,36 @@ def _mean_loss(steps: Sequence[Metrics]) -> float:
 def _divergence(course: MetricHistory) -> Iterator[ClassEvidence]:
     """A loss that rises, or drops to exactly zero after good steps; of the losses around zero of GRPO nothing is told."""
     losses = [step for step in course.steps if math.isfinite(step.values["loss"])]
-    if len(losses) <= FEW or course.every("reward"):
+    if len(losses) < FEW or course.every("reward"):
         return
-    first, starts, ends = losses[0].values["loss"], losses[:FEW], losses[-FEW:]
+    first, ends = losses[0].values["loss"], losses[1:][-FEW:]
     rate = _peak_rate(course)
     told = {"first": first, "loss": ends[-1].values["loss"], **({"rate": rate} if rate else {})}
-    if first > 0 and min(step.values["loss"] for step in ends) > max(FAR * first, GUESSING):
+    if first > 0 and _least(ends) > max(FAR * first, GUESSING if len(losses) > FEW else NO_VOCABULARY):
         yield course.found("lr-too-high-divergence", 0.8, ends, **told)
-    elif len(losses) < LONG or course.every("rewards/chosen"):
+    elif course.every("rewards/chosen"):
         return
-    elif _mean_loss(ends) > RISEN * max(_mean_loss(starts), min(step.values["loss"] for step in losses)):
+    elif _has_risen(losses):
         yield course.found("lr-too-high-divergence", 0.75, ends, **told)
-    elif not any(step.values["loss"] for step in ends) and min(step.values["loss"] for step in starts) > FLAT:
+    elif len(losses) >= LONG and not any(step.values["loss"] for step in ends) and _least(losses[:FEW]) > FLAT:
         yield course.found("lr-too-high-divergence", 0.7, ends, **told)
+
+
+def _has_risen(losses: Sequence[Metrics]) -> bool:
+    """True if the last losses are well above the first, by more than batches differ."""
+    if len(losses) < 2 * FEW:
+        return False
+    part = max(FEW, len(losses) // PART)
+    starts, ends = losses[:part], losses[-part:]
+    second_highest = sorted(step.values["loss"] for step in ends)[-2]  # one alone is a spike
+    apart = _least(ends) > max(step.values["loss"] for step in starts)
+    wild = second_highest > max(FAR * starts[0].values["loss"], NO_VOCABULARY)
+    times = RISEN if part > FEW else RISEN_OF_FEW
+    return (apart or wild) and _mean_loss(ends) > times * max(_mean_loss(starts), _least(losses))
+
+
+def _least(steps: Sequence[Metrics]) -> float:
+    return min(step.values["loss"] for step in steps)
 
 
 RULES: Final = (

@@ -101,13 +101,17 @@ def supervise(state: RunState, limits: Limits) -> Flow:
     """Bring a run to its end from wherever it is: not started, half started, running, or to be resumed."""
     state = yield from _take_up(state, limits)
     last_resorts: Iterator[Action] = iter((TakeStacks(), Kill()))
+    stop_s = state.stop_s if state.stop else None
     while (current := state.current) and not current.stage.ended:
         state = fold((yield Poll(limits.poll_s)), state)
         if state.current is None or state.current.stage.ended:
             break
+        if state.stop and stop_s is None:
+            stop_s = state.seen_s  # by the supervisor's clock: another process may have asked, by another
         if not state.stop and limits.timeout_s is not None and state.seen_s - current.started_s > limits.timeout_s:
             state = fold((yield Stop(Stopper.TIMEOUT)), state)
-        elif state.stop and state.seen_s - state.stop_s > limits.grace_s and (last := next(last_resorts, None)):
+            stop_s = state.seen_s
+        elif stop_s is not None and state.seen_s - stop_s > limits.grace_s and (last := next(last_resorts, None)):
             state = fold((yield last), state)
     for repository in state.unverified:
         state = fold((yield Verify(repository)), state)

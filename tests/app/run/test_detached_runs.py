@@ -1,0 +1,43 @@
+"""A run that is left to a supervisor in the background: what its command says of a supervisor that does not live."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.run_folder import save_plan
+from holdfast.app.run.runs import Run
+from holdfast.app.run.verb import resume
+from holdfast.core.errors import BackendError
+from holdfast.core.event import Closed, Event, RunRequested, Stage
+from holdfast.core.plan import Plan
+
+PLAN = Plan(
+    name="train",
+    script="raise SystemExit(3)\n",
+    script_name="train.py",
+    cwd=".",
+    arguments=(),
+    processes=1,
+)
+
+
+def begun(runs: Path, *ends: Event, plan: Plan = PLAN) -> Run:
+    run = Run(name="train-1", folder=runs / "train-1", ledger=Ledger(runs))
+    run.folder.mkdir(parents=True)
+    save_plan(run.folder, replace(plan, cwd=str(runs)))
+    run.ledger.append(run.name, [RunRequested(at_s=1.0, folder=str(run.folder)), *ends])
+    return run
+
+
+@pytest.mark.parametrize("ends", [(), (Closed(at_s=2.0, stage=Stage.CANCELLED, because="stopped by a person"),)])
+def test_a_supervisor_that_ends_at_once_is_reported_with_its_reason(tmp_path: Path, ends: tuple[Event, ...]) -> None:
+    run = begun(tmp_path, *ends, plan=replace(PLAN, secrets=("A_SECRET_THAT_IS_NOT_SET",)))
+
+    with pytest.raises(BackendError) as caught:
+        resume(run.name, runs=tmp_path, detach=True)
+
+    assert "secrets are not set: A_SECRET_THAT_IS_NOT_SET" in caught.value.what
+    assert caught.value.where == str(run.folder / "supervisor.log")
+    assert f"holdfast resume {run.name}" in caught.value.fix
