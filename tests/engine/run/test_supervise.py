@@ -80,6 +80,25 @@ def test_a_finished_attempt_makes_a_run_succeed() -> None:
     assert end == Close(Stage.SUCCEEDED, "")
 
 
+def test_a_stop_that_arrives_while_the_backend_starts_the_attempt_is_sent() -> None:
+    """`holdfast stop` has no id to signal then, so the supervisor does it."""
+    flow = supervise(fold([ASKED]), Limits())
+    assert next(flow) == Start(1, resume=False)
+
+    starting, started = STARTED
+
+    assert flow.send([starting, StopRequested(at_s=1.5, by=Stopper.PERSON), started]) == Stop(Stopper.PERSON)
+
+
+def test_a_stop_is_not_sent_to_an_attempt_that_could_not_be_started() -> None:
+    """There is nothing to signal."""
+    flow = supervise(fold([ASKED]), Limits())
+    next(flow)
+    refused = Polled(at_s=2.0, attempt=1, answer=Liveness.ENDED, because="no such interpreter")
+
+    assert isinstance(closing(flow, STARTED[0], StopRequested(at_s=1.5, by=Stopper.PERSON), refused), Close)
+
+
 def test_exit_code_0_alone_is_no_success() -> None:
     """A process that left with 0 at step 4 of 9 has failed."""
     end = closing(running(), said("step", step=4, max_steps=9), polled(Liveness.ENDED, exit_code=0))

@@ -120,17 +120,23 @@ def supervise(state: RunState, limits: Limits) -> Flow:
 
 def _take_up(state: RunState, limits: Limits) -> Flow:
     """Start the attempt that is due, if one is; one that was killed while nobody supervised it is continued."""
-    current = state.current
+    current, following = state.current, len(state.attempts) + 1
     if current and current.stage is Stage.SUCCEEDED and not state.stage.ended:
         return state  # only the verdict is missing
     if current is None or current.stage.ended:
-        return fold((yield Start(len(state.attempts) + 1, resume=current is not None)), state)
+        return (yield from _start(state, Start(following, resume=current is not None)))
     if not current.id:
-        stop = state.stop
-        state = fold((yield Start(current.number, resume=current.number > 1)), state)
-        return fold((yield Stop(stop)), state) if stop else state
+        return (yield from _start(state, Start(current.number, resume=current.number > 1), stop=state.stop))
     state = fold((yield Poll(limits.poll_s)), state)
-    return fold((yield Start(len(state.attempts) + 1, resume=True)), state) if _was_killed(state) else state
+    return (yield from _start(state, Start(following, resume=True))) if _was_killed(state) else state
+
+
+def _start(state: RunState, start: Start, stop: Stopper | None = None) -> Flow:
+    """Start an attempt, and stop it if that was requested before the backend had an id to stop it by."""
+    state = fold((yield start), state)
+    stop = state.stop or stop
+    is_alive = state.current is not None and not state.current.stage.ended
+    return fold((yield Stop(stop)), state) if stop and is_alive else state
 
 
 def _was_killed(state: RunState) -> bool:
