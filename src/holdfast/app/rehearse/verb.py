@@ -90,7 +90,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         here: Use this environment, whatever the script declares.
         gpu: Use this machine's GPU.
         offline: Don't contact the Hub.
-        limit_s: Longest time that a stage may take.
+        limit_s: Longest time that each process of the rehearsal may take.
         isolate: Find for every failure, even one of the machine, whether data, model or code causes it.
         strict: Fail if a stage that the job would reach is skipped, or if nothing beyond `import` ran.
         warm: Keeps the process with the libraries for the next rehearsal. By default it ends with this one.

@@ -24,7 +24,7 @@ from holdfast.cli.text.rehearsal import render_rehearsal
     type=click.FloatRange(min=1),
     default=LIMIT_S,
     metavar="SECONDS",
-    help=f"Longest time that a stage may take. Default: {LIMIT_S:g}.",
+    help=f"Longest time that each process of the rehearsal may take. Default: {LIMIT_S:g}.",
 )
 @click.option("--isolate", is_flag=True, help="Say of every failure whether data, model or code causes it.")
 @click.option("--strict", is_flag=True, help="Fail if a stage that the job would reach is skipped.")
