@@ -5,7 +5,7 @@
 CLONE is a git clone of TRL with its tags. At each tag, every script and notebook below `examples/`, `scripts/` and
 `trl/scripts/`, and every code block of `docs/source/` and of the skills, is checked against that release of TRL, with the
 newest releases of the other packages on its day that its bounds admit. An error is a false alarm unless the file is
-truly stale; which are is written down in docs/figures.md. With `--library`, TRL's own modules and tests are checked too.
+truly stale; docs/figures/check.md lists those that are. With `--library`, TRL's own modules and tests are checked too.
 """
 
 import argparse

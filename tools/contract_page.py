@@ -123,7 +123,7 @@ def _described(kind: type) -> tuple[str, dict[str, str]]:
     own = {name: " ".join(text.split()).rstrip(".") for name, text in ATTRIBUTE.findall(attributes)}
     return summary.rstrip("."), {
         **inherited,
-        **{name: re.sub(r" In JSON: `\w+`", "", text) for name, text in own.items()},
+        **{name: re.sub(r" In JSON: `\w+`", "", text).rstrip(".") for name, text in own.items()},
     }
 
 

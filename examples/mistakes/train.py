@@ -1,4 +1,4 @@
-"""A script as tutorials of 2024 have it: the releases that it asks for refuse it."""
+"""A script in the style of tutorials from 2024. The releases that it declares do not accept it."""
 
 # /// script
 # dependencies = ["trl==1.16.0", "transformers==5.23.0"]

@@ -1,7 +1,8 @@
 """Check, rehearse, run, supervise and diagnose LLM fine-tuning jobs.
 
-A function for each command of the command line, with its options as arguments. Each returns the object that the command
-prints with `--format json` (`runs` and `explain` a whole one, of which the command prints parts), and raises HoldfastError, with `what`, `where` and `fix`, where it prints an error.
+Each command of the command line is a function, with its options as arguments. It returns the object that the command
+prints with `--format json` (`runs` and `explain` return one object, of which the command prints parts). Where the command
+prints an error, it raises HoldfastError, with `what`, `where` and `fix`.
 
 >>> import holdfast
 >>> holdfast.check("examples/quickstart.yaml", offline=True)["verdict"]
@@ -65,5 +66,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """Return the public names: verbs are not there before they are used."""
+    """The public names; a verb is not an attribute before it is used."""
     return __all__

@@ -48,19 +48,18 @@ def catalog(
     target: str | None = None,
     on_progress: Progress = lambda _: None,
 ) -> CatalogResult:
-    """Read releases into the API history, and into what the libraries say.
+    """Add releases of the libraries to the catalog.
 
     Args:
-        packages: Which packages. Default: all that the history covers.
-        source: A folder of wheels, searched with the folders in it: the history is built from these alone. Or an
-            environment's `site-packages`, whose releases are added where the history does not have them: those that no
-            registry has. Default: the registry is asked for releases that the history does not have yet.
-        target: The folder that all is written to. Default: where the history and the messages lie, or the user's cache if
-            that may not be written.
-        on_progress: Is told of each release before it is read.
+        packages: The packages. Default: all that the history covers.
+        source: A folder of wheels, searched recursively: the history is built from these alone. Or an environment's
+            `site-packages`: the releases that the history does not have are added. Default: the registry, for the releases
+            that the history does not have.
+        target: The folder to write to. Default: the catalog's, or the user's cache if that is not writable.
+        on_progress: Called with each release before it is read.
 
     Raises:
-        UsageError: A package is not covered, a folder holds no wheel, or the registry could not be asked.
+        UsageError: A package is not covered, a folder holds no wheel, or the registry could not be reached.
     """
     chosen = _chosen(packages)
     folder = Path(target) if target else writable_folder(BUILTIN)

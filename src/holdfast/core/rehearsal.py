@@ -194,14 +194,14 @@ class TokenFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearntFigures:
-    """Figures of a job at its full size, on one process; None is what was not seen.
+    """Figures of a job at its full size, on one process; None if a figure was not measured.
 
     Attributes:
-        rows_per_step: Rows that an optimizer step takes.
-        completions_per_step: Completions that it takes, where the trainer generates.
-        tokens_per_row: Tokens of a row, cut where the trainer cuts.
-        tokens_per_step: Tokens of a step: with the rows' own tokens, and padded at worst.
-        steps_per_epoch: Optimizer steps of an epoch.
+        rows_per_step: Rows per optimizer step.
+        completions_per_step: Completions per step, if the trainer generates.
+        tokens_per_row: Tokens per row, after the trainer cuts.
+        tokens_per_step: Tokens per step: of the rows themselves, and with the most padding.
+        steps_per_epoch: Optimizer steps per epoch.
         steps: Optimizer steps of the whole training.
         twin_step_s: Seconds that a step of the twin took.
         parameters: Parameters of the model.

@@ -209,13 +209,13 @@ class RowCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardResult:
-    """What a reward function gave for sample rows.
+    """The result of a reward function on sample rows.
 
     Attributes:
-        name: As it was asked for: `rewards.py:correct`.
-        rewards: One for each completion that it was given; None where it gave none.
-        problem: Why it cannot be used: it raised, took too long, gave too few, or no numbers. Empty where it can.
-        skipped: Why nobody could ask it.
+        name: Its name, as requested: `rewards.py:correct`.
+        rewards: One for each completion; None if the function returned none.
+        problem: Why it cannot be used: it raised an error, took too long, or returned too few values or no numbers. Else empty.
+        skipped: Why it was not called.
         answered: Whether there were right answers among the completions.
     """
 
@@ -228,11 +228,11 @@ class RewardResult:
 
 @dataclass(frozen=True, slots=True)
 class TokenPiece:
-    """A token, or several that are one character only together.
+    """A token, or several tokens that only together form one character.
 
     Attributes:
-        text: What it stands for.
-        learned: Whether it is learned from.
+        text: Its text.
+        learned: Whether it is trained on.
         kept: Whether it is before the cut.
     """
 
@@ -243,11 +243,11 @@ class TokenPiece:
 
 @dataclass(frozen=True, slots=True)
 class MaskedRow:
-    """A row as the model is shown it.
+    """A row as the model gets it.
 
     Attributes:
         row: Its number, counted from 0.
-        part: The column that it ends with, where a row is more than one text: `chosen`.
+        part: The column that it ends with, if a row has more than one text: `chosen`.
         pieces: Its tokens in order.
     """
 

@@ -7,7 +7,7 @@ from holdfast.results import Result
 
 
 class CatalogResult(Result, frozen=True, kw_only=True):
-    """What was added to the catalog.
+    """The releases that were added to the catalog.
 
     Attributes:
         folder: The catalog's folder.

@@ -16,11 +16,11 @@ class ReportedEdit(ResultPart, frozen=True, kw_only=True):
     """One edit of a fix.
 
     Attributes:
-        start: Where the text that it replaces begins.
-        end: Where that ends; exclusive.
-        text: What goes there.
+        start: Where the replaced text begins.
+        end: Where the replaced text ends; exclusive.
+        text: The new text.
         cell: The notebook's cell, counted from 1.
-        path: The file, where it is another than the finding's.
+        path: The file, if it is not the finding's.
     """
 
     start: Position
@@ -34,9 +34,9 @@ class ReportedFix(ResultPart, frozen=True, kw_only=True):
     """A fix.
 
     Attributes:
-        safe: Whether it keeps what was meant.
-        title: What it does, in words.
-        edits: The edits; absent where they were not asked for.
+        safe: Whether it is a safe fix.
+        title: The change, in words.
+        edits: The edits; absent if they were not requested.
     """
 
     safe: bool
@@ -48,8 +48,8 @@ class ReportedSuppression(ResultPart, frozen=True, kw_only=True):
     """The comment that suppresses a finding.
 
     Attributes:
-        line: Where it stands.
-        reason: What it gives as the reason; empty where it gives none.
+        line: Counted from 1.
+        reason: The reason that it gives; empty if it gives none.
     """
 
     line: int
@@ -65,8 +65,8 @@ class ReportedFinding(ResultPart, frozen=True, kw_only=True):
         severity: The finding's own severity.
         message: What is wrong.
         key: The key of the job file, or the path of the value in the script.
-        path: The file; for a value that overrides one of a job file, what sets it.
-        line: Counted from 1; null where the finding has no line.
+        path: The file; for a value that overrides one of a job file, the name of the override.
+        line: Counted from 1; null if the finding has no line.
         column: Counted from 1, in characters.
         end_line: Where it ends.
         end_column: Where it ends; exclusive.
@@ -74,7 +74,7 @@ class ReportedFinding(ResultPart, frozen=True, kw_only=True):
         source: Where the rule's facts come from.
         fix: How to fix it.
         cell: The notebook's cell, counted from 1.
-        origin: What sets the value, where that is an override: `on the command line`, `in the environment`.
+        origin: The kind of an override: `on the command line`, `in the environment`.
         overrides: The file whose value is overridden.
     """
 
@@ -111,8 +111,8 @@ class ReportedSkip(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         code: Its code.
-        missing: The facts that it needs and that are not known.
-        because: Why they are not.
+        missing: The facts that it needs and that are unknown.
+        because: Why they are unknown.
     """
 
     code: str
@@ -121,13 +121,13 @@ class ReportedSkip(ResultPart, frozen=True, kw_only=True):
 
 
 class AppliedFix(ResultPart, frozen=True, kw_only=True):
-    """A fix that was made, or that `--diff` shows.
+    """A fix that was applied, or that `--diff` shows.
 
     Attributes:
         code: The rule's code.
         message: What was wrong.
         title: What the fix does.
-        safe: Whether it keeps what was meant.
+        safe: Whether it is a safe fix.
         line: Where the finding was.
         cell: The notebook's cell, counted from 1.
     """
@@ -150,11 +150,11 @@ class ItemVerdict(StrEnum):
 
 
 class ChecklistEvidence(ResultPart, frozen=True, kw_only=True):
-    """What an item's verdict rests on.
+    """The evidence for an item's verdict.
 
     Attributes:
-        code: The rule that decides it; null where the job itself shows it.
-        path: The file; absent, with what follows, where there is no place.
+        code: The rule that decides it; null if the job itself shows it.
+        path: The file; absent, like the fields below, if there is no place.
         line: Counted from 1.
         column: Counted from 1.
         cell: The notebook's cell, counted from 1.
@@ -172,11 +172,11 @@ class ChecklistItem(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         item: Its name.
-        asks: What it is about, in words.
+        asks: Its subject, in words.
         lists: The checklists that it is on.
         verdict: The verdict.
         because: Why.
-        evidence: What the verdict rests on.
+        evidence: The evidence for the verdict.
     """
 
     item: str
@@ -188,20 +188,20 @@ class ChecklistItem(ResultPart, frozen=True, kw_only=True):
 
 
 class TargetResult(ResultPart, frozen=True, kw_only=True):
-    """What was found in one target.
+    """The findings and skipped rules of one target.
 
     Attributes:
         path: The target.
-        kind: What it is.
-        method: The training method, where it is known.
+        kind: The kind of target.
+        method: The training method, if known.
         resolved: Versions of the libraries that it was checked against, by package.
         because: Where these versions come from.
         findings: The findings, in the order of the file.
         skipped: The rules that were not checked.
         suppressed: The findings that comments suppress.
-        unasked: Why the rules that need the Hub were left out, where they were.
+        unasked: Why the rules that need the Hub were left out, if they were.
         checklist: The pre-flight checklists; present with `--checklist`.
-        fixed: The fixes that were made; present with `--fix`, `--unsafe-fixes` and `--diff`.
+        fixed: The fixes that were applied; present with `--fix`, `--unsafe-fixes` and `--diff`.
         diff: What the fixes would change, as a unified diff; present with `--diff`.
     """
 
@@ -237,14 +237,14 @@ class UncheckedFile(ResultPart, frozen=True, kw_only=True):
 
 
 class RuleCount(ResultPart, frozen=True, kw_only=True):
-    """How often a rule reports.
+    """The number of findings of a rule.
 
     Attributes:
         code: Its code.
         name: Its name.
-        count: Its findings.
+        count: All its findings.
         fixable: Those with a safe fix.
-        unsafe_fixable: Those with an unsafe one.
+        unsafe_fixable: Those with an unsafe fix.
     """
 
     code: str
@@ -255,15 +255,15 @@ class RuleCount(ResultPart, frozen=True, kw_only=True):
 
 
 class CheckResult(Result, frozen=True, kw_only=True):
-    """What `check` found.
+    """The findings of `check`.
 
     Attributes:
-        verdict: `fail` where a target has an error, or is strict and has a skip.
-        elapsed_s: Seconds that it took.
-        targets: What was found in each target, in the order in which they were named; in a folder, in that of their paths.
+        verdict: `fail` if a target has an error, or is strict and has a skipped rule.
+        elapsed_s: Duration in seconds.
+        targets: The result of each target, in the order in which they were named; in a folder, ordered by path.
         others: How many scripts and notebooks of the folders use none of the libraries.
         passed_over: Files of the folders that could not be checked.
-        statistics: The findings of each rule, counted; present with `--statistics`.
+        statistics: The number of findings by rule; present with `--statistics`.
     """
 
     verb: Literal["check"]

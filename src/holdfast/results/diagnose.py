@@ -16,7 +16,7 @@ class ReportedEvidence(ResultPart, frozen=True, kw_only=True):
         path: The log.
         line: Counted from 1, by line feeds alone.
         text: The line, without escapes and progress bars.
-        rank: The rank that wrote it, where that is known.
+        rank: The rank that wrote it, if known.
     """
 
     path: str
@@ -31,8 +31,8 @@ class RemedyEdit(ResultPart, frozen=True, kw_only=True):
     Attributes:
         key: The dotted key of the job file.
         action: What to do with it.
-        before: The value now; null where it is not known. In JSON: `from`.
-        after: The value, or the name, to give it; null where it follows from a value that is not known. In JSON: `to`.
+        before: The current value; null if unknown. In JSON: `from`.
+        after: The new value, or the new name; null if it depends on an unknown value. In JSON: `to`.
     """
 
     key: str
@@ -47,13 +47,13 @@ class ReportedCause(ResultPart, frozen=True, kw_only=True):
     Attributes:
         name: The class of failure. In JSON: `class`.
         title: What is wrong, in one line.
-        phase: The part of a job that it strikes.
+        phase: The part of a job in which it occurs.
         confidence: Between 0 and 1; of the answers given with 0.9 or more, `docs/figures.md` says how many are right.
         evidence: The lines that show it, the decisive one first.
         cause: Why it happens.
         fix: How to fix it.
         retry: Whether another attempt can help.
-        remedy: The changes that fix it; null where none is known.
+        remedy: The changes that fix it; null if none is known.
         prevented_by: Rules of `check` that find it before launch.
         inspected_by: Rules of `inspect` that find it in the data.
     """
@@ -76,7 +76,7 @@ class DiagnosedJob(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         path: Its path.
-        unread: Why it could not be read; null where it could.
+        unread: Why it could not be read; null if it was read.
     """
 
     path: str
@@ -84,17 +84,17 @@ class DiagnosedJob(ResultPart, frozen=True, kw_only=True):
 
 
 class DiagnoseResult(Result, frozen=True, kw_only=True):
-    """Why a job failed.
+    """The causes of a failed job.
 
     Attributes:
-        verdict: `unknown` where the logs do not show the cause.
+        verdict: `unknown` if the logs do not show the cause.
         causes: The causes, the most likely first.
-        missing: What would have to be read to know it.
+        missing: What to read to find the cause: another log, `dmesg`.
         quiet: Whether nothing in the logs shows a failure.
         paths: The logs.
         lines: How many lines they have.
         versions: Versions of the libraries that the logs show, by package.
-        running: The run, where it still goes on.
+        running: The run, if it is still running.
         job: The job file or script that was read with them.
     """
 

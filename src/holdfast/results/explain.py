@@ -7,7 +7,7 @@ from holdfast.results import Result
 
 
 class ExplainResult(Result, frozen=True, kw_only=True):
-    """What a name stands for.
+    """The explanation of a name.
 
     Attributes:
         about: A rule, an area of rules, a class of failure, an argument, or the JSON Schema of a job file, as an object;

@@ -44,13 +44,13 @@ class MethodReadiness(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         ready: Whether it can.
-        because: Why not; absent where it can.
-        caveat: What it would leave out or get wrong without a word; absent where nothing is known.
-        mapping: A Python module with a function `rewrite(row)` that makes the rows ready; null where none is needed or known.
+        because: Why not; absent if it can.
+        caveat: What it would drop or misread without an error; absent if nothing is known.
+        mapping: A Python module with a function `rewrite(row)` that makes the rows ready; null if none is needed or known.
         removes: The columns that the mapping removes.
-        drops: The rows that the module's `keep(row)` leaves out, by the column that is null in them; absent where it has no `keep`.
-        field: The list that holds the rows, where a JSON file is one object: `load_dataset("json", field=...)`; absent elsewhere.
-        unmapped: Why there is no mapping where one is needed; absent where there is one.
+        drops: The rows that the module's `keep(row)` drops, by the column that is null in them; absent if it has no `keep`.
+        field: The list that holds the rows, if a JSON file is one object: `load_dataset("json", field=...)`; else absent.
+        unmapped: Why there is no mapping though one is needed; absent if there is one.
     """
 
     ready: bool
@@ -64,15 +64,15 @@ class MethodReadiness(ResultPart, frozen=True, kw_only=True):
 
 
 class RowProblem(ResultPart, frozen=True, kw_only=True):
-    """What a rule finds in the rows.
+    """A problem that a rule finds in the rows.
 
     Attributes:
         code: The rule's code.
         name: The rule's name.
-        severity: How bad it is.
+        severity: The severity.
         message: What is wrong.
         rows: The numbers of the first such rows, counted from 0.
-        count: How many rows there are; null where it is about the dataset as a whole.
+        count: How many rows have it; null if it concerns the whole dataset.
     """
 
     code: str
@@ -84,42 +84,42 @@ class RowProblem(ResultPart, frozen=True, kw_only=True):
 
 
 class TokenReport(ResultPart, frozen=True, kw_only=True):
-    """What the tokenizer and the chat template make of the rows. All lengths are in tokens.
+    """The rows after the chat template and the tokenizer. All lengths are in tokens.
 
     Attributes:
-        p50: Half of the rows are at most as long, before they are cut.
-        p95: 95 in 100 of them.
-        max: The longest row.
+        p50: The median length, before rows are cut.
+        p95: The 95th percentile of the lengths.
+        max: The length of the longest row.
         mean: The mean length.
-        histogram: Pairs of an upper bound and the number of rows, in rising order.
-        p99: 99 in 100 rows are at most as long; null where it was not counted.
+        histogram: Pairs of an upper bound and a number of rows, in ascending order.
+        p99: The 99th percentile of the lengths; null if it was not computed.
         rows: How many rows were tokenized.
-        max_length: What the trainer takes of a row at most; null where it takes all.
-        truncated: How many rows are longer, and are cut there.
-        marks_assistant: Whether the chat template tells which tokens are the assistant's; null where it does not matter.
-        packed: The share of a packed batch's tokens that are no padding; null where nothing is packed.
-        steps: Optimizer steps of the whole training; null where that is not known.
-        problem: What the template or the tokenizer raises; empty where it does not.
-        of: How many rows the dataset has; null where that is not known.
-        stops: The tokens that end what a model writes.
-        turn_end: The special token that rows have last among their labels; empty where they have none.
+        max_length: The length at which the trainer cuts rows; null if it does not cut.
+        truncated: How many rows are longer, and are cut.
+        marks_assistant: Whether the chat template marks the tokens of the assistant; null if it does not matter.
+        packed: The share of a packed batch's tokens that are not padding; null if nothing is packed.
+        steps: Optimizer steps of the whole training; null if unknown.
+        problem: The error that the template or the tokenizer raises; empty if there is none.
+        of: How many rows the dataset has; null if unknown.
+        stops: The tokens that end generation.
+        turn_end: The special token that is the last label of rows; empty if there is none.
         highest: The highest token id.
-        embedding: How many ids the model's embedding has; null where that is not known.
-        units: What an epoch goes over: rows, pairs of them, or packs.
+        embedding: The number of ids in the model's embedding; null if unknown.
+        units: How many rows, pairs of rows or packs an epoch has; null if unknown.
         omitted_roles: Roles of the messages that the chat template leaves out, the most frequent first.
-        positions: How many positions the model has; null where that is not known.
-        positions_raise: Whether a longer text raises; else the model gives poor text there.
-        masked: How many rows have no label left to learn from.
+        positions: How many positions the model has; null if unknown.
+        positions_raise: Whether a longer text raises an error. Otherwise the model generates poor text there.
+        masked: How many rows have only masked labels.
         dropped: How many rows the trainer leaves out.
-        without_end: How many rows that are not cut have no end token among their labels.
-        doubled_start: How many rows begin with two tokens that begin a text.
-        beyond: How many rows have ids that the model's embedding does not have.
+        without_end: How many of the rows that are not cut have no end token among their labels.
+        doubled_start: How many rows begin with two beginning-of-text tokens.
+        beyond: How many rows have ids outside the model's embedding.
         unmarked: How many rows have no token that the template marks as the assistant's.
-        failed: How many rows the template or the tokenizer raises on.
-        diverged: How many rows begin otherwise than their prompt alone does.
+        failed: For how many rows the template or the tokenizer raises an error.
+        diverged: How many rows do not begin with the tokens of their prompt alone.
         omitted: How many rows have messages that the chat template leaves out.
-        omitted_last: How many of them lose their last message so.
-        spelled: How many rows have a list or a record for a message, which the template writes as Python spells it.
+        omitted_last: How many of these rows lose their last message.
+        spelled: How many rows have a list or a record as a message, which the template writes as a Python literal.
         beyond_positions: How many rows have more tokens than the model has positions.
         truncated_fraction: `truncated` as a share of `rows`.
     """
@@ -162,24 +162,24 @@ class TokenReport(ResultPart, frozen=True, kw_only=True):
 
 
 class InspectResult(Result, frozen=True, kw_only=True):
-    """What was found out about a dataset.
+    """The format of a dataset, its problems, and the methods that it fits.
 
     Attributes:
-        verdict: `fail` where a problem is an error, or the method that was asked about is not ready.
+        verdict: `fail` if a problem is an error, or the dataset is not ready for the requested method.
         dataset: The split that was inspected.
         format: Texts, or lists of messages.
-        types: What TRL's trainers would take it for; more than one where they differ.
-        method: The method that was asked about.
+        types: The formats that TRL's trainers recognize; more than one if the trainers differ.
+        method: The requested method.
         methods: Whether each method can train on it.
-        problems: What the rules find in the rows.
+        problems: The problems that rules find in the rows.
         skipped: The rules that were not checked.
-        tokens: What a model's tokenizer makes of the rows; null where no model is named.
+        tokens: The rows after the model's tokenizer; null if no model is named.
         untold: Why there are no tokens though a model is named.
-        mapped: The method whose mapping went over the rows before they were tokenized.
-        samples: Sample rows as the model is shown them.
-        rewards: What reward functions gave for sample rows.
-        rewritten_by: The job's own `map`: it rewrites the rows before the trainer reads them, and `inspect` does not run it. The
-            methods are judged by the rows as they are, and that none is ready is no failure. Absent where there is none.
+        mapped: The method whose mapping was applied to the rows before they were tokenized.
+        samples: Sample rows as the model gets them.
+        rewards: The results of reward functions on sample rows.
+        rewritten_by: The job's own `map`, which rewrites the rows before the trainer reads them. `inspect` does not run it, and
+            judges the methods by the rows as they are; a method that is not ready is then no failure. Absent if there is no `map`.
     """
 
     verb: Literal["inspect"]

@@ -15,10 +15,10 @@ class ReportedStage(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         name: The stage.
-        status: `not_rehearsed` where nothing of it ran: it is no pass.
+        status: `not_rehearsed` if nothing of it ran, which is not a pass.
         elapsed_s: Seconds spent in it.
         because: Why it failed, or why it did not run.
-        missed: Whether it did not run though the job would come to it.
+        missed: Whether it did not run though the job would reach it.
     """
 
     name: StageName
@@ -32,7 +32,7 @@ class OutputLine(ResultPart, frozen=True, kw_only=True):
     """A line that a rehearsal's process wrote.
 
     Attributes:
-        path: Where it wrote it: `stderr.log`.
+        path: The file: `stderr.log`.
         line: Counted from 1.
         text: The line.
     """
@@ -50,18 +50,18 @@ class RehearsalFailure(ResultPart, frozen=True, kw_only=True):
         title: What is wrong, in one line.
         stage: Where it failed.
         confidence: Between 0 and 1.
-        evidence: What shows it, the decisive line first.
+        evidence: The lines that show it, the decisive one first.
         cause: Why it happens.
         fix: How to fix it.
         where: The user's own line, as `train.py:12`.
         function: The user's own function that the line is in.
-        role: What the function is to the library that calls it: `callback`, `reward`.
+        role: The role of the function for the library that calls it: `callback`, `reward`.
         code: The line's text.
         key: The key of the job file that is at fault.
-        over: The limit that was exceeded, in words; null where it failed by itself.
+        over: The limit that was exceeded, in words; null if it failed by itself.
         refuses: Whether `run` refuses the job for it.
-        blame: Whether data, model or code is at fault; `unknown` unless that was asked.
-        blamed_because: What shows whose fault it is.
+        blame: Whether data, model or code is at fault; `unknown` if it was not determined.
+        blamed_because: The evidence for `blame`.
         prevented_by: Rules of `check` that find it without a rehearsal.
     """
 
@@ -85,12 +85,12 @@ class RehearsalFailure(ResultPart, frozen=True, kw_only=True):
 
 
 class RehearsalWarning(ResultPart, frozen=True, kw_only=True):
-    """What may be wrong, though the job may be of use all the same.
+    """Something that may be wrong, in a job that may still be useful.
 
     Attributes:
         code: The rule, or the class of failure that it may be.
-        stage: The stage that it is about.
-        message: What it is.
+        stage: The stage that it concerns.
+        message: What may be wrong.
     """
 
     code: str
@@ -99,11 +99,11 @@ class RehearsalWarning(ResultPart, frozen=True, kw_only=True):
 
 
 class NotRehearsed(ResultPart, frozen=True, kw_only=True):
-    """Something of the job that was not shown.
+    """Something of the job that was not rehearsed.
 
     Attributes:
         what: What it is.
-        because: What would show it.
+        because: How to test it.
     """
 
     what: str
@@ -114,7 +114,7 @@ class ShrunkSetting(ResultPart, frozen=True, kw_only=True):
     """Something that was made smaller for the rehearsal.
 
     Attributes:
-        what: A setting, or what it is in words.
+        what: The setting, or a description.
         asked: The job's own value.
         given: The value in the rehearsal.
     """
@@ -125,21 +125,21 @@ class ShrunkSetting(ResultPart, frozen=True, kw_only=True):
 
 
 class RehearseResult(Result, frozen=True, kw_only=True):
-    """What a rehearsal showed.
+    """The result of a rehearsal.
 
     Attributes:
-        verdict: `fail` where a stage failed, or strict and one was missed, or nothing beyond `import` ran.
-        path: What was rehearsed.
-        elapsed_s: Seconds that it took.
+        verdict: `fail` if a stage failed, or strict and a stage was missed, or nothing beyond `import` ran.
+        path: The target.
+        elapsed_s: Duration in seconds.
         stages: Each stage once, in the order of the path.
-        failure: The failure that stopped it; null where it passed.
-        failures: That failure, and what else is wrong.
-        warnings: What may be wrong.
-        not_rehearsed: What was not shown.
-        shrunk: What was made smaller.
+        failure: The failure that stopped it; null if it passed.
+        failures: That failure, and all others.
+        warnings: Everything that may be wrong.
+        not_rehearsed: Everything that was not rehearsed.
+        shrunk: Everything that was made smaller.
         learnt: Figures of the job at its full size.
         versions: Versions of the libraries that it ran with, by package.
-        isolated: Whether it was asked of every failure if data, model or code is to blame.
+        isolated: Whether `--isolate` was given.
     """
 
     verb: Literal["rehearse"]

@@ -17,15 +17,15 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
     Attributes:
         number: Counted from 1.
         backend: Where it ran.
-        id: The backend's name for it; empty until the backend took it.
-        stage: Where it stands.
+        id: The backend's name for it; empty until the backend accepts it.
+        stage: Its stage.
         steps: Optimizer steps done, counted over all attempts.
-        max_steps: Optimizer steps that the trainer means to do; null before it said so.
-        resume_from: The checkpoint that it continued from; null where it began anew.
+        max_steps: Optimizer steps that the trainer plans; null until it reports them.
+        resume_from: The checkpoint that it continued from; null if it started from the beginning.
         passed_over: Newer checkpoints that it could not continue from, each with what is wrong.
-        exit_code: Negative for a signal; null where nobody knows it.
-        diagnosis: Why it failed: always null so far, `holdfast diagnose` says it.
-        remedy: What was changed for the next attempt: always null so far.
+        exit_code: Negative for a signal; null if unknown.
+        diagnosis: Why it failed. Always null so far; use `holdfast diagnose`.
+        remedy: What was changed for the next attempt. Always null so far.
     """
 
     number: int
@@ -45,10 +45,10 @@ class DeliveryResult(ResultPart, frozen=True, kw_only=True):
     """Whether what was pushed is on the Hub.
 
     Attributes:
-        repository: Where it was pushed to.
-        verdict: Unknown where the Hub could not be asked.
+        repository: The repository that it was pushed to.
+        verdict: `unknown` if the Hub could not be asked.
         because: What is missing, or why the Hub could not be asked.
-        folder: The folder that was pushed, where it is known.
+        folder: The folder that was pushed, if known.
     """
 
     repository: str
@@ -58,13 +58,13 @@ class DeliveryResult(ResultPart, frozen=True, kw_only=True):
 
 
 class RequestedRun(ResultPart, frozen=True, kw_only=True):
-    """What a run was started with.
+    """The request that a run was started with.
 
     Attributes:
         job: The job's name.
         target: The job file or script.
-        backend: Where it is to run.
-        method: The job's method; absent, with what follows, where a script was named.
+        backend: The backend to run on.
+        method: The job's method; absent, like the fields below, for a script.
         model: The job's model.
         dataset: The job's dataset.
         pushed: The repository that the job pushes to.
@@ -80,13 +80,13 @@ class RequestedRun(ResultPart, frozen=True, kw_only=True):
 
 
 class RunRefusal(ResultPart, frozen=True):
-    """One thing that forbids a run.
+    """One reason why a run is not started.
 
     Attributes:
         code: The rule, or the class of failure.
         message: What is wrong.
-        where: The line, as `train.py:12`; null where none is to blame.
-        fix: What to do; null where it is not known.
+        where: The line, as `train.py:12`; null if it is no single line.
+        fix: What to do; null if unknown.
     """
 
     code: str
@@ -96,10 +96,10 @@ class RunRefusal(ResultPart, frozen=True):
 
 
 class NextCommand(ResultPart, frozen=True, kw_only=True):
-    """A command that makes sense for a run as it stands.
+    """A command that makes sense in the current state of a run.
 
     Attributes:
-        label: What it is for, in two words.
+        label: Its purpose, in two words.
         command: The command.
         effect: What it does.
     """
@@ -115,24 +115,24 @@ class RunResult(Result, frozen=True, kw_only=True):
     Attributes:
         verb: The command that answers.
         run: The run's name.
-        stage: Where it stands.
-        because: Why it ended; empty while it goes on.
-        refused_by: What refused it before it was started; null where nothing did.
+        stage: Its stage.
+        because: Why it ended; empty until then.
+        refused_by: What refused it before it was started; null if nothing did.
         attempts: Its attempts, oldest first.
         metrics: The newest value of each metric.
         folder: Its folder.
         output: The folder of the trained model; null until it has succeeded.
         pushed: The repository that the model was pushed to; null until the run has succeeded.
-        deliveries: What was found on the Hub of all that was pushed.
-        cost_usd: What it cost; 0 as yet, since only local runs are supported.
-        asked: What it was started with.
+        deliveries: Whether each push arrived on the Hub.
+        cost_usd: Its cost. Always 0 so far, since only local runs are supported.
+        asked: The request that it was started with.
         started_at: Unix time.
         next: Commands that make sense now.
-        check: What `check` found; present where that refused it.
-        rehearsal: What the rehearsal showed; present where that refused it.
-        summary: How it went, in one sentence; present where this command saw it end.
-        refusal: What forbids it; present in the answer of `show`.
-        supervised: Whether a process supervises it; absent in the answers of `run`, `resume` and `stop`.
+        check: The result of `check`; present if it refused the run.
+        rehearsal: The result of the rehearsal; present if it refused the run.
+        summary: The outcome in one sentence; present if the run ended during this command.
+        refusal: The reasons why it was refused; present in the result of `show`.
+        supervised: Whether a process supervises it; absent in the results of `run`, `resume` and `stop`.
     """
 
     verb: Literal["run", "show", "watch"]
@@ -216,7 +216,7 @@ class LogsResult(Result, frozen=True, kw_only=True):
 
 
 class DamagedFile(ResultPart, frozen=True, kw_only=True):
-    """What is wrong with one file of a checkpoint.
+    """A problem with one file of a checkpoint.
 
     Attributes:
         file: Its name, relative to the checkpoint.
@@ -231,10 +231,10 @@ class VerifyResult(Result, frozen=True, kw_only=True):
     """Whether a checkpoint, or a model's folder, is complete.
 
     Attributes:
-        verdict: `unverifiable` where nothing says what was saved.
+        verdict: `unverifiable` if nothing says what was saved.
         path: The folder.
-        step: Optimizer steps done when it was saved; null where nothing says.
-        problems: What is wrong, by file.
+        step: Optimizer steps done when it was saved; null if unknown.
+        problems: The problems, by file.
     """
 
     verb: Literal["verify"]

@@ -43,19 +43,19 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
         targets: A path, or several: job files, scripts, notebooks, and folders of them.
         set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`.
         arguments: A script's own arguments; without a target, the words of a command line.
-        select: Beginnings of the rule codes to check; those of a target's project where none is given.
+        select: Beginnings of the rule codes to check. Default: those of the target's project.
         ignore: Beginnings of the rule codes to leave out.
-        strict: Whether a rule that could not be asked counts as a failure. Default: as a target's project says.
-        resolve: Who says which versions a program gets: `catalog`, or `uv`. Default: as a target's project says, `catalog`.
-        force_exclude: Whether files that are named are passed over like those of a folder.
-        cache: Whether what was found before in an unchanged file is taken for true.
-        fix: Whether to make the fixes that keep what was meant, and check what comes of it.
-        unsafe_fixes: Whether to make those too that may not keep it.
-        diff: Whether to tell what the fixes would change instead, as `diff` of each target.
-        checklist: Whether to go through the three checklists too, as `checklist` of each target.
-        statistics: Whether to count the findings of each rule too, as `statistics`.
-        edits: Whether each fix is told with its edits of the text, which take longer to work out than all else.
-        offline: Whether the Hub is left alone; else it is asked about what files name that are named themselves.
+        strict: Fail if a rule is skipped. Default: the setting of the target's project.
+        resolve: What resolves versions: `catalog` or `uv`. Default: the setting of the target's project, else `catalog`.
+        force_exclude: Apply exclusions also to the files that are named.
+        cache: Use the cached findings of unchanged files.
+        fix: Apply safe fixes, and check the result.
+        unsafe_fixes: Also apply fixes that may change the result.
+        diff: Return what the fixes would change, as `diff` of each target, instead of applying them.
+        checklist: Add the pre-flight checklists, as `checklist` of each target.
+        statistics: Add the number of findings by rule, as `statistics`.
+        edits: Add the text edits of each fix. They take longer to compute than everything else.
+        offline: Don't contact the Hub. By default, `check` asks it about the contents of the files that are named.
 
     Raises:
         UsageError: There is no target, or the only one cannot be read.

@@ -34,7 +34,7 @@ STDIN: Final = "-"
 
 
 def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None = None) -> DiagnoseResult:
-    """Find the cause of a failure in logs, with its evidence and its fix; or say what is missing to know it.
+    """Find the cause of a failure in logs, with its evidence and its fix; or name the log that is missing.
 
     >>> import holdfast
     >>> answer = holdfast.diagnose("slurm-4711.out", ended=137)  # doctest: +SKIP
@@ -42,13 +42,13 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     'cpu-ram-oom-kill'
 
     Args:
-        targets: A path, or several: logs of one job (files, folders of them, `-` for standard input), and its script or job file beside them; or
-            the name of a run.
-        ended: How the process of the logs ended, where it is known: an exit code, a signal, or a scheduler's state.
-        runs: The runs folder, for a run's name.
+        targets: A path, or several: logs of one job (files, folders, `-` for standard input), and the job's script or job
+            file. Or the name of a run.
+        ended: How the job ended, if known: an exit code, a signal, or a scheduler's state.
+        runs: The runs folder, for the name of a run. Default: HOLDFAST_RUNS, else `./runs`.
 
     Raises:
-        UsageError: There is no such log and no such run, or it is no text; no process ends like that.
+        UsageError: There is no such log and no such run, or it is not text; or `ended` is not how a process can end.
     """
     named = as_paths(targets)
     marks = PatternIndex(all_signatures())

@@ -53,19 +53,19 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
     ('pass', ['DAT211', 'DAT214', 'DAT219'])
 
     Args:
-        data: A file, a folder, the id of a dataset on the Hub, or a job file, whose dataset and settings are taken.
+        data: A file, a folder, the id of a Hub dataset, or a job file, whose dataset and settings apply.
         split: The split, or a slice or sum of splits.
-        eval_split: The split that the model will be evaluated on.
-        config: The configuration of a dataset of the Hub.
-        method: The method that it is for.
-        model: The model whose tokenizer makes tokens of it.
-        rewards: Reward functions to be called on sample rows, `FILE:FUNCTION`.
-        set: Overrides of a job's keys: a mapping, or `KEY=VALUE`.
-        rows: How many are tokenized at most.
-        offline: Whether the Hub is left alone.
+        eval_split: The split to evaluate on.
+        config: The configuration of a Hub dataset.
+        method: The method to train with.
+        model: The model whose tokenizer and chat template to apply.
+        rewards: Reward functions to call on sample rows, `FILE:FUNCTION`.
+        set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`.
+        rows: The largest number of rows to tokenize.
+        offline: Don't contact the Hub.
 
     Raises:
-        UsageError: There is no such dataset or method, or it cannot be asked about.
+        UsageError: There is no such dataset or method, or the dataset cannot be read.
     """
     told = {
         "dataset.split": split,

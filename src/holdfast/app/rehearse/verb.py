@@ -83,19 +83,20 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
 
     Args:
         target: A job file, a script, a notebook, or `--` for a command line.
-        set: Overrides of a job file: a mapping, or `KEY=VALUE`; of a script, `where.backend=local` says that it will run here.
+        set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`. For a script, `where.backend=local` says that it
+            will run on this machine.
         arguments: The script's own arguments, or the words of the command line.
-        here: Rehearse in this environment, whatever the script declares.
+        here: Use this environment, whatever the script declares.
         gpu: Use this machine's GPU.
-        offline: Leave the Hub alone.
-        limit_s: Time that each part may take.
-        isolate: Ask of every failure whether data, model or code is to blame, of a machine's too.
-        strict: Whether a stage that was missed, or nothing beyond `import`, counts as a failure.
-        warm: Keeps the process with the libraries for the next rehearsal; by default it ends with this one.
-        on_progress: Told what goes on.
+        offline: Don't contact the Hub.
+        limit_s: Longest time that each process of the rehearsal may take.
+        isolate: Find for every failure, even one of the machine, whether data, model or code causes it.
+        strict: Fail if a stage that the job would reach is skipped, or if nothing beyond `import` ran.
+        warm: Keeps the process with the libraries for the next rehearsal. By default it ends with this one.
+        on_progress: Called with each message about progress.
 
     Raises:
-        UsageError: The question was wrong.
+        UsageError: There is no such target, or an argument is wrong.
     """
     began_s = time.monotonic()
     asked = program_of(as_path(target), as_overrides(set), as_texts(arguments))

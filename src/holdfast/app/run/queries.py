@@ -98,7 +98,7 @@ def logs(run: PathName, *, attempt: int | None = None, runs: PathName | None = N
 
 
 def watch(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> RunResult:
-    """Follow a run to its end; return what became of it.
+    """Follow a run to its end, and return its result.
 
     >>> import holdfast
     >>> holdfast.watch("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP

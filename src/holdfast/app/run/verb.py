@@ -86,14 +86,14 @@ def run(
         set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`.
         arguments: The script's own arguments.
         runs: The runs folder. Default: HOLDFAST_RUNS, else the job's `output.folder`.
-        despite: Codes of the findings to go on in spite of.
-        detach: Leave it to a supervisor in the background.
-        offline: Whether the Hub is left alone when the job is checked and rehearsed.
-        rehearse: Whether it is rehearsed first, unless this job already passed a rehearsal.
-        observer: Shown the run as it goes; may stop or detach it.
+        despite: Codes of rules that don't refuse the job.
+        detach: Return at once; a supervisor continues in the background.
+        offline: Don't contact the Hub when the job is checked and rehearsed.
+        rehearse: Rehearse the job first, unless it already passed a rehearsal.
+        observer: Follows the run; may stop it or detach from it.
 
     Raises:
-        UsageError: The question was wrong, and nothing was made.
+        UsageError: There is no such target, or an argument is wrong; nothing was created.
     """
     request = RunRequest(
         target=str(Path(as_path(target)).absolute()),
@@ -211,7 +211,7 @@ def resume(
     detach: bool = False,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
-    """Continue a run: watch an attempt that is alive, else start the next from the newest complete checkpoint.
+    """Continue a run from its newest complete checkpoint; if an attempt is still running, follow it instead.
 
     >>> import holdfast
     >>> holdfast.resume("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP
@@ -220,8 +220,8 @@ def resume(
     Args:
         run: Name of the run, the beginning of it, or its folder.
         runs: The runs folder. Default: HOLDFAST_RUNS, else `./runs`.
-        detach: Leave it to a supervisor in the background.
-        observer: Shown the run as it goes; may stop or detach it.
+        detach: Return at once; a supervisor continues in the background.
+        observer: Follows the run; may stop it or detach from it.
 
     Raises:
         UsageError: There is no such run, it has succeeded, or it was refused.

@@ -47,11 +47,11 @@ ANNOTATIONS = ("sarif", "github")
     "--resolve", type=click.Choice(RESOLVERS), help="Resolve versions from the catalog, or with uv. Default: catalog."
 )
 @click.option("--fix", is_flag=True, help="Apply safe fixes.")
-@click.option("--unsafe-fixes", is_flag=True, help="Apply fixes that may change the result, too.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that may change the result.")
 @click.option("--diff", is_flag=True, help="Show what fixes would change; write nothing.")
-@click.option("--force-exclude", is_flag=True, help="Apply exclusions to the files that you name, too.")
+@click.option("--force-exclude", is_flag=True, help="Apply exclusions also to the files that you name.")
 @click.option("--no-cache", is_flag=True, help="Don't read or write the cache.")
-@click.option("--checklist", is_flag=True, help="Show the pre-flight checklists, too.")
+@click.option("--checklist", is_flag=True, help="Also show the pre-flight checklists.")
 @click.option("--statistics", is_flag=True, help="Show counts by rule instead of findings.")
 @options.offline
 @click.option("--verbose", "-v", is_flag=True, help="Name each skipped rule and why.")
@@ -78,8 +78,8 @@ def command(
 ) -> int:
     """Check scripts, notebooks, command lines and job files.
 
-    TARGET is a file, a folder, or `-` for a script on standard input. A script's own arguments follow `--`. Without a
-    TARGET, a command line follows it: `holdfast check -- trl sft --model_name_or_path …`.
+    TARGET is a file, a folder, or `-` for a script on standard input. A script's own arguments follow `--`. To check a
+    command line, write it after `--`: `holdfast check -- trl sft --model_name_or_path …`.
     """
     arguments = ctx.meta[options.ARGUMENTS]
     if not targets and not arguments:

@@ -21,7 +21,7 @@ from holdfast.cli.text.diagnosis import render_diagnosis
 def command(targets: tuple[str, ...], ended: str, runs: str | None, format_: str) -> int:
     """Find the cause of a failure in logs.
 
-    LOG is a file, a folder of files, or `-` for standard input; name all logs of one job. Its script, notebook or job
-    file may follow. RUN is the name of a run.
+    LOG is a file, a folder of files, or `-` for standard input. Name all logs of one job together. SCRIPT is the job's
+    script, notebook or job file. RUN is the name of a run.
     """
     return options.put_out(diagnose(targets, ended=ended, runs=runs), format_, render_diagnosis)

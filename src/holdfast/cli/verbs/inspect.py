@@ -15,15 +15,17 @@ METHODS = [method.value for method in Method]
 
 @click.command("inspect")
 @click.argument("data", type=click.Path())
-@click.option("--split", help="Split, slice or sum of splits: `train[:10%]`. Default: train.")
+@click.option("--split", help="Split, slice or sum to read: `train[:10%]`. Default: train.")
 @click.option("--eval-split", help="Split to evaluate on; rows in both splits are reported.")
 @click.option("--config", help="Configuration of a Hub dataset.")
 @click.option("--method", type=click.Choice(METHODS), help="Method to train with.")
 @click.option("--model", help="Model whose tokenizer and chat template to apply.")
 @click.option("--rewards", multiple=True, metavar="FILE:FUNCTION", help="Call this reward function on sample rows.")
-@click.option("--rows", type=click.IntRange(min=1), default=100_000, help="Most rows to tokenize. Default: 100000.")
 @click.option(
-    "--html", type=click.Path(dir_okay=False, writable=True), help="Write a page with lengths and masks, too."
+    "--rows", type=click.IntRange(min=1), default=100_000, help="Tokenize at most this many rows. Default: 100000."
+)
+@click.option(
+    "--html", type=click.Path(dir_okay=False, writable=True), help="Also write a page with lengths and masks."
 )
 @options.sets
 @options.offline
@@ -44,7 +46,8 @@ def command(
 ) -> int:
     """Inspect a dataset: its format, its rows, the methods it fits.
 
-    DATA is a file, a folder, the id of a Hub dataset, or a job file, whose dataset and settings apply.
+    DATA is a file, a folder, the id of a Hub dataset, or a job file. A job file gives the dataset, the method, the model
+    and their settings.
     """
     answer = inspect(
         data,

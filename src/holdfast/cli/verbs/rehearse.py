@@ -24,11 +24,11 @@ from holdfast.cli.text.rehearsal import render_rehearsal
     type=click.FloatRange(min=1),
     default=LIMIT_S,
     metavar="SECONDS",
-    help=f"Longest time that a stage may take. Default: {LIMIT_S:g}.",
+    help=f"Longest time that each process of the rehearsal may take. Default: {LIMIT_S:g}.",
 )
-@click.option("--isolate", is_flag=True, help="Find whether data, model or code causes a failure.")
-@click.option("--strict", is_flag=True, help="Fail if a stage is skipped that the job would reach.")
-@click.option("--watch", is_flag=True, help="Rehearse again whenever a file beside TARGET is saved.")
+@click.option("--isolate", is_flag=True, help="Say of every failure whether data, model or code causes it.")
+@click.option("--strict", is_flag=True, help="Fail if a stage that the job would reach is skipped.")
+@click.option("--watch", is_flag=True, help="Rehearse again whenever a file next to TARGET is saved.")
 @options.offline
 @options.quiet
 @options.format_
@@ -49,8 +49,8 @@ def command(
 ) -> int:
     """Run a job end to end on a tiny twin of its model.
 
-    TARGET is a script, a notebook, a job file or a shell script. A script's own arguments follow `--`. Without a TARGET,
-    a command line follows it.
+    TARGET is a script, a notebook, a job file or a shell script. A script's own arguments follow `--`. To rehearse a
+    command line, write it after `--`: `holdfast rehearse -- trl sft --model_name_or_path …`.
     """
     arguments = ctx.meta[options.ARGUMENTS]
     if target is None and not arguments:

@@ -13,7 +13,7 @@ from holdfast.cli import options
 def command(job: str, sets: tuple[str, ...], output: str | None) -> int:
     """Write the training script of a job file.
 
-    The script is plain TRL and needs no holdfast; `uv run` installs what it declares.
+    The script is plain TRL and does not need holdfast. `uv run` installs what it declares.
     """
     with click.open_file(output or "-", "w", encoding="utf-8") as file:
         file.write(render(job, set=sets))

@@ -23,7 +23,7 @@ def command(
 ) -> int:
     """Continue a run from its newest complete checkpoint.
 
-    If an attempt is still running, follow it instead.
+    If an attempt is still running, `resume` follows it instead of starting another.
     """
     with RunDisplay(quiet=quiet) as face:
         answer = resume(run, runs=runs, detach=detach, observer=face)

@@ -35,7 +35,7 @@ def command(
 ) -> int:
     """Check, rehearse, start and supervise a job.
 
-    TARGET is a job file or a script; a script's own arguments follow `--`. A job that would fail is refused.
+    TARGET is a job file or a script. A script's own arguments follow `--`. A job that would fail is not started.
     """
     sets = (*sets, f"where.backend={on}") if on else sets
     with RunDisplay(quiet=quiet) as face:
