@@ -2,7 +2,7 @@
 
 ## What it does
 Looks for numbers out of range: a negative seed, learning rate or weight decay, betas of Adam of 1 and more, a batch, an accumulation or a
-`max_length` of less than 1, a dropout of more than 1, a `top_p` that is no probability, and any number that is NaN. For peft also: a `task_type` that is none, or not that of the method, and numbers that are given to `LoraConfig` by position.
+`max_length` of less than 1, a dropout of more than 1, a negative `top_p`, and any number that is NaN. For peft also: a `task_type` that is none, or not that of the method, and numbers that are given to `LoraConfig` by position.
 
 ## Why is this bad
 The configs take them. What works with them raises: the seed when the trainer is built, the batch when the first is drawn, the rate when the
@@ -70,14 +70,14 @@ RANGES: Mapping[str, Range] = {
     "steps_per_generation": COUNT,
     "generation_batch_size": COUNT,
     "temperature": NOT_NEGATIVE,
-    "top_p": SHARE,
+    "top_p": NOT_NEGATIVE,
     "min_p": SHARE,
     "repetition_penalty": Range(0, open_low=True),
 }
-EFFECTS: Mapping[str, str] = {
-    "max_length": "a negative one takes the last tokens of each row away, and 0 leaves none; write null for no limit",
+MEANT: Mapping[str, str] = {
+    "max_length": "None stands for no limit, or null in a job file",
 }
-"""What comes of a number out of range, where that is not an exception which says it."""
+"""What may have been meant by a number out of range."""
 IN_EVALUATION: Final = "per_device_eval_batch_size"
 """What does no harm where nothing is evaluated."""
 OF_ADAM = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
@@ -110,9 +110,9 @@ def _training_findings(job: Document, train: Call) -> Iterator[Finding]:
 
 def _judged(key: str, name: str, value: float, numbers: Range) -> Iterator[Finding]:
     if fault := numbers.fault(value):
-        effect = f": {EFFECTS[name]}" if name in EFFECTS and not isnan(value) else ""
+        hint = f": {MEANT[name]}" if name in MEANT and not isnan(value) else ""
         severity = Severity.WARNING if name == IN_EVALUATION else None
-        yield Finding(key, f"`{name}` is {value}, {fault}{effect}", severity=severity)
+        yield Finding(key, f"`{name}` is {value}, {fault}{hint}", severity=severity)
 
 
 def _adapter_findings(job: Document, adapter: Call, api: Api) -> Iterator[Finding]:
@@ -187,7 +187,7 @@ RULE = Rule(
     source=(
         "Tried with trl 1.16, transformers 5.23, peft 0.21 and a tiny model, one argument at a time: each bad example raises ValueError or "
         "ZeroDivisionError before the first step, `torch.optim.AdamW` those of the optimizer. With a `max_length` of -5 each row of SFT loses its last five "
-        "tokens, and DPO is left without rows; with a `weight_decay` of NaN or infinity each weight is NaN after a step. Each `task_type` was trained with SFT, DPO, GRPO and reward for a step, saved and loaded by "
+        "tokens, DPO and reward raise ValueError, and KTO makes no step; with a `weight_decay` of NaN or infinity each weight is NaN after a step. Each `task_type` was trained with SFT, DPO, GRPO and reward for a step, saved and loaded by "
         "`AutoPeftModelForCausalLM`: ValueError but for CAUSAL_LM and none; `SEQ_CLS` with KTO and RLOO likewise."
     ),
     bad=(
