@@ -95,6 +95,7 @@ def test_a_chat_template_that_is_not_there_is_reported_once(tmp_path: Path, monk
     assert found["./gone"] == ["there is no folder `./gone`"]
 
 
+SHAPES = {"model.layers.0.self_attn.q_proj.weight": [4, 4]}
 JOB = "method: sft\nmodel: {model}\ndataset: {data}\npeft: {{r: 8, target_modules: [q_prj]}}\n"
 
 
@@ -112,7 +113,7 @@ def test_a_job_with_all_it_needs_beside_it_is_checked_whole_in_a_folder(
     base = project / "base"
     base.mkdir()
     (base / "config.json").write_text(json.dumps({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}))
-    (base / "model.safetensors").write_bytes(weights(**{"model.layers.0.self_attn.q_proj.weight": [4, 4]}))
+    (base / "model.safetensors").write_bytes(weights(dtype="F32", **SHAPES))
     (base / "tokenizer.json").write_text("{}")
     job = JOB.format(model=model, data=data if data.startswith("builtin") else f"{{path: {data}, eval_fraction: 0.5}}")
     (project / "job.yaml").write_text(job)

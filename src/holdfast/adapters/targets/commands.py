@@ -146,7 +146,7 @@ def _with_absent(document: Document, *, line: CommandLine, files: SiblingSetting
     absent = [name for name in named if name in files.missing and _only_read(name, text)]
     if not absent:
         return document
-    places = {(*ABSENT, index): named[name] for index, name in enumerate(absent)}
+    places: dict[Key, Place] = {(*ABSENT, index): named[name] for index, name in enumerate(absent)}
     values = apply_edits(document.values, [Set(".".join(ABSENT), absent)])
     return replace(document, values=values, places={**document.places, **places})
 
