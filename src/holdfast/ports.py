@@ -98,6 +98,10 @@ class LocalReferences(Protocol):
         """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
         ...
 
+    def newest_checkpoint(self, name: str) -> str:
+        """Return the newest checkpoint in a folder that holds checkpoints, and is none itself; empty for any other."""
+        ...
+
     def dataset(self, mention: Reference) -> Dataset | None:
         """Return the facts about local data; None where it is not local. Raises SourceError if that cannot be decided."""
         ...

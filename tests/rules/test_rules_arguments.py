@@ -308,6 +308,25 @@ def test_a_flag_that_could_be_several_is_ambiguous(flag: str, found: set[str]) -
     assert all("is ambiguous" in each.message and "`--max_length`" in each.message for each in findings)
 
 
+@pytest.mark.parametrize(
+    ("flag", "matches"),
+    [
+        ("--learning", "`--learning_rate`, `--learning-rate`"),
+        ("--output", "`--output_dir`, `--output-dir`"),
+        ("--learning_r", ""),
+    ],
+)
+def test_the_beginning_of_both_spellings_of_a_flag_is_ambiguous(flag: str, matches: str) -> None:
+    """Argparse refuses it, since each flag has a spelling with hyphens; from the first underscore on it is taken."""
+    (job,) = read_script(PARSED, "train.py", argv=[flag, "1e-5"])
+    findings = [each for each in run_rules(RULES, job, {"api": api()}) if isinstance(each, Finding)]
+
+    assert [each.message for each in findings if f"could match {matches};" in each.message] == [
+        each.message for each in findings
+    ]
+    assert bool(findings) == bool(matches)
+
+
 HAND_MADE = """
 from dataclasses import dataclass
 

@@ -89,6 +89,7 @@ class Dataset:
         rows: Number of rows of the split, at least; None where counting them would mean reading all.
         eval_columns: Columns of the evaluation split, or None if the job names none.
         problem: Why the data surely cannot be read: missing, empty, malformed. Empty text for good data.
+        absent_part: The split or the configuration that the problem is about, as it was asked for; empty for another problem.
         types: Type of each column, where that is known.
         configs: The splits of each configuration, where there are any; a plain folder has one, `default`.
         default_config: The one that is taken where the job names none; None where it has to name one.
@@ -100,6 +101,7 @@ class Dataset:
     rows: int | None = None
     eval_columns: tuple[str, ...] | None = None
     problem: str = ""
+    absent_part: str = ""
     types: Mapping[str, Type] = field(default_factory=dict[str, Type])
     configs: Mapping[str, Mapping[str, Split]] = field(default_factory=dict[str, Mapping[str, Split]])
     default_config: str | None = "default"

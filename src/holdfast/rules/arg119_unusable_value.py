@@ -1,12 +1,13 @@
 """Values that an argument takes, and a training does not.
 
 ## What it does
-Looks for numbers out of range: a negative seed, learning rate or weight decay, betas of Adam of 1 and more, a batch or an accumulation of less than 1,
-a dropout of more than 1. For peft also: a `task_type` that is none, or not that of the method, and numbers that are given to `LoraConfig` by position.
+Looks for numbers out of range: a negative seed, learning rate or weight decay, betas of Adam of 1 and more, a batch, an accumulation or a
+`max_length` of less than 1, a dropout of more than 1, a negative `top_p`, and any number that is NaN. For peft also: a `task_type` that is none, or not that of the method, and numbers that are given to `LoraConfig` by position.
 
 ## Why is this bad
 The configs take them. What works with them raises: the seed when the trainer is built, the batch when the first is drawn, the rate when the
-optimizer is made, the dropout when the adapter is put on the model, which is downloaded by then. The first argument of `LoraConfig` is `task_type`, and
+optimizer is made, the dropout when the adapter is put on the model, which is downloaded by then. A negative `max_length` takes the last tokens
+of each row away, and a `weight_decay` that is NaN makes all weights NaN: both raise nothing. The first argument of `LoraConfig` is `task_type`, and
 not `r`. An adapter for another task trains, and then `AutoPeftModelForCausalLM` refuses it; with `CAUSAL_LM`, `RewardTrainer` is not built.
 
 ## Fix safety
@@ -14,7 +15,8 @@ A `task_type` is changed to that of the method: unsafe. There is no other fix: w
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from math import inf, isnan
+from typing import Any, Final, NamedTuple, TypeGuard
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
@@ -23,18 +25,62 @@ from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest
 
-AT_LEAST: Mapping[str, float] = {
-    "seed": 0,
-    "per_device_train_batch_size": 1,
-    "gradient_accumulation_steps": 1,
-    "learning_rate": 0,
-    "weight_decay": 0,
-    "adam_beta1": 0,
-    "adam_beta2": 0,
-}
+
+class Range(NamedTuple):
+    """The numbers that an argument works with: from `low` to `high`, without the ends that are open."""
+
+    low: float
+    high: float = inf
+    open_low: bool = False
+    open_high: bool = False
+
+    def fault(self, value: float) -> str:
+        """Why a number is not in the range; empty where it is."""
+        if isnan(value):
+            return "which is not a number"
+        if value < self.low or (self.open_low and value == self.low):
+            return f"not above {self.low:g}" if self.open_low else f"less than {self.low:g}"
+        if value > self.high or (self.open_high and value == self.high):
+            return f"not below {self.high:g}" if self.open_high else f"more than {self.high:g}"
+        return ""
+
+
 LARGEST_SEED = 2**32 - 1
-BELOW = {"adam_beta1": 1, "adam_beta2": 1}
-OF_ADAM = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2")
+"""What numpy takes."""
+ANY, COUNT, NOT_NEGATIVE, SHARE = Range(-inf), Range(1), Range(0), Range(0, 1)
+FINITE = Range(0, inf, open_high=True)
+BETA = Range(0, 1, open_high=True)
+RANGES: Mapping[str, Range] = {
+    "seed": Range(0, LARGEST_SEED),
+    "per_device_train_batch_size": COUNT,
+    "per_device_eval_batch_size": COUNT,
+    "gradient_accumulation_steps": COUNT,
+    "dataloader_num_workers": NOT_NEGATIVE,
+    "dataset_num_proc": NOT_NEGATIVE,
+    "max_length": COUNT,
+    "pad_to_multiple_of": COUNT,
+    "neftune_noise_alpha": FINITE,
+    "learning_rate": NOT_NEGATIVE,
+    "weight_decay": FINITE,
+    "adam_beta1": BETA,
+    "adam_beta2": BETA,
+    "adam_epsilon": NOT_NEGATIVE,
+    "max_completion_length": COUNT,
+    "num_iterations": COUNT,
+    "steps_per_generation": COUNT,
+    "generation_batch_size": COUNT,
+    "temperature": NOT_NEGATIVE,
+    "top_p": NOT_NEGATIVE,
+    "min_p": SHARE,
+    "repetition_penalty": Range(0, open_low=True),
+}
+MEANT: Mapping[str, str] = {
+    "max_length": "None stands for no limit, or null in a job file",
+}
+"""What may have been meant by a number out of range."""
+IN_EVALUATION: Final = "per_device_eval_batch_size"
+"""What does no harm where nothing is evaluated."""
+OF_ADAM = ("learning_rate", "weight_decay", "adam_beta1", "adam_beta2", "adam_epsilon")
 ADAM = "adamw_torch"
 """The optimizer with which these were tried, fused or not; it is the default."""
 OWN_OPTIMIZER = ("trainer.optimizers", "trainer.optimizer_cls_and_kwargs")
@@ -49,27 +95,30 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each value that nothing can work with."""
     train, adapter = job.call("train"), job.call("peft")
     if train and not train.own and not train.guard.holds("ValueError"):
-        yield from _training_findings(job)
+        yield from _training_findings(job, train)
     if adapter and adapter.path == "peft.LoraConfig" and not adapter.own and not adapter.guard.holds("ValueError"):
         yield from _adapter_findings(job, adapter, api)
 
 
-def _training_findings(job: Document) -> Iterator[Finding]:
-    for name, least in AT_LEAST.items():
+def _training_findings(job: Document, train: Call) -> Iterator[Finding]:
+    nans = (name for name, value in train.arguments.items() if _is_nan(value))
+    for name in dict.fromkeys((*RANGES, *nans)):
         value = job.get(f"train.{name}", None)
-        if _is_number(value) and (name not in OF_ADAM or _optimizes_by_adam(job)):
-            if value < least:
-                yield Finding(f"train.{name}", f"`{name}` is {value}, less than {least:g}")
-            elif name in BELOW and value >= BELOW[name]:
-                yield Finding(f"train.{name}", f"`{name}` is {value}, not below {BELOW[name]}")
-            elif name == "seed" and value > LARGEST_SEED:
-                yield Finding("train.seed", f"`seed` is {value}, more than numpy takes: {LARGEST_SEED}")
+        if _is_number(value) and (name not in OF_ADAM or _is_nan(value) or _optimizes_by_adam(job)):
+            yield from _judged(f"train.{name}", name, value, RANGES.get(name, ANY))
+
+
+def _judged(key: str, name: str, value: float, numbers: Range) -> Iterator[Finding]:
+    if fault := numbers.fault(value):
+        hint = f": {MEANT[name]}" if name in MEANT and not isnan(value) else ""
+        severity = Severity.WARNING if name == IN_EVALUATION else None
+        yield Finding(key, f"`{name}` is {value}, {fault}{hint}", severity=severity)
 
 
 def _adapter_findings(job: Document, adapter: Call, api: Api) -> Iterator[Finding]:
     dropout = job.get(f"peft.{DROPOUT}", None)
-    if _is_number(dropout) and not 0 <= dropout <= 1:
-        yield Finding(f"peft.{DROPOUT}", f"`{DROPOUT}` is {dropout}; it must be between 0 and 1")
+    if _is_number(dropout):
+        yield from _judged(f"peft.{DROPOUT}", DROPOUT, dropout, SHARE)
     if not since(api, "peft", "0.21.0"):
         return  # others may take any name for a task
     first, task = next(iter(adapter.positional), None), job.get(f"peft.{TASK}", None)
@@ -101,8 +150,12 @@ def _optimizes_by_adam(job: Document) -> bool:
     return not own and str(job.get("train.optim", ADAM)).startswith(ADAM)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and isnan(value)
 
 
 JOB = """
@@ -119,6 +172,11 @@ args = SFTConfig(output_dir="out", gradient_accumulation_steps=4, adam_beta2=0.9
 adapter = LoraConfig(r=8, lora_alpha=16, task_type="CAUSAL_LM")
 trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows, peft_config=adapter)
 """
+GROUPS = """from trl import GRPOConfig, GRPOTrainer
+
+args = GRPOConfig(output_dir="out", top_p=0.9, temperature=0.7)
+trainer = GRPOTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows, reward_funcs=[score])
+"""
 
 RULE = Rule(
     code="ARG119",
@@ -128,13 +186,17 @@ RULE = Rule(
     check=check,
     source=(
         "Tried with trl 1.16, transformers 5.23, peft 0.21 and a tiny model, one argument at a time: each bad example raises ValueError or "
-        "ZeroDivisionError before the first step, `torch.optim.AdamW` those of the optimizer. Each `task_type` was trained with SFT, DPO, GRPO and reward for a step, saved and loaded by "
+        "ZeroDivisionError before the first step, `torch.optim.AdamW` those of the optimizer. With a `max_length` of -5 each row of SFT loses its last five "
+        "tokens, DPO and reward raise ValueError, and KTO makes no step; with a `weight_decay` of NaN or infinity each weight is NaN after a step. Each `task_type` was trained with SFT, DPO, GRPO and reward for a step, saved and loaded by "
         "`AutoPeftModelForCausalLM`: ValueError but for CAUSAL_LM and none; `SEQ_CLS` with KTO and RLOO likewise."
     ),
     bad=(
         Case(job=JOB.replace("seed: 1", "seed: -1"), at="train.seed"),
         Case(job=JOB.replace("size: 8", "size: 0"), at="train.per_device_train_batch_size"),
         Case(job=JOB.replace("1.0e-4", "-1.0e-4"), at="train.learning_rate"),
+        Case(job=JOB.replace("seed: 1", "max_length: -5"), at="train.max_length"),
+        Case(job=JOB.replace("seed: 1", "weight_decay: .nan"), at="train.weight_decay"),
+        Case(job=JOB.replace("seed: 1", "max_grad_norm: .nan"), at="train.max_grad_norm"),
         Case(job=JOB.replace("0.05", "5"), at="peft.lora_dropout"),
         Case(job=JOB.replace("CAUSAL_LM", "CAUSAL"), at="peft.task_type"),
         Case(job=JOB.replace("CAUSAL_LM", "SEQ_CLS"), at="peft.task_type", fixed=JOB),
@@ -146,6 +208,8 @@ RULE = Rule(
         Case(script=SCRIPT.replace("CAUSAL_LM", "SEQ_CLS"), at="peft.task_type", fixed=SCRIPT),
         Case(script=SCRIPT.replace("steps=4", "steps=0"), at="train.gradient_accumulation_steps"),
         Case(script=SCRIPT.replace("0.95", "1.0"), at="train.adam_beta2"),
+        Case(script=SCRIPT.replace("adam_beta2=0.95", "max_length=0"), at="train.max_length"),
+        Case(script=GROUPS.replace("top_p=0.9", "top_p=-0.9"), at="train.top_p"),
         Case(script=SCRIPT.replace("r=8, lora_alpha=16", "8, 16"), at="peft"),
     ),
     good=(
@@ -153,6 +217,8 @@ RULE = Rule(
         Case(job=JOB.replace("sft", "reward").replace("CAUSAL_LM", "SEQ_CLS")),
         Case(job=JOB.replace(", task_type: CAUSAL_LM", "")),
         Case(script=SCRIPT),
+        Case(script=GROUPS),
+        Case(script=SCRIPT.replace("adam_beta2=0.95", "max_length=None, max_steps=-1, dataloader_num_workers=0")),
         Case(script=SCRIPT.replace("0.95", '1.0, optim="adafactor"')),
         Case(script=SCRIPT.replace("LoraConfig(r=8, lora_alpha=16", "LoraConfig(None, None")),
     ),

@@ -15,6 +15,7 @@ There is no automatic fix. Usual are 1e-5 to 5e-5 for a whole model, 1e-4 to 1e-
 """
 
 from collections.abc import Iterator
+from math import inf
 
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -37,7 +38,7 @@ def check(job: Document) -> Iterator[Finding]:
     """Object to a rate that is too high for the optimizer; nothing where the optimizer is the script's own."""
     yield from _decayed(job)
     rate = job.get(KEY, None)
-    if not isinstance(rate, int | float) or isinstance(rate, bool) or rate < SUSPECT:
+    if not isinstance(rate, int | float) or isinstance(rate, bool) or not rate >= SUSPECT:
         return
     if any(job.get(key, None) is not None for key in OWN_OPTIMIZER) or "create_optimizer" in job.text:
         return
@@ -55,7 +56,7 @@ def check(job: Document) -> Iterator[Finding]:
 def _decayed(job: Document) -> Iterator[Finding]:
     """Object to a weight decay that takes a tenth of each weight in each step."""
     decay, rate = job.get(DECAY, None), job.get(KEY, None)
-    if isinstance(decay, int | float) and isinstance(rate, int | float) and decay * rate >= WIPED:
+    if isinstance(decay, int | float) and isinstance(rate, int | float) and WIPED <= decay * rate < inf:
         yield Finding(
             DECAY,
             f"a weight decay of {decay:g} with a learning rate of {rate:g} removes {decay * rate:.0%} of each weight per step",

@@ -1,10 +1,11 @@
 """A training that changes no weight.
 
 ## What it does
-Looks for `learning_rate=0`; for `num_train_epochs=0` without `max_steps`; and for a `LoraConfig` with `lora_alpha=0` or `inference_mode=True`.
+Looks for `learning_rate=0`; for `num_train_epochs` of 0 or less without `max_steps`; for `max_steps=0`; and for a `LoraConfig` with `lora_alpha=0` or `inference_mode=True`.
 
 ## Why is this bad
-The script ends well, with a loss in its log, and the model is the one that it began with. An adapter is multiplied by `lora_alpha`, and so are its
+The script ends well, with a loss in its log, and the model is the one that it began with. With `max_steps=0` the training ends after its
+first step; -1 stands for no limit. An adapter is multiplied by `lora_alpha`, and so are its
 gradients. `inference_mode` freezes it: without activation checkpointing the first step raises RuntimeError, with it nothing happens.
 
 ## Fix safety
@@ -12,32 +13,39 @@ There is no automatic fix. Left out, `inference_mode` is false; `lora_alpha` is 
 """
 
 from collections.abc import Iterator
+from typing import TypeGuard
 
+from holdfast.catalog.api import Api
+from holdfast.catalog.api.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
 RATE, EPOCHS, STEPS = "train.learning_rate", "train.num_train_epochs", "train.max_steps"
 ALPHA, FROZEN = "peft.lora_alpha", "peft.inference_mode"
+FIXED_STEPS = "5.0.0"
+"""From this release of transformers on it is known that 0 is no other word for -1."""
 OWN_OPTIMIZER = ("trainer.optimizers", "trainer.optimizer_cls_and_kwargs")
 TRAINED_BESIDES = ("use_dora", "modules_to_save", "trainable_token_indices", "alpha_pattern", "init_lora_weights")
 """Settings of an adapter by which something is trained beside its two matrices, or the scale is another one."""
 
 
-def check(job: Document) -> Iterator[Finding]:
+def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each setting by which nothing is learned."""
     if job.kind == "script" and ".train(" not in job.text:
         return
-    yield from _training_findings(job)
+    yield from _training_findings(job, api)
     yield from _adapter_findings(job)
 
 
-def _training_findings(job: Document) -> Iterator[Finding]:
+def _training_findings(job: Document, api: Api) -> Iterator[Finding]:
     own = any(job.get(key, None) is not None for key in OWN_OPTIMIZER) or "create_optimizer" in job.text
     if _is_zero(job.get(RATE, None)) and not own:
         yield Finding(RATE, "with a learning rate of 0 no weight changes", severity=Severity.WARNING)
-    steps = job.get(STEPS, -1)
-    if _is_zero(job.get(EPOCHS, None)) and isinstance(steps, int) and steps <= 0:
-        yield Finding(EPOCHS, "no epochs and no `max_steps`: the training ends before its first step")
+    steps, epochs = job.get(STEPS, -1), job.get(EPOCHS, None)
+    if _is_zero(steps) and since(api, "transformers", FIXED_STEPS):
+        yield Finding(STEPS, "`max_steps` is 0: the training ends after one step; -1 stands for no limit")
+    elif _is_number(epochs) and epochs <= 0 and isinstance(steps, int) and steps <= 0:
+        yield Finding(EPOCHS, f"{epochs:g} epochs and no `max_steps`: the training ends before its first step")
 
 
 def _adapter_findings(job: Document) -> Iterator[Finding]:
@@ -54,7 +62,11 @@ def _adapter_findings(job: Document) -> Iterator[Finding]:
 
 
 def _is_zero(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == 0
+    return _is_number(value) and value == 0
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 JOB = """
@@ -81,11 +93,13 @@ RULE = Rule(
     check=check,
     source=(
         "Tried with trl 1.16, transformers 5.23, peft 0.21 and a tiny model, weights before and after three steps: each bad example leaves all of them as "
-        "they were, with a weight decay too. With DoRA, `modules_to_save` or `bias` an adapter with `lora_alpha=0` changes those."
+        "they were, with a weight decay too; only one step with `max_steps=0` may change them, at the first rate of `constant` and `cosine`. With DoRA, `modules_to_save` or `bias` an adapter with `lora_alpha=0` changes those."
     ),
     bad=(
         Case(job=JOB, at=RATE),
         Case(job=JOB.replace("rate: 0", "rate: 1.0e-4").replace("epochs: 3", "epochs: 0"), at=EPOCHS),
+        Case(job=JOB.replace("rate: 0", "rate: 1.0e-4").replace("epochs: 3", "epochs: -1"), at=EPOCHS),
+        Case(job=JOB.replace("rate: 0", "rate: 1.0e-4").replace("epochs: 3", "epochs: 3, max_steps: 0"), at=STEPS),
         Case(job=JOB.replace("rate: 0,", "rate: 1.0e-4,") + "peft: {r: 8, lora_alpha: 0}\n", at=ALPHA),
         Case(script=NONE, at=ALPHA),
         Case(script=SCRIPT.replace("r=8", "r=8, inference_mode=True"), at=FROZEN),
@@ -94,6 +108,7 @@ RULE = Rule(
         Case(job=JOB.replace("rate: 0", "rate: 1.0e-4")),
         Case(job=JOB.replace("rate: 0", "rate: 1.0e-4").replace("epochs: 3", "epochs: 0, max_steps: 5")),
         Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("epochs=1", "epochs=1, max_steps=-5")),
         Case(script=NONE.replace("alpha=0", "alpha=0, use_dora=True")),
         Case(script=NONE.replace("alpha=0", 'alpha=0, modules_to_save=["lm_head"]')),
         Case(script=SCRIPT.replace("epochs=1", "epochs=0").replace("trainer.train()", "trainer.evaluate()")),

@@ -19,11 +19,15 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import Case, Finding, Rule, Severity
 
+PARTS = ("dataset.split", "dataset.eval_split", "dataset.config")
+"""Keys that ask for a part of the data."""
+
 
 def check(job: Document, dataset: Dataset) -> Iterator[Finding]:
     """Object to data that cannot be read, and to too few rows."""
     if dataset.problem:
-        yield Finding("dataset", dataset.problem)
+        named = (key for key in PARTS if dataset.absent_part and job.get(key, None) == dataset.absent_part)
+        yield Finding(next(named, "dataset"), dataset.problem)
         return
     fraction = job.get("dataset.eval_fraction", None)
     if not isinstance(fraction, float) or not 0 < fraction < 1:
@@ -55,6 +59,11 @@ RULE = Rule(
         Case(job=JOB, facts={"dataset": Dataset(problem="no such file: data.jsonl")}, at="dataset"),
         Case(job=JOB, facts={"dataset": Dataset(problem="data.jsonl holds no rows")}, at="dataset"),
         Case(job=JOB, facts={"dataset": Dataset(columns=("text",), rows=3)}, at="dataset.eval_fraction"),
+        Case(
+            job=JOB.replace("eval_fraction: 0.1", "split: trian"),
+            facts={"dataset": Dataset(problem="data.jsonl has no split `trian`; it has train", absent_part="trian")},
+            at="dataset.split",
+        ),
     ),
     good=(
         Case(job=JOB, facts={"dataset": Dataset(columns=("text",), rows=30)}),

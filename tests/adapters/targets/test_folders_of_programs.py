@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import holdfast
+from tests.helpers.hub.weights import weights
 
 SCRIPT = """# /// script
 # dependencies = ["trl==1.16.0", "transformers==5.23.0"]
@@ -92,3 +93,61 @@ def test_a_chat_template_that_is_not_there_is_reported_once(tmp_path: Path, monk
     assert found["here.jinja"] == []
     assert found["gone.jinja"] == ["there is no file `gone.jinja`"]
     assert found["./gone"] == ["there is no folder `./gone`"]
+
+
+SHAPES = {"model.layers.0.self_attn.q_proj.weight": [4, 4]}
+JOB = "method: sft\nmodel: {model}\ndataset: {data}\npeft: {{r: 8, target_modules: [q_prj]}}\n"
+
+
+@pytest.mark.parametrize("start", [".", ".."])
+@pytest.mark.parametrize("model", ["builtin:tiny-chat", "base", "./base"])
+@pytest.mark.parametrize("data", ["rows", "./rows", "builtin:stdlib-docstrings"])
+def test_a_job_with_all_it_needs_beside_it_is_checked_whole_in_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: str, model: str, data: str
+) -> None:
+    """Nothing is skipped, wherever holdfast is started, and the data's files are counted."""
+    project = tmp_path / "project"
+    (project / "rows").mkdir(parents=True)
+    for part in ("train-0.jsonl", "train-1.jsonl"):
+        (project / "rows" / part).write_text('{"text": "One and one is two."}\n' * 40)
+    base = project / "base"
+    base.mkdir()
+    (base / "config.json").write_text(json.dumps({"model_type": "qwen2", "architectures": ["Qwen2ForCausalLM"]}))
+    (base / "model.safetensors").write_bytes(weights(dtype="F32", **SHAPES))
+    (base / "tokenizer.json").write_text("{}")
+    job = JOB.format(model=model, data=data if data.startswith("builtin") else f"{{path: {data}, eval_fraction: 0.5}}")
+    (project / "job.yaml").write_text(job)
+    monkeypatch.chdir(project / start)
+    (answer,) = holdfast.check("." if start == "." else "project", cache=False)["targets"]
+    assert "MOD123" in {finding["code"] for finding in answer["findings"]}
+    assert answer["skipped"] == []
+
+
+RESUMED = """# /// script
+# dependencies = ["trl==1.16.0", "transformers==5.23.0"]
+# ///
+from trl import SFTConfig, SFTTrainer
+
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=SFTConfig(output_dir="out"), train_dataset=rows)
+trainer.train(resume_from_checkpoint="runs/first")
+"""
+
+
+def test_the_folder_around_checkpoints_is_no_checkpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names one of them; a folder that is a checkpoint itself, or is not here, is not reported."""
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(RESUMED)
+
+    def messages() -> list[str]:
+        (answer,) = holdfast.check("train.py", offline=True, cache=False, select="RSM108")["targets"]
+        return [finding["message"] for finding in answer["findings"]]
+
+    assert messages() == []
+    for step in (9, 100):
+        Path("runs", "first", f"checkpoint-{step}").mkdir(parents=True)
+        Path("runs", "first", f"checkpoint-{step}", "model.safetensors").write_text("")
+    assert messages() == [
+        "`runs/first` is no checkpoint, but the folder that holds checkpoints: write `runs/first/checkpoint-100`"
+    ]
+    Path("runs", "first", "model.safetensors").write_text("")
+    assert messages() == []

@@ -4,11 +4,13 @@ Covered: files and folders on this machine, as datasets 5.2 finds their splits, 
 Not covered: the Hub, which `holdfast.adapters.hub` asks; folders whose README tells how their files are read.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from holdfast.adapters.local.tables import Head, read_head
-from holdfast.adapters.rows.names import BadDataError
+from holdfast.adapters.rows.names import BadDataError, BadPartError
 from holdfast.adapters.rows.splits import Splits, find_splits
 from holdfast.catalog.builtin import BUILTIN, ROWS, builtin_columns
 from holdfast.catalog.data.slices import ALL, Slice, parse_slices
@@ -17,6 +19,9 @@ from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import Dataset
 from holdfast.core.job import Data
 from holdfast.core.methods import Method
+
+COUNTED_FILES: Final = 8
+"""Files of a split whose rows are counted at most: each takes some hundredths of a second."""
 
 
 class LocalDatasets:
@@ -34,6 +39,8 @@ class LocalDatasets:
         """
         try:
             return _builtin(data, method) if data.path.startswith(BUILTIN) else self._local(data)
+        except BadPartError as error:
+            return Dataset(problem=error.what, absent_part=error.part)
         except BadDataError as error:
             return Dataset(problem=error.what)
         except OSError as error:
@@ -77,22 +84,32 @@ def _first_split(path: Path) -> str:
 
 
 def head_of(splits: Splits, split: str, path: Path) -> Head:
-    """Return the head of a split: the columns of its first file, and its rows if it is the only one."""
+    """Return the head of a split: the columns of its first file, and its rows if there are few files."""
     asked = [part.split for part in _slices_of(split, path)]
     missing = [name for name in asked if name not in splits and name != ALL]
     if missing:
-        raise BadDataError(f"{path} has no split `{missing[0]}`; it has {', '.join(splits)}", path)
+        raise BadPartError(f"{path} has no split `{missing[0]}`; it has {', '.join(splits)}", path, split)
     files = splits.get(asked[0]) or next(iter(splits.values()))
     head = read_head(files[0])
-    whole = len(files) == 1 and [split] == asked and split in splits
-    return head if whole else replace(head, rows=None)
+    whole = len(files) <= COUNTED_FILES and [split] == asked and split in splits
+    return replace(head, rows=_count(head, files[1:]) if whole else None)
+
+
+def _count(head: Head, others: Sequence[Path]) -> int | None:
+    """Return the number of rows of several files, given the head of the first; None where counting would take long."""
+    try:
+        counts = [head.rows, *(read_head(file).rows for file in others)]
+    except SourceError:  # an empty file among others does no harm
+        return None
+    known = [count for count in counts if count is not None]
+    return sum(known) if len(known) == len(counts) else None
 
 
 def _slices_of(split: str, path: Path) -> tuple[Slice, ...]:
     try:
         return parse_slices(split)
     except UsageError as error:
-        raise BadDataError(f"{path}: {error.what}", path) from error
+        raise BadPartError(f"{path}: {error.what}", path, split) from error
 
 
 def check_alike(splits: Splits, path: Path) -> None:
@@ -113,10 +130,11 @@ def _builtin(data: Data, method: Method) -> Dataset:
     types, path = builtin_columns(data.path, data.config, method), Path(data.path)
     columns = tuple(types)
     if not columns:
-        raise BadDataError(f"holdfast makes no dataset {data.path} {data.config or ''}".rstrip(), path)
+        what = f"holdfast makes no dataset {data.path} {data.config or ''}".rstrip()
+        raise BadPartError(what, path, data.config or "")
     for split in filter(None, (data.split, data.eval_split)):
         if split not in ROWS:
-            raise BadDataError(f"{data.path} has no split `{split}`; it has {', '.join(ROWS)}", path)
+            raise BadPartError(f"{data.path} has no split `{split}`; it has {', '.join(ROWS)}", path, split)
     rows = ROWS[data.split]
     return Dataset(columns=columns, rows=rows, types=types, eval_columns=columns if data.eval_split else None)
 

@@ -4,12 +4,13 @@ Covered: folders and files under the working directory or beside the script, as 
 Not covered: caches of the Hub; folders of which single files are named.
 """
 
+import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from holdfast.adapters.local.file_patterns import WILD, found_in
-from holdfast.catalog.builtin import MODELS
+from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.catalog.hub.repositories import is_path, is_rooted
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, ModelFacts
@@ -17,6 +18,17 @@ from holdfast.core.mention import Reference
 
 if TYPE_CHECKING:
     from holdfast.adapters.local.models import LocalModels  # for the type alone: what reads models takes long to import
+
+CHECKPOINT: Final = re.compile(r"checkpoint-([0-9]{1,12})")
+OF_CHECKPOINTS: Final = (
+    "trainer_state.json",
+    "*.safetensors",
+    "*.bin",
+    "*.index.json",
+    "config.json",
+    "adapter_config.json",
+)
+"""Files of which a checkpoint has one at least."""
 
 
 class LocalFolders:
@@ -39,7 +51,7 @@ class LocalFolders:
     def has_all(self, mention: Reference) -> bool:
         """True if everything that is mentioned is here: of data that is read from files, each of them."""
         names = mention.read.names if mention.read else (mention.name,)
-        return all(_lies_in(self._start(names), name) for name in names)
+        return all(name.startswith(BUILTIN) or _lies_in(self._start(names), name) for name in names)
 
     def elsewhere(self, mention: Reference) -> str:
         """Return why nobody can say whether something is there that is not found here; empty where it can be said."""
@@ -62,6 +74,14 @@ class LocalFolders:
             if not inside or is_path(name) or mention.read or _lies_in(self._folders[0], first)
             else f"nor is there a folder `{first}`"
         )
+
+    def newest_checkpoint(self, name: str) -> str:
+        """Return the newest checkpoint in a folder that holds checkpoints, and is none itself; empty for any other."""
+        folder = self._start([name]) / name
+        if not _lies_in(folder, "checkpoint-*/*") or any(_lies_in(folder, each) for each in OF_CHECKPOINTS):
+            return ""
+        steps = [int(found[1]) for path in folder.iterdir() if (found := CHECKPOINT.fullmatch(path.name))]
+        return f"{name.rstrip('/')}/checkpoint-{max(steps)}" if steps else ""
 
     def dataset(self, mention: Reference) -> Dataset | None:
         """Return the facts about local data; None where it is not local.

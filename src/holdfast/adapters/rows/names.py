@@ -13,6 +13,14 @@ class BadDataError(SourceError):
         super().__init__(what, where=Spot(str(path), line), fix="fix the file, or name another")
 
 
+class BadPartError(BadDataError):
+    """A split or a configuration that the data surely does not have."""
+
+    def __init__(self, what: str, path: Path, part: str) -> None:
+        super().__init__(what, path)
+        self.part = part
+
+
 def kind_of(path: Path) -> str:
     """Return which builder of `datasets` reads a file, as `READ` has it.
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from holdfast.adapters.rows.names import BadDataError
+from holdfast.adapters.rows.names import BadDataError, BadPartError
 from holdfast.catalog.data.files import READ
 from holdfast.catalog.data.slices import NAME
 from holdfast.core.errors import SourceError, Spot
@@ -94,8 +94,9 @@ def split_files(
         SourceError: They are of a kind, or to be read in a way, that holdfast does not know.
     """
     if not configs:
-        if config not in (None, "default"):
-            raise BadDataError(f"{where} has no configuration `{config}`; it has one, `default`", Path(where))
+        if config is not None and config != "default":
+            what = f"{where} has no configuration `{config}`; it has one, `default`"
+            raise BadPartError(what, Path(where), config)
         return _of_one_kind(group_by_split(names), where)
     chosen = _choose(configs, config, where)
     if strange := sorted(set(chosen) - KNOWN_SETTINGS):
@@ -113,7 +114,8 @@ def _choose(configs: Sequence[Mapping[str, Any]], config: str | None, where: str
             f"{where} has several configurations, of which one must be named: {', '.join(named)}", Path(where)
         )
     if config not in named:
-        raise BadDataError(f"{where} has no configuration `{config}`; it has {', '.join(named)}", Path(where))
+        what = f"{where} has no configuration `{config}`; it has {', '.join(named)}"
+        raise BadPartError(what, Path(where), config)
     return named[config]
 
 

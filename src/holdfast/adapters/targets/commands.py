@@ -3,7 +3,10 @@
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Final
 
 from holdfast.adapters.readers.command_line import CommandLine, command_document, read_commands, with_launch
 from holdfast.adapters.readers.command_line.accelerate import add_accelerate_config
@@ -11,12 +14,13 @@ from holdfast.adapters.readers.command_line.edits import place_edits as place_co
 from holdfast.adapters.readers.command_line.launchers import NOT_SAID
 from holdfast.adapters.readers.command_line.programs import StartedCommand
 from holdfast.adapters.readers.command_line.slurm import read_directives
+from holdfast.adapters.readers.command_line.working_folder import is_lost
 from holdfast.adapters.readers.script.edits import can_place as can_place_in_script
 from holdfast.adapters.readers.script.edits import place_edits as place_script_edits
 from holdfast.adapters.targets import Target, missing_file, read_text
 from holdfast.adapters.targets.siblings import SiblingSettings, read_documents
 from holdfast.catalog.hub.jobs import BACKEND
-from holdfast.core.document import Document, Edit, Key, Unknown
+from holdfast.core.document import Document, Edit, Key, Set, Unknown, apply_edits
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.text import Place, TextEdit
 
@@ -28,6 +32,11 @@ HIGHEST = 4
 ADDRESS = ("https://", "http://")
 INSTALLS = re.compile(r"\binstall\b|\badd\b")
 INSTALLED = "launch.installs"
+ABSENT: Final = ("launch", "absent")
+BRINGS: Final = re.compile(
+    r"\b(?:git\s+clone|wget|curl|hf|huggingface-cli|aws|gsutil|gcloud|tar|unzip|cp|mv|rsync|scp|ln|envsubst)\b"
+)
+"""Commands that may bring files along."""
 MAKE_RULE = re.compile(r"^(?P<targets>[^\s#:=][^#:=]*):(?![:=])(?P<needed>[^#=\n]*)")
 RECIPE = re.compile(r"^\t[@+-]*")
 
@@ -100,9 +109,15 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
     Raises:
         UsageError: It is asked about by itself, runs here, and names a file of settings that is not there.
     """
-    folders = _folders(path, line)
-    files = SiblingSettings(*folders)
+    files = SiblingSettings(*_folders(path, line))
     _add_installed(line, Path(path).parent)
+    absent = partial(_with_absent, line=line, files=files, text=text)
+    yield from map(absent, _line_documents(line, text, path, files))
+    if path == COMMAND_LINE and line.launch.values.get("where.backend") != BACKEND:
+        files.require((word.text for word in line.words), path)
+
+
+def _line_documents(line: CommandLine, text: str, path: str, files: SiblingSettings) -> Iterator[Document]:
     program = line.program
     if program and program.name.text.startswith(ADDRESS) and line.launch.values.get("where.backend") == BACKEND:
         said = {"script": program.name.text}
@@ -111,14 +126,35 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
     elif program and (name := _script_name(program)):
         arguments = tuple(word.text if word.known else NOT_SAID for word in program.arguments)
         add_accelerate_config(line.launch, files)
-        found = read_script_documents(name, folders, arguments, files)
+        found = read_script_documents(name, _folders(path, line), arguments, files)
         yield from (with_launch(document, line.launch) for document in found)
         if not found and (document := command_document(line, text, path, files)):
             yield document
     elif document := command_document(line, text, path, files):
         yield document
-    if path == COMMAND_LINE and line.launch.values.get("where.backend") != BACKEND:
-        files.require((word.text for word in line.words), path)
+
+
+def _with_absent(document: Document, *, line: CommandLine, files: SiblingSettings, text: str) -> Document:
+    """Return a document with the files of settings that its command names, and that are surely not there.
+
+    Nothing is sure where the command runs elsewhere, or where the shell's text may make or bring such a file.
+    """
+    elsewhere = line.launch.values.get("where.backend") == BACKEND or is_lost(line.before)
+    if elsewhere or not files.missing or BRINGS.search(text):
+        return document
+    named = {files.named(word.text): word.place for word in line.words if word.known}
+    absent = [name for name in named if name in files.missing and _only_read(name, text)]
+    if not absent:
+        return document
+    places: dict[Key, Place] = {(*ABSENT, index): named[name] for index, name in enumerate(absent)}
+    values = apply_edits(document.values, [Set(".".join(ABSENT), absent)])
+    return replace(document, values=values, places={**document.places, **places})
+
+
+def _only_read(name: str, text: str) -> bool:
+    """True if a shell's text mentions a file only as the value of options."""
+    mentions = len(re.findall(rf"(?<![\w.-]){re.escape(Path(name).name)}(?![\w.-])", text))
+    return mentions == len(re.findall(rf"--[\w-]*config\w*[ =\t]+[\"']?{re.escape(name)}(?![\w.-])", text))
 
 
 def _nothing_trains(lines: Iterable[CommandLine], path: str) -> UsageError:

@@ -65,9 +65,13 @@ class SiblingSettings:
             UsageError: There is one.
         """
         for word in words:
-            name = word.rpartition("=")[2] if word.startswith("--") else word
-            if name in self.missing:
+            if (name := self.named(word)) in self.missing:
                 raise missing_file(name, where)
+
+    @staticmethod
+    def named(word: str) -> str:
+        """Return the name of a file in a word: the word, or what stands after its `=`."""
+        return word.rpartition("=")[2] if word.startswith("--") else word
 
 
 class SiblingModules:

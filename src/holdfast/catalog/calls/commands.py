@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Final
 
 from holdfast.catalog.api import Api, load_history
 from holdfast.catalog.api.history import at
+from holdfast.catalog.api.since import since
 from holdfast.core.api import CallSignature
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
+
+HYPHENS: Final = "5.0.0"
+"""From this release of transformers on it is known that each flag can be spelled with hyphens too."""
 
 
 def calls_of(job: Document, api: Api) -> Iterator[Call]:
@@ -32,12 +37,16 @@ def is_command(job: Document, call: Call) -> bool:
 def ambiguous_flags(job: Document, call: Call, name: str, api: Api) -> tuple[str, ...]:
     """Return the flags that a flag which is cut short could be; none where it is whole, or short for one alone.
 
-    A parser takes the beginning of a flag of any of its dataclasses, so they are asked together.
+    A parser takes the beginning of a flag of any of its dataclasses, so they are asked together. It has `--learning-rate` beside
+    `--learning_rate`, and argparse (tried with Python 3.8 to 3.13) takes no beginning of both, although they are one option.
     """
     if call.via != "parser" or name in call.defaults:
         return ()
     flags = parsed_flags(job, call, api)
     begun = tuple(flag for flag in flags if flag.startswith(name))
+    if len(begun) == 1 and since(api, "transformers", HYPHENS):
+        alias = begun[0].replace("_", "-")
+        begun = begun if alias in begun or not alias.startswith(name) else (*begun, alias)
     return begun if len(begun) > 1 and name not in flags else ()
 
 

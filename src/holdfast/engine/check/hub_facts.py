@@ -19,6 +19,7 @@ from holdfast.engine.check.gather import run_concurrently
 from holdfast.engine.mentions import mentions
 from holdfast.engine.mentions.hidden import hidden_mentions
 from holdfast.engine.mentions.made import read_made
+from holdfast.engine.mentions.resumed import resumed_from
 
 if TYPE_CHECKING:
     from holdfast.ports import (  # for the types alone: its own take longer to import than a script to check
@@ -110,8 +111,13 @@ class HubFacts:
 
     def has(self, name: str) -> bool:
         """True if the job names what a fact of the whole is about."""
-        named = (each for each in (*self.mentions, *self.hidden) if name != ACCOUNT or not each.local)
-        return any(each.role in OF_THE_WHOLE[name] for each in named)
+        named = (each for each in (*self.mentions, *self.hidden) if each.role in OF_THE_WHOLE[name])
+        return any(name != ACCOUNT or not self._is_here(each) for each in named)
+
+    def _is_here(self, each: Reference) -> bool:
+        """True if what is named lies on this machine, so that the Hub is not asked for it."""
+        found = self._outside is not None and each.role in FOLDERS and self._outside.here.holds(each.name)
+        return each.local or found
 
     @property
     def files(self) -> Mapping[str, NamedFile]:
@@ -213,6 +219,13 @@ class HubFacts:
         mention = Reference(role="file", name=f"{folder}/checkpoint-*/*", key=OUTPUT, local=True)
         because = here.elsewhere(mention)
         return Lookup(mention, None if because else here.has_all(mention), because)
+
+    @property
+    def checkpoints_within(self) -> Mapping[str, str]:
+        """The folders named as a checkpoint that hold checkpoints instead, each with the newest of them."""
+        here = self._outside.here if self._outside else None
+        newest = {name: here.newest_checkpoint(name) for name in resumed_from(self._asked)} if here else {}
+        return {name: found for name, found in newest.items() if found}
 
     def _all_of(self, role: Role) -> Iterator[Reference]:
         """Yield everything of a role that the job names, what it hides last."""

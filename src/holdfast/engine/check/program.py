@@ -16,6 +16,7 @@ from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.requirement import ProjectRequirements
+from holdfast.core.text import Place
 from holdfast.engine.check.gather import gather
 from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, applicable_rules, usable_dataset
 from holdfast.engine.check.process_counts import check_any_count, check_one_process
@@ -104,6 +105,12 @@ class ProgramFacts(HubFacts):
     def declared(self) -> ProjectRequirements:
         """What it or its project declares."""
         return self._footing.declared
+
+    @property
+    def absent_files(self) -> Mapping[str, Place]:
+        """The files of settings that are not there, of those that the command names by which it is started, with their places."""
+        listed = self._document.get("launch.absent", ())
+        return {name: self._document.place(f"launch.absent.{index}") for index, name in enumerate(listed)}
 
     def has(self, name: str) -> bool:
         """True if the program names what a fact is about: data that it hands its trainer counts, wherever that is from."""

@@ -40,6 +40,12 @@ def working_folder(before: Iterable[Sequence[Word]], subshells: tuple[int, ...])
     return folder
 
 
+def is_lost(before: Iterable[Sequence[Word]]) -> bool:
+    """True if a shell goes to a folder that it computes, or that is not on this machine."""
+    targets = (words for name, *words in before if name.text in GOES)
+    return any(not word.known or not Path(word.text).is_dir() for words in targets for word in words)
+
+
 def _gone(folder: Path, target: Word | None) -> Path:
     """Return where one comes to from a folder; the home folder without a target."""
     if target and not target.known:

@@ -1,0 +1,62 @@
+"""The folder around checkpoints, named as the checkpoint to resume from.
+
+## What it does
+Looks at `resume_from_checkpoint` of `trainer.train(…)` for a folder of this machine that holds `checkpoint-…` folders and has no files of a
+checkpoint itself.
+
+## Why is this bad
+The trainer does not look for the newest checkpoint in a folder that is named. It raises ValueError, `Can't find a valid checkpoint at …`; where the
+checkpoints are of an adapter, FileNotFoundError for `trainer_state.json`. It is a warning, since the script may run elsewhere.
+
+## Fix safety
+The newest checkpoint may not be the one that was meant: unsafe. `True` stands for the newest one in `output_dir`.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from holdfast.core.document import Document, Set
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+
+NAME: Final = "resume_from_checkpoint"
+
+
+def check(job: Document, checkpoints_within: Mapping[str, str]) -> Iterator[Finding]:
+    """Object to each folder that is no checkpoint."""
+    for call in job.calls if checkpoints_within else ():
+        key = f"{call.key}.{NAME}"
+        given = job.get(key, None) if call.name == "train" and NAME in call.arguments else None
+        newest = checkpoints_within.get(given) if isinstance(given, str) else None
+        if newest and not call.guard.because and not call.guard.holds("ValueError"):
+            fault = f"`{given}` is no checkpoint, but the folder that holds checkpoints: write `{newest}`"
+            yield Finding(key, fault, Fix(f"write `{newest}`", (Set(key, newest),), safe=False))
+
+
+SCRIPT = """from trl import SFTConfig, SFTTrainer
+
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=SFTConfig(output_dir="out"), train_dataset=rows)
+trainer.train(resume_from_checkpoint="runs/first")
+"""
+FIXED = SCRIPT.replace("runs/first", "runs/first/checkpoint-500")
+
+RULE = Rule(
+    code="RSM108",
+    name="resume-from-parent-folder",
+    explain=__doc__,
+    severity=Severity.WARNING,
+    check=check,
+    source="Tried with transformers 5.23 and trl 1.16: ValueError with the folder around checkpoints of a model, FileNotFoundError with that around those of an adapter.",
+    kinds=PROGRAMS,
+    bad=(
+        Case(
+            script=SCRIPT,
+            facts={"checkpoints_within": {"runs/first": "runs/first/checkpoint-500"}},
+            at="calls.2.resume_from_checkpoint",
+            fixed=FIXED,
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT, facts={"checkpoints_within": {}}),
+        Case(script=FIXED, facts={"checkpoints_within": {"runs/first": "runs/first/checkpoint-500"}}),
+    ),
+)
