@@ -76,7 +76,7 @@ def test_a_file_that_cannot_be_written_is_said_and_the_one_before_stays(tmp_path
     """Half a file would be worse than an old one."""
     path = tmp_path / "report.html"
     write_whole(path, "old")
-    (tmp_path / ".report.html.partial").mkdir()
+    (tmp_path / "report.html").mkdir()
 
     with pytest.raises(LedgerError) as refused:
         write_whole(path, "new")

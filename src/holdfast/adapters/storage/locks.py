@@ -10,7 +10,7 @@ from pathlib import Path
 @contextmanager
 def holding(path: Path) -> Iterator[bool]:
     """Hold a file's lock within the block; gives False where another process holds it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         yield _take(descriptor, LOCK_EX)
     finally:
