@@ -21,6 +21,8 @@ from pathlib import Path
 from types import FrameType
 from typing import BinaryIO
 
+APPENDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+
 
 def main(folder: Path, command: list[str]) -> int:
     """Claim the attempt and leave a child behind that runs it; return 0 also where another guard was sooner."""
@@ -59,7 +61,7 @@ def count_oom_kills() -> int:
 def make_claim(folder: Path) -> int | None:
     """Return the open `guard.json`, made by this guard and locked before anybody can see it; None if there is one."""
     mine = folder / f".guard.{os.getpid()}"
-    claim = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    claim = os.open(mine, APPENDING, 0o600)
     fcntl.flock(claim, fcntl.LOCK_EX)  # shared with every child that keeps this file open
     try:
         os.link(mine, folder / "guard.json")
@@ -85,14 +87,15 @@ def run(folder: Path, command: list[str], claim: int) -> int:
 
 def open_private(path: Path) -> BinaryIO:
     """Open a file to append to, which its owner alone may read."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+    return os.fdopen(os.open(path, APPENDING, 0o600), "ab")
 
 
 def write_whole(path: Path, value: object) -> None:
     """Write JSON so that a reader sees all of it or nothing."""
     partial = path.with_suffix(".partial")
-    with partial.open("w") as file:
-        json.dump(value, file)
+    partial.unlink(missing_ok=True)
+    with open_private(partial) as file:
+        file.write(json.dumps(value).encode())
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)

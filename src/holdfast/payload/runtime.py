@@ -52,7 +52,16 @@ def run_script(name: str, source: str, argv: list[str], module: str = "") -> Non
     this = str(Path(__file__).absolute())
     processes = os.environ.get("HOLDFAST_PROCESSES", "")
     if processes.isdigit() and int(processes) > 1 and "RANK" not in os.environ:
-        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", processes]
+        isolated = ["-P"] if sys.version_info >= (3, 11) else []  # modules beside the script are for the script alone
+        torchrun = [
+            sys.executable,
+            *isolated,
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            "--nproc-per-node",
+            processes,
+        ]
         os.execv(sys.executable, [*torchrun, this, *argv])  # noqa: S606 - no shell is wanted
     attempt = AttemptProcess(Path(os.environ.get("HOLDFAST_ATTEMPT") or "holdfast-attempt"))
     stop = StopRequest(attempt)
@@ -82,6 +91,11 @@ def execute(name: str, source: str, space: dict[str, Any], module: str = "") -> 
     exec(compile(source, name, "exec", dont_inherit=True), space)  # noqa: S102 - it is what the user asked to run
 
 
+def open_private(path: Path) -> int:
+    """Open a file to append to, which its owner alone may read."""
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+
 def with_secrets(text: str) -> str:
     """Return a text with the secrets that its references stand for."""
     return re.sub(r"<holdfast-secret:(\w+)>", lambda found: os.environ.get(found[1], found[0]), text)
@@ -93,7 +107,7 @@ class AttemptProcess:
     def __init__(self, folder: Path) -> None:
         (folder / "pids").mkdir(parents=True, exist_ok=True)
         self._folder, self._rank, self._pid = folder, int(os.environ.get("RANK", "0")), os.getpid()
-        self._file = os.open(folder / "events.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        self._file = open_private(folder / "events.jsonl")
         self._over = threading.Event()
         self.resume = os.environ.get("HOLDFAST_RESUME", "")  # the next training continues from it
         self.phase = "import"  # then load, train, evaluate, save, finish
@@ -104,11 +118,14 @@ class AttemptProcess:
 
     def register(self) -> None:
         """Give a stack on SIGUSR1 and signs of life; last of all say who this process is, now that it can be asked."""
-        stacks = (self._folder / "stacks.txt").open("a")
+        stacks = os.fdopen(open_private(self._folder / "stacks.txt"), "a")
         # The main thread's alone: to walk the stacks of threads that run meanwhile ends a healthy process by SIGSEGV.
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False, chain=False)
         threading.Thread(target=self._beat, name="holdfast-heartbeat", daemon=True).start()
-        (self._folder / "pids" / f"rank-{self._rank}").write_text(str(self._pid))
+        named = self._folder / "pids" / f"rank-{self._rank}"
+        named.unlink(missing_ok=True)
+        with os.fdopen(open_private(named), "w") as file:
+            file.write(str(self._pid))
 
     def run(self, name: str, source: str, space: dict[str, Any], module: str = "") -> Any:
         """Run the script to its end, whatever that is, and return what to exit with."""

@@ -1,6 +1,7 @@
 """Files and folders that their owner alone may read, whatever the umask is."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -43,5 +44,6 @@ def write_private(path: Path, text: str) -> None:
             file.write(text.encode())
         partial.replace(path)
     except OSError:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise
