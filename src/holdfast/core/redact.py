@@ -158,7 +158,9 @@ def secrets_of(variables: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted({value for name, value in variables.items() if is_secret(name, value)}, key=len, reverse=True))
 
 
-SETTING: Final = re.compile(r"""^[\s{,-]*["']?(?P<name>\w+)["']?\s*:\s*["']?(?P<value>[^\s"',}#]+)""", re.MULTILINE)
+SETTING: Final = re.compile(
+    r"""(?:^|[{,\[])[ \t-]*["']?(?P<name>\w+)["']?[ \t]*:[ \t]*["']?(?P<value>[^\s"',}#]+)""", re.MULTILINE
+)
 """A setting on a line of YAML or JSON."""
 
 

@@ -28,7 +28,8 @@ LISTED: Final = {
     "adapters/environment/machine.py:query_gpus": "nvidia-smi is no Python",
     "adapters/environment/registry.py:_run": "its words are those of `_pip`, which are isolated, or uv's",
     "adapters/rehearsal/server.py:__init__": "a file of ours, whose own folder is first on its path",
-    "app/check/many.py:check_many": "forked: what it needs is imported",
+    "app/cataloguing.py:_read_all": "forked: what it needs is imported",
+    "app/check/many.py:share_out": "forked: what it needs is imported",
     "payload/guard.py:main": "forked: what it needs is imported",
     "payload/guard.py:run": "the training process, which is the user's",
     "payload/rehearsal/__main__.py:main": "a file of ours, whose own folder is first on its path",
@@ -90,6 +91,8 @@ def folder_of_traps(tmp_path: Path) -> Path:
     (tmp_path / "rows.jsonl").write_text(ROWS)
     (tmp_path / "reward.py").write_text(REWARD)
     (tmp_path / "log.txt").write_text("Traceback (most recent call last):\nValueError: no loss\n")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.safetensors").touch()
     (tmp_path / "job.yaml").write_text("method: sft\nmodel: builtin:tiny-chat\ndataset: rows.jsonl\n")
     return tmp_path
 
@@ -115,7 +118,7 @@ def trapped(folder: Path) -> list[str]:
         ["diagnose", "log.txt"],
         ["render", "job.yaml"],
         ["explain", "ARG101"],
-        ["verify", "."],
+        ["verify", "model"],
         ["runs"],
     ],
     ids=lambda words: words[0],

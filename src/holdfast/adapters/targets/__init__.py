@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
+from shlex import quote
 from tokenize import detect_encoding
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
@@ -92,7 +93,9 @@ def read_target(
 
         require_no_overrides(path, sets)
     if ending_of(path) in DATA:
-        raise UsageError("the file holds data, and no job", where=path, fix=f"`holdfast inspect {path}` looks at data")
+        raise UsageError(
+            "the file holds data, and no job", where=path, fix=f"`holdfast inspect {quote(path)}` looks at data"
+        )
     text = read_text(path) if text is None else text
     if path == "-" and read_cells(text):
         fix = "write it to a file and name that: `holdfast check notebook.ipynb`"

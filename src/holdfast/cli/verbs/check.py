@@ -140,7 +140,8 @@ def render(result: CheckResult, format_: str, *, verbose: bool) -> str:
             outcome = map(github.render_line, render_outcome(result, verbose=verbose))
             return redacted(unstyle("\n".join([*github.render_github(result), *outcome])))
         case _:
-            told = render_check(result, read_sources(result), verbose=verbose)
+            sources = {path: redacted_lines(text) for path, text in read_sources(result).items()}
+            told = render_check(result, sources, verbose=verbose)
             return redacted(f"{_checklists(result)}{told}")
 
 
@@ -155,9 +156,13 @@ def _checklists(result: CheckResult) -> str:
 
 
 def read_sources(result: CheckResult) -> dict[str, str]:
-    """Return the text of each file with findings, for the lines that they stand in; a line is redacted before it is cut."""
-    found = {path: text for path in _paths(result) if (text := _source(path)) is not None}
-    return {path: "\n".join(map(redacted, text.split("\n"))) for path, text in found.items()}
+    """Return the text of each file with findings, for the lines that they stand in."""
+    return {path: text for path in _paths(result) if (text := _source(path)) is not None}
+
+
+def redacted_lines(text: str) -> str:
+    """Return a text whose lines hold no secret: they are shown in parts, and a part of a secret has no shape."""
+    return "\n".join(map(redacted, text.split("\n")))
 
 
 def _source(path: str) -> str | None:
