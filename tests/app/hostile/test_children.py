@@ -148,9 +148,11 @@ def test_no_supervisor_imports_a_user_s_module(trap: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.train
-def test_no_rehearsal_imports_a_user_s_module(trap: Path) -> None:
+@pytest.mark.parametrize("target", ["train.py", "job.yaml"])
+def test_no_rehearsal_imports_a_user_s_module(trap: Path, target: str) -> None:
     """Its server imports the libraries before the script's folder is on the path."""
-    (trap / "go").touch()
-    for target in ("train.py", "job.yaml"):
-        type_in(trap, "rehearse", target, "--here", "--offline", "--set", "where.backend=local")
-        assert not {f"trapped-{name}" for name in ("click", "json", "msgspec", "holdfast")} & {*trapped(trap)}, target
+    (trap / "train.py").write_text("import trl\n\nprint(trl.SFTConfig)\n")
+    done = type_in(trap, "rehearse", target, "--here", "--offline", "--limit", "60", "--set", "where.backend=local")
+
+    assert "rehearsed in" in done.stdout, done.stderr
+    assert not {f"trapped-{name}" for name in ("click", "json", "msgspec", "holdfast")} & {*trapped(trap)}
