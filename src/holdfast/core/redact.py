@@ -40,7 +40,7 @@ def is_random(value: str) -> bool:
     return len(value) >= RANDOM and changes >= CHANGES and " " not in value
 
 
-class Shape(NamedTuple):
+class SecretShape(NamedTuple):
     """How a secret looks in text.
 
     Attributes:
@@ -53,7 +53,7 @@ class Shape(NamedTuple):
 
 
 SHAPES: Final = (
-    Shape(
+    SecretShape(
         re.compile(
             r"(?<![A-Za-z0-9_])(?P<secret>(?P<kind>"
             r"hf_(?=[A-Za-z0-9]{30})|api_org_(?=[A-Za-z0-9]{30})"  # Hugging Face
@@ -65,20 +65,22 @@ SHAPES: Final = (
             r"[\w.-]*[\w-])"
         )
     ),
-    Shape(re.compile(r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?P<secret>[^-]{40,})")),
-    Shape(
+    SecretShape(re.compile(r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?P<secret>[^-]{40,})")),
+    SecretShape(
         re.compile(r"://[^\s/:@'\"<>]{0,100}:(?P<secret>(?![$%*{<\[])[^\s/@'\"<>]{4,})(?=@)"),  # of an address
         _is_no_word,
     ),
-    Shape(re.compile(r"(?i:\bauthorization\W{1,5}(?:bearer|basic|token)\s+)(?P<secret>(?=[^\s\d]*\d)[\w.~+/=-]{12,})")),
-    Shape(
+    SecretShape(
+        re.compile(r"(?i:\bauthorization\W{1,5}(?:bearer|basic|token)\s+)(?P<secret>(?=[^\s\d]*\d)[\w.~+/=-]{12,})")
+    ),
+    SecretShape(
         re.compile(
             r"(?i:API_?KEY|PASSWORD|PASSWD|SECRET(?:_?ACCESS)?_?KEY|_SECRET|(?:HF|HUB|AUTH|ACCESS|API|GITHUB|WANDB)_TOKEN)"
             r"[\"']?\]?\s{0,3}[=:]\s{0,3}[\"']?(?P<secret>[\w+/=-]{16,})(?![\w.(\[])"
         ),
         is_random,
     ),
-    Shape(
+    SecretShape(
         re.compile(r"\blogin\([^)\n]{0,40}?[\"'](?P<secret>[\w-]{20,})(?=[\"'])"), is_random
     ),  # W&B's look like commits
 )
@@ -133,7 +135,7 @@ def _values(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(map(re.escape, sorted(spelled, key=len, reverse=True)))) if spelled else None
 
 
-def _replaced(shape: Shape, hide: Hide, found: re.Match[str]) -> str:
+def _replaced(shape: SecretShape, hide: Hide, found: re.Match[str]) -> str:
     secret, before = found["secret"], found[0][: found.start("secret") - found.start()]
     return before + hide(secret, found.groupdict().get("kind") or "") if shape.accepts(secret) else found[0]
 
