@@ -54,7 +54,18 @@ def test_a_run_shows_no_control_sequences(tmp_path: Path, attack: str, capsys: p
         Starting(at_s=2, attempt=1, backend="local"),
     ]
     Ledger(tmp_path).append("a", [*events, Closed(at_s=3, stage=Stage.FAILED, because=text)])
-    for verb in (["show", "a"], ["runs"], ["resume", text], ["show", text]):
+    (tmp_path / "a" / "attempts" / "1").mkdir(parents=True)
+    for stream in ("stdout", "stderr"):
+        (tmp_path / "a" / "attempts" / "1" / f"{stream}.log").write_text(f"{text}\n", encoding="utf-8")
+    for verb in (
+        ["show", "a"],
+        ["runs"],
+        ["resume", text],
+        ["show", text],
+        ["logs", "a"],
+        ["diagnose", "a"],
+        ["watch", text],
+    ):
         run_command([*verb, "--runs", str(tmp_path)])
         out = capsys.readouterr()
         assert not HARMFUL.search(out.out + out.err), verb

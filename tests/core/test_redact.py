@@ -1,5 +1,6 @@
 """Secrets are taken out of what is kept; what only looks like one stays."""
 
+import base64
 import json
 from pathlib import Path
 
@@ -10,7 +11,16 @@ from hypothesis import strategies as st
 from holdfast.adapters.storage.journal import JOURNAL
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.core.event import Closed, Event, Reported, Stage
-from holdfast.core.redact import HIDDEN, redact, secrets_of
+from holdfast.core.redact import (
+    ELSEWHERE,
+    HIDDEN,
+    is_secret,
+    named_secrets,
+    redact,
+    redact_parts,
+    secrets_in_yaml,
+    secrets_of,
+)
 
 LETTERS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=36, max_size=60)
 TOKENS = ["hf_{}", "ghp_{}", "github_pat_{}", "glpat-{}", "sk-proj-A1{}", "sk-ant-api03-B2{}", "wandb_v1_{}"]
@@ -47,8 +57,125 @@ def test_what_is_no_token_stays(text: str) -> None:
     assert redact(text) == text
 
 
+HEX = st.text("0123456789abcdef", min_size=32, max_size=64)
+BASE64 = st.binary(min_size=30, max_size=400).map(lambda content: base64.b64encode(content).decode())
+WORDS = st.lists(st.sampled_from(["run", "sft", "qwen", "lora", "v2", "0", "7b", "it", "2026"]), min_size=1, max_size=6)
+HEALTHY = [
+    "{}",
+    "commit {}",
+    "sha256:{}",
+    "https://huggingface.co/me/x/tree/{}",
+    "data:image/png;base64,{}",
+    "id={}",
+    '"{}"',
+]
+HEALTHY += ["wandb: run {}", "revision={}", "checkpoint-{}", "token_id: {}", "cache_key={}", "rng_state_{}.pth"]
+
+
+@given(st.one_of(HEX, BASE64, WORDS.map("-".join), st.uuids().map(str)), st.sampled_from(HEALTHY))
+def test_what_only_looks_random_stays(value: str, around: str) -> None:
+    """Hashes, commits, names of runs and images are what people look for in a log."""
+    assert redact(around.format(value)) == around.format(value)
+
+
 @given(
-    st.text(min_size=8, max_size=30).filter(lambda value: "/" not in value and not value.isalpha()),
+    HEX,
+    st.sampled_from(
+        ["WANDB_API_KEY", "MLFLOW_TRACKING_PASSWORD", "OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "hub_token"]
+    ),
+)
+def test_a_key_that_looks_like_a_commit_is_known_by_its_name(key: str, name: str) -> None:
+    """As a shell, Python, YAML, JSON and a log write it."""
+    secret = f"a1b2c3{key}"
+    for text in (
+        f"export {name}={secret}",
+        f'os.environ["{name}"] = "{secret}"',
+        f"{name}: {secret}",
+        json.dumps({name: secret}),
+        f"{name}='{secret}'",
+    ):
+        assert secret not in redact(text)
+        assert name in redact(text)
+    assert secret not in redact(f'wandb.login(key="{secret}")')
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("postgres://me:s3cr3t-w0rd@db/x", "postgres://me:[redacted]@db/x"),
+        ("Authorization: Bearer 0a1b2c3d4e5f6071", "Authorization: Bearer [redacted]"),
+        (
+            "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIE" * 20 + "\n-----END RSA PRIVATE KEY-----",
+            "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END RSA PRIVATE KEY-----",
+        ),
+    ],
+)
+def test_secrets_that_have_a_place_of_their_own_are_taken_out(text: str, kept: str) -> None:
+    """Passwords of addresses, headers, and keys."""
+    assert redact(text) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://user:${TOKEN}@huggingface.co/me/x",
+        'f"https://user:{token}@huggingface.co"',
+        "https://user:password@host/",
+        'hub_token=os.environ["HF_TOKEN"]',
+        'api_key = get_secret_2024_v2_final("wandb")',
+        "WANDB_API_KEY=${{ secrets.WANDB_API_KEY }}",
+        'login(token=os.environ["HF_TOKEN"])',
+        "login('Qwen/Qwen2.5-0.5B-Instruct')",
+        "hub_token: null",
+        "Authorization: Bearer {token}",
+        "http://localhost:8000/v1@2",
+        'eos_token="<|im_end|>"',
+    ],
+)
+def test_code_that_only_names_a_secret_stays(text: str) -> None:
+    """It is what a finding is about."""
+    assert redact(text) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", True),
+        ("HF_TOKEN", "hf_short1", True),
+        ("MY_LICENSE_KEY", "A1B2C3D4E5F6A7B8", True),
+        ("EOS_TOKEN", "<|im_end|>", False),
+        ("pad_token", "<|endoftext_2|>", False),
+        ("SORT_KEY", "customer_id_2", False),
+        ("PROMPT_KEY", "messages_of_user_1", False),
+        ("HF_TOKEN_PATH", "token_file_1", False),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/home/me/key.json", False),
+        ("OPENAI_API_KEY", "EMPTY", False),
+        ("API_KEY", "$OTHER_KEY_1", False),
+        ("MAX_TOKEN_LENGTH", "12345678", False),
+    ],
+)
+def test_a_setting_is_secret_by_its_name_unless_its_value_says_otherwise(name: str, value: str, secret: bool) -> None:
+    """Names of tokens are names of words too, and a path is no secret."""
+    assert is_secret(name, value) == secret
+    assert list(named_secrets({"a": [{name: value}]})) == [value] * secret
+    assert list(secrets_in_yaml(f"a:\n  - {name}: {value}\n")) == [value] * secret
+
+
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.text(max_size=20)),
+    lambda part: st.lists(part, max_size=3) | st.dictionaries(st.text(max_size=10), part, max_size=3),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_values_without_secrets_stay_as_they_are(value: object) -> None:
+    """Whatever JSON they hold."""
+    assert redact_parts(value) == value
+
+
+@given(
+    st.text(min_size=8, max_size=30).filter(lambda value: not ELSEWHERE.match(value) and not value.isalpha()),
     st.text(max_size=20),
     st.text(max_size=20),
 )

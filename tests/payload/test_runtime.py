@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -180,6 +181,31 @@ def resumed(ended: Ended, folder: Path, model: Path) -> Ended:
     """Continue as a second attempt of the run would: same output folder, newest whole checkpoint."""
     checkpoint, _ = newest_whole(ended.out)
     return run(folder, TRAIN, str(model), str(ended.out), HOLDFAST_RESUME=str(checkpoint))
+
+
+@pytest.mark.train
+def test_no_model_or_checkpoint_holds_the_token_that_pushes_it(straight: Ended) -> None:
+    """`training_args.bin` is shared with the model; the trainer itself has the token again after each save."""
+    saved = list(straight.folder.rglob("training_args.bin"))
+
+    assert len(saved) > 1
+    assert [
+        path
+        for path in straight.folder.rglob("*")
+        if path.is_file() and path.name not in ("attempt.py", "train.py") and b"hf_secret" in path.read_bytes()
+    ] == []
+
+
+def test_a_token_is_only_away_while_a_model_is_saved() -> None:
+    """Even if the save fails; a push after it needs the token."""
+    trainer = types.SimpleNamespace(args=types.SimpleNamespace(hub_token=1))
+
+    def fail(trainer: Any) -> None:
+        raise OSError(f"no space left for {trainer.args.hub_token}")
+
+    with pytest.raises(OSError, match="for None"):
+        runtime.save_without_token(fail, trainer)
+    assert trainer.args.hub_token == 1
 
 
 @pytest.mark.train

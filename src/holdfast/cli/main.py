@@ -1,7 +1,6 @@
 """`holdfast`: one command a verb, each imported when it is used."""
 
 import gc
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -12,8 +11,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from holdfast.app import VERBS
+from holdfast.cli.output import echo, echo_json, show_traceback
 from holdfast.cli.text.answers import render_errors
-from holdfast.cli.text.printable import printable
 from holdfast.cli.usage import INTERRUPTED, CommandGroup, translate_usage_error
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 
@@ -88,6 +87,7 @@ def cli() -> None:
 
 def main(words: list[str] | None = None) -> None:
     """Run one command and leave with its exit code."""
+    sys.excepthook = show_traceback
     sys.exit(run_command(sys.argv[1:] if words is None else words))
 
 
@@ -111,9 +111,9 @@ def print_errors(words: list[str], errors: list[HoldfastError]) -> int:
     """Print what went wrong, as text on standard error or as JSON on standard output; return the exit code."""
     if wants_json(words):
         told = {"schema": 1, "verb": find_verb(words), "errors": [error.as_json() for error in errors]}
-        click.echo(json.dumps(told, indent=2))
+        echo_json(told)
     else:
-        click.echo(printable(render_errors(errors)), err=True, color=False if os.environ.get("NO_COLOR") else None)
+        echo(render_errors(errors), err=True)
     return 2 if all(isinstance(error, UsageError) for error in errors) else 1
 
 

@@ -1,13 +1,12 @@
 """Options that several commands have, spelled once, and how an answer is put out."""
 
-import json
 from collections.abc import Callable
 from typing import TypeVar
 
 import click
 
 from holdfast.cli.completion import complete_codes, complete_folders, complete_keys, complete_runs
-from holdfast.cli.text.printable import printable
+from holdfast.cli.output import echo, echo_json
 from holdfast.results import Result, to_json
 
 sets = click.option(
@@ -56,5 +55,8 @@ class WithArguments(click.Command):
 
 def put_out(result: Answer, format_: str, text: Callable[[Answer], str]) -> int:
     """Print a result on standard output; return the exit code it stands for."""
-    click.echo(json.dumps(to_json(result), indent=2) if format_ == "json" else printable(text(result)))
+    if format_ == "json":
+        echo_json(to_json(result))
+    else:
+        echo(text(result))
     return result.exit_code

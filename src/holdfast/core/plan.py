@@ -34,14 +34,14 @@ class Plan:
 
     Attributes:
         name: The job's name.
-        script: Source of the training script, rendered from a job file or the user's own.
+        script: Source of the training script, rendered from a job file or the user's own; references stand for its secrets.
         script_name: The name its tracebacks show.
         cwd: Folder the script runs in, absolute: relative paths of the job mean this one.
         backend: The place it runs.
         arguments: Words of the script's own command line.
         processes: Processes a machine; above 1 the attempt starts itself under torchrun.
         variables: Environment variables of the training process; never a secret's value.
-        secrets: Names of the variables to pass on from where holdfast runs.
+        secrets: Names of the variables whose values come from where holdfast runs, or from the job's own file.
         timeout_s: Seconds the run may take, or None.
         options: The backend's own options.
     """

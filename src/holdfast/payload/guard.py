@@ -19,6 +19,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from types import FrameType
+from typing import BinaryIO
+
+APPENDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
 def main(folder: Path, command: list[str]) -> int:
@@ -58,7 +61,7 @@ def count_oom_kills() -> int:
 def make_claim(folder: Path) -> int | None:
     """Return the open `guard.json`, made by this guard and locked before anybody can see it; None if there is one."""
     mine = folder / f".guard.{os.getpid()}"
-    claim = os.open(mine, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    claim = os.open(mine, APPENDING, 0o600)
     fcntl.flock(claim, fcntl.LOCK_EX)  # shared with every child that keeps this file open
     try:
         os.link(mine, folder / "guard.json")
@@ -71,7 +74,7 @@ def make_claim(folder: Path) -> int | None:
 
 def run(folder: Path, command: list[str], claim: int) -> int:
     """Start the command with its streams in files, and wait. 127: it could not be started."""
-    with (folder / "stdout.log").open("ab") as out, (folder / "stderr.log").open("ab") as err:
+    with open_private(folder / "stdout.log") as out, open_private(folder / "stderr.log") as err:
         try:
             child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
                 command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, pass_fds=(claim,)
@@ -82,11 +85,17 @@ def run(folder: Path, command: list[str], claim: int) -> int:
             return 127
 
 
+def open_private(path: Path) -> BinaryIO:
+    """Open a file to append to, which its owner alone may read."""
+    return os.fdopen(os.open(path, APPENDING, 0o600), "ab")
+
+
 def write_whole(path: Path, value: object) -> None:
     """Write JSON so that a reader sees all of it or nothing."""
     partial = path.with_suffix(".partial")
-    with partial.open("w") as file:
-        json.dump(value, file)
+    partial.unlink(missing_ok=True)
+    with open_private(partial) as file:
+        file.write(json.dumps(value).encode())
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)

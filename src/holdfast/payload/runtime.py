@@ -7,6 +7,8 @@ package than the script imports. Environment variables tell it:
 * `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
 
+Where the script or its arguments held a secret, `<holdfast-secret:NAME>` stands in its place: the variable NAME has the value.
+
 Any transformers `Trainer`, so any of TRL's, is watched by a callback from the moment it is made. Ranks agree
 before they act, all at the same point; only rank 0 writes events and manifests.
 Covered: one process, or several under torchrun on one machine; forked and spawned children of the script.
@@ -23,6 +25,7 @@ import linecache
 import math
 import multiprocessing.spawn
 import os
+import re
 import resource
 import signal
 import sys
@@ -49,7 +52,16 @@ def run_script(name: str, source: str, argv: list[str], module: str = "") -> Non
     this = str(Path(__file__).absolute())
     processes = os.environ.get("HOLDFAST_PROCESSES", "")
     if processes.isdigit() and int(processes) > 1 and "RANK" not in os.environ:
-        torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", processes]
+        isolated = ["-P"] if sys.version_info >= (3, 11) else []  # modules beside the script are for the script alone
+        torchrun = [
+            sys.executable,
+            *isolated,
+            "-m",
+            "torch.distributed.run",
+            "--standalone",
+            "--nproc-per-node",
+            processes,
+        ]
         os.execv(sys.executable, [*torchrun, this, *argv])  # noqa: S606 - no shell is wanted
     attempt = AttemptProcess(Path(os.environ.get("HOLDFAST_ATTEMPT") or "holdfast-attempt"))
     stop = StopRequest(attempt)
@@ -59,17 +71,17 @@ def run_script(name: str, source: str, argv: list[str], module: str = "") -> Non
     wrap(multiprocessing.spawn, "get_preparation_data", lambda get, child: get(child) | {"init_main_from_path": this})
     main = types.ModuleType("__main__")
     sys.modules["holdfast_runtime"], sys.modules["__main__"] = sys.modules["__main__"], main
-    sys.argv = [str(Path(name).absolute()) if module else name, *argv]
+    sys.argv = [str(Path(name).absolute()) if module else name, *map(with_secrets, argv)]
     sys.path.insert(0, str(Path.cwd() if module else Path(name).absolute().parent))
     sys.exit(attempt.run(name, source, vars(main), module))
 
 
 def execute(name: str, source: str, space: dict[str, Any], module: str = "") -> None:
     """Run a script in a namespace; tracebacks, `inspect` and `__file__` give its own name and lines."""
-    path = Path(name).absolute()
+    path, shown, source = Path(name).absolute(), source, with_secrets(source)
     if path.is_file() and path.read_text(encoding="utf-8", errors="replace") == source:
         name = str(path)
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    linecache.cache[name] = (len(shown), None, shown.splitlines(keepends=True), name)
     space["__file__"] = name
     if module:
         spec = importlib.util.find_spec(module)  # which imports the packages that it lies in
@@ -77,6 +89,16 @@ def execute(name: str, source: str, space: dict[str, Any], module: str = "") -> 
             raise ModuleNotFoundError(f"No module named {module!r}", name=module)
         space |= {"__spec__": spec, "__package__": spec.parent, "__loader__": spec.loader}
     exec(compile(source, name, "exec", dont_inherit=True), space)  # noqa: S102 - it is what the user asked to run
+
+
+def open_private(path: Path) -> int:
+    """Open a file to append to, which its owner alone may read."""
+    return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+
+
+def with_secrets(text: str) -> str:
+    """Return a text with the secrets that its references stand for."""
+    return re.sub(r"<holdfast-secret:(\w+)>", lambda found: os.environ.get(found[1], found[0]), text)
 
 
 class ScriptEnding(NamedTuple):
@@ -93,7 +115,7 @@ class AttemptProcess:
     def __init__(self, folder: Path) -> None:
         (folder / "pids").mkdir(parents=True, exist_ok=True)
         self._folder, self._rank, self._pid = folder, int(os.environ.get("RANK", "0")), os.getpid()
-        self._file = os.open(folder / "events.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._file = open_private(folder / "events.jsonl")
         self._over = threading.Event()
         self.resume = os.environ.get("HOLDFAST_RESUME", "")  # the next training continues from it
         self.phase = "import"  # then load, train, evaluate, save, finish
@@ -103,11 +125,14 @@ class AttemptProcess:
 
     def register(self) -> None:
         """Give a stack on SIGUSR1 and signs of life; last of all say who this process is, now that it can be asked."""
-        stacks = (self._folder / "stacks.txt").open("a")
+        stacks = os.fdopen(open_private(self._folder / "stacks.txt"), "a")
         # The main thread's alone: to walk the stacks of threads that run meanwhile ends a healthy process by SIGSEGV.
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False, chain=False)
         threading.Thread(target=self._beat, name="holdfast-heartbeat", daemon=True).start()
-        (self._folder / "pids" / f"rank-{self._rank}").write_text(str(self._pid))
+        named = self._folder / "pids" / f"rank-{self._rank}"
+        named.unlink(missing_ok=True)
+        with os.fdopen(open_private(named), "w") as file:
+            file.write(str(self._pid))
 
     def run(self, name: str, source: str, space: dict[str, Any], module: str = "") -> Any:
         """Run the script to its end, whatever that is, and return what to exit with."""
@@ -320,6 +345,7 @@ class TrainerPatches:
         wrap(module.Trainer, "__init__", self._init)
         wrap(module.Trainer, "train", self._train)
         wrap(module.Trainer, "save_model", self._save_model)
+        wrap(module.Trainer, "_save", save_without_token)
         wrap(module.Trainer, "_save_checkpoint", functools.partial(self._during, "save"))
         wrap(module.Trainer, "evaluate", functools.partial(self._during, "evaluate"))
         for owner, name in ((module, "rotate_checkpoints"), (module.Trainer, "_rotate_checkpoints")):
@@ -365,6 +391,18 @@ class TrainerPatches:
 
     def _put_off(self, rotate: Any, *args: Any, **kwargs: Any) -> None:
         self._rotations.append(functools.partial(rotate, *args, **kwargs))
+
+
+def save_without_token(save: Any, trainer: Any, *args: Any, **kwargs: Any) -> None:
+    """Save a model whose `training_args.bin` holds no token: folders of models are shared, and pushed."""
+    settings, token = trainer.args, getattr(trainer.args, "hub_token", None)
+    if token:
+        settings.hub_token = None
+    try:
+        save(trainer, *args, **kwargs)
+    finally:
+        if token:
+            settings.hub_token = token
 
 
 def when_imported(name: str, then: Callable[[Any], object]) -> None:

@@ -6,8 +6,8 @@ Looks for what has the shape of a Hugging Face token: in a job anywhere, also un
 there. The value is never shown.
 
 ## Why is this bad
-Job files and scripts are shared, committed and copied into every run's folder, and a job on the Hub shows its script. A token
-there is known to all who can read any of them.
+Job files and scripts are shared and committed, and a job on the Hub shows its script. A token there is known to all who can
+read any of them.
 
 ## Fix safety
 There is no automatic fix. Make the token void on the Hub and take it out. A job names its variable under
@@ -79,8 +79,8 @@ RULE = Rule(
     severity=Severity.ERROR,
     check=check,
     source=(
-        "Hugging Face's own documentation of user access tokens, which begin with `hf_`. Tried with holdfast 0.1: a token in "
-        "`environment.variables` stands in the rendered script, which the run's folder keeps beside `job.yaml`."
+        "Hugging Face's own documentation of user access tokens, which begin with `hf_`. Tried with transformers 5.23: "
+        "a `hub_token` is saved in `training_args.bin`, beside the model."
     ),
     bad=(
         Case(job=CLEAR, at="environment.variables.HF_TOKEN"),

@@ -1,5 +1,6 @@
 """Run folders: no run gets another's, no reader sees half a file, and one process supervises a run."""
 
+import os
 import re
 from pathlib import Path
 from string import ascii_lowercase, digits
@@ -82,7 +83,7 @@ def test_a_file_that_cannot_be_written_is_said_and_the_one_before_stays(tmp_path
     """Half a file would be worse than an old one."""
     path = tmp_path / "report.html"
     write_whole(path, "old")
-    (tmp_path / ".report.html.partial").mkdir()
+    (tmp_path / f".report.html.{os.getpid()}.partial").mkdir()
 
     with pytest.raises(LedgerError) as refused:
         write_whole(path, "new")
@@ -120,7 +121,7 @@ def test_one_process_supervises_a_run(tmp_path: Path) -> None:
             assert is_supervised(tmp_path)
             assert is_supervised(tmp_path)
         assert not is_supervised(tmp_path)
-    assert (tmp_path / "supervisor.lock").stat().st_mode & 0o777 == 0o644
+    assert (tmp_path / "supervisor.lock").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_growing_file_is_read_once(tmp_path: Path) -> None:

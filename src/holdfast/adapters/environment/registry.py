@@ -89,4 +89,4 @@ class Registry:
 def _pip() -> tuple[str, ...]:
     if find_spec("pip") is None and which("uv"):
         return ("uv", "tool", "run", "pip")
-    return (sys.executable, "-m", "pip")
+    return (sys.executable, "-P", "-m", "pip")

@@ -86,7 +86,7 @@ def _run(request: Path, answer: Path, folder: Path, limit_s: float) -> str:
     token = uuid4().hex
     with as_file(files("holdfast.payload") / "ask_reward.py") as program:
         child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
-            [sys.executable, str(program), str(request), str(answer)],
+            [sys.executable, "-P", str(program), str(request), str(answer)],
             cwd=folder,
             env={**os.environ, MARK: token, "TOKENIZERS_PARALLELISM": "false"},
             stdin=subprocess.DEVNULL,

@@ -6,7 +6,6 @@ What is no entry, for whatever reason, is none: then the file is checked.
 """
 
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,6 +21,8 @@ from msgspec import DecodeError, Struct, to_builtins
 from msgspec import json as typed_json
 
 from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.secrets import redacted_parts
+from holdfast.adapters.storage.private_files import write_private
 from holdfast.results.check import TargetResult
 
 FOLDER: Final = ".holdfast_cache"
@@ -138,10 +139,10 @@ class CheckCache:
         """
         told = {name: digest(basis.read_module(name)) for name in sorted(modules)}
         entry = CacheEntry(content=basis.content, modules=told, found=result)
-        body = json.dumps(to_builtins(entry))
+        body = json.dumps(redacted_parts(to_builtins(entry)))
         with suppress(OSError):
             self._make_folder()
-            _write_whole(self._path(basis), f"{digest(body)}\n{body}")
+            write_private(self._path(basis), f"{digest(body)}\n{body}")
 
     def _path(self, basis: CacheBasis) -> Path:
         return self._folder / f"{digest(basis.name)[:40]}.json"
@@ -149,19 +150,7 @@ class CheckCache:
     def _make_folder(self) -> None:
         """Make the folder, which git is told to leave alone."""
         if not (self._folder / ".gitignore").exists():
-            self._folder.mkdir(parents=True, exist_ok=True)
-            _write_whole(self._folder / ".gitignore", "*\n")
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file so that nobody sees half of it, whoever else writes it at the same time."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise
+            write_private(self._folder / ".gitignore", "*\n")
 
 
 class CheckEnvironment:

@@ -17,6 +17,7 @@ from weakref import finalize
 
 from holdfast.adapters.storage.journal import JOURNAL, Journal
 from holdfast.adapters.storage.locks import waiting_for
+from holdfast.adapters.storage.private_files import open_private
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, event_from_json, event_to_json
 from holdfast.core.redact import redact, secrets_of
@@ -209,6 +210,7 @@ class Ledger:
                 LOG.warning("ledger.sqlite was not there: it was made anew from the folders of %s runs", len(runs))
             with TemporaryDirectory(dir=self._folder, prefix=".ledger-") as scratch:
                 made = Path(scratch) / "ledger.sqlite"
+                open_private(made, "wb").close()
                 database = sqlite3.connect(made, isolation_level=None)
                 database.execute("PRAGMA journal_mode = WAL")
                 self._fill(database).close()

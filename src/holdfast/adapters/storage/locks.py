@@ -17,7 +17,7 @@ def holding(path: Path) -> Iterator[bool]:
         LedgerError: The file cannot be written.
     """
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         what = f"{path.name} cannot be written: {error.strerror}"
         raise LedgerError(what, where=str(path.parent), fix="free some disk space, or check permissions") from error

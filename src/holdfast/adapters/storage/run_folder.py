@@ -9,7 +9,9 @@ from string import ascii_lowercase, digits
 
 from msgspec import convert
 
+from holdfast.adapters.secrets import redacted
 from holdfast.adapters.storage.locks import holding, is_held
+from holdfast.adapters.storage.private_files import write_private
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.plan import Plan, RunRequest
 
@@ -46,24 +48,30 @@ def make_run_folder(runs: Path, name: str, started: str) -> Path:
     raise LedgerError("no free name for the run", where=str(runs), fix="try again in a second")
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees all of it or the one before.
+def write_redacted(path: Path, text: str) -> None:
+    """Write a file for people, without secrets.
 
     Raises:
         LedgerError: It could not be written.
     """
-    partial = path.with_name(f".{path.name}.partial")
+    write_whole(path, redacted(text))
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader sees all of it or the one before; its owner alone may read it.
+
+    Raises:
+        LedgerError: It could not be written.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        partial.replace(path)
+        write_private(path, text)
     except OSError as error:
         what = f"{path.name} cannot be written: {error.strerror}"
         raise LedgerError(what, where=str(path.parent), fix="free some disk space, or check permissions") from error
 
 
 def save_plan(folder: Path, plan: Plan) -> None:
-    """Write the plan down, so that a resumed run starts from the very same one."""
+    """Write the plan down, so that a resumed run starts from the very same one; it holds references to secrets."""
     write_whole(folder / "plan.json", json.dumps(plan.as_json(), indent=1))
 
 
@@ -82,7 +90,7 @@ def load_plan(folder: Path) -> Plan:
 
 
 def save_request(folder: Path, request: RunRequest) -> None:
-    """Write down what a run was asked with, before anything else is done for it."""
+    """Write down what a run was asked with, before anything else is done for it; it holds references to secrets."""
     write_whole(folder / "request.json", json.dumps(asdict(request), indent=1))
 
 

@@ -6,15 +6,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
+from shlex import quote
 from tokenize import detect_encoding
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
 from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.secrets import mask
 from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.nearest import nearest
 from holdfast.core.notebook import read_cells
+from holdfast.core.redact import named_secrets, secrets_in_yaml
 from holdfast.core.text import TextEdit
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ UTF8: Final = "save the file as UTF-8 text; or name another, if it is not a text
 KNOWN: Final = "name a job file (.yaml), a script (.py), a notebook (.ipynb) or a shell script (.sh)"
 PROGRAMS: Final = (".py", ".ipynb", ".sh", ".bash", ".slurm", ".sbatch", ".mk")
 """Suffixes of what is no job file."""
+SETTINGS: Final = (".yaml", ".yml", ".json")
+"""Suffixes of files that hold settings."""
 DATA: Final = frozenset(READ) - {".json"}
 """Endings of data files; a recipe of another trainer may be JSON."""
 
@@ -88,13 +93,17 @@ def read_target(
 
         require_no_overrides(path, sets)
     if ending_of(path) in DATA:
-        raise UsageError("the file holds data, and no job", where=path, fix=f"`holdfast inspect {path}` looks at data")
+        raise UsageError(
+            "the file holds data, and no job", where=path, fix=f"`holdfast inspect {quote(path)}` looks at data"
+        )
     text = read_text(path) if text is None else text
     if path == "-" and read_cells(text):
         fix = "write it to a file and name that: `holdfast check notebook.ipynb`"
         raise UsageError("standard input holds a notebook, and only a script is read from there", where=path, fix=fix)
-    read = _target_reader(suffix)
-    return read(text, path, tuple(sets), tuple(arguments))
+    target = _target_reader(suffix)(text, path, tuple(sets), tuple(arguments))
+    for document in target.documents:
+        mask(named_secrets(document.values))
+    return target
 
 
 def _target_reader(suffix: str) -> Callable[[str, str, tuple[str, ...], tuple[str, ...]], Target]:
@@ -166,7 +175,9 @@ def _read_whole(stream: TextIO) -> str:
 def _decoded(content: bytes, path: str) -> str:
     """Return a file's text, in the encoding that a script may name; a mark at the beginning is no part of it."""
     encoding = detect_encoding(BytesIO(content).readline)[0] if path.endswith(".py") else "utf-8-sig"
-    return content.decode(encoding)
+    text = content.decode(encoding)
+    mask(secrets_in_yaml(text) if path.endswith(SETTINGS) else ())
+    return text
 
 
 def read_referred(names: Iterable[str], job_path: str) -> dict[str, str]:

@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.highlighter import NullHighlighter
 from rich.logging import RichHandler
 
+from holdfast.adapters.secrets import redacted
+from holdfast.adapters.storage.private_files import make_private, open_private
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, event_to_json
 
@@ -28,6 +30,10 @@ class TimestampedLines(logging.Formatter):
     def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:  # noqa: ARG002, N802 - logging's signature
         """Return when the record was made, as ISO 8601 to the millisecond."""
         return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line, without secrets."""
+        return redacted(super().format(record))
 
 
 class RunLog(logging.FileHandler):
@@ -74,7 +80,8 @@ def log_to_run(folder: Path, date: str) -> Iterator[None]:
     """
     path = folder / "logs" / f"{date}.log"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
+        open_private(path, "ab").close()
         handler = RunLog(path, encoding="utf-8")
     except OSError as error:
         what = f"the run's log cannot be written: {error.strerror}"

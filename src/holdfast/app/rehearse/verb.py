@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from tempfile import TemporaryDirectory
 from typing import Final
 
@@ -206,9 +207,9 @@ def _unlaunched(launcher: NeededLauncher) -> str:
 
 def _usage_error(program: Program, problem: UsageProblem) -> UsageError:
     """Return the error for invalid script arguments, with the way to pass them."""
-    words = (*program.arguments, spell_arguments(problem.wanted))
+    words = (*map(quote, program.arguments), spell_arguments(problem.wanted))
     given = "correct the arguments after `--`"
-    started = f"-- python -m {program.module}" if program.module else f"{program.path} --"
+    started = f"-- python -m {program.module}" if program.module else f"{quote(program.path)} --"
     lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'}: `holdfast rehearse {started} {' '.join(words)}`"
     fix = lacking if problem.wanted else given
     return UsageError(f"{program.path} {problem.what}", where=program.path, fix=fix)

@@ -7,10 +7,10 @@ from typing import Final, TypeVar
 from msgspec import DecodeError
 from msgspec import json as typed_json
 
+from holdfast.adapters.secrets import redacted_parts
 from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.run.runs import Run
 from holdfast.core.event import RunState
-from holdfast.core.redact import redact
 from holdfast.engine.run.refusals import check_refusals, rehearsal_refusals
 from holdfast.results import Result, to_json
 from holdfast.results.check import CheckResult
@@ -23,7 +23,7 @@ FILES: Final[dict[type[Result], str]] = {CheckResult: "check.json", RehearseResu
 
 def save_result(run: Run, result: CheckResult | RehearseResult) -> None:
     """Write a result into the run's folder."""
-    write_whole(run.folder / FILES[type(result)], redact(json.dumps(to_json(result))))
+    write_whole(run.folder / FILES[type(result)], json.dumps(redacted_parts(to_json(result))))
 
 
 def load_result(folder: Path, kind: type[Kept]) -> Kept | None:

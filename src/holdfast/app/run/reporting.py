@@ -1,7 +1,6 @@
 """Writing a run's report from what lies in its folder and in the ledger."""
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -10,11 +9,10 @@ from typing import Any
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
-from holdfast.adapters.storage.run_folder import write_whole
+from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.document import Document
-from holdfast.core.redact import redact, secrets_of
 from holdfast.engine.report.page import ReportData, Sample, render_report
 from holdfast.results.check import CheckResult
 
@@ -36,15 +34,8 @@ def write_report(run: Run) -> Path:
         stderr=_read_end(run.folder / "attempts" / str(len(run.state().attempts)) / "stderr.log"),
         now_s=SystemClock().now_s(),
     )
-    write_whole(run.folder / "report.html", redact(render_report(data), _secrets(data.job)))
+    write_redacted(run.folder / "report.html", render_report(data))
     return run.folder / "report.html"
-
-
-def _secrets(job: Document | None) -> tuple[str, ...]:
-    """Return what this environment and the job call secret."""
-    given = job.get("environment.variables", None) if job else None
-    variables = {str(name): str(value) for name, value in given.items()} if isinstance(given, Mapping) else {}
-    return secrets_of({**os.environ, **variables})
 
 
 def _read_job(path: Path) -> Document | None:

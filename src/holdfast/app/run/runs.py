@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol
@@ -37,11 +37,13 @@ class Run:
         name: Its name, which is its folder's.
         folder: Its folder, absolute.
         ledger: Where its events are.
+        secrets: Values of secrets that its job gives, by their variables.
     """
 
     name: str
     folder: Path
     ledger: Ledger
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     def state(self) -> RunState:
         """Return the run's present state from its ledger."""
@@ -57,7 +59,7 @@ class Run:
 
         doors = Dependencies(
             store=self.ledger,
-            backend=open_backend(plan),
+            backend=open_backend(plan, {**os.environ, **self.secrets}),
             clock=clock,
             prepare=lambda number, resume: self._prepare(plan, number, resume=resume),
             verify=verify_push,
@@ -206,17 +208,17 @@ def require_backend(name: str) -> None:
         raise UsageError(f"no backend is called {name!r}", where="where.backend", fix=fix)
 
 
-def open_backend(plan: Plan) -> Backend:
+def open_backend(plan: Plan, environment: Mapping[str, str]) -> Backend:
     """Return the backend a plan runs on, with the environment its attempts inherit.
 
     Raises:
         UsageError: There is no such backend, a secret is not set, or nothing here can run the script.
     """
     require_backend(plan.backend)
-    if missing := [name for name in plan.secrets if not os.environ.get(name)]:
-        fix = f"export {missing[0]}=…, or take it out of `environment.secrets`"
+    if missing := [name for name in plan.secrets if not environment.get(name)]:
+        fix = f"export {missing[0]}=…; a run keeps the names of its secrets, not their values"
         raise UsageError(f"secrets are not set: {', '.join(missing)}", where="the environment", fix=fix)
-    return BACKENDS[plan.backend](plan)
+    return BACKENDS[plan.backend](plan, environment)
 
 
 def attached_backend(name: str) -> Backend:
@@ -226,18 +228,18 @@ def attached_backend(name: str) -> Backend:
         UsageError: There is none of that name.
     """
     require_backend(name)
-    return BACKENDS[name](None)
+    return BACKENDS[name](None, os.environ)
 
 
-def _open_local(plan: Plan | None) -> LocalBackend:
+def _open_local(plan: Plan | None, environment: Mapping[str, str]) -> LocalBackend:
     if plan is None:
-        return LocalBackend((), os.environ)
+        return LocalBackend((), environment)
     if unknown := sorted(plan.options.keys() - LocalBackend.options):
         fix = f"it has {', '.join(sorted(LocalBackend.options))}"
         raise UsageError(f"the local backend has no option {unknown[0]!r}", where="where.options", fix=fix)
     interpreter = select_interpreter(str(Path(plan.cwd, plan.script_name)), plan.script, plan.options)
-    return LocalBackend(interpreter, os.environ)
+    return LocalBackend(interpreter, environment)
 
 
-BACKENDS: Mapping[str, Callable[[Plan | None], Backend]] = {LocalBackend.name: _open_local}
+BACKENDS: Mapping[str, Callable[[Plan | None, Mapping[str, str]], Backend]] = {LocalBackend.name: _open_local}
 """Each opens its backend for a plan; without one, for attempts that were started already."""

@@ -1,18 +1,19 @@
 """Starting a run, staying with it, stopping it, and starting it again."""
 
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Sequence
 from contextlib import chdir
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from msgspec import structs
 
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.private_files import open_private
 from holdfast.adapters.storage.resolved import resolved_yaml
 from holdfast.adapters.storage.run_folder import (
     Tail,
@@ -23,7 +24,7 @@ from holdfast.adapters.storage.run_folder import (
     save_plan,
     save_request,
     supervising,
-    write_whole,
+    write_redacted,
 )
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts, runs_folder
@@ -31,26 +32,26 @@ from holdfast.app.check.target import check_rules
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import OFFLINE
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
-from holdfast.app.rendering import script_of
 from holdfast.app.run.kept_results import save_result
+from holdfast.app.run.planning import make_plan, secret_references
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import (
     NO_OBSERVER,
     Run,
     RunObserver,
     attached_backend,
-    open_backend,
     open_run,
     require_backend,
 )
+from holdfast.app.run.secrets import resolve_request, with_secrets
 from holdfast.core.errors import BackendError, UsageError
 from holdfast.core.event import RunRequested, Stage, Stopper, StopRequested
 from holdfast.core.plan import Plan, RunRequest
+from holdfast.core.secret_references import SecretReferences, separate_secrets
 from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
-from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.run.answers import run_result
-from holdfast.engine.run.launch import apply_job, blocking_findings, describe, name_job, place_plan
+from holdfast.engine.run.launch import blocking_findings, describe, name_job, place_plan
 from holdfast.engine.run.progress import follow
 from holdfast.engine.run.summary import render_summary
 from holdfast.results.run import RunResult
@@ -120,12 +121,14 @@ class CheckedJob:
         checked: What `check` found.
         refusals: Codes of the findings that forbid a start.
         plan: What its attempts would start from; None where it is refused.
+        references: What stands for its secrets in what is kept of it.
     """
 
     target: Target
     checked: CheckedTarget
     refusals: Sequence[str]
     plan: Plan | None
+    references: SecretReferences
 
 
 def _read_job(request: RunRequest, path: str) -> CheckedJob:
@@ -139,8 +142,9 @@ def _read_job(request: RunRequest, path: str) -> CheckedJob:
         require_backend(target.job.where.backend)
     checked = check_rules(target, TargetRequest(path=path, unasked=OFFLINE if request.offline else ""))
     refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
-    plan = None if refusals else make_plan(target, request.arguments)
-    return CheckedJob(target=target, checked=checked, refusals=refusals, plan=plan)
+    references = secret_references(target)
+    plan = None if refusals else make_plan(target, request.arguments, references)
+    return CheckedJob(target=target, checked=checked, refusals=refusals, plan=plan, references=references)
 
 
 def _clear(begun: Run, job: CheckedJob, request: RunRequest, observer: RunObserver) -> RunResult | None:
@@ -182,7 +186,7 @@ def _rehearse(begun: Run, target: Target, request: RunRequest, plan: Plan, obser
         told = rehearse_unless_passed(
             path,
             sets=(*request.sets, *here),
-            arguments=plan.arguments,
+            arguments=request.arguments,
             offline=request.offline,
             on_progress=on_progress,
         )
@@ -233,13 +237,15 @@ def resume(
     if state.refused_by:
         fix = f"correct the job; {START_ANEW}"
         raise UsageError(f"{found.name} was {state.because}", where=str(found.folder), fix=fix)
-    if not has_plan(found.folder) and (refusal := _take_up(found, observer)):
-        return refusal
-    return _supervise_or_watch(found, observer, detach=detach)
+    if has_plan(found.folder):
+        taken = found if is_supervised(found.folder) else with_secrets(found)
+        return _supervise_or_watch(taken, observer, detach=detach)
+    taken, refusal = _take_up(found, observer)
+    return refusal or _supervise_or_watch(taken, observer, detach=detach)
 
 
-def _take_up(found: Run, observer: RunObserver) -> RunResult | None:
-    """Go on with a run that ended, or was killed, before it had a plan; return its result where it may not be started.
+def _take_up(found: Run, observer: RunObserver) -> tuple[Run, RunResult | None]:
+    """Go on with a run that ended, or was killed, before it had a plan; return it, and its result where it may not be started.
 
     Raises:
         UsageError: Another process is at it, or what it was asked with is lost.
@@ -253,9 +259,12 @@ def _take_up(found: Run, observer: RunObserver) -> RunResult | None:
         if not mine:
             what = f"another process checks and rehearses {found.name}"
             raise UsageError(what, where=str(found.folder), fix=f"wait for it, or `holdfast stop {found.name}`")
+        request = resolve_request(request)
         found.reopen()
         with chdir(request.cwd):
-            return _clear(found, _read_job(request, request.target), request, observer)
+            job = _read_job(request, request.target)
+            taken = replace(found, secrets=job.references.values)
+            return taken, _clear(taken, job, request, observer)
 
 
 def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> RunResult:
@@ -286,37 +295,17 @@ def _stop_before_start(found: Run) -> RunResult:
         return _cancel(found) if mine else run_result(found.name, found.state())
 
 
-def make_plan(target: Target, arguments: Sequence[str]) -> Plan:
-    """Return the plan of a run of the target.
-
-    Raises:
-        UsageError: Nothing here can run it.
-    """
-    machine, job = LocalMachine().fetch(), target.job
-    plan = Plan(
-        name=name_job(job, target.document.path),
-        script=script_of(target),
-        script_name=target.document.path,
-        cwd=str(Path.cwd()),
-        arguments=tuple(arguments),
-        processes=process_count(machine, job) if job else max(1, len(machine.gpus)),
-    )
-    plan = apply_job(plan, job) if job else plan
-    open_backend(plan)
-    return plan
-
-
 def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
     """Make the run's folder and write down that it was asked for."""
     target = job.target
     now_s, path = SystemClock().now_s(), target.document.path
     folder = make_run_folder(base, name_job(target.job, path), time.strftime(STARTED, time.localtime(now_s)))
-    save_request(folder, request)
-    begun = Run(name=folder.name, folder=folder, ledger=Ledger(base))
+    save_request(folder, job.references.refer_request(request))
+    begun = Run(name=folder.name, folder=folder, ledger=Ledger(base), secrets=job.references.values)
     begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=describe(target.job, path))])
     if target.job:
-        write_whole(folder / "job.yaml", target.document.text)
-        write_whole(folder / "job.resolved.yaml", resolved_yaml(target.job))
+        write_redacted(folder / "job.yaml", target.document.text)
+        write_redacted(folder / "job.resolved.yaml", resolved_yaml(separate_secrets(target.job)[0]))
     return begun
 
 
@@ -373,9 +362,12 @@ def _start_supervisor(run: Run, log: Path) -> subprocess.Popen[bytes]:
         str(run.folder.parent),
         "--quiet",
     ]
+    environment = {**os.environ, **run.secrets}
     try:
-        with log.open("ab") as file:
-            return subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True)  # noqa: S603 - our own command
+        with open_private(log, "ab") as file:
+            return subprocess.Popen(  # noqa: S603 - our own command
+                words, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+            )
     except OSError as error:
         what = f"the supervisor in the background cannot be started: {error.strerror}"
         raise BackendError(what, where=str(log), fix="free some disk space, or check permissions") from error

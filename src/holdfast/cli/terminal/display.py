@@ -15,6 +15,7 @@ from holdfast.adapters.storage.run_folder import Tail
 from holdfast.adapters.terminal.keys import Keys
 from holdfast.adapters.terminal.orders import SignalOrders
 from holdfast.app.run.runs import Run
+from holdfast.cli.output import shown
 from holdfast.cli.terminal.ctrl_c import CtrlCQuestion
 from holdfast.cli.terminal.live import LiveView
 from holdfast.cli.text.answers import render_check
@@ -54,11 +55,11 @@ class RunDisplay:
     def on_checked(self, check: CheckResult) -> None:
         """Show what the rules object to although the job runs, and what they could not be asked."""
         if any(target.findings or target.skipped for target in check.targets):
-            self._console.print(Text.from_ansi(render_check(check)), soft_wrap=True)
+            self._console.print(Text.from_ansi(shown(render_check(check))), soft_wrap=True)
 
     def on_rehearsal_progress(self, said: str) -> None:
         """Show how the rehearsal goes."""
-        self._console.print(f"rehearsal: {said}", style="dim", markup=False, soft_wrap=True)
+        self._console.print(shown(f"rehearsal: {said}"), style="dim", markup=False, soft_wrap=True)
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """Show what happened, and what the training process wrote meanwhile."""

@@ -14,6 +14,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from holdfast.cli.output import shown
 from holdfast.cli.text.news import render_news, render_standing
 from holdfast.core.event import Event, Reported, RunState, Starting
 from holdfast.engine.run.progress import Progress, follow
@@ -84,12 +85,12 @@ class LiveView:
             self._say(render_news(event, self.progress, self._now_s()))
 
     def _say(self, line: Text | None) -> None:
-        if line:
-            self._console.print(line, soft_wrap=True)
+        if line and (said := shown(line.plain)):
+            self._console.print(Text(said, line.style) if said != line.plain else line, soft_wrap=True)
 
     def _print(self, lines: Sequence[str]) -> None:
         for line in lines:
-            self._console.print(Text.from_ansi(line), soft_wrap=True)
+            self._console.print(Text.from_ansi(shown(line)), soft_wrap=True)
 
     def _make_live(self) -> Live:
         # Drawn by whoever looks at the run, each time; a thread of its own would draw the same again.
@@ -108,7 +109,7 @@ class LiveView:
 
     def _render(self) -> RenderableType:
         rows = (row for stream in self._streams.values() for row in stream.rows)
-        drawn = [Text.from_ansi(row, no_wrap=True, overflow="ellipsis") for row in rows]
+        drawn = [Text.from_ansi(shown(row), no_wrap=True, overflow="ellipsis") for row in rows]
         width = min(WIDTH, self._console.width)
         unicode = self._console.encoding.lower().startswith("utf")
         panel = render_panel(self.progress, self._run, self._now_s(), width=width, trail=unicode)

@@ -7,6 +7,7 @@ from itertools import chain
 
 from click import style
 
+from holdfast.cli.text.printable import one_line
 from holdfast.core.finding import BETWEEN_REASONS, Severity
 from holdfast.core.notebook import read_cells
 from holdfast.core.text import LINE_BREAK
@@ -46,6 +47,10 @@ def render_findings(result: CheckResult, sources: Mapping[str, str], *, verbose:
 
 def render_outcome(result: CheckResult, *, verbose: bool = False) -> Iterator[str]:
     """Yield the lines beside the findings: skips, versions, and the summary."""
+    yield from map(one_line, _outcome(result, verbose=verbose))
+
+
+def _outcome(result: CheckResult, *, verbose: bool) -> Iterator[str]:
     targets = result.targets
     for target in targets:
         yield from _skips(target, verbose=verbose, alone=len(targets) == 1)
@@ -62,7 +67,7 @@ def render_finding(finding: ReportedFinding, source: str) -> Iterator[str]:
     colour = COLOURS[finding.severity]
     grade = "" if finding.severity is Severity.ERROR else f"{finding.severity}: "
     place, code = style(_place(finding), bold=True), style(finding.code, fg=colour, bold=True)
-    yield f"{place}: {code} {grade}{finding.message}"
+    yield f"{place}: {code} {grade}{one_line(finding.message)}"
     lines = LINE_BREAK.split(_text(finding, source))
     if finding.line and finding.line <= len(lines) and any(lines):
         yield from _excerpt(finding, lines[finding.line - 1], colour)
@@ -90,7 +95,7 @@ def _diff(diff: str) -> Iterator[str]:
 def _place(finding: ReportedFinding) -> str:
     cell = f"cell {finding.cell}" if finding.cell else None
     path = f"{finding.path} ({finding.origin})" if finding.origin else finding.path
-    return ":".join(str(part) for part in (path, cell, finding.line, finding.column) if part is not None)
+    return ":".join(str(part) for part in (one_line(path), cell, finding.line, finding.column) if part is not None)
 
 
 def _text(finding: ReportedFinding, source: str) -> str:

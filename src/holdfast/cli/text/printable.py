@@ -13,6 +13,18 @@ ESCAPES: Final = re.compile(
 )
 
 
+LINE_ENDS: Final = re.compile(r"[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+
+
+def one_line(text: str) -> str:
+    r"""Return a name on one line, so that nothing in it looks like a line of ours.
+
+    >>> one_line("a\nb.py:1:1: ARG101")
+    'a\\nb.py:1:1: ARG101'
+    """
+    return LINE_ENDS.sub(lambda found: repr(found[0])[1:-1], text)
+
+
 def printable(text: str) -> str:
     r"""Return a text without the control characters and sequences that do more than colour.
 

@@ -4,6 +4,7 @@ import click
 
 from holdfast.app.cataloguing import catalog
 from holdfast.cli import options
+from holdfast.cli.output import echo
 from holdfast.cli.usage import CommandGroup
 from holdfast.results.catalog import CatalogResult
 
@@ -29,7 +30,7 @@ def update(packages: tuple[str, ...], source: str | None, target: str | None, qu
 
     def tell(what: str) -> None:
         if not quiet:
-            click.echo(what, err=True)
+            echo(what, err=True)
 
     return options.put_out(catalog(packages, source=source, target=target, on_progress=tell), format_, render)
 

@@ -6,6 +6,7 @@ from functools import partial
 import click
 from click import unstyle
 
+from holdfast.adapters.secrets import redacted, redacted_parts
 from holdfast.adapters.targets import read_text
 from holdfast.adapters.targets.project import RESOLVERS
 from holdfast.app.check.verb import check
@@ -125,21 +126,23 @@ def render(result: CheckResult, format_: str, *, verbose: bool) -> str:
     """Return an answer in one of the formats."""
     match format_:
         case "json":
-            return json.dumps(to_json(result), indent=2)
+            return json.dumps(redacted_parts(to_json(result)), indent=2)
         case "sarif":
             from importlib import metadata
 
             from holdfast.engine.formats import sarif
 
             log = sarif.render_sarif(result, all_rules(), read_sources(result), version=metadata.version("holdfast"))
-            return json.dumps(log, indent=2)
+            return json.dumps(redacted_parts(log), indent=2)
         case "github":
             from holdfast.engine.formats import github
 
-            return unstyle("\n".join([*github.render_github(result), *render_outcome(result, verbose=verbose)]))
+            outcome = map(github.render_line, render_outcome(result, verbose=verbose))
+            return redacted(unstyle("\n".join([*github.render_github(result), *outcome])))
         case _:
-            told = render_check(result, read_sources(result), verbose=verbose)
-            return f"{_checklists(result)}{told}"
+            sources = {path: redacted_lines(text) for path, text in read_sources(result).items()}
+            told = render_check(result, sources, verbose=verbose)
+            return redacted(f"{_checklists(result)}{told}")
 
 
 def _checklists(result: CheckResult) -> str:
@@ -155,6 +158,11 @@ def _checklists(result: CheckResult) -> str:
 def read_sources(result: CheckResult) -> dict[str, str]:
     """Return the text of each file with findings, for the lines that they stand in."""
     return {path: text for path in _paths(result) if (text := _source(path)) is not None}
+
+
+def redacted_lines(text: str) -> str:
+    """Return a text whose lines hold no secret: they are shown in parts, and a part of a secret has no shape."""
+    return "\n".join(map(redacted, text.split("\n")))
 
 
 def _source(path: str) -> str | None:

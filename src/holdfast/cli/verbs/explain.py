@@ -1,12 +1,11 @@
 """`holdfast explain`."""
 
-import json
-
 import click
 
 from holdfast.app.explaining import explain
 from holdfast.cli import options
 from holdfast.cli.completion import complete_explained
+from holdfast.cli.output import echo, echo_json
 from holdfast.cli.text.markdown import render_markdown
 
 
@@ -24,5 +23,8 @@ def command(ctx: click.Context, code: str | None, all_: bool, format_: str) -> i
     if (code is None) != all_:
         raise click.UsageError("name a rule, an area, a class of failure or `job`; or give `--all` alone", ctx)
     answer = explain(code)
-    click.echo(json.dumps(answer.about, indent=2) if format_ == "json" else render_markdown(answer.text))
+    if format_ == "json":
+        echo_json(answer.about)
+    else:
+        echo(render_markdown(answer.text))
     return 0

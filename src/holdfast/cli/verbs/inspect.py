@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from holdfast.adapters.secrets import redacted
 from holdfast.app.inspect.verb import inspect
 from holdfast.cli import options
 from holdfast.cli.text.inspection import render_html, render_inspect
@@ -65,5 +66,5 @@ def command(
         if answer.tokens is None:
             what = answer.untold or "no model is named"
             raise UsageError(f"there are no tokens to draw: {what}", where="--html", fix="name a model: `--model`")
-        Path(html).write_text(render_html(answer, answer.tokens), encoding="utf-8")
+        Path(html).write_text(redacted(render_html(answer, answer.tokens)), encoding="utf-8")
     return options.put_out(answer, format_, render_inspect)

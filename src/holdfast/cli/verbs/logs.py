@@ -6,6 +6,7 @@ import click
 
 from holdfast.app.run.queries import logs
 from holdfast.cli import options
+from holdfast.cli.output import shown
 from holdfast.engine.run.screen import lines_of
 
 
@@ -24,5 +25,5 @@ def command(run: str, attempt: int | None, runs: str | None, format_: str) -> in
     if format_ == "json":
         return options.put_out(answer, format_, str)
     for stream, text in ((sys.stderr, answer.stderr), (sys.stdout, answer.stdout)):
-        stream.write(text if stream.isatty() else lines_of(text))
+        stream.write(shown(text if stream.isatty() else lines_of(text)))
     return 0

@@ -9,7 +9,7 @@ import click
 from holdfast.app.rehearse.verb import LIMIT_S, rehearse
 from holdfast.app.rehearse.watching import rehearse_whenever_saved
 from holdfast.cli import options
-from holdfast.cli.text.printable import printable
+from holdfast.cli.output import echo
 from holdfast.cli.text.rehearsal import render_rehearsal
 
 
@@ -78,4 +78,4 @@ def command(
 
 
 def _say(what: str) -> None:
-    click.echo(click.style(printable(f"rehearsing: {what} …"), dim=True), err=True)
+    echo(f"rehearsing: {what} …", err=True, dim=True)

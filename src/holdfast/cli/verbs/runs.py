@@ -1,11 +1,10 @@
 """`holdfast runs`."""
 
-import json
-
 import click
 
 from holdfast.app.run.queries import runs as list_runs
 from holdfast.cli import options
+from holdfast.cli.output import echo_json
 from holdfast.cli.text.answers import render_runs
 from holdfast.results import to_json
 
@@ -22,5 +21,5 @@ def command(runs: str | None, format_: str) -> int:
     if format_ == "text":
         return options.put_out(answer, format_, render_runs)
     for run in answer.runs:
-        click.echo(json.dumps(to_json(run)))
+        echo_json(to_json(run), indent=None)
     return 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from shlex import quote
 
 from holdfast.engine.checklist.items import ItemState
 from holdfast.engine.units import render_duration
@@ -40,7 +41,7 @@ def _known_good(earlier: Earlier, target: str) -> ItemState:
     if earlier.rehearsed:
         return ItemState(ItemVerdict.PASS, f"`holdfast rehearse` of it passed on {earlier.rehearsed}")
     return ItemState(
-        ItemVerdict.UNKNOWN, f"it has neither been rehearsed nor run as it is: `holdfast rehearse {target}`"
+        ItemVerdict.UNKNOWN, f"it has neither been rehearsed nor run as it is: `holdfast rehearse {quote(target)}`"
     )
 
 

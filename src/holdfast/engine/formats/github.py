@@ -30,6 +30,15 @@ def render_annotation(finding: ReportedFinding) -> str:
     return f"::{COMMANDS[finding.severity]} {properties}::{message.translate(IN_MESSAGE)}"
 
 
+def render_line(text: str) -> str:
+    r"""Return a line beside the annotations that GitHub takes for no command, whatever a file is called.
+
+    >>> render_line("a\n::error::b.py: 2 rules skipped"), render_line("1 error in 1 file")
+    ('a : :error: :b.py: 2 rules skipped', '1 error in 1 file')
+    """
+    return " ".join(text.splitlines()).replace("::", ": :").replace("##[", "## [")
+
+
 def _where(finding: ReportedFinding) -> str:
     if finding.origin:
         return f"{finding.path} ({finding.origin}): "

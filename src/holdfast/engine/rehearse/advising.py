@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from shlex import quote
 from typing import Final
 
 from holdfast.catalog.environment.packages import providers
@@ -192,7 +193,7 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
         yield Advice("", "Leave `requires_grad` of what is to be trained as it is, or train an adapter.")
     if name == CODE and about.is_job and not about.line:
         yield Advice(
-            "", f"Look at the settings that the message is about; `holdfast check {about.target}` checks each."
+            "", f"Look at the settings that the message is about; `holdfast check {quote(about.target)}` checks each."
         )
     if name in UNTOLD and about.exited:
         yield Advice("", f"Correct what the script complains about, or the condition under which it leaves{about.at}.")
@@ -208,7 +209,7 @@ def _environment(about: Circumstances) -> Iterator[Advice]:
     """Yield the variable that a script reads and nobody set."""
     missing = MISSING.match(about.error)
     if missing and about.line and re.search(rf"environ\[['\"]{re.escape(missing[1])}['\"]\]", about.line.code):
-        how = "`environment.variables`" if about.is_job else f"`{missing[1]}=… holdfast rehearse {about.target}`"
+        how = "`environment.variables`" if about.is_job else f"`{missing[1]}=… holdfast rehearse {quote(about.target)}`"
         yield Advice(
             f"The script reads the environment variable `{missing[1]}`, which is not set.",
             f"Set it: {how}, and likewise where the job will run.",
@@ -228,7 +229,8 @@ def _file_of_rows(name: str, about: Circumstances) -> Iterator[Advice]:
     """Yield the command that names each line of a data file which cannot be read."""
     if name == UNREAD and about.inspected:
         yield Advice(
-            "", f"Correct or remove the lines that `holdfast inspect {about.inspected}` names, or get the file again."
+            "",
+            f"Correct or remove the lines that `holdfast inspect {about.inspected}` names, or get the file again.",
         )
 
 
@@ -354,7 +356,7 @@ def nearest_choice(value: str, choices: tuple[str, ...]) -> str | None:
 def _argument(about: Circumstances) -> Iterator[Advice]:
     """Yield the argument that a class does not take."""
     if found := ARGUMENT.match(about.error):
-        checked = f"; `holdfast check {about.target}` knows what became of it"
+        checked = f"; `holdfast check {quote(about.target)}` knows what became of it"
         yield Advice(
             f"`{found[1]}` takes no argument `{found[2]}`.", f"Rename or remove `{found[2]}`{about.at}{checked}."
         )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
+from shlex import quote
 from typing import Any, Final
 
 from holdfast.core.diagnosis import Cause, Evidence
@@ -174,12 +175,12 @@ def _columns(played: PartResult) -> tuple[str, ...]:
 def _inspected(context: FailureContext, played: PartResult, trainer: str) -> str:
     """Return the words after `holdfast inspect` that show what the rows are to a method; empty where nothing names the rows."""
     if context.job is not None:
-        return context.target
+        return quote(context.target)
     rows = played.first("dataset")
     named = next((found for key in ("data_files", "data_dir", "path") if (found := _first_file(rows.get(key)))), None)
     method = trainer.removesuffix("Trainer").lower()
     known = method in {each.value for each in Method}
-    return f"{named} --method {method}" if known and isinstance(named, str) and PurePath(named).name else ""
+    return f"{quote(named)} --method {method}" if known and isinstance(named, str) and PurePath(named).name else ""
 
 
 def _first_file(named: Any) -> str | None:

@@ -39,7 +39,7 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
     elif state.stage is Stage.FAILED and lost:
         for found in lost:
             folder = state.pushes.get(found.repository, {}).get("folder") or state.folder
-            yield "push it", f"hf upload {found.repository} {folder}", "uploads what is missing"
+            yield "push it", f"hf upload {quote(found.repository)} {quote(str(folder))}", "uploads what is missing"
     elif not state.attempts:
         yield "try again", command_to_try_again(state.about, state.refused_by), "shows whether it is fixed"
     else:

@@ -1,0 +1,49 @@
+"""Files and folders that their owner alone may read, whatever the umask is."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+OWNER_ONLY = 0o600
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder, and those above it that are missing, for their owner alone; one that is there stays as it is.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    if not folder.is_dir():
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def open_private(path: Path, mode: Literal["wb", "ab"]) -> BinaryIO:
+    """Open a file for writing, `wb` or `ab`; one that is there already becomes private too.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+    how = os.O_APPEND if mode == "ab" else os.O_TRUNC
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | how, OWNER_ONLY)
+    os.fchmod(descriptor, OWNER_ONLY)
+    return os.fdopen(descriptor, mode)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a file so that a reader sees all of it or the one before, whoever else writes it at the same time.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    make_private(path.parent)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with open_private(partial, "wb") as file:
+            file.write(text.encode())
+        partial.replace(path)
+    except OSError:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise

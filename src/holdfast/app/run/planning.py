@@ -1,0 +1,41 @@
+"""The plan that a run of a target starts from, and the secrets that it only refers to."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.adapters.targets import Target
+from holdfast.app.rendering import script_of
+from holdfast.app.run.runs import open_backend
+from holdfast.core.plan import Plan
+from holdfast.core.redact import named_secrets
+from holdfast.core.secret_references import SecretReferences, separate_secrets
+from holdfast.engine.check.job_facts import process_count
+from holdfast.engine.run.launch import apply_job, name_job
+
+
+def secret_references(target: Target) -> SecretReferences:
+    """Return the references for the secrets that a target gives."""
+    _, values = separate_secrets(target.job) if target.job else (None, {})
+    return SecretReferences(values, named_secrets(target.document.values), os.environ)
+
+
+def make_plan(target: Target, arguments: Sequence[str], references: SecretReferences) -> Plan:
+    """Return the plan of a run of the target.
+
+    Raises:
+        UsageError: Nothing here can run it.
+    """
+    machine, job = LocalMachine().fetch(), target.job
+    plan = Plan(
+        name=name_job(job, target.document.path),
+        script=script_of(target),
+        script_name=target.document.path,
+        cwd=str(Path.cwd()),
+        arguments=tuple(arguments),
+        processes=process_count(machine, job) if job else max(1, len(machine.gpus)),
+    )
+    plan = references.refer_plan(apply_job(plan, separate_secrets(job)[0]) if job else plan)
+    open_backend(plan, {**os.environ, **references.values})
+    return plan

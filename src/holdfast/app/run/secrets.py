@@ -1,0 +1,57 @@
+"""The secrets of a run: their values are kept nowhere, so each process that starts an attempt finds them again."""
+
+import os
+from contextlib import chdir, suppress
+from dataclasses import replace
+
+from holdfast.adapters.storage.run_folder import load_plan, load_request
+from holdfast.adapters.targets import read_target
+from holdfast.app.rendering import script_of
+from holdfast.app.run.planning import secret_references
+from holdfast.app.run.runs import Run, open_backend
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.plan import Plan, RunRequest
+from holdfast.core.secret_references import resolve_references, unresolved
+
+
+def resolve_request(request: RunRequest) -> RunRequest:
+    """Return a request as it was typed.
+
+    Raises:
+        UsageError: It was given a secret that is not set here.
+    """
+    values = os.environ
+    sets, arguments = (
+        [resolve_references(each, values) for each in texts] for texts in (request.sets, request.arguments)
+    )
+    if missing := unresolved([*sets, *arguments]):
+        what = f"secrets are not set: {', '.join(missing)}"
+        raise UsageError(what, where="the environment", fix=f"export {missing[0]}=…, or start the run anew")
+    return replace(request, sets=tuple(sets), arguments=tuple(arguments))
+
+
+def with_secrets(run: Run) -> Run:
+    """Return a run with the secrets that its plan needs and this environment may lack: those that its job's own file gives.
+
+    Raises:
+        UsageError: One is nowhere to be found.
+    """
+    plan = load_plan(run.folder)
+    if not plan.secrets:
+        return run
+    found = replace(run, secrets=_read_again(load_request(run.folder)))
+    open_backend(plan, {**os.environ, **found.secrets})
+    return found
+
+
+def _read_again(request: RunRequest | None) -> dict[str, str]:
+    """Return the secrets that a job's file gives now; none where it is gone, or is no job any more."""
+    if request is None:
+        return {}
+    sets = [each for each in (resolve_references(one, os.environ) for one in request.sets) if not unresolved([each])]
+    with suppress(HoldfastError, ExceptionGroup, OSError), chdir(request.cwd):
+        target = read_target(request.target, sets)
+        references = secret_references(target)
+        references.refer_plan(Plan(name="", script=script_of(target), script_name="", cwd=""))
+        return references.values
+    return {}

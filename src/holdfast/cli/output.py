@@ -1,0 +1,36 @@
+"""The one door to the terminal: whatever holdfast prints is text and colours alone, and holds no secret."""
+
+import json
+import os
+import sys
+import traceback
+from types import TracebackType
+from typing import Any
+
+import click
+
+from holdfast.adapters.secrets import redacted, redacted_parts
+from holdfast.cli.text.printable import printable
+
+
+def shown(text: str) -> str:
+    """Return a text as a terminal may get it."""
+    return printable(redacted(text))
+
+
+def echo(text: str, *, err: bool = False, dim: bool = False) -> None:
+    """Print a text; without colours where there is no terminal, or `NO_COLOR` is set."""
+    safe = shown(text)
+    click.echo(
+        click.style(safe, dim=True) if dim else safe, err=err, color=False if os.environ.get("NO_COLOR") else None
+    )
+
+
+def echo_json(value: Any, *, indent: int | None = 2) -> None:
+    """Print a value as JSON."""
+    click.echo(json.dumps(redacted_parts(value), indent=indent))
+
+
+def show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print the traceback of a fault of holdfast's own."""
+    sys.stderr.write(shown("".join(traceback.format_exception(kind, error, trace))))
