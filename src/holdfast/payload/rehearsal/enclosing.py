@@ -1,0 +1,18 @@
+"""A part in its sandbox: what of the machine it may use, as the guards in Python see it too."""
+
+import tempfile
+from pathlib import Path
+
+from . import sandbox
+from .events import EventWriter
+from .guards.files import caches, own_temporary_folder, tokens, workplaces
+from .order import PartRequest
+
+TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - nothing is written there
+
+
+def enclose(order: PartRequest, events: EventWriter) -> PartRequest:
+    """Enclose this process, where there is a sandbox; return the order, with the way to the network."""
+    own_temporary_folder(order)
+    homes = [*workplaces(order), str(Path.home()), tempfile.gettempdir(), *TEMPORARY]
+    return sandbox.enclose(order, events, homes, caches(), tokens())
