@@ -8,9 +8,10 @@ import asyncio
 import json
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from queue import Queue
 from threading import Thread
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
@@ -21,6 +22,7 @@ NAME: Final = "gate"
 CHUNK: Final = 1 << 16
 REFUSED: Final = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 PORTS: Final = {"http": 80, "https": 443}
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Gate:
@@ -37,41 +39,34 @@ class Gate:
         addresses = map(urlsplit, [hub_endpoint(variables), *proxies(variables)])
         self._watched = {(_named(each.hostname or ""), each.port or PORTS.get(each.scheme)) for each in addresses}
         self._known = set[str]()
-        self._tasks = set[asyncio.Task[None]]()
-        self._loop = asyncio.new_event_loop()
         self._listener = _listen(folder)
         self._thread = Thread(target=self._run, daemon=True)
+        self._cancel = Queue[Callable[[], object]]()
 
     def __enter__(self) -> Self:
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._cancel.get()()
         self._thread.join()
         self._listener.close()
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._begin(self._welcome())
-        self._loop.run_forever()
-        for task in self._tasks:
-            task.cancel()
-        self._loop.run_until_complete(asyncio.gather(*self._tasks, return_exceptions=True))
-        self._loop.close()
-
-    def _begin(self, work: Any) -> None:
-        task = self._loop.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        with suppress(asyncio.CancelledError):
+            asyncio.run(self._welcome())
 
     async def _welcome(self) -> None:
         """Take up each sandbox that asks for a way out."""
-        while True:
-            sandbox, _ = await self._loop.sock_accept(self._listener)
-            self._begin(self._serve(sandbox))
+        loop = asyncio.get_running_loop()
+        work = asyncio.current_task()
+        self._cancel.put(lambda: loop.call_soon_threadsafe(work.cancel if work else loop.stop))
+        async with asyncio.TaskGroup() as sandboxes:
+            while True:
+                sandbox, _ = await loop.sock_accept(self._listener)
+                sandboxes.create_task(self._serve(sandbox, loop))
 
-    async def _serve(self, sandbox: socket.socket) -> None:
+    async def _serve(self, sandbox: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
         """Answer at the port of a sandbox until its last process has ended."""
         with sandbox:
             sandbox.setblocking(True)
@@ -80,66 +75,73 @@ class Gate:
             allowed = hosts(self._variables, offline=kind == b"offline")
 
             async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+                with suppress(OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
                     await self._answer(reader, writer, allowed)
                 writer.close()
 
-            server = await asyncio.start_server(answer, sock=socket.socket(fileno=port))
-            async with server:
-                await self._loop.sock_recv(sandbox, 1)
+            async with await asyncio.start_server(answer, sock=socket.socket(fileno=port)):
+                await loop.sock_recv(sandbox, 1)
 
     async def _answer(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, allowed: tuple[str, ...]
     ) -> None:
+        """Answer the question that a connection begins with, and go on as it asks."""
         question = json.loads(await reader.readline())
         try:
             if "look_up" in question:
-                answer: Any = await self._look_up(question["look_up"], allowed)
-                beyond = None
-            else:
-                beyond = await self._connect(*question["connect"], allowed)
-                answer = True
-        except OSError as error:
-            kind = "gaierror" if isinstance(error, socket.gaierror) else "OSError"
-            writer.write(json.dumps({"error": kind, "arguments": [error.errno, error.strerror or str(error)]}).encode() + b"\n")
-            return
-        writer.write(json.dumps({"answer": answer}).encode() + b"\n")
-        if beyond is not None:
+                found = await self._look_up(question["look_up"], allowed)
+                writer.write(_line(answer=found))
+                return
             host, port = question["connect"]
-            watched = (_named(host), port) in self._watched
-            await self._relay((reader, writer), beyond, allowed, watched=watched)
+            outside = await self._connect(host, port, allowed)
+        except OSError as error:
+            writer.write(
+                _line(
+                    error="gaierror" if isinstance(error, socket.gaierror) else "OSError", arguments=_arguments(error)
+                )
+            )
+            return
+        writer.write(_line(answer=None))
+        await _relay((reader, writer), outside, allowed, watched=(_named(host), port) in self._watched)
 
     async def _look_up(self, arguments: list[Any], allowed: tuple[str, ...]) -> list[Any]:
         host, port, *more = arguments
         if not is_allowed(host, allowed):
             raise socket.gaierror(socket.EAI_FAIL, f"{host} is not reached from a sandbox")
         names = dict(zip(("family", "type", "proto", "flags"), more, strict=False))
-        found = await self._loop.getaddrinfo(host, port, **names)
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, **names)
         self._known.update(str(each[4][0]) for each in found)
         return found
 
-    async def _connect(self, host: str, port: int, allowed: tuple[str, ...]) -> Any:
+    async def _connect(self, host: str, port: int, allowed: tuple[str, ...]) -> Streams:
         if host not in self._known and not is_allowed(host, allowed):
             raise PermissionError(1, f"{host} is not reached from a sandbox")
         return await asyncio.open_connection(host, port)
 
-    async def _relay(self, inside: Any, outside: Any, allowed: tuple[str, ...], *, watched: bool) -> None:
-        """Hand on what each side says to the other, until both are silent."""
-        (reader, writer), (answers, requests) = inside, outside
-        try:
-            back = asyncio.create_task(_pump(answers, writer))
+
+async def _relay(inside: Streams, outside: Streams, allowed: tuple[str, ...], *, watched: bool) -> None:
+    """Hand on what each side says to the other, until both are silent."""
+    (reader, writer), (answers, requests) = inside, outside
+    try:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(_pump(answers, writer))
             first = await reader.read(1)
             if watched or (first.isalpha() and not is_local(requests.get_extra_info("peername")[0])):
                 await _hand_on_reads(first, reader, requests, writer, allowed)
             else:
                 requests.write(first)
                 await _pump(reader, requests)
-            await back
-        finally:
-            requests.close()
+    finally:
+        requests.close()
 
 
-async def _hand_on_reads(first: bytes, reader: Any, requests: Any, writer: Any, allowed: tuple[str, ...]) -> None:
+async def _hand_on_reads(
+    first: bytes,
+    reader: asyncio.StreamReader,
+    requests: asyncio.StreamWriter,
+    writer: asyncio.StreamWriter,
+    allowed: tuple[str, ...],
+) -> None:
     """Hand on requests that read; what follows a `CONNECT` to a host that may be asked is handed on as it is."""
     while first:
         if not first.isalpha():  # encrypted
@@ -155,11 +157,21 @@ async def _hand_on_reads(first: bytes, reader: Any, requests: Any, writer: Any, 
             continue
         if not is_read(method, target) or ("//" in target and not is_allowed(host, allowed)):
             writer.write(REFUSED)
-            await writer.drain()
+            requests.close()
             return
         requests.write(head + await reader.readexactly(_length(head)))
         first = await reader.read(1)
     requests.write_eof()
+
+
+def _line(**said: Any) -> bytes:
+    return json.dumps(said).encode() + b"\n"
+
+
+def _arguments(error: OSError) -> list[Any]:
+    """Return the arguments of an error as the script would meet it; asyncio adds to the text of what it meets."""
+    text = error.strerror if isinstance(error, socket.gaierror) or error.errno is None else os.strerror(error.errno)
+    return [error.errno, text or str(error)]
 
 
 def _named(host: str) -> str:
@@ -177,7 +189,7 @@ def _length(head: bytes) -> int:
     return next((int(value) for name, value in fields if name.lower() == b"content-length"), 0)
 
 
-async def _pump(reader: Any, writer: Any) -> None:
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with suppress(OSError):
         while read := await reader.read(CHUNK):
             writer.write(read)

@@ -27,7 +27,12 @@ def hosts(variables: Mapping[str, str], *, offline: bool) -> tuple[str, ...]:
     if offline:
         return ()
     endpoint = urlsplit(hub_endpoint(variables)).hostname or ""
-    return (endpoint, ".".join(endpoint.split(".")[-2:]), *SIBLINGS, *(urlsplit(each).hostname or "" for each in proxies(variables)))
+    return (
+        endpoint,
+        ".".join(endpoint.split(".")[-2:]),
+        *SIBLINGS,
+        *(urlsplit(each).hostname or "" for each in proxies(variables)),
+    )
 
 
 def is_local(host: str) -> bool:

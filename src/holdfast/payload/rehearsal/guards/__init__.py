@@ -141,7 +141,11 @@ class Network:
     def _send(self, original: Any, connection: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
         host = connection.server_hostname or ""
         head = REQUEST.match(bytes(memoryview(data)[:LONGEST_METHOD]))
-        if head and not is_local(host) and not is_read(head[1].decode(), bytes(data).split(b" ", 2)[1].decode("latin-1")):
+        if (
+            head
+            and not is_local(host)
+            and not is_read(head[1].decode(), bytes(data).split(b" ", 2)[1].decode("latin-1"))
+        ):
             self._events.not_rehearsed(f"{head[1].decode()} requests to {host}", "running it: a rehearsal only reads")
             raise OutOfReachError(f"the rehearsal sends nothing to {host}: it only reads from the Hub")
         return original(connection, data, *args, **kwargs)

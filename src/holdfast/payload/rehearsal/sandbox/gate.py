@@ -67,7 +67,13 @@ def connect(connection: socket.socket, gate: int, host: str, port: int) -> None:
 
 
 def look_up(  # noqa: PLR0913 - as many as `socket.getaddrinfo` has
-    gate: int, host: str, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0  # noqa: A002
+    gate: int,
+    host: str,
+    port: Any,
+    family: int = 0,
+    type: int = 0,
+    proto: int = 0,
+    flags: int = 0,  # noqa: A002
 ) -> list[tuple[Any, ...]]:
     """Return what `socket.getaddrinfo` returns outside. Raises the OSError that it raises there."""
     with socket.socket() as connection:

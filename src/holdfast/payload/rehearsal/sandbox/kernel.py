@@ -12,6 +12,7 @@ import socket
 import struct
 from pathlib import Path
 
+LIBRARY = ctypes.CDLL(None, use_errno=True)
 NEWNS, NEWIPC, NEWUSER, NEWPID, NEWNET = 0x20000, 0x8000000, 0x10000000, 0x20000000, 0x40000000
 PRIVATE, RECURSIVE, DETACH = 1 << 18, 1 << 14, 2
 PROC_FLAGS = 2 | 4 | 8
@@ -30,8 +31,7 @@ CAPABILITIES = struct.Struct("IIIIII")
 
 def call(name: str, *arguments: object) -> int:
     """Return the result of a function of the C library. Raises OSError where it fails."""
-    library = ctypes.CDLL(None, use_errno=True)
-    result = int(getattr(library, name)(*arguments))
+    result = int(getattr(LIBRARY, name)(*arguments))
     if result < 0:
         number = ctypes.get_errno()
         what = name if name != "syscall" else f"system call {arguments[0]}"
@@ -112,7 +112,7 @@ def drop_rights(kept: int) -> None:
     """
     for number in range(LAST_CAPABILITY + 1):
         if not kept >> number & 1:
-            ctypes.CDLL(None).prctl(CAPBSET_DROP, number, 0, 0, 0)  # fails of numbers that this kernel does not have
+            LIBRARY.prctl(CAPBSET_DROP, number, 0, 0, 0)  # fails of numbers that this kernel does not have
     call("prctl", AMBIENT, AMBIENT_CLEAR, 0, 0, 0)
     header, held = struct.pack("Ii", CAPSET_VERSION, 0), ctypes.create_string_buffer(CAPABILITIES.size)
     call("capget", header, held)

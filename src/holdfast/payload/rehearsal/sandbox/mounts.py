@@ -81,7 +81,9 @@ def cover(workspace: str, homes: Iterable[str], writable: Iterable[str], readonl
     """
     cwd, writable = os.getcwd(), _existing(writable)
     mounts = set(read_mounts(Path("/proc/self/mountinfo").read_text(encoding="utf-8")))
-    mounts |= {Mount(_own_part(each, writable), readonly=False) for each in _existing(homes) if os.access(each, os.W_OK)}
+    mounts |= {
+        Mount(_own_part(each, writable), readonly=False) for each in _existing(homes) if os.access(each, os.W_OK)
+    }
     kept = {each: kernel.clone(each) for each in writable}
     kept |= {each: kernel.clone(each, readonly=True) for each in _existing(readonly)}
     kernel.attach(kernel.file_system(b"tmpfs", mode="700"), workspace)
@@ -125,7 +127,11 @@ class Covers:
     def _cover_pieces(self, path: str) -> None:
         """Cover the folders of a mount one by one: only root may lay an overlay over what holds other mounts."""
         whole, holders = _pieces(path, self._mounts)
-        bare = [each for each in [*holders, *(each for each in whole if not self._overlay(each))] if os.access(each, os.W_OK)]
+        bare = [
+            each
+            for each in [*holders, *(each for each in whole if not self._overlay(each))]
+            if os.access(each, os.W_OK)
+        ]
         self.trees[path] = kernel.clone(path, readonly=not bare)
         self.uncovered += bare
 
