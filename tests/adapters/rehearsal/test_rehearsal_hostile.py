@@ -120,7 +120,7 @@ def listening(place: Place) -> Iterator[Place]:
     abstract.listen()
     place.listening = [tcp, udp, abstract]
     for each in place.listening:
-        each.setblocking(False)
+        each.settimeout(0)
     place.names |= {"UDP": udp.getsockname()[1], "TCP": tcp.getsockname()[1]}
     place.names |= {"HUB": f"http://127.0.0.1:{hub.server_port}", "SERVICE": f"http://127.0.0.1:{service.server_port}"}
     yield place
@@ -241,15 +241,15 @@ def test_what_a_healthy_script_needs_works(listening: Place) -> None:
 TRAINING = """
 import torch, torch.distributed as dist, multiprocessing
 from torch.utils.data import DataLoader
-def reduce(rank, answers):
-    dist.init_process_group("gloo", init_method="tcp://localhost:29517", rank=rank, world_size=2)
-    dist.all_reduce(value := torch.ones(1) * rank)
-    answers.put(value.item())
-fork = multiprocessing.get_context("fork")
-answers = fork.Queue()
-ranks = [fork.Process(target=reduce, args=(rank, answers)) for rank in range(2)]
+with socket.create_server(("localhost", 0)) as free: port = free.getsockname()[1]
+def meet(rank):
+    store = dist.TCPStore(socket.gethostname() if rank else "localhost", port, 2, is_master=rank == 0)
+    group = dist.ProcessGroupGloo(store, rank, 2)
+    group.allreduce(value := torch.ones(1) * (rank + 1)).wait()
+    print(value.item(), flush=True)
+ranks = [multiprocessing.get_context("fork").Process(target=meet, args=(rank,)) for rank in range(2)]
 for rank in ranks: rank.start()
-print([answers.get(timeout=50) for _ in ranks])
+for rank in ranks: rank.join()
 print(sum(batch.sum().item() for batch in DataLoader(torch.arange(20.0), batch_size=4, num_workers=2)))
 print(torch.ones(9).share_memory_().is_shared())
 """
@@ -260,4 +260,4 @@ print(torch.ones(9).share_memory_().is_shared())
 def test_what_a_healthy_training_needs_works(place: Place) -> None:
     """Two ranks that talk by gloo, workers of a data loader, tensors in shared memory."""
     played = place.play(TRAINING)
-    assert played.logs["stdout.log"].splitlines() == ["[1.0, 1.0]", "190.0", "True"], played.logs["stderr.log"]
+    assert played.logs["stdout.log"].splitlines() == ["3.0", "3.0", "190.0", "True"], played.logs["stderr.log"]

@@ -69,9 +69,9 @@ class Gate:
     async def _serve(self, sandbox: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
         """Answer at the port of a sandbox until its last process has ended."""
         with sandbox:
-            sandbox.setblocking(True)
+            sandbox.settimeout(None)
             kind, (port, *_), _, _ = socket.recv_fds(sandbox, CHUNK, 1)
-            sandbox.setblocking(False)
+            sandbox.settimeout(0)
             allowed = hosts(self._variables, offline=kind == b"offline")
 
             async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -104,12 +104,10 @@ class Gate:
         writer.write(_line(answer=None))
         await _relay((reader, writer), outside, allowed, watched=(_named(host), port) in self._watched)
 
-    async def _look_up(self, arguments: list[Any], allowed: tuple[str, ...]) -> list[Any]:
-        host, port, *more = arguments
-        if not is_allowed(host, allowed):
-            raise socket.gaierror(socket.EAI_FAIL, f"{host} is not reached from a sandbox")
-        names = dict(zip(("family", "type", "proto", "flags"), more, strict=False))
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, **names)
+    async def _look_up(self, asked: Mapping[str, Any], allowed: tuple[str, ...]) -> list[Any]:
+        if not is_allowed(asked["host"], allowed):
+            raise socket.gaierror(socket.EAI_FAIL, f"{asked['host']} is not reached from a sandbox")
+        found = await asyncio.get_running_loop().getaddrinfo(**asked)
         self._known.update(str(each[4][0]) for each in found)
         return found
 
@@ -180,9 +178,9 @@ def _named(host: str) -> str:
 
 
 def _length(head: bytes) -> int:
-    """Return how many bytes a request has after its head.
+    r"""Return how many bytes a request has after its head.
 
-    >>> _length(b"POST /a HTTP/1.1\\r\\ncontent-length: 12\\r\\n\\r\\n")
+    >>> _length(b"POST /a HTTP/1.1\r\ncontent-length: 12\r\n\r\n")
     12
     """
     fields = (line.split(b":", 1) for line in head.split(b"\r\n") if b":" in line)
@@ -205,5 +203,5 @@ def _listen(folder: Path) -> socket.socket:
     listener.bind(f"/proc/self/fd/{descriptor}/{NAME}")
     os.close(descriptor)
     listener.listen()
-    listener.setblocking(False)
+    listener.settimeout(0)
     return listener

@@ -187,7 +187,11 @@ def _rehearsed(program: Program, order: PartRequest, words: Sequence[str], optio
     learnt = learn(parts["whole"], observed.tokens)
     omitted = tuple(other_versions(program, ready["versions"])) if options.here else ()
     return replace(
-        found, versions={**ready["versions"], **found.versions}, learnt=learnt, omitted=(*omitted, *found.omitted)
+        found,
+        versions={**ready["versions"], **found.versions},
+        learnt=learnt,
+        omitted=(*omitted, *found.omitted),
+        no_sandbox=ready["no_sandbox"],
     )
 
 

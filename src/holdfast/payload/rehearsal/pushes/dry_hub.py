@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from ..events import EventWriter
 from ..order import ANY, PartRequest
+from ..reach import READS, is_read
 from . import pretended
 
 LARGE_BYTES = 10 * 2**20

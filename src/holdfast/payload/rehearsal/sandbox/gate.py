@@ -7,6 +7,7 @@ A connection begins with one line of JSON, a question, and one of answer: `{"loo
 import json
 import os
 import socket
+from pathlib import Path
 from typing import Any
 
 LOOPBACK = "127.0.0.1"
@@ -26,8 +27,8 @@ def open_gate(path: str, *, offline: bool) -> int:
         listener.bind((LOOPBACK, 0))
         listener.listen()
         port: int = listener.getsockname()[1]
-        folder = os.open(os.path.dirname(path), os.O_PATH)
-        _connect(gate, f"/proc/self/fd/{folder}/{os.path.basename(path)}")  # longer names are not possible
+        folder = os.open(Path(path).parent, os.O_PATH)
+        _connect(gate, f"/proc/self/fd/{folder}/{Path(path).name}")  # the name of a socket has 107 letters at most
         os.close(folder)
         socket.send_fds(gate, [b"offline" if offline else b"hub"], [listener.fileno()])
         os.dup(gate.fileno())  # the gate closes the port once this process has ended
@@ -66,18 +67,12 @@ def connect(connection: socket.socket, gate: int, host: str, port: int) -> None:
     ask(connection, gate, connect=(host, port))
 
 
-def look_up(  # noqa: PLR0913 - as many as `socket.getaddrinfo` has
-    gate: int,
-    host: str,
-    port: Any,
-    family: int = 0,
-    type: int = 0,
-    proto: int = 0,
-    flags: int = 0,  # noqa: A002
-) -> list[tuple[Any, ...]]:
-    """Return what `socket.getaddrinfo` returns outside. Raises the OSError that it raises there."""
+def look_up(gate: int, host: str, port: Any, *more: Any, **named: Any) -> list[tuple[Any, ...]]:
+    """Return what `socket.getaddrinfo` returns outside, for the same arguments. Raises the OSError that it raises there."""
+    chosen = dict(zip(("family", "type", "proto", "flags"), more, strict=False)) | named
     with socket.socket() as connection:
-        found = ask(connection, gate, look_up=(host, port, int(family), int(type), int(proto), int(flags)))
+        question = {"host": host, "port": port, **{name: int(value) for name, value in chosen.items()}}
+        found = ask(connection, gate, look_up=question)
     return [
         (socket.AddressFamily(family), socket.SocketKind(kind), protocol, name, tuple(address))
         for family, kind, protocol, name, address in found
@@ -91,8 +86,7 @@ def is_served(port: int) -> bool:
 
 def _listens(table: str, port: str) -> bool:
     try:
-        with open(table, encoding="ascii") as lines:
-            fields = [line.split() for line in lines]
+        fields = [line.split() for line in Path(table).read_text(encoding="ascii").splitlines()]
     except OSError:  # a kernel without IPv6
         return False
     return any(each[1].endswith(port) and each[3] == LISTENING for each in fields[1:])

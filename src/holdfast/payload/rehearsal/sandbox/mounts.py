@@ -48,11 +48,11 @@ def read_mounts(text: str) -> list[Mount]:
 
 def _own_part(folder: str, writable: list[str]) -> str:
     """Return the outermost folder of the user's that holds one of theirs; the folder itself where it is another's."""
-    owner = (os.geteuid(), os.stat(folder).st_dev)
     if is_below(folder, writable):
         return folder
-    held = [each for each in map(str, Path(folder).parents) if (os.stat(each).st_uid, os.stat(each).st_dev) == owner]
-    return min(held, key=len, default=folder)
+    mine = os.geteuid(), Path(folder).stat().st_dev
+    held = [each for each in Path(folder).parents if (each.stat().st_uid, each.stat().st_dev) == mine]
+    return str(min(held, key=lambda each: len(each.parts), default=folder))
 
 
 def is_below(path: str, folders: Iterable[str]) -> bool:
@@ -79,7 +79,7 @@ def cover(workspace: str, homes: Iterable[str], writable: Iterable[str], readonl
     Raises:
         OSError: The kernel does not let us; nothing is covered then.
     """
-    cwd, writable = os.getcwd(), _existing(writable)
+    cwd, writable = str(Path.cwd()), _existing(writable)
     mounts = set(read_mounts(Path("/proc/self/mountinfo").read_text(encoding="utf-8")))
     mounts |= {
         Mount(_own_part(each, writable), readonly=False) for each in _existing(homes) if os.access(each, os.W_OK)
@@ -112,14 +112,14 @@ class Covers:
     """
 
     def __init__(self, layers: Path, mounts: list[str]) -> None:
-        self._layers, self._mounts = layers, mounts
+        self._layers, self._mounts, self._number = layers, mounts, 0
         self.trees: dict[str, int] = {}
         self.uncovered: list[str] = []
 
     def add(self, mount: Mount) -> None:
         """Cover a mount; leave out one that another lies over, or that is hidden from this user."""
         with suppress(OSError):
-            if mount.readonly or not os.path.isdir(mount.path):
+            if mount.readonly or not Path(mount.path).is_dir():
                 self.trees[mount.path] = kernel.clone(mount.path, readonly=True)
             elif not self._overlay(mount.path):
                 self._cover_pieces(mount.path)
@@ -137,10 +137,11 @@ class Covers:
 
     def _overlay(self, path: str) -> bool:
         """Lay an overlay over a folder; return whether that is possible."""
-        layers = self._layers / str(len(os.listdir(self._layers)))
+        self._number += 1
+        layers = self._layers / str(self._number)
         for each in ("new", "work"):
             (layers / each).mkdir(parents=True)
-        mode = os.stat(path).st_mode & 0o7777
+        mode = Path(path).stat().st_mode & 0o7777
         (layers / "new").chmod(mode | 0o700 if os.access(path, os.W_OK) else mode & ~0o222)
         lower = os.open(path, os.O_PATH | os.O_DIRECTORY)
         places = {"lowerdir": f"/proc/self/fd/{lower}", "upperdir": f"{layers}/new", "workdir": f"{layers}/work"}
@@ -181,4 +182,4 @@ def _kernel_trees() -> Iterator[tuple[str, int]]:
 
 
 def _existing(paths: Iterable[str]) -> list[str]:
-    return [each for each in dict.fromkeys(map(os.path.realpath, paths)) if os.path.exists(each)]
+    return [each for each in dict.fromkeys(map(os.path.realpath, paths)) if Path(each).exists()]
