@@ -197,7 +197,9 @@ class RehearsalServer:
             if said["event"] == "ready":
                 self.ready = said
             elif said["event"] == "started":
-                self._parts[said["folder"]].pid = _seen_from_here(said["pid"], self._process.pid)
+                self._parts[said["folder"]].pid = _seen_from_here(
+                    said["pid"], self._process.pid, sandboxed=not self.ready["no_sandbox"]
+                )
                 self._parts[said["folder"]].began_s = time.monotonic()
             else:
                 self._parts[said["folder"]].code = said["code"]
@@ -212,15 +214,15 @@ class RehearsalServer:
             os.killpg(part.pid, signal.SIGKILL)
 
 
-def _seen_from_here(pid: int, server: int) -> int:
+def _seen_from_here(pid: int, server: int, *, sandboxed: bool) -> int:
     """Return the id that a process of a server has outside the server's sandbox; 0 where it has ended."""
-    if not LINUX:
+    if not sandboxed:
         return pid
     with suppress(psutil.Error):
         for each in psutil.Process(server).children(recursive=True):
-            names = re.search(r"^NSpid:.*", _text(Path(f"/proc/{each.pid}/status")), re.MULTILINE)
-            if names and names[0].split()[-1] == str(pid):
-                return each.pid
+            ids = re.search(r"^NSpid:\s*(\d+)\s+(\d+)$", _text(Path(f"/proc/{each.pid}/status")), re.MULTILINE)
+            if ids and ids[2] == str(pid):
+                return int(ids[1])
     return 0
 
 

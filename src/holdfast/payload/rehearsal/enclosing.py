@@ -15,4 +15,8 @@ def enclose(order: PartRequest, events: EventWriter) -> PartRequest:
     """Enclose this process, where there is a sandbox; return the order, with the way to the network."""
     own_temporary_folder(order)
     homes = [*workplaces(order), str(Path.home()), tempfile.gettempdir(), *TEMPORARY]
-    return sandbox.enclose(order, events, homes, caches(), tokens())
+    try:
+        return sandbox.enclose(order, events, homes, caches(), tokens())
+    except OSError as error:
+        events.not_rehearsed(f"the {order.part} part in a sandbox", f"a machine that gives it one: {error}")
+        return order

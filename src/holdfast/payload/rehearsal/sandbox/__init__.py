@@ -71,8 +71,8 @@ def _try_in_a_child(workspace: str, answer: int) -> NoReturn:
             code = int(os.waitpid(first, 0)[1] != 0)
         else:
             kernel.mount_proc()
-            _leave_network()
             mounts.cover(workspace, [], [], [])
+            _leave_network()
             code = 0
     except (OSError, AttributeError) as error:  # a C library without these functions
         os.write(answer, str(error).encode())
@@ -81,7 +81,7 @@ def _try_in_a_child(workspace: str, answer: int) -> NoReturn:
 
 
 def _leave_network() -> None:
-    kernel.unshare(kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC)
+    kernel.unshare(kernel.NEWNET)
     kernel.raise_loopback()
 
 
@@ -99,15 +99,19 @@ def enclose(
 
     Returns:
         The order, with the port at which the network is reached.
+
+    Raises:
+        OSError: The kernel refuses what it did not refuse when it was tried.
     """
     if MARK not in os.environ:
         return order
-    _leave_network()
-    port = open_gate(order.gate, offline=order.offline) if order.gate else 0
+    kernel.unshare(kernel.NEWNS | kernel.NEWIPC)
     workspace = Path(order.folder, "covered")
     workspace.mkdir()
     own = [order.folder, *filter(None, [order.resume])]
     uncovered = mounts.cover(str(workspace), homes, [*own, *caches], secrets)
+    _leave_network()
+    port = open_gate(order.gate, offline=order.offline)
     kernel.drop_rights(ROOTS_RIGHTS if os.geteuid() == 0 else 0)
     for path in uncovered:
         events.not_rehearsed(f"files in {path} in the sandbox", "a file system that overlayfs can lie on")

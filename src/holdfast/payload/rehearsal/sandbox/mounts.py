@@ -19,7 +19,7 @@ from . import kernel
 
 KERNELS = ("/proc", "/sys", "/dev")
 """What is no disk. It cannot be written to, but for devices."""
-DEVICES = "null zero full random urandom tty ptmx pts kfd dri infiniband nvidia* shm mqueue"
+DEVICES = "null zero full random urandom tty ptmx pts kfd dri infiniband nvidia* accel* shm mqueue"
 """What root may use of `/dev`, where it could write to the disks themselves."""
 IN_MEMORY = ("/dev/shm", "/dev/mqueue")  # noqa: S108 - nothing is written there
 
@@ -80,17 +80,17 @@ def cover(workspace: str, homes: Iterable[str], writable: Iterable[str], readonl
         OSError: The kernel does not let us; nothing is covered then.
     """
     cwd, writable = str(Path.cwd()), _existing(writable)
-    mounts = set(read_mounts(Path("/proc/self/mountinfo").read_text(encoding="utf-8")))
-    mounts |= {
+    mounts = read_mounts(Path("/proc/self/mountinfo").read_text(encoding="utf-8"))
+    covered = {each for each in mounts if not is_below(each.path, [*KERNELS, *writable])}
+    covered |= {
         Mount(_own_part(each, writable), readonly=False) for each in _existing(homes) if os.access(each, os.W_OK)
     }
     kept = {each: kernel.clone(each) for each in writable}
     kept |= {each: kernel.clone(each, readonly=True) for each in _existing(readonly)}
     kernel.attach(kernel.file_system(b"tmpfs", mode="700"), workspace)
     covers = Covers(Path(workspace), [each.path for each in mounts])
-    for mount in mounts:
-        if mount.path not in kept and not is_below(mount.path, KERNELS):
-            covers.add(mount)
+    for mount in covered:
+        covers.add(mount)
     (root := Path(workspace, "root")).mkdir()
     for path, tree in [*sorted((covers.trees | kept).items(), key=_depth), *_kernel_trees()]:
         kernel.attach(tree, f"{root}{path}")
@@ -127,11 +127,8 @@ class Covers:
     def _cover_pieces(self, path: str) -> None:
         """Cover the folders of a mount one by one: only root may lay an overlay over what holds other mounts."""
         whole, holders = _pieces(path, self._mounts)
-        bare = [
-            each
-            for each in [*holders, *(each for each in whole if not self._overlay(each))]
-            if os.access(each, os.W_OK)
-        ]
+        uncovered = [*holders, *(each for each in whole if not self._overlay(each))]
+        bare = [each for each in uncovered if os.access(each, os.W_OK)]
         self.trees[path] = kernel.clone(path, readonly=not bare)
         self.uncovered += bare
 
