@@ -80,6 +80,7 @@ SENDING: Final = {
         "s.sendall(b'GET /a HTTP/1.1\\r\\nHost: a\\r\\n\\r\\nPOST /secret HTTP/1.1\\r\\nContent-Length: 6\\r\\n\\r\\nsecret')\n"
         "s.recv(1000)\ns.recv(1000)"
     ),
+    "a socket in a folder": "s = socket.socket(socket.AF_UNIX); s.connect(f'{OUTSIDE}.socket'); s.send(b'secret')",
     "an abstract socket": "s = socket.socket(socket.AF_UNIX); s.connect(f'\\0{MARK}'); s.send(b'secret')",
 }
 """Ways to send data to the machine outside."""

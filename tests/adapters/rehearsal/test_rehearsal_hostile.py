@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from uuid import uuid4
@@ -54,7 +54,9 @@ class Place:
         with RehearsalServer([sys.executable], header="", wanted=[], folder=box, variables=hub) as server:
             if because := server.wait_ready(60)["no_sandbox"]:
                 pytest.skip(because)
-            return server.play([order], limit_s=60, limit_bytes=1 << 33)[0]
+            played = server.play([order], limit_s=60, limit_bytes=1 << 33)[0]
+        assert played.facts("no_sandbox") == ()
+        return played
 
     @property
     def tree(self) -> dict[str, object]:
@@ -92,43 +94,55 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(tmp_path, {"OUTSIDE": str(tmp_path / "outside"), "MARK": f"holdfast-{uuid4().hex}"})
 
 
+class Hub(http.server.BaseHTTPRequestHandler):
+    """A Hub that has a row for everybody, and notes what it is sent; `sent` is of the place that it serves."""
+
+    protocol_version = "HTTP/1.1"
+    sent: list[bytes]
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"a row")
+
+    def do_POST(self) -> None:
+        self.sent.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.do_GET()
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@contextmanager
+def serving(sent: list[bytes]) -> Iterator[str]:
+    """Serve a Hub on this machine, and yield its address."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Serving", (Hub,), {"sent": sent})) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def named_socket(name: str) -> socket.socket:
+    """Return a socket that listens under a name: a path, or an abstract one."""
+    made = socket.socket(socket.AF_UNIX)
+    made.bind(name)
+    made.listen()
+    return made
+
+
 @pytest.fixture
 def listening(place: Place) -> Iterator[Place]:
     """A place whose machine listens."""
-
-    class Hub(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", "5")
-            self.end_headers()
-            self.wfile.write(b"a row")
-
-        def do_POST(self) -> None:
-            place.sent.append(self.rfile.read(int(self.headers["Content-Length"])))
-            self.do_GET()
-
-        def log_message(self, *_: object) -> None: ...
-
-    hub, service = (http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub) for _ in range(2))
-    for each in (hub, service):
-        threading.Thread(target=each.serve_forever, daemon=True).start()
-    tcp, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    udp.bind(("127.0.0.1", 0))
-    (abstract := socket.socket(socket.AF_UNIX)).bind(f"\0{place.names['MARK']}")
-    abstract.listen()
-    place.listening = [tcp, udp, abstract]
-    for each in place.listening:
-        each.settimeout(0)
-    place.names |= {"UDP": udp.getsockname()[1], "TCP": tcp.getsockname()[1]}
-    place.names |= {"HUB": f"http://127.0.0.1:{hub.server_port}", "SERVICE": f"http://127.0.0.1:{service.server_port}"}
-    yield place
-    for each in (hub, service):
-        each.shutdown()
-        each.server_close()
-    for listener in place.listening:
-        listener.close()
+    with ExitStack() as stack:
+        tcp, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        udp.bind(("127.0.0.1", 0))
+        named = [named_socket(f"\0{place.names['MARK']}"), named_socket(str(place.folder / "outside.socket"))]
+        place.listening = [stack.enter_context(each) for each in (tcp, udp, *named)]
+        for each in place.listening:
+            each.settimeout(0)
+        place.names |= {"UDP": udp.getsockname()[1], "TCP": tcp.getsockname()[1]}
+        place.names |= {name: stack.enter_context(serving(place.sent)) for name in ("HUB", "SERVICE")}
+        yield place
 
 
 @pytest.mark.parametrize("name", sampled(OUTSIDE, EVERY))

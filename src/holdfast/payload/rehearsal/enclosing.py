@@ -18,5 +18,5 @@ def enclose(order: PartRequest, events: EventWriter) -> PartRequest:
     try:
         return sandbox.enclose(order, events, homes, caches(), tokens())
     except OSError as error:
-        events.not_rehearsed(f"the {order.part} part in a sandbox", f"a machine that gives it one: {error}")
+        events.fact("no_sandbox", because=str(error))
         return order

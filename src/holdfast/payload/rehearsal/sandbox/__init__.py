@@ -19,7 +19,7 @@ from typing import NoReturn
 from ..events import EventWriter
 from ..order import PartRequest
 from . import kernel, mounts
-from .gate import open_gate
+from .gate import find_gate, open_gate
 
 ROOTS_RIGHTS = sum(1 << number for number in (0, 1, 3, 4, 5, 6, 7, 10, 14, 23, 24))
 """Capabilities over files, processes and users that root keeps; none over mounts, devices, networks or the kernel."""
@@ -105,13 +105,14 @@ def enclose(
     """
     if MARK not in os.environ:
         return order
+    gate = find_gate(order.gate)
     kernel.unshare(kernel.NEWNS | kernel.NEWIPC)
     workspace = Path(order.folder, "covered")
     workspace.mkdir()
     own = [order.folder, *filter(None, [order.resume])]
     uncovered = mounts.cover(str(workspace), homes, [*own, *caches], secrets)
     _leave_network()
-    port = open_gate(order.gate, offline=order.offline)
+    port = open_gate(gate, offline=order.offline)
     kernel.drop_rights(ROOTS_RIGHTS if os.geteuid() == 0 else 0)
     for path in uncovered:
         events.not_rehearsed(f"files in {path} in the sandbox", "a file system that overlayfs can lie on")

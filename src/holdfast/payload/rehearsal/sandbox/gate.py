@@ -16,22 +16,28 @@ LISTENING = "0A"
 _connect = socket.socket.connect  # before the guards take its place
 
 
-def open_gate(path: str, *, offline: bool) -> int:
-    """Have the gate outside answer at a port in here; return the port.
+def find_gate(path: str) -> socket.socket:
+    """Return a connection to the gate, by the path of its socket, which no overlay lies over yet."""
+    gate = socket.socket(socket.AF_UNIX)
+    folder = os.open(Path(path).parent, os.O_PATH)
+    _connect(gate, f"/proc/self/fd/{folder}/{Path(path).name}")  # the name of a socket has 107 letters at most
+    os.close(folder)
+    return gate
+
+
+def open_gate(gate: socket.socket, *, offline: bool) -> int:
+    """Have the gate answer at a port of this network; return the port.
 
     Args:
-        path: The gate's own socket.
+        gate: The connection to it, which stays open: its end closes the port.
         offline: Whether nothing but this machine is to be reached.
     """
-    with socket.socket() as listener, socket.socket(socket.AF_UNIX) as gate:
+    with socket.socket() as listener:
         listener.bind((LOOPBACK, 0))
         listener.listen()
-        port: int = listener.getsockname()[1]
-        folder = os.open(Path(path).parent, os.O_PATH)
-        _connect(gate, f"/proc/self/fd/{folder}/{Path(path).name}")  # the name of a socket has 107 letters at most
-        os.close(folder)
         socket.send_fds(gate, [b"offline" if offline else b"hub"], [listener.fileno()])
-        os.dup(gate.fileno())  # the gate closes the port once this process has ended
+        gate.detach()
+        port: int = listener.getsockname()[1]
         return port
 
 
