@@ -110,7 +110,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
         self.sent.append(self.rfile.read(int(self.headers["Content-Length"])))
         self.do_GET()
 
-    def log_message(self, *_: object) -> None: ...
+    def log_message(self, format: str, *args: object) -> None: ...  # noqa: A002 - the name that it overrides
 
 
 @contextmanager

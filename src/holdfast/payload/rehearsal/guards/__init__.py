@@ -4,6 +4,9 @@
 * `trackers`  wandb and its like    * `shell_lines`  lines of the shell in a notebook
 * here: the network, people, ways to leave, waiting
 
+They see what calls Python's functions, and say in words what they keep it from. What passes them by is held by `sandbox`, where
+the kernel gives one.
+
 The script stays in its own folder. Handlers of signals that it sets itself stay.
 """
 
