@@ -67,8 +67,12 @@ def caches() -> list[str]:
 
 def tokens() -> list[str]:
     """Return the files of a cache that hold tokens of the user's, and are not written to."""
-    cache = Path(os.environ.get("HF_HOME") or Path.home() / ".cache/huggingface")
-    return [str((cache / name).absolute()) for name in ("token", "stored_tokens")]
+    return [str((hub_cache() / name).absolute()) for name in ("token", "stored_tokens")]
+
+
+def hub_cache() -> Path:
+    """Return the folder of huggingface_hub's cache."""
+    return Path(os.environ.get("HF_HOME") or Path.home() / ".cache/huggingface")
 
 
 def workplaces(order: PartRequest) -> list[str]:
