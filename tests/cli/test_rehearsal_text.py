@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from click import unstyle
 from msgspec import convert
 
@@ -104,3 +105,18 @@ def test_rehearsal_of_nothing_says_so() -> None:
     assert lines(answer(verdict="pass", failures=[], stages=[stage("import"), stage("data"), *skipped[1:]]))[
         -1
     ].endswith(" s")
+
+
+@pytest.mark.parametrize(
+    ("sandbox", "said"),
+    [
+        ({"active": True, "because": None}, "sandbox: the kernel confined the script"),
+        (
+            {"active": False, "because": "the system is not Linux"},
+            "no sandbox: guards in Python alone confined the script (the system is not Linux)",
+        ),
+    ],
+)
+def test_the_answer_says_what_confined_the_script(sandbox: dict[str, Any], said: str) -> None:
+    """Who rehearses a script that others wrote can see whether the kernel or Python alone held it."""
+    assert lines(answer(sandbox=sandbox))[-2] == said

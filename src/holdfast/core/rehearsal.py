@@ -234,6 +234,7 @@ class Rehearsal:
         facts: What the script asked the libraries for, as it ran.
         versions: Releases it ran with, by package.
         learnt: Figures of the job at its full size, for `plan`.
+        no_sandbox: Why the kernel gave the script no sandbox; empty where it did; None where nothing was run.
     """
 
     stages: tuple[StageResult, ...]
@@ -244,6 +245,7 @@ class Rehearsal:
     facts: tuple[Mapping[str, Any], ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     learnt: LearntFigures = LearntFigures()
+    no_sandbox: str | None = None
 
     @property
     def passed(self) -> bool:

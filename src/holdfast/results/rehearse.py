@@ -124,6 +124,18 @@ class ShrunkSetting(ResultPart, frozen=True, kw_only=True):
     given: Any
 
 
+class ReportedSandbox(ResultPart, frozen=True, kw_only=True):
+    """The sandbox that the script ran in.
+
+    Attributes:
+        active: Whether the kernel confined it; if not, guards in Python alone did.
+        because: Why there was none; null where there was.
+    """
+
+    active: bool
+    because: str | None
+
+
 class RehearseResult(Result, frozen=True, kw_only=True):
     """The result of a rehearsal.
 
@@ -140,6 +152,7 @@ class RehearseResult(Result, frozen=True, kw_only=True):
         learnt: Figures of the job at its full size.
         versions: Versions of the libraries that it ran with, by package.
         isolated: Whether `--isolate` was given.
+        sandbox: The sandbox that the script ran in; null if nothing ran.
     """
 
     verb: Literal["rehearse"]
@@ -155,6 +168,7 @@ class RehearseResult(Result, frozen=True, kw_only=True):
     learnt: LearntFigures
     versions: Mapping[str, str]
     isolated: bool
+    sandbox: ReportedSandbox | None = None
 
     @property
     def exit_code(self) -> int:

@@ -6,13 +6,15 @@ started are ended and what it had said is kept. Not covered: Windows, which cann
 
 import json
 import os
+import re
 import selectors
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Self
@@ -22,11 +24,13 @@ import psutil
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.environment.marked_processes import end_group
+from holdfast.adapters.rehearsal.gate import Gate
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.core.rehearsal import PartResult
 from holdfast.payload.rehearsal.order import PartRequest
 
 MARK: Final = "HOLDFAST_REHEARSAL"
+LINUX: Final = sys.platform == "linux"
 LOOK_S: Final = 0.02
 WEIGH_S: Final = 0.5
 STACKS_S: Final = 0.3
@@ -79,7 +83,8 @@ class RehearsalServer:
             starter = folder / "server.py"
             starter.write_text(f"{header}\nimport runpy\nrunpy.run_path({str(program)!r}, run_name='__main__')\n")
             program = starter
-        self._errors = folder / "server.log"
+        self._errors, self._stack = folder / "server.log", ExitStack()
+        self._gate = self._stack.enter_context(Gate(folder, {**os.environ, **variables})).path if LINUX else ""
         with self._errors.open("wb") as errors:
             self._process = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
                 [*words, str(program), *wanted],
@@ -105,6 +110,7 @@ class RehearsalServer:
             with suppress(ProcessLookupError):
                 os.killpg(part.pid, signal.SIGKILL)
         self._process.wait()
+        self._stack.close()
         self._selector.close()
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(BrokenPipeError):
@@ -172,6 +178,7 @@ class RehearsalServer:
     def _begin(self, order: PartRequest) -> _RunningPart:
         """Have the server play a part."""
         Path(order.folder).mkdir(parents=True, exist_ok=True)
+        order = replace(order, gate=self._gate)
         part = self._parts[order.folder] = _RunningPart(order)
         _open(self._process.stdin).write(order.written().encode() + b"\n")
         _open(self._process.stdin).flush()
@@ -190,7 +197,9 @@ class RehearsalServer:
             if said["event"] == "ready":
                 self.ready = said
             elif said["event"] == "started":
-                self._parts[said["folder"]].pid = said["pid"]
+                self._parts[said["folder"]].pid = _seen_from_here(
+                    said["pid"], self._process.pid, sandboxed=not self.ready["no_sandbox"]
+                )
                 self._parts[said["folder"]].began_s = time.monotonic()
             else:
                 self._parts[said["folder"]].code = said["code"]
@@ -203,6 +212,18 @@ class RehearsalServer:
                 os.kill(part.pid, signal.SIGUSR1)
                 self._clock.sleep(STACKS_S)
             os.killpg(part.pid, signal.SIGKILL)
+
+
+def _seen_from_here(pid: int, server: int, *, sandboxed: bool) -> int:
+    """Return the id that a process of a server has outside the server's sandbox; 0 where it has ended."""
+    if not sandboxed:
+        return pid
+    with suppress(psutil.Error):
+        for each in psutil.Process(server).children(recursive=True):
+            ids = re.search(r"^NSpid:\s*(\d+)\s+(\d+)$", _text(Path(f"/proc/{each.pid}/status")), re.MULTILINE)
+            if ids and ids[2] == str(pid):
+                return int(ids[1])
+    return 0
 
 
 def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) -> str:

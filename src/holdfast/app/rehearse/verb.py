@@ -188,8 +188,17 @@ def _rehearsed(program: Program, order: PartRequest, words: Sequence[str], optio
     learnt = learn(parts["whole"], observed.tokens)
     omitted = tuple(other_versions(program, ready["versions"])) if options.here else ()
     return replace(
-        found, versions={**ready["versions"], **found.versions}, learnt=learnt, omitted=(*omitted, *found.omitted)
+        found,
+        versions={**ready["versions"], **found.versions},
+        learnt=learnt,
+        omitted=(*omitted, *found.omitted),
+        no_sandbox=ready["no_sandbox"] or next(filter(None, map(_refused_sandbox, parts.values())), ""),
     )
+
+
+def _refused_sandbox(played: PartResult) -> str:
+    """Return why a part had no sandbox, though its server had one; empty where it had."""
+    return str(played.first("no_sandbox").get("because", ""))
 
 
 def _is_started_by_python(program: Program) -> bool:

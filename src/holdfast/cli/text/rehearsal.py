@@ -7,7 +7,7 @@ from typing import Final
 
 from click import style
 
-from holdfast.results.rehearse import RehearsalFailure, RehearseResult, ReportedStage
+from holdfast.results.rehearse import RehearsalFailure, RehearseResult, ReportedSandbox, ReportedStage
 
 WIDTH: Final = 110
 SIGNS: Final = {"pass": ("pass", "green"), "fail": ("FAIL", "red")}
@@ -37,6 +37,7 @@ def _lines(result: RehearseResult) -> Iterator[str]:
         yield from (f"  {each.what}: {each.because}" for each in result.not_rehearsed)
     passed = result.verdict == "pass"
     yield ""
+    yield from _sandbox(result.sandbox)
     if passed and result.isolated:
         yield "nothing failed: neither data, model nor code is to blame"
     verdict = style("pass", fg="green", bold=True) if passed else style("fail", fg="red", bold=True)
@@ -48,6 +49,14 @@ def _lines(result: RehearseResult) -> Iterator[str]:
     elif not result.failures and missed and not passed:
         only = f": not rehearsed: {missed}"
     yield f"{verdict}: {result.path}, rehearsed in {result.elapsed_s:.1f} s{only}"
+
+
+def _sandbox(sandbox: ReportedSandbox | None) -> Iterator[str]:
+    """Yield what confined the script: the kernel, or guards in Python alone."""
+    if sandbox and sandbox.active:
+        yield "sandbox: the kernel confined the script"
+    elif sandbox:
+        yield f"no sandbox: guards in Python alone confined the script ({sandbox.because})"
 
 
 def _stages(stages: Sequence[ReportedStage]) -> Iterator[str]:

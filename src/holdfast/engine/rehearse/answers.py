@@ -11,6 +11,7 @@ from holdfast.results.rehearse import (
     RehearsalFailure,
     RehearsalWarning,
     RehearseResult,
+    ReportedSandbox,
     ReportedStage,
     ShrunkSetting,
 )
@@ -57,7 +58,12 @@ def rehearse_result(
         learnt=rehearsal.learnt,
         versions=rehearsal.versions,
         isolated=isolated,
+        sandbox=_reported_sandbox(rehearsal.no_sandbox),
     )
+
+
+def _reported_sandbox(missing: str | None) -> ReportedSandbox | None:
+    return None if missing is None else ReportedSandbox(active=not missing, because=missing or None)
 
 
 def summarize_rehearsal(result: RehearseResult) -> str:

@@ -98,7 +98,11 @@ REFUSED: Final = "connections to "
 """How what is not rehearsed begins where a program was kept from the network."""
 UNSAVED: Final = "it differs because of the weights that are not saved, which is reported at `save`"
 NO_INPUT: Final = "the script reads standard input, which a rehearsal does not have"
-BEYOND: Final = ("the rehearsal does not connect to", "no small twin of the model type")
+BEYOND: Final = (
+    "the rehearsal does not connect to",
+    "the rehearsal sends nothing to",
+    "no small twin of the model type",
+)
 """What a rehearsal says where it does not go on: `guards.OutOfReachError`, `twins.building.CannotRehearseError`."""
 
 

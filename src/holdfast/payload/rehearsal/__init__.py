@@ -11,5 +11,6 @@ the place of some functions of the libraries that the script calls, by `install(
 * `loops`     training without a trainer        * `writing`   texts that models write
 * `devices`   a GPU that is not here            * `hosts`     what a notebook's host gives it
 * `pushes`    the Hub, up to the commit         * `after`     what was saved: does it load, and end its sentences
-* `adapted`   adapters that were saved
+* `adapted`   adapters that were saved            * `sandbox`   what the kernel holds; `enclosing` a part in it
+* `reach`     hosts that may be asked
 """

@@ -21,6 +21,7 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import TextIO
 
 HERE = Path(__file__).absolute().parent
 PACKAGE = "holdfast_rehearsal"
@@ -28,6 +29,8 @@ RUNTIME = "holdfast_runtime_source"
 LOOK_S = 0.02
 BARE = "HOLDFAST_REHEARSAL_BARE"
 """Variable of a server that imports nothing beforehand, because something could not be imported."""
+FIRST, EVERY_OTHER = 1, -1
+"""The id of the process that a sandbox begins with, and what names all others in it."""
 SUCCESS = 0
 """What the driver of CUDA answers once it is initialized; before that, `CUDA_ERROR_NOT_INITIALIZED`."""
 WORKED_OUT = (("transformers.conversion_mapping", "get_checkpoint_conversion_mapping"),)
@@ -38,13 +41,16 @@ def main(wanted: list[str]) -> None:
     """Serve until the input is closed."""
     said = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what libraries print while they are imported is no answer
+    begin_package()
+    no_sandbox = importlib.import_module(f"{PACKAGE}.sandbox").enter()
     began_s = time.perf_counter()
     if not os.environ.get(BARE) and not (preload(wanted) and can_fork()):
         os.environ[BARE] = "1"
         os.dup2(said.fileno(), 1)
         os.execv(sys.executable, [sys.executable, __file__, *wanted])  # noqa: S606 - no shell is wanted
     prepare()
-    say(said, "ready", elapsed_s=time.perf_counter() - began_s, python=sys.version.split()[0], versions=versions())
+    told = {"python": sys.version.split()[0], "versions": versions(), "no_sandbox": no_sandbox}
+    say(said, "ready", elapsed_s=time.perf_counter() - began_s, **told)
     children: dict[int, str] = {}
     rest = b""
     while True:
@@ -54,7 +60,7 @@ def main(wanted: list[str]) -> None:
             *lines, rest = (rest + read).split(b"\n")
             for line in lines:
                 folder = json.loads(line)["folder"]
-                children[pid := start(line.decode(), folder)] = folder
+                children[pid := start(line.decode(), folder, said)] = folder
                 say(said, "started", folder=folder, pid=pid)
         reap(children, said)
     for pid in children:
@@ -88,13 +94,17 @@ def can_fork() -> bool:
     return bool(driver.cuDeviceGetCount(ctypes.byref(count)) != SUCCESS)
 
 
+def begin_package() -> None:
+    """Import this package, under a name of its own."""
+    load(HERE.parent / "runtime.py", RUNTIME)
+    load(HERE / "__init__.py", PACKAGE)
+
+
 def prepare() -> None:
     """Do what each part would begin with: import this package, work out what libraries keep, set aside what is there.
 
     What is set aside is not gone through again by the collector of each part, which takes as long as all that was imported is large.
     """
-    load(HERE.parent / "runtime.py", RUNTIME)
-    load(HERE / "__init__.py", PACKAGE)
     for each in pkgutil.walk_packages([str(HERE)], f"{PACKAGE}."):
         if not each.name.endswith("__main__"):
             importlib.import_module(each.name)
@@ -106,10 +116,11 @@ def prepare() -> None:
     gc.freeze()
 
 
-def start(line: str, folder: str) -> int:
+def start(line: str, folder: str, said: TextIO) -> int:
     """Fork the process of one order, in a group of its own; return its id."""
     if pid := os.fork():
         return pid
+    said.close()
     os.setpgid(0, 0)
     code = 1
     try:
@@ -134,18 +145,21 @@ def load(path: Path, name: str) -> None:
     spec.loader.exec_module(module)
 
 
-def reap(children: dict[int, str], said: object) -> None:
-    """Tell which children have ended."""
-    while children:
-        pid, status = os.waitpid(-1, os.WNOHANG)
-        if not pid:
-            return
-        say(said, "ended", folder=children.pop(pid, ""), code=os.waitstatus_to_exitcode(status))
+def reap(children: dict[int, str], said: TextIO) -> None:
+    """Tell which children have ended; what they left behind is ended with the last of them, where nothing else can be met."""
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            if (pid := ended[0]) not in children:  # it was left behind by one
+                continue
+            say(said, "ended", folder=children.pop(pid), code=os.waitstatus_to_exitcode(ended[1]))
+            if not children and os.getpid() == FIRST:
+                with suppress(ProcessLookupError):
+                    os.kill(EVERY_OTHER, signal.SIGKILL)
 
 
-def say(said: object, event: str, **fields: object) -> None:
+def say(said: TextIO, event: str, **fields: object) -> None:
     """Write one line of answer."""
-    print(json.dumps({"event": event, **fields}), file=said, flush=True)  # type: ignore[call-overload]  # `said` is a text file
+    print(json.dumps({"event": event, **fields}), file=said, flush=True)
 
 
 def versions() -> dict[str, str]:

@@ -38,6 +38,8 @@ class PartRequest:
             is not among them is unknown.
         variables: What a launcher tells the process, which is the only one.
         token: The SHA-256 of that token; of another one nothing is known. Empty: it holds for any.
+        gate: The socket at which a sandbox asks for a way to the network; empty: it has none.
+        port: The port of that way in the sandbox; 0: the network is as it is.
     """
 
     script: str
@@ -57,6 +59,8 @@ class PartRequest:
     writable: tuple[tuple[str, str], ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
     token: str = ""
+    gate: str = ""
+    port: int = 0
 
     def written(self) -> str:
         """Return it as JSON, as `read_order` reads it."""

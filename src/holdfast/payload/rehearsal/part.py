@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from .enclosing import enclose
 from .events import EventWriter
 from .hosts import stand_in
 from .order import NOTEBOOK, PartRequest, read_order
@@ -37,6 +38,7 @@ def play(line: str) -> int:
         os.environ["MASTER_PORT"] = str(free_port())  # the parts run side by side
     if order.known_model:
         import_module(".twins.known", __package__).make_known_model(Path(order.known_model))
+    order = enclose(order, events)
     for name in MODULES:
         import_module(f".{name}", __package__).install(order, events)
     code = run(order, events)

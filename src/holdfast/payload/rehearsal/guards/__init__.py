@@ -4,32 +4,36 @@
 * `trackers`  wandb and its like    * `shell_lines`  lines of the shell in a notebook
 * here: the network, people, ways to leave, waiting
 
+They see what calls Python's functions, and say in words what they keep it from. What passes them by is held by `sandbox`, where
+the kernel gives one.
+
 The script stays in its own folder. Handlers of signals that it sets itself stay.
 """
 
 import builtins
+import errno
 import getpass
 import io
 import os
+import re
 import socket
 import sys
 import time
-import urllib.request
 import webbrowser
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
-from urllib.parse import urlsplit
 
 from ..events import EventWriter
 from ..order import PartRequest
+from ..reach import hosts, is_allowed, is_local, is_read
+from ..sandbox.gate import connect, is_served, look_up
 from ..wrapping import when_imported, wrap
 from . import children, files, shell_lines, trackers
 
-LOOPBACK = ("localhost", "127.", "::1", "0.0.0.0")  # noqa: S104 - nothing is bound to it
-SIBLINGS = ("hf.co",)
-"""Where the Hub sends those who ask for large files, beside hosts of its own name."""
+REQUEST = re.compile(rb"(POST|PUT|PATCH|DELETE) ")
+LONGEST_METHOD = 8
 LONGEST_SLEEP_S = 1.0
 HERE = str(Path(__file__).parent.parent)
 LOGINS = {
@@ -76,58 +80,84 @@ def own_lines(order: PartRequest) -> Callable[[FrameType], bool]:
 
 def guard_network(order: PartRequest, events: EventWriter) -> None:
     """Refuse connections to anything but the Hub, the proxies on the way to it, and this machine."""
-    network = Network(hosts(order), events)
+    network = Network(hosts(os.environ, offline=order.offline), events, order.port)
     wrap(socket, "getaddrinfo", network.look_up)
-    wrap(socket, "gethostbyname", network.look_up)
-    for name in ("connect", "connect_ex"):
-        wrap(socket.socket, name, network.connect)
+    wrap(socket, "gethostbyname", network.look_up_one)
+    wrap(socket.socket, "connect", network.connect)
+    wrap(socket.socket, "connect_ex", network.connect_ex)
+    when_imported("ssl", network.watch_encrypted)
 
 
 class Network:
-    """Hosts that may be asked, and their addresses as they become known."""
+    """Hosts that may be asked, and their addresses as they become known.
 
-    def __init__(self, allowed: tuple[str, ...], events: EventWriter) -> None:
-        self._allowed, self._events = allowed, events
+    Args:
+        allowed: The hosts.
+        events: Told of others.
+        gate: The port at which a sandbox has its way to the network; 0: there is no sandbox.
+    """
+
+    def __init__(self, allowed: tuple[str, ...], events: EventWriter, gate: int) -> None:
+        self._allowed, self._events, self._gate = allowed, events, gate
         self._numbers: set[str] = set()
 
     def look_up(self, original: Any, host: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the addresses of a host. Raises OutOfReachError if it may not be asked."""
-        self._check(os.fsdecode(host) if host else "")
-        found = original(host, *args, **kwargs)
-        self._numbers.update([found] if isinstance(found, str) else [str(each[4][0]) for each in found])
+        name = os.fsdecode(host) if host else ""
+        self._check(name)
+        if self._gate and not is_local(name):
+            found = look_up(self._gate, name, *args, **kwargs)
+        else:
+            found = original("localhost" if self._gate and name == socket.gethostname() else host, *args, **kwargs)
+        self._numbers.update(str(each[4][0]) for each in found)
         return found
+
+    def look_up_one(self, _original: Any, host: Any) -> Any:
+        """Return the first address of a host. Raises OutOfReachError if it may not be asked."""
+        return socket.getaddrinfo(host, None, socket.AF_INET)[0][4][0]
 
     def connect(self, original: Any, connection: Any, address: Any) -> Any:
         """Connect. Raises OutOfReachError if the other side may not be asked."""
-        if connection.family in (socket.AF_INET, socket.AF_INET6) and str(address[0]) not in self._numbers:
-            self._check(str(address[0]))
+        if connection.family not in (socket.AF_INET, socket.AF_INET6):
+            return original(connection, address)
+        host, port = str(address[0]), address[1]
+        if host not in self._numbers:
+            self._check(host)
+        if self._gate and connection.type == socket.SOCK_STREAM and not (is_local(host) and is_served(port)):
+            return connect(connection, self._gate, host, port)
         return original(connection, address)
+
+    def connect_ex(self, original: Any, connection: Any, address: Any) -> int:
+        """Connect; return the number of the error. Raises OutOfReachError if the other side may not be asked."""
+        try:
+            return int(self.connect(original, connection, address) or 0)
+        except OutOfReachError:
+            raise
+        except OSError as error:
+            return error.errno or errno.EIO
+
+    def watch_encrypted(self, ssl: Any) -> None:
+        """Refuse to encrypt requests that write: nothing else can read them."""
+        for kind, name in ((ssl.SSLSocket, "send"), (ssl.SSLSocket, "sendall"), (ssl.SSLObject, "write")):
+            wrap(kind, name, self._send)
+
+    def _send(self, original: Any, connection: Any, data: Any, *args: Any, **kwargs: Any) -> Any:
+        host = connection.server_hostname or ""
+        head = REQUEST.match(bytes(memoryview(data)[:LONGEST_METHOD]))
+        if (
+            head
+            and not is_local(host)
+            and not is_read(head[1].decode(), bytes(data).split(b" ", 2)[1].decode("latin-1"))
+        ):
+            self._events.not_rehearsed(f"{head[1].decode()} requests to {host}", "running it: a rehearsal only reads")
+            raise OutOfReachError(f"the rehearsal sends nothing to {host}: it only reads from the Hub")
+        return original(connection, data, *args, **kwargs)
 
     def _check(self, host: str) -> None:
         if not is_allowed(host, self._allowed):
             because = "a machine where it may be asked: a rehearsal only reads from the Hub"
             self._events.not_rehearsed(f"connections to {host}", because)
             raise OutOfReachError(f"the rehearsal does not connect to {host}: it only reads from the Hub")
-
-
-def hosts(order: PartRequest) -> tuple[str, ...]:
-    """Return the hosts that may be asked: the Hub's, those below its domain, and proxies."""
-    proxies = tuple(urlsplit(each).hostname or "" for each in urllib.request.getproxies().values() if "//" in each)
-    if order.offline:
-        return ()
-    endpoint = urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co").hostname or ""
-    return (endpoint, ".".join(endpoint.split(".")[-2:]), *SIBLINGS, *proxies)
-
-
-def is_allowed(host: str, allowed: tuple[str, ...]) -> bool:
-    """Whether a host may be asked.
-
-    >>> is_allowed("cdn-lfs.huggingface.co", ("huggingface.co",)), is_allowed("example.org", ("huggingface.co",))
-    (True, False)
-    """
-    if not host or host.startswith(LOOPBACK) or host == socket.gethostname():
-        return True
-    return any(host == each or host.endswith(f".{each}") for each in allowed if each)
 
 
 class StandardInput(io.FileIO):

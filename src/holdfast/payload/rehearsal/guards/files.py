@@ -46,14 +46,9 @@ WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 def install(order: PartRequest, events: EventWriter) -> Overlay:
     """Put the rehearsal's folder over the file system; return what maps paths."""
-    _own_temporary_folder(order)
-    home = Path.home()
-    free = [order.folder, tempfile.gettempdir(), *SYSTEM, *(str(home / each) for each in HOME_CACHES)]
-    free += [os.path.abspath(os.environ[name]) for name in CACHES.split() if os.environ.get(name)]
-    cache = Path(os.environ.get("HF_HOME") or home / ".cache/huggingface")
-    tokens = [str((cache / name).absolute()) for name in ("token", "stored_tokens")]
-    script = str(Path(order.script).absolute().parent)
-    guarded = [script, os.getcwd(), *tokens]
+    own_temporary_folder(order)
+    free = [order.folder, tempfile.gettempdir(), *SYSTEM, *caches()]
+    guarded = [*workplaces(order), *tokens()]
     overlay = Overlay(str(order.inside), free, guarded)
     _installed.append(overlay)
     files = GuardedFunctions(overlay, events)
@@ -64,12 +59,33 @@ def install(order: PartRequest, events: EventWriter) -> Overlay:
     return overlay
 
 
+def caches() -> list[str]:
+    """Return the folders that are used as they are, whatever is written to them."""
+    named = [os.path.abspath(os.environ[name]) for name in CACHES.split() if os.environ.get(name)]
+    return [*(str(Path.home() / each) for each in HOME_CACHES), *named]
+
+
+def tokens() -> list[str]:
+    """Return the files of a cache that hold tokens of the user's, and are not written to."""
+    return [str((hub_cache() / name).absolute()) for name in ("token", "stored_tokens")]
+
+
+def hub_cache() -> Path:
+    """Return the folder of huggingface_hub's cache."""
+    return Path(os.environ.get("HF_HOME") or Path.home() / ".cache/huggingface")
+
+
+def workplaces(order: PartRequest) -> list[str]:
+    """Return the script's own folder, and the one that it is started in."""
+    return [str(Path(order.script).absolute().parent), os.getcwd()]
+
+
 def where(path: Any) -> Any:
     """Return where a path is read from: in the rehearsal's folder, if the script has written it."""
     return _installed[-1].reading(path) if _installed else path
 
 
-def _own_temporary_folder(order: PartRequest) -> None:
+def own_temporary_folder(order: PartRequest) -> None:
     """Have temporary files made in the rehearsal's folder, if the names of sockets in it are not too long."""
     folder = Path(order.folder, "tmp")
     if len(str(folder)) <= LONGEST_SOCKET:

@@ -19,6 +19,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from ..events import EventWriter
 from ..order import ANY, PartRequest
+from ..reach import READS, is_read
 from . import pretended
 
 LARGE_BYTES = 10 * 2**20
@@ -29,8 +30,6 @@ LARGE_NAMES = (
 KINDS = {"models": "model", "datasets": "dataset", "spaces": "space"}
 UPLOADS = "holdfast-dry-upload"
 REFUSED = "X-Holdfast-Refused"
-PASSED_ON = ("paths-info", "validate-yaml", "whoami-v2")
-"""What is asked with POST, and changes nothing."""
 FOUND, UNAUTHORIZED, FORBIDDEN = 200, 401, 403
 Ask = Callable[[str, str], "DryResponse"]
 
@@ -102,12 +101,12 @@ class DryHub:
         """Return the response to a request; None: the real Hub answers."""
         if not request.url.startswith(self._endpoint):
             return None
-        if request.method in ("GET", "HEAD", "OPTIONS"):
+        if request.method in READS:
             return self._read(request)
         last = request.path.rstrip("/").split("/")
         if request.path.startswith("/api/telemetry") or "telemetry" in last:
             return DryResponse(200)
-        if set(last) & set(PASSED_ON):
+        if is_read(request.method, request.path):
             return self._paths_info(request) if "paths-info" in last else None
         try:
             return self._write(request, [unquote(part) for part in request.path.split("/") if part])
