@@ -4,7 +4,6 @@ Source: the format's description in the safetensors package 0.8: 8 bytes with th
 without gaps up to the end of the file. Tried: every damage that is told here is refused by it, too.
 """
 
-import json
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 from holdfast.adapters.local.model_files import LFS, describe_damage
 from holdfast.core.errors import SourceError
+from holdfast.core.json_text import parse_json
 
 LENGTH_BYTES: Final = 8
 """The header's length stands in the first of a file, a little-endian integer."""
@@ -75,9 +75,9 @@ def parse_header(header: bytes) -> dict[str, Tensor]:
         ValueError: It is none.
     """
     try:
-        found = json.loads(header)
+        found = parse_json(header)
         return {name: _tensor(told) for name, told in found.items() if name != METADATA}
-    except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError("no header of a safetensors file") from error
 
 

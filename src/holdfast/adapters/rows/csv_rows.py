@@ -217,11 +217,11 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Pieces:
             for piece in _pieces(batch, table, columns, start):
                 yield piece
                 faults += isinstance(piece, UnreadablePart)
+                if faults >= MOST_BROKEN:
+                    yield UnreadablePart(str(path), f"{MOST_BROKEN} rows cannot be read; what follows is not looked at")
+                    return start + len(batch)
             yield from table.faults[told:]
             told, start = len(table.faults), start + len(batch)
-            if faults >= MOST_BROKEN:
-                yield UnreadablePart(str(path), f"{MOST_BROKEN} rows cannot be read; what follows is not looked at")
-                return start
         yield from table.faults[told:]
     return start
 

@@ -7,7 +7,6 @@ archives; kinds of data that no text trainer reads.
 Source: `datasets.data_files`, `datasets.load`, `datasets.packaged_modules`, 5.2. Tried: `tests/adapters/rows/test_rows_splits.py` runs both.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from holdfast.adapters.rows.names import BadDataError
 from holdfast.catalog.data.files import READ
 from holdfast.catalog.data.slices import NAME
 from holdfast.core.errors import SourceError, Spot
+from holdfast.core.json_text import parse_json
 
 Splits = dict[str, list[Path]]
 
@@ -331,7 +331,7 @@ def saved_splits(folder: Path) -> Splits:
     """
     try:
         if (folder / STATES).is_file():
-            names = json.loads((folder / STATES).read_text(encoding="utf-8"))["splits"]
+            names = parse_json((folder / STATES).read_text(encoding="utf-8"))["splits"]
             return {name: _saved_files(folder / name) for name in names}
         return {"train": _saved_files(folder)}
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -339,5 +339,5 @@ def saved_splits(folder: Path) -> Splits:
 
 
 def _saved_files(folder: Path) -> list[Path]:
-    state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    state = parse_json((folder / STATE).read_text(encoding="utf-8"))
     return [folder / each["filename"] for each in state["_data_files"]]

@@ -5,7 +5,6 @@ Not covered: optimizers of FSDP and DeepSpeed, which save under other names, so 
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ from holdfast.adapters.local.model_files import INDEX, model_of
 from holdfast.adapters.local.weights import read_header
 from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, Verdict
 from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.json_text import parse_json
 
 MANIFEST = "holdfast-manifest.json"
 CHECKPOINT = re.compile(r"checkpoint-(\d+)")
@@ -128,7 +128,7 @@ def _read_manifest(path: Path) -> Mapping[str, Any]:
     """
     if not path.is_file() or path.stat().st_size > MANIFEST_BYTES:
         raise ValueError(path)
-    read: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    read: Mapping[str, Any] = parse_json(path.read_text(encoding="utf-8"))
     return read
 
 

@@ -11,6 +11,7 @@ from msgspec import convert
 
 from holdfast.adapters.storage.locks import holding, is_held
 from holdfast.core.errors import LedgerError, UsageError
+from holdfast.core.json_text import parse_json
 from holdfast.core.plan import Plan, RunRequest
 
 DRAWS = 100
@@ -75,7 +76,7 @@ def load_plan(folder: Path) -> Plan:
     """
     path = folder / "plan.json"
     try:
-        return Plan.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return Plan.from_json(parse_json(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         what = f"the run's plan cannot be read: {error}"
         raise LedgerError(what, where=str(path), fix="start the job again with `holdfast run`") from error
@@ -89,7 +90,7 @@ def save_request(folder: Path, request: RunRequest) -> None:
 def load_request(folder: Path) -> RunRequest | None:
     """Return what a run was asked with; None where nothing says."""
     try:
-        return convert(json.loads((folder / "request.json").read_text(encoding="utf-8")), RunRequest)
+        return convert(parse_json((folder / "request.json").read_text(encoding="utf-8")), RunRequest)
     except (OSError, ValueError):
         return None
 

@@ -6,7 +6,6 @@ scripts that `holdfast render` writes.
 
 import contextlib
 import io
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.models.positions import positions_of
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
 from holdfast.core.outcome import Raised, outcome_of
 
@@ -171,7 +171,7 @@ def _config(wanted: TokenizerRequest, name: str) -> dict[str, Any]:
     folder = wanted.folder / Path(wanted.path).expanduser()
     try:
         found = folder / name if folder.is_dir() else hub.cached_file(wanted.path, name, **_options(wanted))
-        read = json.loads(Path(found).read_text(encoding="utf-8"))
+        read = parse_json(Path(found).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return read if isinstance(read, dict) else {}

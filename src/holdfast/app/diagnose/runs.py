@@ -1,6 +1,5 @@
 """A run as what `diagnose` reads: its logs, its job, what the ledger knows, and what was left of its newest attempt."""
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from holdfast.app.run.kept_results import load_result
 from holdfast.app.run.runs import Run, open_run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported, Stage
+from holdfast.core.json_text import parse_json
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence, refused_by
 from holdfast.engine.diagnose.declared import DeclaredTraining
@@ -94,7 +94,7 @@ def _ending(folder: Path) -> Ending:
     """Return the last words of an attempt's guard, and its stacks."""
     told: dict[str, Any] = {}
     with suppress(OSError, ValueError):
-        told = json.loads((folder / "exit.json").read_text(encoding="utf-8"))
+        told = parse_json((folder / "exit.json").read_text(encoding="utf-8"))
     stacks = ""
     with suppress(OSError):
         stacks = (folder / "stacks.txt").read_text(encoding="utf-8", errors="replace")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
 from holdfast.engine.rehearse.isolating import Instead, Replay, error_of, find_blame, may_be_isolated
@@ -134,7 +135,7 @@ def _lines(rows: Sequence[Row]) -> str:
 def _noted(folder: Path) -> Iterator[RecordedRows]:
     """Yield the rows that the script loaded, in the order of its lines."""
     for path in sorted(folder.glob("*.json"), key=lambda each: int(each.stem)):
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = parse_json(path.read_text(encoding="utf-8"))
         yield RecordedRows(int(path.stem), told["rows"] or _whole_lines(told["asked"]), told["features"])
 
 
@@ -147,7 +148,7 @@ def _whole_lines(requested: Mapping[str, Any]) -> list[Row] | None:
     rows: list[Row] = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[:LINES]:
         with suppress(ValueError):
-            row = json.loads(line)
+            row = parse_json(line)
             rows += [row] if isinstance(row, dict) else []
     return rows[:COUNT] or None
 
@@ -162,7 +163,7 @@ def _is_mapped(folder: Path, noted: Sequence[RecordedRows]) -> bool:
         return True
     with kept.open(encoding="utf-8") as file:
         line = file.readline()
-    return not any(set(json.loads(line)) <= each for each in columns) if line.strip() else True
+    return not any(set(parse_json(line)) <= each for each in columns) if line.strip() else True
 
 
 def _method(whole: PartResult, source: str) -> str:

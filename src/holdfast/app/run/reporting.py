@@ -1,6 +1,5 @@
 """Writing a run's report from what lies in its folder and in the ledger."""
 
-import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -14,6 +13,7 @@ from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.document import Document
+from holdfast.core.json_text import parse_json
 from holdfast.core.redact import redact, secrets_of
 from holdfast.engine.report.page import ReportData, Sample, render_report
 from holdfast.results.check import CheckResult
@@ -54,7 +54,7 @@ def _read_job(path: Path) -> Document | None:
 def _read_samples(path: Path) -> Iterator[Sample]:
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         with suppress(ValueError, KeyError):  # a line that a kill cut short
-            said = json.loads(line)
+            said = parse_json(line)
             yield Sample(int(said["step"]), _spoken(said["prompt"]), str(said["completion"]))
 
 

@@ -168,7 +168,7 @@ def _wrapped_rows(data: DataProfile) -> Iterator[tuple[str, Sequence[Mapping[str
             and isinstance(kind.of, Struct)
             and name not in TURNS
         ):
-            yield name, data.samples[0][name][:MOST_TRIED]
+            yield name, [row for row in data.samples[0][name] if row is not None][:MOST_TRIED]
 
 
 def _returned(source: str, data: DataProfile) -> frozenset[str]:
