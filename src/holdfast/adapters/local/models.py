@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.local.foreign_files import read_foreign
 from holdfast.adapters.local.model_files import INDEX, WHOLE, model_of, wanted
 from holdfast.adapters.local.weights import Tensor, read_header
 from holdfast.catalog.builtin import BUILTIN, builtin_model, builtin_tensors
@@ -164,6 +165,6 @@ def _names(folder: Path) -> frozenset[str]:
 def _read(path: Path) -> str | None:
     """Return the text of a small file; None where it cannot be read, as of a `config.json` of several gigabytes."""
     try:
-        return path.read_text(encoding="utf-8") if path.stat().st_size <= LARGEST else None
+        return read_foreign(path, LARGEST).decode()
     except (OSError, UnicodeDecodeError):
         return None

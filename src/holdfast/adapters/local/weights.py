@@ -5,10 +5,12 @@ without gaps up to the end of the file. Tried: every damage that is told here is
 """
 
 from dataclasses import dataclass
+from io import SEEK_END
 from math import prod
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.local.foreign_files import open_foreign
 from holdfast.adapters.local.model_files import LFS, describe_damage
 from holdfast.core.errors import SourceError
 from holdfast.core.json_text import parse_json
@@ -44,8 +46,9 @@ def read_header(path: Path) -> dict[str, Tensor]:
         SourceError: It is no safetensors file, it is cut short, or it cannot be read.
     """
     try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_foreign(path) as file:
+            size = file.seek(0, SEEK_END)
+            file.seek(0)
             start = file.read(START)
             length = int.from_bytes(start[:LENGTH_BYTES], "little")
             if size < LENGTH_BYTES or length > LONGEST_HEADER or start.startswith(LFS.encode()):

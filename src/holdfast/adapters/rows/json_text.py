@@ -4,6 +4,7 @@ Whatever the layout, it is given on as JSON Lines.
 """
 
 import codecs
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -19,6 +20,10 @@ from holdfast.core.json_text import DEEPEST, TOO_DEEP, is_deep, parse_json
 
 Layout = Literal["lines", "array", "values"]
 BOM: Final = codecs.BOM_UTF8
+
+
+MOST_VALUES: Final = 2_000_000
+"""Values of one row; as Python objects they take a hundred times the memory of their texts."""
 
 
 class DuplicateKeyError(ValueError):
@@ -78,6 +83,19 @@ class Chunk:
     text: bytes
     line: int | None = None
     problem: str = ""
+
+
+def split_chunk(chunk: Chunk, most_lines: int) -> Iterator[Chunk]:
+    """Yield a chunk in parts of some lines each; the last one has its problem."""
+    if chunk.text.count(b"\n") < most_lines:
+        yield chunk
+        return
+    lines = io.BytesIO(chunk.text).readlines()
+    for start in range(0, len(lines), most_lines):
+        line = None if chunk.line is None else chunk.line + start
+        yield Chunk(b"".join(lines[start : start + most_lines]), line)
+    if chunk.problem:
+        yield Chunk(b"", chunk.line, chunk.problem)
 
 
 def layout_of(beginning: bytes) -> Layout:
@@ -306,6 +324,8 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
         text = line.decode("utf-8").strip()
     except UnicodeDecodeError as error:
         raise ValueError(f"{tell_undecodable(line, error)} (at byte {error.start + 1} of the line)") from error
+    if text.count(",") + text.count("[") > MOST_VALUES:
+        raise ValueError(f"a row of more than {MOST_VALUES:,} values, which is not read here: make several rows of it")
     if is_deep(text):
         raise ValueError(f"{TOO_DEEP}, which is not read here: move what is so deep into a text")
     if has_half_characters(line):

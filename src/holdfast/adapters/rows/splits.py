@@ -14,6 +14,7 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from holdfast.adapters.local.foreign_files import read_foreign_text
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.catalog.data.files import READ
 from holdfast.catalog.data.slices import NAME
@@ -277,10 +278,10 @@ def read_configs(folder: Path) -> list[Mapping[str, Any]]:
     """
     found: Any = []
     readme, standalone = folder / README, folder / STANDALONE
-    if readme.is_file() and (head := HEAD.match(readme.read_text(encoding="utf-8", errors="replace"))):
+    if readme.is_file() and (head := HEAD.match(read_foreign_text(readme))):
         found = _configs(head["yaml"], readme) or found
     if standalone.is_file():
-        found = _configs(standalone.read_text(encoding="utf-8", errors="replace"), standalone) or found
+        found = _configs(read_foreign_text(standalone), standalone) or found
     return check_configs(found, readme)
 
 
@@ -313,7 +314,7 @@ def _configs(text: str, path: Path) -> Any:
     yaml = import_module("ruamel.yaml")
     try:
         card = yaml.YAML(typ="safe", pure=True).load(text)
-    except yaml.error.YAMLError as error:
+    except (yaml.error.YAMLError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise BadDataError(f"{path}: its head is no YAML", path) from error
     return card.get("configs") if isinstance(card, Mapping) else None
 
@@ -331,7 +332,7 @@ def saved_splits(folder: Path) -> Splits:
     """
     try:
         if (folder / STATES).is_file():
-            names = parse_json((folder / STATES).read_text(encoding="utf-8"))["splits"]
+            names = parse_json(read_foreign_text(folder / STATES))["splits"]
             return {name: _saved_files(folder / name) for name in names}
         return {"train": _saved_files(folder)}
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -339,5 +340,5 @@ def saved_splits(folder: Path) -> Splits:
 
 
 def _saved_files(folder: Path) -> list[Path]:
-    state = parse_json((folder / STATE).read_text(encoding="utf-8"))
+    state = parse_json(read_foreign_text(folder / STATE))
     return [folder / each["filename"] for each in state["_data_files"]]

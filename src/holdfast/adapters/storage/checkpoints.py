@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from zipfile import is_zipfile
 
+from holdfast.adapters.local.foreign_files import open_foreign, read_foreign_text
 from holdfast.adapters.local.model_files import INDEX, model_of
 from holdfast.adapters.local.weights import read_header
 from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, Verdict
@@ -123,12 +124,10 @@ def _read_manifest(path: Path) -> Mapping[str, Any]:
     """Return a manifest.
 
     Raises:
-        ValueError: It is none: a FIFO, a device, or too large for one.
-        OSError: It cannot be read.
+        ValueError: It is none.
+        OSError: It cannot be read: a FIFO, a device, or too large for one.
     """
-    if not path.is_file() or path.stat().st_size > MANIFEST_BYTES:
-        raise ValueError(path)
-    read: Mapping[str, Any] = parse_json(path.read_text(encoding="utf-8"))
+    read: Mapping[str, Any] = parse_json(read_foreign_text(path, MANIFEST_BYTES))
     return read
 
 
@@ -156,7 +155,7 @@ def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]], step: int) ->
 
 
 def _hash(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_foreign(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -199,7 +198,7 @@ def _apparent_damage(folder: Path) -> Iterator[CheckpointProblem]:
 
 def _is_cut_archive(path: Path) -> bool:
     """True if a file that `torch.save` began has no end; nothing is unpickled."""
-    with path.open("rb") as file:
+    with open_foreign(path) as file:
         begins_as_archive = file.read(4) == ARCHIVE
     return begins_as_archive and not is_zipfile(path)
 
@@ -207,7 +206,7 @@ def _is_cut_archive(path: Path) -> bool:
 def _listed(folder: Path) -> list[str]:
     """Return the weight files that a model's index names; none where it has no index."""
     index = folder / INDEX
-    text = index.read_text(encoding="utf-8", errors="replace") if index.is_file() else ""
+    text = read_foreign_text(index, MANIFEST_BYTES) if index.is_file() else ""
     return sorted(model_of((), {INDEX: text}).shards) if text else []
 
 

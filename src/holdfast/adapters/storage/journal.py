@@ -10,6 +10,8 @@ from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.local.foreign_files import open_foreign
+
 JOURNAL: Final = "ledger.jsonl"
 BLOCK_BYTES: Final = 65_536
 
@@ -26,9 +28,9 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes that it has; 0 where it is not there."""
+        """Bytes that it has; 0 where it is not there, or is no file."""
         try:
-            return self._path.stat().st_size
+            return self._path.stat().st_size if self._path.is_file() else 0
         except FileNotFoundError:
             return 0
 
@@ -55,9 +57,9 @@ class Journal:
 
     def read(self, start: int = 0) -> Iterator[tuple[int, str]]:
         """Yield each whole line from a byte on, with the byte at which the next one begins."""
-        if not self._path.exists():
+        if not self.size:
             return
-        with self._path.open("rb") as file:
+        with open_foreign(self._path) as file:
             file.seek(start)
             for line in file:
                 if not line.endswith(b"\n"):

@@ -9,6 +9,7 @@ from string import ascii_lowercase, digits
 
 from msgspec import convert
 
+from holdfast.adapters.local.foreign_files import read_foreign_text
 from holdfast.adapters.storage.locks import holding, is_held
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.json_text import parse_json
@@ -76,7 +77,7 @@ def load_plan(folder: Path) -> Plan:
     """
     path = folder / "plan.json"
     try:
-        return Plan.from_json(parse_json(path.read_text(encoding="utf-8")))
+        return Plan.from_json(parse_json(read_foreign_text(path)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         what = f"the run's plan cannot be read: {error}"
         raise LedgerError(what, where=str(path), fix="start the job again with `holdfast run`") from error
@@ -90,7 +91,7 @@ def save_request(folder: Path, request: RunRequest) -> None:
 def load_request(folder: Path) -> RunRequest | None:
     """Return what a run was asked with; None where nothing says."""
     try:
-        return convert(parse_json((folder / "request.json").read_text(encoding="utf-8")), RunRequest)
+        return convert(parse_json(read_foreign_text(folder / "request.json")), RunRequest)
     except (OSError, ValueError):
         return None
 

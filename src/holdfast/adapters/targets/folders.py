@@ -212,7 +212,7 @@ def _judge(path: str) -> str | OtherUse | PassedOver | None:
         size = Path(path).stat().st_size
         if size > MOST_BYTES[suffix]:
             return PassedOver(path, f"is too large: {size / MB:.0f} MB")
-        content = Path(path).read_bytes()
+        content = read_foreign(Path(path), MOST_BYTES[suffix])
     except OSError as error:
         return PassedOver(path, f"cannot be read: {error.strerror}")
     if suffix in (".yaml", ".yml"):

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.local.foreign_files import read_foreign, read_foreign_text
 from holdfast.adapters.tokens.encoding import LoadedTokenizer
 from holdfast.adapters.tokens.training_templates import has_markers, training_template
 from holdfast.catalog.builtin import BUILTIN, MODELS
@@ -171,7 +172,7 @@ def _config(wanted: TokenizerRequest, name: str) -> dict[str, Any]:
     folder = wanted.folder / Path(wanted.path).expanduser()
     try:
         found = folder / name if folder.is_dir() else hub.cached_file(wanted.path, name, **_options(wanted))
-        read = parse_json(Path(found).read_text(encoding="utf-8"))
+        read = parse_json(read_foreign_text(Path(found)))
     except (OSError, ValueError):
         return {}
     return read if isinstance(read, dict) else {}
@@ -203,7 +204,7 @@ def _take_template(transformers: Any, tokenizer: Any, wanted: TokenizerRequest) 
     template = str(wanted.template)
     if template.endswith(ENDINGS):
         try:
-            tokenizer.chat_template = (wanted.folder / template).read_text(encoding="utf-8")
+            tokenizer.chat_template = read_foreign(wanted.folder / template).decode()
         except (OSError, UnicodeDecodeError) as error:
             raise SourceError(f"no chat template in {template}", where="model.chat_template", fix="see why") from error
         return False

@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.local.foreign_files import read_foreign_text
 from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.app.diagnose.past import Files, RunHistory
@@ -83,7 +84,7 @@ def _job(run: Run) -> tuple[str, str]:
     """Return the file that says what a run trains, and its text: its own copy of a job file, else its script."""
     copied = run.folder / "job.yaml"
     with suppress(OSError):
-        return str(copied), copied.read_text(encoding="utf-8")
+        return str(copied), read_foreign_text(copied)
     with suppress(LedgerError):
         plan = load_plan(run.folder)
         return plan.script_name, plan.script
@@ -94,10 +95,10 @@ def _ending(folder: Path) -> Ending:
     """Return the last words of an attempt's guard, and its stacks."""
     told: dict[str, Any] = {}
     with suppress(OSError, ValueError):
-        told = parse_json((folder / "exit.json").read_text(encoding="utf-8"))
+        told = parse_json(read_foreign_text(folder / "exit.json"))
     stacks = ""
     with suppress(OSError):
-        stacks = (folder / "stacks.txt").read_text(encoding="utf-8", errors="replace")
+        stacks = read_foreign_text(folder / "stacks.txt")
     return Ending(
         oom_kills=told.get("oom_kills"),
         disk_free_bytes=told.get("disk_free_bytes"),

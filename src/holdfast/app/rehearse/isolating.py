@@ -5,9 +5,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.local.foreign_files import open_foreign
 from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
@@ -35,6 +37,7 @@ APART: Final = 1000
 SPARED: Final[tuple[Instead, ...]] = ("usual", "method")
 """Kinds of rows that are not tried where they are those of the script's own columns and types."""
 LINES: Final = 2000
+LONGEST_LINE_BYTES: Final = 1 << 20
 """Of a file of rows that is damaged, how many are looked at."""
 
 
@@ -146,10 +149,11 @@ def _whole_lines(requested: Mapping[str, Any]) -> list[Row] | None:
     if path is None or not path.is_file() or path.suffix not in (".jsonl", ".json"):
         return None
     rows: list[Row] = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[:LINES]:
-        with suppress(ValueError):
-            row = parse_json(line)
-            rows += [row] if isinstance(row, dict) else []
+    with open_foreign(path) as file:
+        for line in islice(iter(lambda: file.readline(LONGEST_LINE_BYTES), b""), LINES):
+            with suppress(ValueError):
+                row = parse_json(line)
+                rows += [row] if isinstance(row, dict) else []
     return rows[:COUNT] or None
 
 
