@@ -9,6 +9,7 @@ from typing import Final
 
 from holdfast.adapters.local.datasets import check_alike, head_of
 from holdfast.adapters.local.file_patterns import WILD, found_in
+from holdfast.adapters.local.foreign_files import expanded
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_splits
 from holdfast.catalog.data.files import READ, ending_of
@@ -65,7 +66,7 @@ def _splits(start: Path, files: DataFiles) -> Splits:
     """
     if files.reader in (SAVED, FOLDER):
         (name,) = files.names
-        folder = start / Path(name).expanduser()
+        folder = start / expanded(name)
         if not folder.is_dir():
             raise BadDataError(f"there is no folder `{name}`", folder)
         if files.reader == FOLDER:
@@ -83,7 +84,7 @@ def _splits(start: Path, files: DataFiles) -> Splits:
 
 
 def _files(start: Path, name: str) -> list[Path]:
-    path = start / Path(name).expanduser()
+    path = start / expanded(name)
     found = [path] if path.is_file() else found_in(start, name) if WILD.intersection(name) else []
     if path.is_dir():
         raise SourceError("which files of a folder are read is not known", where=name, fix="name one file")

@@ -7,6 +7,7 @@ Not covered: the Hub, which `holdfast.adapters.hub` asks; folders whose README t
 from dataclasses import replace
 from pathlib import Path
 
+from holdfast.adapters.local.foreign_files import expanded, is_there
 from holdfast.adapters.local.tables import Head, read_head
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits
@@ -40,8 +41,8 @@ class LocalDatasets:
             raise unreadable_data(error, data.path) from error
 
     def _local(self, data: Data) -> Dataset:
-        path = self._folder / Path(data.path).expanduser()
-        if not path.exists():
+        path = self._folder / expanded(data.path)
+        if not is_there(path):
             raise _absent(data.path, path)
         splits = {"train": [path]} if path.is_file() else find_splits(path, data.config)
         train = head_of(splits, data.split, path)

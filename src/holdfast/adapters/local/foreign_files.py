@@ -58,3 +58,11 @@ def is_there(path: Path) -> bool:
         return path.exists()
     except (OSError, ValueError):
         return False
+
+
+def expanded(name: str | Path) -> Path:
+    """Return the path that a name means; `~nobody`, who has no home here, stays as it is."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        return Path(name)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.local.foreign_files import expanded, read_foreign
 from holdfast.adapters.local.model_files import INDEX, WHOLE, model_of, wanted
 from holdfast.adapters.local.weights import Tensor, read_header
 from holdfast.catalog.builtin import BUILTIN, builtin_model, builtin_tensors
@@ -87,10 +87,7 @@ class LocalModels:
         return frozenset(token for token in tokens if not any(_spells(text, token) for text in texts))
 
     def _path(self, name: str) -> Path:
-        try:
-            return self._folder / Path(name).expanduser()
-        except RuntimeError:  # of `~nobody`
-            return self._folder / name
+        return self._folder / expanded(name)
 
 
 def read_model(folder: Path) -> ModelFacts:

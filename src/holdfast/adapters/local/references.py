@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from holdfast.adapters.local.file_patterns import WILD, found_in
+from holdfast.adapters.local.foreign_files import expanded
 from holdfast.catalog.builtin import MODELS
 from holdfast.catalog.hub.repositories import is_path, is_rooted
 from holdfast.core.errors import SourceError
@@ -138,7 +139,7 @@ def start_of(folders: Sequence[Path], names: Sequence[str]) -> Path:
 def _lies_in(folder: Path, name: str) -> bool:
     """True if a folder has something of a name, or of a pattern."""
     try:
-        path = folder / Path(name).expanduser()
+        path = folder / expanded(name)
         return path.exists() or (bool(WILD.intersection(name)) and any(found_in(folder, name)))
     except (OSError, ValueError, RuntimeError, NotImplementedError):  # of a name that no file system would take
         return False

@@ -91,7 +91,7 @@ def read_footer(path: Path) -> Footer:
         return _parse(_footer_bytes(path))
     except OSError as error:
         raise BadDataError(f"{path} cannot be read: {error.strerror or error}", path) from error
-    except (IndexError, KeyError, ValueError, struct.error, TypeError, RecursionError) as error:
+    except (LookupError, ValueError, struct.error, TypeError, AttributeError, RecursionError) as error:
         raise BadDataError(f"{path} is no Parquet: its footer is damaged", path) from error
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.local.foreign_files import expanded, is_there
 from holdfast.adapters.rows.arrow_rows import look_at_arrow, read_arrow
 from holdfast.adapters.rows.csv_rows import look_at_csv, look_at_tsv, read_csv, read_tsv
 from holdfast.adapters.rows.json_rows import look_at_json, read_json
@@ -48,8 +49,8 @@ def open_rows(path: str | Path, split: str = "train", *, config: str | None = No
         SourceError: It cannot be read here, and may be good.
         UsageError: The slice is none.
     """
-    path = Path(path).expanduser()
-    if not path.exists():
+    path = expanded(path)
+    if not is_there(path):
         raise BadDataError(f"no such file or folder: {path}", path)
     return rows_of_files(_splits_of(path, config), split, path)
 

@@ -14,6 +14,8 @@ from holdfast.adapters.local.foreign_files import open_foreign
 
 JOURNAL: Final = "ledger.jsonl"
 BLOCK_BYTES: Final = 65_536
+LONGEST_LINE_BYTES: Final = 16 << 20
+"""No event is longer; what is, is a line that nobody ended."""
 
 
 class Journal:
@@ -61,9 +63,7 @@ class Journal:
             return
         with open_foreign(self._path) as file:
             file.seek(start)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return
+            while (line := file.readline(LONGEST_LINE_BYTES)).endswith(b"\n"):
                 start += len(line)
                 yield start, line.decode(errors="replace")
 

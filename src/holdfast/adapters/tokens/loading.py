@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.local.foreign_files import read_foreign, read_foreign_text
+from holdfast.adapters.local.foreign_files import expanded, read_foreign, read_foreign_text
 from holdfast.adapters.tokens.encoding import LoadedTokenizer
 from holdfast.adapters.tokens.training_templates import has_markers, training_template
 from holdfast.catalog.builtin import BUILTIN, MODELS
@@ -139,7 +139,7 @@ def _transformers() -> Any:
 
 
 def _loaded(transformers: Any, path: str, wanted: TokenizerRequest) -> Any:
-    folder = wanted.folder / Path(path).expanduser()
+    folder = wanted.folder / expanded(path)
     name = str(folder) if folder.is_dir() else path
     if not folder.is_dir() and (path.startswith((".", "/", "~")) or path.count("/") > 1):
         raise SourceError(f"no such folder: {path}", where="model", fix="correct the path")
@@ -169,7 +169,7 @@ def _builtin(path: str) -> Any:
 def _config(wanted: TokenizerRequest, name: str) -> dict[str, Any]:
     """Return one of the model's JSON files; nothing where it has none."""
     hub = import_module("transformers.utils")
-    folder = wanted.folder / Path(wanted.path).expanduser()
+    folder = wanted.folder / expanded(wanted.path)
     try:
         found = folder / name if folder.is_dir() else hub.cached_file(wanted.path, name, **_options(wanted))
         read = parse_json(read_foreign_text(Path(found)))
