@@ -7,7 +7,7 @@ their splits; what `save_to_disk` wrote. Not covered: other builders and endings
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.local.datasets import check_alike, head_of
+from holdfast.adapters.local.datasets import check_alike, head_of, unreadable_data
 from holdfast.adapters.local.file_patterns import WILD, found_in
 from holdfast.adapters.local.foreign_files import expanded
 from holdfast.adapters.rows.names import BadDataError
@@ -45,6 +45,8 @@ def read_data(start: Path, mention: Reference) -> Dataset:
             check_alike(splits, Path(mention.name))
     except BadDataError as error:
         return Dataset(problem=error.what)
+    except OSError as error:
+        raise unreadable_data(error, mention.name) from error
     return Dataset(columns=head.columns, rows=head.rows, types=head.types)
 
 

@@ -278,10 +278,13 @@ def read_configs(folder: Path) -> list[Mapping[str, Any]]:
     """
     found: Any = []
     readme, standalone = folder / README, folder / STANDALONE
-    if readme.is_file() and (head := HEAD.match(read_foreign_text(readme))):
-        found = _configs(head["yaml"], readme) or found
-    if standalone.is_file():
-        found = _configs(read_foreign_text(standalone), standalone) or found
+    try:
+        if readme.is_file() and (head := HEAD.match(read_foreign_text(readme))):
+            found = _configs(head["yaml"], readme) or found
+        if standalone.is_file():
+            found = _configs(read_foreign_text(standalone), standalone) or found
+    except OSError as error:
+        raise BadDataError(f"{error.filename} cannot be read: {error.strerror}", folder) from error
     return check_configs(found, readme)
 
 

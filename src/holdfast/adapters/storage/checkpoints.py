@@ -206,7 +206,9 @@ def _is_cut_archive(path: Path) -> bool:
 def _listed(folder: Path) -> list[str]:
     """Return the weight files that a model's index names; none where it has no index."""
     index = folder / INDEX
-    text = read_foreign_text(index, MANIFEST_BYTES) if index.is_file() else ""
+    text = ""
+    with suppress(OSError):
+        text = read_foreign_text(index, MANIFEST_BYTES)
     return sorted(model_of((), {INDEX: text}).shards) if text else []
 
 
