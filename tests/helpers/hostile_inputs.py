@@ -16,8 +16,8 @@ Change = Callable[[bytes, Choose], bytes]
 MOST_BYTES: Final = 1 << 20
 """An input never grows beyond this, so that what takes long is the reader and not the input's size."""
 MOST_CHANGES: Final = 4
-TOKENS: Final = tuple(
-    token.encode("utf-8", "surrogatepass")
+TOKENS: Final = (
+  *(token.encode("utf-8", "surrogatepass")
     for token in (
         "\0", "\x1a", "\x1b[31m", "\ufeff", "\u2028", "\ud83d", "\\ud83d", "\U0001f600", "é", "\xa0", "\r", "\r\n\r\n", "\t",
         "'", '"', '"""', "\\", "`", "$(", "${", "%s", "{{", "}}", "{", "}", "[", "]", "(", ")", "<<", "#", ":", ",", "=", ";", "&", "*a",
@@ -27,8 +27,8 @@ TOKENS: Final = tuple(
         "/", "/dev/zero", "/dev/stdin", "..", "../" * 50, "~root", "a" * 5000, "[" * 3000, '{"a":' * 3000, "(" * 300, "-" * 3000,
         "a.b" * 500, "not " * 500, "import ", "async ", "lambda: ", "yield ", "*", "**", ":=", "f'{", "b'\\xff'", "if 0:\n ", "\n\n\n",
         "Traceback (most recent call last):\n", '  File "x.py", line 99999999999999999999, in <module>\n', "CUDA out of memory. Tried to allocate 9e999 GiB",
-    )
-) + (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b\x08", b"\x80", b"\xc3", b"\xed\xa0\x80", b"\xff" * 10, b"\x00" * 64)  # fmt: skip
+    )),
+  b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b\x08", b"\x80", b"\xc3", b"\xed\xa0\x80", b"\xff" * 10, b"\x00" * 64)  # fmt: skip
 VALUES: Final[tuple[Any, ...]] = (
     None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, 10**400, -(10**400), 0.5, 1e308, float("inf"), float("nan"), "", " ", "\0", "\ud83d", "é" * 40, "a" * 3000,
     "/", "..", "~", "~root", "trl", "1.0", "true", "null", "{", "x:y", "*", "**/*", "train[:1]", "train[99999999999999999999:]", [], [[]], [None], [1, "a"], {}, {"": {}},

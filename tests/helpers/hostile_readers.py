@@ -87,13 +87,10 @@ def _checked(path: Path) -> None:
 
 
 def _check(request: TargetRequest) -> None:
-    from holdfast.app.rendering import render
-
     result = check_target(request, alone=True).result
     broken = [each.because for each in result.skipped if BROKEN in each.because]
     if broken:
         raise AssertionError(broken)
-    del render
 
 
 def _checked_beside(path: Path) -> None:

@@ -55,7 +55,7 @@ class LocalBackend:
         try:
             # In this order: who is gone has left an exit code if ever, and who left that had written all reports.
             alive, ended = is_held(folder / "guard.json"), (folder / "exit.json").exists()
-            exit_code = parse_json((folder / "exit.json").read_text())["exit_code"] if ended else None
+            exit_code = _exit_code(folder) if ended else None
             reports = self._tails.setdefault(attempt_id, _Reports(folder / "events.jsonl")).after(skip)
         except OSError as error:
             return PollResult(answer=Liveness.UNKNOWN, because=f"{error.filename}: {error.strerror}")
@@ -135,6 +135,14 @@ class _Reports:
         first, self._count = self._count, self._count + len(lines)
         self._offset += len(whole) + 1 if lines else 0
         return [_parse_report(line) for line in lines[max(0, skip - first) :]]
+
+
+def _exit_code(folder: Path) -> int | None:
+    """Return what the guard wrote; None where something else stands there."""
+    with suppress(ValueError, TypeError, KeyError):
+        code = parse_json((folder / "exit.json").read_text())["exit_code"]
+        return code if isinstance(code, int) else None
+    return None
 
 
 def _parse_report(line: bytes) -> dict[str, Any]:

@@ -94,8 +94,8 @@ def _job(run: Run) -> tuple[str, str]:
 def _ending(folder: Path) -> Ending:
     """Return the last words of an attempt's guard, and its stacks."""
     told: dict[str, Any] = {}
-    with suppress(OSError, ValueError):
-        told = parse_json(read_foreign_text(folder / "exit.json"))
+    with suppress(OSError, ValueError, TypeError):
+        told = dict(parse_json(read_foreign_text(folder / "exit.json")))
     stacks = ""
     with suppress(OSError):
         stacks = read_foreign_text(folder / "stacks.txt")
