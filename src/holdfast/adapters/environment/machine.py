@@ -13,7 +13,7 @@ from pathlib import Path
 
 import psutil
 
-from holdfast.adapters.local.foreign_files import expanded
+from holdfast.adapters.foreign_files import expanded
 from holdfast.core.facts import Gpu, Machine
 
 QUERY = ("--query-gpu=index,uuid,name,memory.total,compute_cap", "--format=csv,noheader,nounits")

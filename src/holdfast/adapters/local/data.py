@@ -7,9 +7,9 @@ their splits; what `save_to_disk` wrote. Not covered: other builders and endings
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.foreign_files import expanded
 from holdfast.adapters.local.datasets import check_alike, head_of, unreadable_data
 from holdfast.adapters.local.file_patterns import WILD, found_in
-from holdfast.adapters.local.foreign_files import expanded
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_splits
 from holdfast.catalog.data.files import READ, ending_of

@@ -7,7 +7,7 @@ Not covered: the Hub, which `holdfast.adapters.hub` asks; folders whose README t
 from dataclasses import replace
 from pathlib import Path
 
-from holdfast.adapters.local.foreign_files import expanded, is_there
+from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.local.tables import Head, read_head
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.local.foreign_files import expanded
+from holdfast.adapters.foreign_files import expanded
 
 WILD: Final = frozenset("*?[")
 """What is in a pattern of files."""

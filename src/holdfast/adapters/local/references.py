@@ -8,8 +8,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from holdfast.adapters.foreign_files import expanded
 from holdfast.adapters.local.file_patterns import WILD, found_in
-from holdfast.adapters.local.foreign_files import expanded
 from holdfast.catalog.builtin import MODELS
 from holdfast.catalog.hub.repositories import is_path, is_rooted
 from holdfast.core.errors import SourceError

@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.local.foreign_files import open_foreign
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.core.hub import StoredFile
 
 CHUNK_BYTES: Final = 1 << 20

@@ -10,7 +10,7 @@ from math import prod
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.adapters.local.foreign_files import open_foreign
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.local.model_files import LFS, describe_damage
 from holdfast.core.errors import SourceError
 from holdfast.core.json_text import parse_json

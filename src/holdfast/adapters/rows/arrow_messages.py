@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
-from holdfast.adapters.local.foreign_files import open_foreign
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.types import JSON, OTHER, merge_told, types_in_metadata
 from holdfast.core.columns import ListOf, Scalar, Struct, Type, Word

@@ -8,7 +8,7 @@ from typing import IO, Any, Final
 import polars as pl
 from polars.exceptions import PolarsError
 
-from holdfast.adapters.local.foreign_files import open_foreign
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rows.arrow_messages import (
     BATCH,
     DICTIONARY,

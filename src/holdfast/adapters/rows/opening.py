@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.local.foreign_files import expanded, is_there
+from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.rows.arrow_rows import look_at_arrow, read_arrow
 from holdfast.adapters.rows.csv_rows import look_at_csv, look_at_tsv, read_csv, read_tsv
 from holdfast.adapters.rows.json_rows import look_at_json, read_json

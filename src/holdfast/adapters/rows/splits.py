@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from holdfast.adapters.local.foreign_files import read_foreign_text
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.catalog.data.files import READ
 from holdfast.catalog.data.slices import NAME

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from zipfile import is_zipfile
 
-from holdfast.adapters.local.foreign_files import open_foreign, read_foreign_text
+from holdfast.adapters.foreign_files import open_foreign, read_foreign_text
 from holdfast.adapters.local.model_files import INDEX, model_of
 from holdfast.adapters.local.weights import read_header
 from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, Verdict

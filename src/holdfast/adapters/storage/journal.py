@@ -10,7 +10,7 @@ from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.local.foreign_files import open_foreign
+from holdfast.adapters.foreign_files import open_foreign
 
 JOURNAL: Final = "ledger.jsonl"
 BLOCK_BYTES: Final = 65_536

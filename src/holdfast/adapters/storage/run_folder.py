@@ -9,7 +9,7 @@ from string import ascii_lowercase, digits
 
 from msgspec import convert
 
-from holdfast.adapters.local.foreign_files import read_foreign_text
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.storage.locks import holding, is_held
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.json_text import parse_json

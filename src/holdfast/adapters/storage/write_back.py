@@ -6,7 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from tokenize import detect_encoding
 
-from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.core.errors import SourceError
 
 MARK = b"\xef\xbb\xbf"

@@ -9,7 +9,7 @@ from pathlib import Path
 from tokenize import detect_encoding
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
-from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import Spot, UsageError

@@ -15,7 +15,7 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec, RegexPattern
 
-from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.core.errors import UsageError
 
 LEFT_OUT: Final = frozenset(

@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.local.foreign_files import expanded, read_foreign, read_foreign_text
+from holdfast.adapters.foreign_files import expanded, read_foreign, read_foreign_text
 from holdfast.adapters.tokens.encoding import LoadedTokenizer
 from holdfast.adapters.tokens.training_templates import has_markers, training_template
 from holdfast.catalog.builtin import BUILTIN, MODELS

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from holdfast.adapters.local.foreign_files import expanded, is_there
+from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.targets import Target
 from holdfast.app.hub_access import job_folder
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
-from holdfast.adapters.local.foreign_files import is_there
+from holdfast.adapters.foreign_files import is_there
 from holdfast.adapters.storage.log_files import open_logs
 from holdfast.adapters.targets import PROGRAMS
 from holdfast.app.arguments import PathName, PathNames, as_paths

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.local.datasets import unreadable_data
-from holdfast.adapters.local.foreign_files import expanded, is_there
 from holdfast.adapters.rows.opening import open_rows
 from holdfast.app.hub_access import OFFLINE
 from holdfast.catalog.builtin import BUILTIN

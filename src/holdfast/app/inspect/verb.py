@@ -6,7 +6,7 @@ from os import fspath
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.local.foreign_files import expanded, is_there
+from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.overrides import apply_overrides, parse_set

@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.adapters.local.foreign_files import open_foreign
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.local.foreign_files import read_foreign_text
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.readers.script.notebook_cells import clean_cell
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.targets import read_text

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from msgspec import DecodeError
 from msgspec import json as typed_json
 
-from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.run.runs import Run
 from holdfast.core.event import RunState

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.local.foreign_files import open_foreign, read_foreign_text
+from holdfast.adapters.foreign_files import open_foreign, read_foreign_text
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.run_folder import write_whole

@@ -9,14 +9,14 @@ from typing import Final
 import pytest
 
 import holdfast
-from holdfast.adapters.local.foreign_files import expanded, is_there, open_foreign, read_foreign, read_foreign_text
+from holdfast.adapters.foreign_files import expanded, is_there, open_foreign, read_foreign, read_foreign_text
 
 SOURCES: Final = Path(holdfast.__file__).parent
 OURS: Final = ("payload", "catalog", "history", "signatures", "rules")
 """What runs elsewhere, and what reads only files that came with it."""
 OPENING: Final = frozenset({"open", "read_text", "read_bytes", "fromfile", "fdopen"})
 ALLOWED: Final[Mapping[str, str]] = {
-    "adapters/local/foreign_files.py": "it is the one place",
+    "adapters/foreign_files.py": "it is the one place",
     "adapters/rows/sources.py": "archives are opened by their own modules, after `open_foreign` has looked at their beginning",
     "adapters/storage/log_files.py": "a log may be a FIFO, or standard input; it is read in pieces",
     "adapters/storage/journal.py": "appending; lines are read by `open_foreign`",
