@@ -46,7 +46,7 @@ def _load(text: str, path: str) -> dict[str, Any]:
         raise UsageError(
             f"the notebook is no JSON: {error.msg}", where=Spot(path, error.lineno, error.colno), fix=fix
         ) from None
-    except (RecursionError, ValueError):
+    except ValueError:
         raise UsageError(
             "the notebook is nested too deeply, or holds a number too long to read", where=path, fix=fix
         ) from None
