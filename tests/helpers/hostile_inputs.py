@@ -49,7 +49,7 @@ def make_input(seeds: Sequence[bytes], choose: Choose, changes: Sequence[Change]
         changes: Those that know the format; the ones that know only bytes are made as well.
     """
     data = seeds[choose(len(seeds))]
-    every = (*BYTE_CHANGES, *changes * max(1, len(BYTE_CHANGES) // max(1, len(changes))))
+    every = [*BYTE_CHANGES, *list(changes) * max(1, len(BYTE_CHANGES) // max(1, len(changes)))]
     for _ in range(1 + choose(MOST_CHANGES)):
         data = every[choose(len(every))](data, choose)[:MOST_BYTES]
     return data
@@ -168,7 +168,8 @@ def change_toml(data: bytes, choose: Choose) -> bytes:
 
 def change_yaml(data: bytes, choose: Choose) -> bytes:
     """Return YAML likewise; as JSON, which is YAML too."""
-    from ruamel.yaml import YAML, YAMLError
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
 
     try:
         return _dumped(_changed(YAML(typ="safe", pure=True).load(data.decode()), choose))

@@ -2,9 +2,10 @@
 
 import os
 from errno import EFBIG, EINVAL
+from io import BufferedReader
 from pathlib import Path
 from stat import S_ISREG
-from typing import BinaryIO, Final
+from typing import Final
 
 MOST_BYTES: Final = 50_000_000
 """No script, notebook, job file or declaration is larger; data and logs are read in parts."""
@@ -33,7 +34,7 @@ def read_foreign_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     return read_foreign(path, most_bytes).decode("utf-8-sig", errors="replace")
 
 
-def open_foreign(path: Path) -> BinaryIO:
+def open_foreign(path: Path) -> BufferedReader:
     """Open a file for reading, of which only a part is needed.
 
     Raises:

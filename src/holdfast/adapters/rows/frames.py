@@ -109,7 +109,8 @@ def _texts(series: Any, kind: Type, key: str | None) -> Iterator[tuple[Any, str,
         case ListOf(of) if of != NULL:
             yield from _texts(series.explode(), of, None)
         case Struct(fields):
+            parts = series.struct.unnest()  # `struct.field` takes a name such as `*` for a pattern
             for name, part in fields.items():
-                yield from _texts(series.struct.field(name), part, name)
+                yield from _texts(parts.get_column(name), part, name)
         case Scalar(word) if word in {"string", "time"}:
             yield series, word, key

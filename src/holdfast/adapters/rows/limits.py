@@ -66,8 +66,8 @@ def _categories(series: Any) -> Iterator[Any]:
         case pl.List() | pl.Array():
             yield from _categories(series.explode())
         case pl.Struct():
-            for part in series.struct.fields:
-                yield from _categories(series.struct.field(part))
+            for part in series.struct.unnest().iter_columns():
+                yield from _categories(part)
         case _:
             return
 
