@@ -8,10 +8,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.app.check.target import TargetRequest, check_target
+from holdfast.app.check.target import check_target
+from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import OFFLINE
 from holdfast.core.errors import HoldfastError
-from holdfast.core.event import Closed, Reported, RunRequested, Stage, Starting
+from holdfast.core.event import Closed, Event, Reported, RunRequested, Stage, Starting
 from holdfast.engine.check.rule_runner import BROKEN
 from tests.helpers.hostile_inputs import (
     Change,
@@ -264,7 +265,7 @@ def _journals() -> Sequence[bytes]:
         {"event": "error", "type": "ValueError", "text": "no", "traceback": "Traceback"},
         {"event": "finished", "step": 3, "metrics": {"eval_loss": 0.5}},
     ]
-    events = [
+    events: list[Event] = [
         RunRequested(at_s=1, folder="f", about={"method": "sft", "model": "m"}),
         Starting(at_s=2, attempt=1, backend="local"),
         *(Reported(at_s=3.0 + n, attempt=1, said=each) for n, each in enumerate(said)),

@@ -4,6 +4,7 @@ import io
 import json
 import struct
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 import pytest
@@ -114,7 +115,7 @@ def test_a_footer_that_promises_rows_which_are_not_there_is_reported(tmp_path: P
 
 @pytest.mark.parametrize("compression", ["zstd", "lz4", "uncompressed"])
 def test_a_record_batch_that_unpacks_to_more_than_is_read_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, compression: Literal["zstd", "lz4", "uncompressed"]
 ) -> None:
     """Its buffers say how large they are before they are unpacked."""
     path = tmp_path / "rows.arrow"
