@@ -5,14 +5,17 @@ whatever faces follow are made from `VERBS`; a verb's module is imported when th
 quick.
 """
 
+import os
 from collections.abc import Callable, Mapping
 from functools import cache, wraps
 from importlib import import_module
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
+from holdfast.core.errors import SourceError
 from holdfast.results import Json, Result, to_json
 
 Parameters = ParamSpec("Parameters")
+Answer = TypeVar("Answer")
 
 VERBS: Mapping[str, str] = {
     "check": "holdfast.app.check.verb",
@@ -39,8 +42,24 @@ def load_verb(name: str) -> Callable[..., Any]:
     >>> load_verb("verify").__name__
     'verify'
     """
-    verb: Callable[..., Any] = getattr(import_module(VERBS[name]), name)
-    return verb
+    return with_file_errors(getattr(import_module(VERBS[name]), name))
+
+
+def with_file_errors(verb: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
+    """Return a verb that names the file which cannot be read or written, whoever touched it."""
+
+    @wraps(verb)
+    def answer(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Answer:
+        try:
+            return verb(*args, **kwargs)
+        except OSError as error:
+            if not isinstance(error.filename, str | bytes):
+                raise
+            name = os.fsdecode(error.filename)
+            what = f"{name:.200} cannot be used: {error.strerror}"
+            raise SourceError(what, where=name[:200], fix="check the file and its permissions") from error
+
+    return answer
 
 
 @cache

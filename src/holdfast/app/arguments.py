@@ -70,4 +70,9 @@ def as_texts(texts: Texts) -> tuple[str, ...]:
 
 def runs_folder(asked: PathName | None, of_job: str | None = None) -> Path:
     """Return the runs folder: the one asked for, else HOLDFAST_RUNS, else the job's, else `./runs`."""
-    return Path((asked is not None and as_path(asked)) or os.environ.get("HOLDFAST_RUNS") or of_job or "runs").resolve()
+    named = (asked is not None and as_path(asked)) or os.environ.get("HOLDFAST_RUNS") or of_job or "runs"
+    try:
+        return Path(named).resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle
+        what = f"no folder can have this name: {error}"
+        raise UsageError(what, where="the runs folder", fix="name another with --runs") from error

@@ -1,7 +1,8 @@
 """The cells of code in a notebook, of format 3 or 4, as far as they are what the format says."""
 
-import json
 from typing import Any, Final
+
+from holdfast.core.json_text import parse_json
 
 NOTEBOOK: Final = ".ipynb"
 """How the name of a notebook ends."""
@@ -19,8 +20,8 @@ def read_cells(text: str) -> dict[int, str]:
     {2: '1;2'}
     """
     try:
-        return code_cells(json.loads(text.removeprefix("\ufeff")))
-    except (ValueError, RecursionError):
+        return code_cells(parse_json(text.removeprefix("\ufeff")))
+    except ValueError:
         return {}
 
 

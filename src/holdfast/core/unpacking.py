@@ -1,11 +1,11 @@
 """Values of columns whose rows differ in type, which a frame holds as JSON texts."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from holdfast.core.columns import ListOf, Scalar, Struct, Type, scalars_of
+from holdfast.core.json_text import parse_json
 
 OPENINGS = ("{", "[")
 
@@ -52,6 +52,6 @@ def _parsed(text: Any) -> Any:
     if not isinstance(text, str) or not text.startswith(OPENINGS):
         return text
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return text

@@ -17,7 +17,6 @@ Quotes around a number are taken off, and `yes`, `no`, `on`, `off` become true a
 1; which number was meant is unknown, and there is no fix.
 """
 
-import json
 from collections.abc import Iterator
 from math import isfinite
 from typing import Any
@@ -29,6 +28,7 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
 from holdfast.core.evaluate import is_known
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.json_text import parse_json
 
 SWITCHES = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 PARSED_SWITCHES = {"yes", "true", "t", "y", "1", "no", "false", "f", "n", "0"}  # `string_to_bool` of transformers
@@ -94,7 +94,7 @@ def _judged_mapping(call: Call, parameter: Parameter) -> Iterator[Finding]:
 def _json_error(text: str) -> str:
     """Return the syntax error of a text as JSON; empty if there is none."""
     try:
-        json.loads(text)
+        parse_json(text)
     except ValueError as error:
         return str(error)
     return ""

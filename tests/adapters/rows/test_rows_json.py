@@ -89,9 +89,9 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "mixed values and a blank line": ('{"a":1}\n\n{"a":"x"}\n', "no line is blank"),
     "an array cut off": ('[{"a":1},{"a":2', "not JSON"),
     "an array without a comma": ('[{"a":1} {"a":2}]', "a comma is missing"),
-    "brackets that nothing closes": ('{"a":' + "[" * 9000 + "\n", "nested too deeply"),
-    "an array of brackets": ("[" * 9000, "nested too deeply"),
-    "a pretty object of brackets": ('{\n "a": 1\n}\n{\n "a": ' + "[" * 9000, "nested too deeply"),
+    "brackets that nothing closes": ('{"a":' + "[" * 9000 + "\n", "nested more than 64 levels deep"),
+    "an array of brackets": ("[" * 9000, "nested more than 64 levels deep"),
+    "a pretty object of brackets": ('{\n "a": 1\n}\n{\n "a": ' + "[" * 9000, "nested more than 64 levels deep"),
     "a pretty object cut off": ('{\n "a": 1\n}\n{\n "a": \n', "not JSON"),
 }
 # First rows, later rows: those that come after the first 10 MB are cast to the types that were decided on them.

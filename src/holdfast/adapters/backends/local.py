@@ -1,6 +1,5 @@
 """This machine: an attempt is a process of its own session, its streams and its exit code are files."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.adapters.storage.locks import is_held
 from holdfast.core.errors import BackendError
 from holdfast.core.event import Liveness
+from holdfast.core.json_text import parse_json
 from holdfast.core.plan import Attempt
 from holdfast.ports import PollResult
 
@@ -55,7 +55,7 @@ class LocalBackend:
         try:
             # In this order: who is gone has left an exit code if ever, and who left that had written all reports.
             alive, ended = is_held(folder / "guard.json"), (folder / "exit.json").exists()
-            exit_code = json.loads((folder / "exit.json").read_text())["exit_code"] if ended else None
+            exit_code = _exit_code(folder) if ended else None
             reports = self._tails.setdefault(attempt_id, _Reports(folder / "events.jsonl")).after(skip)
         except OSError as error:
             return PollResult(answer=Liveness.UNKNOWN, because=f"{error.filename}: {error.strerror}")
@@ -137,9 +137,17 @@ class _Reports:
         return [_parse_report(line) for line in lines[max(0, skip - first) :]]
 
 
+def _exit_code(folder: Path) -> int | None:
+    """Return what the guard wrote; None where something else stands there."""
+    with suppress(ValueError, TypeError, KeyError):
+        code = parse_json((folder / "exit.json").read_text())["exit_code"]
+        return code if isinstance(code, int) else None
+    return None
+
+
 def _parse_report(line: bytes) -> dict[str, Any]:
     with suppress(ValueError):
-        if isinstance(said := json.loads(line), dict):
+        if isinstance(said := parse_json(line), dict):
             return said
     return {"event": "unreadable", "text": line.decode(errors="replace")}
 
@@ -170,7 +178,7 @@ def _marked(attempt_id: str) -> list[psutil.Process]:
 def _descendants(attempt_id: str) -> list[psutil.Process]:
     """Return everything the guard started that is still there."""
     try:
-        guard = psutil.Process(json.loads((Path(attempt_id) / "guard.json").read_text())["pid"])
+        guard = psutil.Process(parse_json((Path(attempt_id) / "guard.json").read_text())["pid"])
     except (psutil.NoSuchProcess, OSError, ValueError):
         return []
     return guard.children(recursive=True) if _belongs(guard, attempt_id) else []

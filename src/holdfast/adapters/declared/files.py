@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.core.text import LineIndex, Place
 
 LARGEST_BYTES: Final = 8_000_000

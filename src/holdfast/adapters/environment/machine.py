@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 
+from holdfast.adapters.foreign_files import expanded
 from holdfast.core.facts import Gpu, Machine
 
 QUERY = ("--query-gpu=index,uuid,name,memory.total,compute_cap", "--format=csv,noheader,nounits")
@@ -132,7 +133,7 @@ def has_hub_token(environment: Mapping[str, str]) -> bool:
         return True
     cache = environment.get("XDG_CACHE_HOME") or "~/.cache"
     home = environment.get("HF_HOME") or f"{cache}/huggingface"
-    path = Path(environment.get("HF_TOKEN_PATH") or f"{home}/token").expanduser()
+    path = expanded(environment.get("HF_TOKEN_PATH") or f"{home}/token")
     try:
         return bool(path.read_text(encoding="utf-8").strip())
     except (OSError, UnicodeDecodeError):

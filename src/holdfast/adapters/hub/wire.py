@@ -4,7 +4,6 @@ Covered: limits of time and size for the whole of an answer, one more try where 
 soon. Not covered: addresses that a name server takes long to find; whoever asks is waited for by `answers.py` no longer than it may take.
 """
 
-import json
 import re
 import time
 from collections.abc import Mapping
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.core.errors import SourceError
+from holdfast.core.json_text import parse_json
 
 Json = dict[str, Any]
 MEBIBYTE: Final = 1 << 20
@@ -88,8 +88,8 @@ class Reply:
             SourceError: It is none.
         """
         try:
-            return json.loads(self.body)
-        except (ValueError, RecursionError):
+            return parse_json(self.body)
+        except ValueError:
             raise SourceError("the Hub's answer is no JSON", where=self.url, fix=TRY_AGAIN) from None
 
     def mapping(self) -> Json:

@@ -7,7 +7,8 @@ their splits; what `save_to_disk` wrote. Not covered: other builders and endings
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.local.datasets import check_alike, head_of
+from holdfast.adapters.foreign_files import expanded
+from holdfast.adapters.local.datasets import check_alike, head_of, unreadable_data
 from holdfast.adapters.local.file_patterns import WILD, found_in
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_splits
@@ -44,6 +45,8 @@ def read_data(start: Path, mention: Reference) -> Dataset:
             check_alike(splits, Path(mention.name))
     except BadDataError as error:
         return Dataset(problem=error.what)
+    except OSError as error:
+        raise unreadable_data(error, mention.name) from error
     return Dataset(columns=head.columns, rows=head.rows, types=head.types)
 
 
@@ -65,7 +68,7 @@ def _splits(start: Path, files: DataFiles) -> Splits:
     """
     if files.reader in (SAVED, FOLDER):
         (name,) = files.names
-        folder = start / Path(name).expanduser()
+        folder = start / expanded(name)
         if not folder.is_dir():
             raise BadDataError(f"there is no folder `{name}`", folder)
         if files.reader == FOLDER:
@@ -83,7 +86,7 @@ def _splits(start: Path, files: DataFiles) -> Splits:
 
 
 def _files(start: Path, name: str) -> list[Path]:
-    path = start / Path(name).expanduser()
+    path = start / expanded(name)
     found = [path] if path.is_file() else found_in(start, name) if WILD.intersection(name) else []
     if path.is_dir():
         raise SourceError("which files of a folder are read is not known", where=name, fix="name one file")

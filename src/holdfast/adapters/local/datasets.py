@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.local.tables import Head, read_head
 from holdfast.adapters.rows.names import BadDataError, BadPartError
 from holdfast.adapters.rows.splits import Splits, find_splits
@@ -47,8 +48,8 @@ class LocalDatasets:
             raise unreadable_data(error, data.path) from error
 
     def _local(self, data: Data) -> Dataset:
-        path = self._folder / Path(data.path).expanduser()
-        if not path.exists():
+        path = self._folder / expanded(data.path)
+        if not is_there(path):
             raise _absent(data.path, path)
         splits = {"train": [path]} if path.is_file() else find_splits(path, data.config)
         train = head_of(splits, data.split, path)

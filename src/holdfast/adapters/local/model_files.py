@@ -4,12 +4,12 @@ Source: transformers 5.23, tried with each file broken, doubled or left out: `ch
 `tokenizer_config.json`, several templates need one called `default`, and `chat_template.json` is read by processors alone.
 """
 
-import json
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.core.facts import ModelFacts
 from holdfast.core.hub import Repo
+from holdfast.core.json_text import parse_json
 
 CONFIG: Final = "config.json"
 TOKENIZER: Final = "tokenizer_config.json"
@@ -71,8 +71,8 @@ def tensors_of(index: str) -> frozenset[str]:
 def _parse(text: str) -> dict[str, Any] | None:
     """Return the JSON object in a text; None for anything else."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = parse_json(text)
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.foreign_files import expanded, read_foreign
 from holdfast.adapters.local.model_files import INDEX, WHOLE, model_of, wanted
 from holdfast.adapters.local.weights import Tensor, read_header
 from holdfast.catalog.builtin import BUILTIN, builtin_model, builtin_tensors
@@ -86,10 +87,7 @@ class LocalModels:
         return frozenset(token for token in tokens if not any(_spells(text, token) for text in texts))
 
     def _path(self, name: str) -> Path:
-        try:
-            return self._folder / Path(name).expanduser()
-        except RuntimeError:  # of `~nobody`
-            return self._folder / name
+        return self._folder / expanded(name)
 
 
 def read_model(folder: Path) -> ModelFacts:
@@ -164,6 +162,6 @@ def _names(folder: Path) -> frozenset[str]:
 def _read(path: Path) -> str | None:
     """Return the text of a small file; None where it cannot be read, as of a `config.json` of several gigabytes."""
     try:
-        return path.read_text(encoding="utf-8") if path.stat().st_size <= LARGEST else None
+        return read_foreign(path, LARGEST).decode()
     except (OSError, UnicodeDecodeError):
         return None

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from holdfast.adapters.foreign_files import expanded
 from holdfast.adapters.local.file_patterns import WILD, found_in
 from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.catalog.hub.repositories import is_path, is_rooted
@@ -158,7 +159,7 @@ def start_of(folders: Sequence[Path], names: Sequence[str]) -> Path:
 def _lies_in(folder: Path, name: str) -> bool:
     """True if a folder has something of a name, or of a pattern."""
     try:
-        path = folder / Path(name).expanduser()
+        path = folder / expanded(name)
         return path.exists() or (bool(WILD.intersection(name)) and any(found_in(folder, name)))
     except (OSError, ValueError, RuntimeError, NotImplementedError):  # of a name that no file system would take
         return False

@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.core.hub import StoredFile
 
 CHUNK_BYTES: Final = 1 << 20
@@ -13,7 +14,7 @@ def read_stored(path: Path) -> StoredFile:
     """Return a file's size and digests: SHA-256 of its bytes, and SHA-1 of the git blob that it would be."""
     size = path.stat().st_size
     sha256, blob = hashlib.sha256(), hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-    with path.open("rb") as file:
+    with open_foreign(path) as file:
         while chunk := file.read(CHUNK_BYTES):
             sha256.update(chunk)
             blob.update(chunk)

@@ -4,14 +4,16 @@ Source: the format's description in the safetensors package 0.8: 8 bytes with th
 without gaps up to the end of the file. Tried: every damage that is told here is refused by it, too.
 """
 
-import json
 from dataclasses import dataclass
+from io import SEEK_END
 from math import prod
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.local.model_files import LFS, describe_damage
 from holdfast.core.errors import SourceError
+from holdfast.core.json_text import parse_json
 
 LENGTH_BYTES: Final = 8
 """The header's length stands in the first of a file, a little-endian integer."""
@@ -44,8 +46,9 @@ def read_header(path: Path) -> dict[str, Tensor]:
         SourceError: It is no safetensors file, it is cut short, or it cannot be read.
     """
     try:
-        size = path.stat().st_size
-        with path.open("rb") as file:
+        with open_foreign(path) as file:
+            size = file.seek(0, SEEK_END)
+            file.seek(0)
             start = file.read(START)
             length = int.from_bytes(start[:LENGTH_BYTES], "little")
             if size < LENGTH_BYTES or length > LONGEST_HEADER or start.startswith(LFS.encode()):
@@ -75,9 +78,9 @@ def parse_header(header: bytes) -> dict[str, Tensor]:
         ValueError: It is none.
     """
     try:
-        found = json.loads(header)
+        found = parse_json(header)
         return {name: _tensor(told) for name, told in found.items() if name != METADATA}
-    except (KeyError, TypeError, AttributeError, IndexError, RecursionError) as error:
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError("no header of a safetensors file") from error
 
 

@@ -13,6 +13,7 @@ from holdfast.adapters.readers.script.notebook_cells import clean_cell, indent_o
 from holdfast.adapters.readers.script.places import Cell
 from holdfast.core.document import Document
 from holdfast.core.errors import Spot, UsageError
+from holdfast.core.json_text import parse_json
 from holdfast.core.notebook import code_cells
 from holdfast.core.text import LINE_BREAK
 
@@ -40,12 +41,12 @@ def read_notebook(
 def _load(text: str, path: str) -> dict[str, Any]:
     fix = "save the notebook again, or name the script"
     try:
-        notebook = json.loads(text.removeprefix("\ufeff"))
+        notebook = parse_json(text.removeprefix("\ufeff"))
     except json.JSONDecodeError as error:
         raise UsageError(
             f"the notebook is no JSON: {error.msg}", where=Spot(path, error.lineno, error.colno), fix=fix
         ) from None
-    except (RecursionError, ValueError):
+    except ValueError:
         raise UsageError(
             "the notebook is nested too deeply, or holds a number too long to read", where=path, fix=fix
         ) from None

@@ -15,6 +15,7 @@ from uuid import uuid4
 from holdfast.adapters.environment.marked_processes import end_group
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.errors import UsageError
+from holdfast.core.json_text import parse_json
 from holdfast.core.scan import RewardResult
 
 LIMIT_S = 30.0
@@ -125,7 +126,7 @@ def _end(child: subprocess.Popen[bytes], token: str) -> None:
 
 def _read(answer: Path) -> dict[str, Any]:
     try:
-        told: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+        told: dict[str, Any] = parse_json(answer.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return told

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
 
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.types import JSON, OTHER, merge_told, types_in_metadata
 from holdfast.core.columns import ListOf, Scalar, Struct, Type, Word
+from holdfast.core.json_text import DEEPEST
 
 MAGIC: Final = b"ARROW1"
 FILE_HEAD_BYTES: Final = 8
@@ -21,6 +23,8 @@ SCHEMA, DICTIONARY, BATCH = 1, 2, 3
 # Fields of the tables in Message.fbs and Schema.fbs, by number.
 HEADER_TYPE, HEADER, BODY_LENGTH = 1, 2, 3
 FIELDS, SCHEMA_METADATA = 1, 2
+DICTIONARY_DATA, BUFFERS, COMPRESSION = 1, 2, 3
+LENGTH_BYTES: Final = 8
 NAME, KIND, CHILDREN, FIELD_METADATA = 0, 2, 5, 6
 KIND_STRUCT: Final = 13
 KIND_LISTS: Final = (12, 16, 21, 25, 26)
@@ -28,10 +32,9 @@ KINDS: Final[Mapping[int, Word]] = {
     1: "null", 2: "integer", 3: "float", 4: "binary", 5: "string", 6: "boolean", 7: "float", 8: "time", 9: "time",
     10: "time", 11: "time", 15: "binary", 18: "time", 19: "binary", 20: "string", 23: "binary", 24: "string",
 }  # fmt: skip
-# Levels that a schema may have; it is a file's own word.
-DEEPEST: Final = 64
+MOST_FIELDS: Final = 100_000
 # No schema and no list of buffers is longer.
-LARGEST_METADATA: Final = 1 << 28
+LARGEST_METADATA: Final = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +46,14 @@ class ArrowMessage:
         metadata: What it says of itself, a flatbuffer.
         start: Where it begins in the file.
         length: Of all of it, in bytes.
+        body: Where its data begin in the file.
     """
 
     kind: int
     metadata: bytes
     start: int
     length: int
+    body: int
 
 
 def messages(file: IO[bytes], path: Path) -> Iterator[ArrowMessage]:
@@ -80,6 +85,29 @@ def messages(file: IO[bytes], path: Path) -> Iterator[ArrowMessage]:
         at += message.length
 
 
+def unpacked_bytes(file: IO[bytes], message: ArrowMessage, path: Path) -> int:
+    """Return how large a message's data are in memory; a compressed buffer begins with its length.
+
+    Raises:
+        BadDataError: The message is damaged.
+    """
+    try:
+        batch = FlatbufferTable.root(message.metadata).table(HEADER)
+        batch = batch.table(DICTIONARY_DATA) if message.kind == DICTIONARY else batch
+        if not batch.has(COMPRESSION):
+            return message.length
+        return sum(_unpacked(file, message.body + start, length) for start, length in batch.pairs(BUFFERS))
+    except (IndexError, OverflowError, ValueError) as error:
+        raise BadDataError(f"{path} is damaged {_at(message.start)}", path) from error
+
+
+def _unpacked(file: IO[bytes], start: int, length: int) -> int:
+    """Return the length of a compressed buffer when it is unpacked; -1 is written where it is not compressed."""
+    file.seek(start)
+    told = int.from_bytes(file.read(LENGTH_BYTES), "little", signed=True) if length else 0
+    return length if told < 0 else told
+
+
 def read_schema(path: Path) -> tuple[ArrowMessage, dict[str, Type]]:
     """Return the first message of a file, its schema, and the types of columns that it tells.
 
@@ -87,7 +115,7 @@ def read_schema(path: Path) -> tuple[ArrowMessage, dict[str, Type]]:
         BadDataError: It is no Arrow.
     """
     try:
-        with path.open("rb") as file:
+        with open_foreign(path) as file:
             first = next(messages(file, path), None)
             if first is None or first.kind != SCHEMA:
                 raise BadDataError(f"{path} is no Arrow file: it does not begin with a schema", path)
@@ -111,7 +139,7 @@ def _message(metadata: bytes, path: Path, start: int, body: int) -> ArrowMessage
         raise BadDataError(f"{path} is no Arrow file, or is damaged {_at(start)}", path) from error
     if length < 0:
         raise BadDataError(f"{path} is damaged {_at(start)}", path)
-    return ArrowMessage(kind, metadata, start, body - start + length)
+    return ArrowMessage(kind, metadata, start, body - start + length, body)
 
 
 def columns_of(schema: bytes) -> dict[str, Type]:
@@ -122,19 +150,23 @@ def columns_of(schema: bytes) -> dict[str, Type]:
     """
     try:
         header = FlatbufferTable.root(schema).table(HEADER)
-        found = dict(_column(part, 0) for part in header.tables(FIELDS))
+        budget = iter(range(MOST_FIELDS))
+        found = dict(_column(part, 0, budget) for part in header.tables(FIELDS))
         told = {pair.text(0): pair.text(1) for pair in header.tables(SCHEMA_METADATA)}
     except IndexError as error:
         raise ValueError("the schema is damaged") from error
     return merge_told(found, types_in_metadata(told.get(b"huggingface")))
 
 
-def _column(part: "FlatbufferTable", depth: int) -> tuple[str, Type]:
-    """Return the name and the type of a field, a part of another one or a column."""
-    if depth > DEEPEST:
+def _column(part: "FlatbufferTable", depth: int, budget: Iterator[int]) -> tuple[str, Type]:
+    """Return the name and the type of a field, a part of another one or a column.
+
+    A damaged schema may name one field as the part of many, or of itself.
+    """
+    if depth > DEEPEST or next(budget, None) is None:
         raise IndexError(depth)
     name, kind = part.text(NAME).decode(errors="replace"), part.integer(KIND, 1)
-    parts = dict(_column(child, depth + 1) for child in part.tables(CHILDREN))
+    parts = dict(_column(child, depth + 1, budget) for child in part.tables(CHILDREN))
     extension = {pair.text(0): pair.text(1) for pair in part.tables(FIELD_METADATA)}.get(b"ARROW:extension:name")
     if extension == b"arrow.json":
         return name, JSON
@@ -174,8 +206,22 @@ class FlatbufferTable:
         if not self._place(number):
             return []
         start = self._target(number)
-        places = (start + 4 + 4 * index for index in range(_unsigned(self.data, start, 4)))
+        count = min(_unsigned(self.data, start, 4), len(self.data))
+        places = (start + 4 + 4 * index for index in range(count))
         return [FlatbufferTable(self.data, place + _unsigned(self.data, place, 4)) for place in places]
+
+    def has(self, number: int) -> bool:
+        """True if a field is there."""
+        return bool(self._place(number))
+
+    def pairs(self, number: int) -> list[tuple[int, int]]:
+        """Return a list of structs of two integers of 8 bytes; none where it is missing."""
+        if not self._place(number):
+            return []
+        start = self._target(number)
+        count = min(_unsigned(self.data, start, 4), len(self.data))
+        places = (start + 4 + 16 * index for index in range(count))
+        return [(_unsigned(self.data, place, 8), _unsigned(self.data, place + 8, 8)) for place in places]
 
     def text(self, number: int) -> bytes:
         """Return a text; an empty one where it is missing."""

@@ -8,15 +8,26 @@ from typing import IO, Any, Final
 import polars as pl
 from polars.exceptions import PolarsError
 
-from holdfast.adapters.rows.arrow_messages import BATCH, DICTIONARY, END, ArrowMessage, messages, read_schema
+from holdfast.adapters.foreign_files import open_foreign
+from holdfast.adapters.rows.arrow_messages import (
+    BATCH,
+    DICTIONARY,
+    END,
+    ArrowMessage,
+    messages,
+    read_schema,
+    unpacked_bytes,
+)
 from holdfast.adapters.rows.conform import conform
 from holdfast.adapters.rows.fit import MisfitError
+from holdfast.adapters.rows.limits import slices_of
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.pieces import Columns, FilePreview, Pieces, RowChunk
 from holdfast.core.scan import UnreadablePart
 
 # Record batches are read together up to so many bytes.
 PART_BYTES: Final = 32 << 20
+LARGEST_BATCH_BYTES: Final = 256 << 20
 
 
 def look_at_arrow(path: Path) -> FilePreview:
@@ -52,12 +63,12 @@ def read_arrow(path: Path, columns: Columns) -> Pieces:
     """Yield the rows of a file, put into the columns."""
     row = 0
     schema, found = read_schema(path)
-    with path.open("rb") as file:
+    with open_foreign(path) as file:
         try:
             for part in _parts(file, path):
-                frame = _frame(file, [schema, *part], path)
-                yield RowChunk(row, conform(frame, found, columns))
-                row += frame.height
+                for frame in slices_of(_frame(file, [schema, *part], path)):
+                    yield RowChunk(row, conform(frame, found, columns))
+                    row += frame.height
         except MisfitError as error:
             yield UnreadablePart(str(path), f"{error}: `load_dataset` stops", row=row)
         except BadDataError as error:
@@ -68,13 +79,20 @@ def read_arrow(path: Path, columns: Columns) -> Pieces:
 def _parts(file: IO[bytes], path: Path) -> Iterator[list[ArrowMessage]]:
     """Yield messages that are read together: dictionaries always, and some batches."""
     dictionaries, batches = list[ArrowMessage](), list[ArrowMessage]()
+    kept = size = 0
     for message in messages(file, path):
+        own = unpacked_bytes(file, message, path) if message.kind in (DICTIONARY, BATCH) else 0
+        if kept + own > LARGEST_BATCH_BYTES:
+            what = f"a record batch of {own >> 20:,} MB is not read here: write no more than {LARGEST_BATCH_BYTES >> 20} MB"
+            raise BadDataError(f"{path}: {what} at a time", path)
         if message.kind == DICTIONARY:
             dictionaries.append(message)
+            kept += own
         elif message.kind == BATCH:
             batches.append(message)
-        if sum(batch.length for batch in batches) >= PART_BYTES:
+            size += own
+        if size >= PART_BYTES:
             yield [*dictionaries, *batches]
-            batches = []
+            batches, size = [], 0
     if batches:
         yield [*dictionaries, *batches]

@@ -9,7 +9,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -20,6 +20,7 @@ import polars as pl
 from holdfast.adapters.rows.csv_text import is_blank, pandas_names
 from holdfast.adapters.rows.encodings import tell_undecodable
 from holdfast.adapters.rows.frames import DTYPES
+from holdfast.adapters.rows.limits import MOST_CELLS, PART_BYTES, refuse_wide
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.pieces import (
     CHUNK_BYTES,
@@ -41,6 +42,8 @@ MISSING: Final = (
     "", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>", "N/A", "NA", "NULL",
     "NaN", "None", "n/a", "nan", "null",
 )  # fmt: skip
+LONGEST_NUMBER: Final = 400
+"""Characters of a cell that decide on its type."""
 INTEGER: Final = r"^\s*[+-]?\d+\s*$"
 NUMBER: Final = r"(?i)^\s*[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)\s*$"
 HEADING: Final = re.compile(r"[\w .-]{1,40}")
@@ -84,6 +87,7 @@ class CsvRecords:
     faults: list[UnreadablePart] = field(default_factory=list[UnreadablePart])
     _taken: list[str] = field(default_factory=list[str])
     _line: int = 0
+    _size: int = 0
 
     def records(self) -> Iterator[Record]:
         """Yield the rows behind the header."""
@@ -92,6 +96,7 @@ class CsvRecords:
         header = next(rows, None)
         if header is None:
             return
+        refuse_wide(len(header.cells), self.path)
         self.names = pandas_names(header.cells)
         skipped: int | None = None
         for row in rows:
@@ -129,6 +134,7 @@ class CsvRecords:
         line = 1
         while True:
             self._taken.clear()
+            self._size = 0
             try:
                 cells = next(reader)
             except StopIteration:
@@ -157,6 +163,9 @@ class CsvRecords:
             for line in io.StringIO(self._decoded(chunk.removeprefix(codecs.BOM_UTF8) if first else chunk), newline=""):
                 self._line += 1
                 self._taken.append(line)
+                self._size += len(line)
+                if self._size > LARGEST_LINE_BYTES:
+                    raise csv.Error(f"a row of more than {LARGEST_LINE_BYTES >> 20} MB")
                 yield line
             first = False
         if self.source.problem:
@@ -185,7 +194,7 @@ def look_at_csv(path: Path, delimiter: str = ",") -> FilePreview:
     """
     with opened(path) as source:
         table = CsvRecords(path, source, delimiter)
-        records = list(islice(table.records(), CHUNK_ROWS))
+        records = list(_first(table.records()))
     if not table.names:
         raise BadDataError(f"{path}: {source.problem}" if source.problem else f"{path} holds no rows", path)
     rows = [record.cells for record in records if not record.fault]
@@ -194,6 +203,26 @@ def look_at_csv(path: Path, delimiter: str = ",") -> FilePreview:
     separated = UnreadablePart(str(path), fault, 1) if fault else None
     problems = tuple(filter(None, (separated, table.shift(records))))
     return FilePreview(columns=columns, whole=True, problems=problems)
+
+
+def _first(records: Iterator[Record]) -> Iterator[Record]:
+    """Yield records with the beginnings of the cells that decide on the types; of very wide tables fewer than pandas takes."""
+    cells = 0
+    for record in islice(records, CHUNK_ROWS):
+        yield replace(record, cells=[cell[:LONGEST_NUMBER] for cell in record.cells])
+        cells += len(record.cells)
+        if cells > MOST_CELLS:
+            return
+
+
+def _batch(records: Iterator[Record]) -> Iterator[Record]:
+    """Yield records that are put into one frame."""
+    size = cells = 0
+    for record in islice(records, CHUNK_ROWS):
+        yield record
+        size, cells = size + sum(map(len, record.cells)), cells + len(record.cells)
+        if size > PART_BYTES or cells > MOST_CELLS:
+            return
 
 
 def _other_separator(names: Sequence[str], delimiter: str) -> str:
@@ -233,15 +262,15 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Pieces:
     with opened(path) as source:
         table = CsvRecords(path, source, delimiter)
         records = table.records()
-        while batch := list(islice(records, CHUNK_ROWS)):
+        while batch := list(_batch(records)):
             for piece in _pieces(batch, table, columns, start):
                 yield piece
                 faults += isinstance(piece, UnreadablePart)
+                if faults >= MOST_BROKEN:
+                    yield UnreadablePart(str(path), f"{MOST_BROKEN} rows cannot be read; what follows is not looked at")
+                    return start + len(batch)
             yield from table.faults[told:]
             told, start = len(table.faults), start + len(batch)
-            if faults >= MOST_BROKEN:
-                yield UnreadablePart(str(path), f"{MOST_BROKEN} rows cannot be read; what follows is not looked at")
-                return start
         yield from table.faults[told:]
     return start
 

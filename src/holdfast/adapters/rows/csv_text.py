@@ -1,5 +1,6 @@
 """What pandas, which `datasets` reads CSV with, makes of lines and names."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 
@@ -19,8 +20,9 @@ def pandas_names(header: Sequence[str]) -> tuple[str, ...]:
     ('a', 'a.1', 'Unnamed: 2')
     """
     names: list[str] = []
+    times = Counter[str]()
     for position, name in enumerate(header):
-        wanted = name or f"Unnamed: {position}"
-        before = list(header[:position]).count(name) if name else 0
-        names.append(f"{wanted}.{before}" if before else wanted)
+        before = times[name] if name else 0
+        names.append(f"{name}.{before}" if before else name or f"Unnamed: {position}")
+        times[name] += 1
     return tuple(names)

@@ -7,6 +7,7 @@ runs both.
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -119,6 +120,8 @@ def _integer(value: Any) -> int | None:
 
 
 def _real(value: Any) -> float | None:
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        return math.copysign(math.inf, 1 if value > 0 else -1)
     try:
         return float(value) if isinstance(value, int | float | str) else None
     except ValueError:

@@ -11,17 +11,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rows.arrow_messages import CONTINUES, FILE_HEAD_BYTES, columns_of
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.types import OTHER, merge_told, types_in_metadata
 from holdfast.core.columns import ListOf, Scalar, Struct, Type, Word
+from holdfast.core.json_text import DEEPEST
 
 MAGIC: Final = b"PAR1"
 ENCRYPTED: Final = b"PARE"
 # The magic number at both ends, and the footer's length before the last one.
 TAIL_BYTES: Final = 8
 # No footer that a trainer can use is larger.
-LARGEST_BYTES: Final = 1 << 30
+LARGEST_BYTES: Final = 1 << 26
+# Numbers, texts and structs in it: those of a thousand row groups of a hundred columns.
+MOST_VALUES: Final = 4_000_000
+# Bits of its largest numbers, rounded up to whole sevens.
+MOST_BITS: Final = 70
 
 # Thrift's compact protocol: types of fields.
 LONG: Final = 0x0F  # a list's size that does not fit into half a byte
@@ -85,12 +91,12 @@ def read_footer(path: Path) -> Footer:
         return _parse(_footer_bytes(path))
     except OSError as error:
         raise BadDataError(f"{path} cannot be read: {error.strerror or error}", path) from error
-    except (IndexError, KeyError, ValueError, struct.error, TypeError, RecursionError) as error:
+    except (LookupError, ValueError, struct.error, TypeError, AttributeError, RecursionError) as error:
         raise BadDataError(f"{path} is no Parquet: its footer is damaged", path) from error
 
 
 def _footer_bytes(path: Path) -> bytes:
-    with path.open("rb") as file:
+    with open_foreign(path) as file:
         beginning = file.read(len(MAGIC))
         size = file.seek(0, 2)
         file.seek(max(0, size - TAIL_BYTES))
@@ -110,9 +116,9 @@ def _footer_bytes(path: Path) -> bytes:
 
 def _parse(data: bytes) -> Footer:
     fields = _Compact(data).struct()
-    schema = list(fields[SCHEMA])
-    root = schema.pop(0)
-    found = dict(_column(schema) for _ in range(root.get(CHILDREN, 0)))
+    schema = list(reversed(fields[SCHEMA]))
+    root = schema.pop()
+    found = dict(_column(schema, 0) for _ in range(root.get(CHILDREN, 0)))
     values = {_text(pair[1]): pair.get(2) for pair in fields.get(KEY_VALUES, ())}
     groups = tuple(RowGroup(group[GROUP_ROWS], group.get(GROUP_BYTES, 0)) for group in fields[ROW_GROUPS])
     columns = merge_told(found, _types_of_arrow(values.get("ARROW:schema")))
@@ -133,15 +139,17 @@ def _text(data: bytes) -> str:
     return data.decode("utf-8", errors="replace")
 
 
-def _column(schema: list[dict[int, Any]]) -> tuple[str, Type]:
-    """Take one column off the beginning of a schema, which is a tree written depth first."""
-    element = schema.pop(0)
+def _column(schema: list[dict[int, Any]], depth: int) -> tuple[str, Type]:
+    """Take one column off the end of a schema: a tree, written depth first, whose order is turned round."""
+    if depth > DEEPEST:
+        raise ValueError(depth)
+    element = schema.pop()
     name = _text(element[NAME])
     count = element.get(CHILDREN, 0)
     if not count:
         kind: Type = Scalar(_word(element))
     else:
-        parts = dict(_column(schema) for _ in range(count))
+        parts = dict(_column(schema, depth + 1) for _ in range(count))
         kind = _group(parts, element)
     return name, ListOf(kind) if element.get(REPETITION) == REPEATED else kind
 
@@ -173,7 +181,7 @@ class _Compact:
     """Reads Thrift's compact protocol: structs as mappings by field number."""
 
     def __init__(self, data: bytes) -> None:
-        self._data, self._at = data, 0
+        self._data, self._at, self._values = data, 0, 0
 
     def struct(self) -> dict[int, Any]:
         """Return the struct that begins here."""
@@ -186,6 +194,9 @@ class _Compact:
         return fields
 
     def _value(self, kind: int) -> Any:
+        self._values += 1
+        if self._values > MOST_VALUES:
+            raise ValueError("too many values")
         if kind in (I16, I32, I64):
             return self._zigzag()
         if kind in (TRUE, FALSE, BYTE):  # the first two as elements of a list
@@ -200,7 +211,7 @@ class _Compact:
         if kind in (LIST, SET):
             head = self._byte()
             size = head >> 4 if head >> 4 != LONG else self._varint()
-            return [self._element(head & 0x0F) for _ in range(size)]
+            return [self._value(head & 0x0F) for _ in range(size)]
         if kind == STRUCT:
             return self.struct()
         if kind == MAP and (size := self._varint()):
@@ -209,9 +220,6 @@ class _Compact:
         if kind == MAP:
             return []
         raise ValueError(f"no such type: {kind}")
-
-    def _element(self, kind: int) -> Any:
-        return self.struct() if kind == STRUCT else self._value(kind)
 
     def _byte(self) -> int:
         self._at += 1
@@ -229,6 +237,8 @@ class _Compact:
         while (byte := self._byte()) & 0x80:
             value |= (byte & 0x7F) << shift
             shift += 7
+            if shift > MOST_BITS:
+                raise ValueError("a number without an end")
         return value | byte << shift
 
     def _zigzag(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import polars as pl
 from polars.exceptions import PolarsError
 
-from holdfast.adapters.rows.json_text import has_half_characters
+from holdfast.adapters.rows.json_text import has_deep_line, has_half_characters
 from holdfast.adapters.rows.pieces import Columns
 from holdfast.adapters.rows.types import type_of_dtype
 from holdfast.core.columns import NULL, ListOf, Scalar, Struct, Type
@@ -57,7 +57,7 @@ def frame_of_lines(lines: bytes, columns: Columns) -> tuple[Any | None, bool]:
     Polars passes over keys that it is not asked for, makes texts of whatever stands in a column of texts, and a NUL of half
     a character. Each of these is looked for; where a frame comes back, only the second may be.
     """
-    if has_half_characters(lines):
+    if has_half_characters(lines) or has_deep_line(lines):
         return None, False
     try:
         found = pl.scan_ndjson(io.BytesIO(lines), infer_schema_length=None).collect_schema()
@@ -109,7 +109,8 @@ def _texts(series: Any, kind: Type, key: str | None) -> Iterator[tuple[Any, str,
         case ListOf(of) if of != NULL:
             yield from _texts(series.explode(), of, None)
         case Struct(fields):
+            parts = series.struct.unnest()  # `struct.field` takes a name such as `*` for a pattern
             for name, part in fields.items():
-                yield from _texts(series.struct.field(name), part, name)
+                yield from _texts(parts.get_column(name), part, name)
         case Scalar(word) if word in {"string", "time"}:
             yield series, word, key

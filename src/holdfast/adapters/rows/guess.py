@@ -27,6 +27,7 @@ class Guess:
         uneven: Whether another one had other names.
         parts: Of mappings, what was seen of each name, in the order in which they came up.
         item: Of lists, what was seen of their elements.
+        size: How many values there are in it, with itself.
     """
 
     kinds: set[str] = field(default_factory=set[str])
@@ -34,6 +35,7 @@ class Guess:
     uneven: bool = False
     parts: "dict[str, Guess]" = field(default_factory=dict[str, "Guess"])
     item: "Guess | None" = None
+    size: int = 1
 
     def see(self, value: Any) -> None:
         """Take in one more value."""
@@ -47,6 +49,7 @@ class Guess:
                 self.item = self.item or Guess()
                 for element in value:
                     self.item.see(element)
+                self.size = 1 + self.item.size
             case str():
                 if "string" not in self.kinds:  # once that is known, a date more makes no difference
                     self.kinds.add("time" if TIME.fullmatch(value) else "string")
@@ -63,7 +66,10 @@ class Guess:
         for name, part in value.items():
             if (known := self.parts.get(name)) is None:
                 known = self.parts[name] = Guess()
+                self.size += 1
+            before = known.size
             known.see(part)
+            self.size += known.size - before
 
     def columns(self, *, strict: bool) -> dict[str, Type]:
         """Return the types of the columns, of a guess that saw rows; `strict` as in `type`."""

@@ -29,7 +29,9 @@ from holdfast.adapters.rows.json_text import (
     chunks_of,
     layout_of,
     rows_on,
+    split_chunk,
 )
+from holdfast.adapters.rows.limits import MOST_CELLS, refuse_wide, width_of
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.pieces import CHUNK_BYTES, MOST_BROKEN, Columns, FilePreview, Pieces, RowChunk
 from holdfast.adapters.rows.sources import opened
@@ -101,6 +103,7 @@ class _Beginning:
             for row in rows:
                 if isinstance(row, dict):
                     self.guess.see(row)
+                    refuse_wide(self.guess.size, self.path)
                 elif row is not None:
                     self.blame(NO_ROW.format(row), at)
         self.first = False
@@ -134,9 +137,10 @@ def read_json(path: Path, columns: Columns, chunk_bytes: int = CHUNK_BYTES) -> P
     reading = _Reading(str(path), columns)
     with opened(path) as source:
         for chunk in chunks_of(source, chunk_bytes):
-            yield from reading.read(chunk)
-            if reading.given_up:
-                return reading.row
+            for part in split_chunk(chunk, MOST_CELLS // width_of(columns)):
+                yield from reading.read(part)
+                if reading.given_up:
+                    return reading.row
         if source.problem:
             yield UnreadablePart(str(path), source.problem, row=reading.row)
     return reading.row

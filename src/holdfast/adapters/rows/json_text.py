@@ -4,6 +4,7 @@ Whatever the layout, it is given on as JSON Lines.
 """
 
 import codecs
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -15,26 +16,36 @@ from typing import Any, Final, Literal
 from holdfast.adapters.rows.encodings import tell_undecodable
 from holdfast.adapters.rows.pieces import CHUNK_BYTES, LARGEST_LINE_BYTES
 from holdfast.adapters.rows.sources import ByteSource
+from holdfast.core.json_text import DEEPEST, TOO_DEEP, is_deep, parse_json
 
 Layout = Literal["lines", "array", "values"]
 BOM: Final = codecs.BOM_UTF8
 
 
+MOST_VALUES: Final = 2_000_000
+"""Values of one row; as Python objects they take a hundred times the memory of their texts."""
+
+
+class DuplicateKeyError(ValueError):
+    """A name stands twice in one object: pyarrow refuses it."""
+
+
 class _RowDecoder(json.JSONDecoder):
-    """Decodes rows; what is nested too deeply for Python is an error like any other."""
+    """Decodes rows; an integer of more digits than Python reads is the float that pyarrow makes of it."""
 
     def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
         try:
             return super().raw_decode(s, idx)
         except RecursionError:
-            raise JSONDecodeError("it is nested too deeply", s, idx) from None
+            raise JSONDecodeError(TOO_DEEP, s, idx) from None
+        except (JSONDecodeError, DuplicateKeyError):
+            raise
+        except ValueError:
+            return LONG_NUMBERS.raw_decode(s, idx)
 
 
 DECODER: Final = _RowDecoder()
-
-
-class DuplicateKeyError(ValueError):
-    """A name stands twice in one object: pyarrow refuses it."""
+LONG_NUMBERS: Final = json.JSONDecoder(parse_int=float)
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -74,6 +85,19 @@ class Chunk:
     problem: str = ""
 
 
+def split_chunk(chunk: Chunk, most_lines: int) -> Iterator[Chunk]:
+    """Yield a chunk in parts of some lines each; the last one has its problem."""
+    if chunk.text.count(b"\n") < most_lines:
+        yield chunk
+        return
+    lines = io.BytesIO(chunk.text).readlines()
+    for start in range(0, len(lines), most_lines):
+        line = None if chunk.line is None else chunk.line + start
+        yield Chunk(b"".join(lines[start : start + most_lines]), line)
+    if chunk.problem:
+        yield Chunk(b"", chunk.line, chunk.problem)
+
+
 def layout_of(beginning: bytes) -> Layout:
     """Return the layout of a file, by its first chunk."""
     text = beginning.lstrip()
@@ -92,8 +116,8 @@ def layout_of(beginning: bytes) -> Layout:
 
 def _is_json(line: bytes) -> bool:
     try:
-        json.loads(line)
-    except (ValueError, RecursionError):
+        parse_json(line)
+    except ValueError:
         return False
     return True
 
@@ -300,6 +324,10 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
         text = line.decode("utf-8").strip()
     except UnicodeDecodeError as error:
         raise ValueError(f"{tell_undecodable(line, error)} (at byte {error.start + 1} of the line)") from error
+    if text.count(",") + text.count("[") > MOST_VALUES:
+        raise ValueError(f"a row of more than {MOST_VALUES:,} values, which is not read here: make several rows of it")
+    if is_deep(text):
+        raise ValueError(f"{TOO_DEEP}, which is not read here: move what is so deep into a text")
     if has_half_characters(line):
         raise ValueError("half of a surrogate pair, such as \\ud83d, which is no character")
     values, at = [], 0
@@ -328,6 +356,12 @@ def _hint(error: JSONDecodeError) -> str:
     if error.msg.startswith("Unterminated") or not rest.strip():
         return ": it is cut off here; write the file again, or remove this row"
     return ""
+
+
+def has_deep_line(lines: bytes) -> bool:
+    """True if one of some lines of JSON is nested deeper than is read."""
+    deep = (line for line in lines.split(b"\n") if line.count(b"{") + line.count(b"[") > DEEPEST)
+    return any(is_deep(line.decode(errors="replace")) for line in deep)
 
 
 def has_half_characters(lines: bytes) -> bool:

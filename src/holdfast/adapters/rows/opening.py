@@ -6,9 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.rows.arrow_rows import look_at_arrow, read_arrow
 from holdfast.adapters.rows.csv_rows import look_at_csv, look_at_tsv, read_csv, read_tsv
 from holdfast.adapters.rows.json_rows import look_at_json, read_json
+from holdfast.adapters.rows.limits import refuse_wide, slices_of, width_of
 from holdfast.adapters.rows.names import BadDataError, kind_of
 from holdfast.adapters.rows.parquet_rows import look_at_parquet, read_parquet
 from holdfast.adapters.rows.pieces import Columns, FilePreview, Format, Pieces, RowChunk
@@ -47,8 +49,8 @@ def open_rows(path: str | Path, split: str = "train", *, config: str | None = No
         SourceError: It cannot be read here, and may be good.
         UsageError: The slice is none.
     """
-    path = Path(path).expanduser()
-    if not path.exists():
+    path = expanded(path)
+    if not is_there(path):
         raise BadDataError(f"no such file or folder: {path}", path)
     return rows_of_files(_splits_of(path, config), split, path)
 
@@ -98,9 +100,12 @@ class SplitFiles:
             try:
                 path = self.paths[number]
                 refuse_strangers(path, written=kind_of(path) in WRITTEN)
-                return format_of(path).look(path)
+                preview = format_of(path).look(path)
+                refuse_wide(width_of(preview.columns), path)
             except SourceError as error:
                 problems.append(error)
+            else:
+                return preview
         raise problems[0]
 
     def pieces(self, look: FilePreview) -> Iterator[RowChunk | UnreadablePart]:
@@ -110,7 +115,7 @@ class SplitFiles:
             reading = self._pieces_of(number, look)
             try:
                 while True:
-                    yield _moved(next(reading), start)
+                    yield from _slices(next(reading), start)
             except StopIteration as end:
                 start += end.value
 
@@ -165,10 +170,15 @@ def _unlike(actual: Columns, wanted: Columns) -> str:
 COUNTED: Final = ("parquet",)
 
 
-def _moved(piece: RowChunk | UnreadablePart, by: int) -> RowChunk | UnreadablePart:
-    if isinstance(piece, RowChunk):
-        return RowChunk(piece.start + by, piece.frame)
-    return piece if piece.row is None else replace(piece, row=piece.row + by)
+def _slices(piece: RowChunk | UnreadablePart, by: int) -> Iterator[RowChunk | UnreadablePart]:
+    """Yield a piece of a file in slices, numbered through all files."""
+    if isinstance(piece, UnreadablePart):
+        yield piece if piece.row is None else replace(piece, row=piece.row + by)
+        return
+    start = piece.start + by
+    for frame in slices_of(piece.frame):
+        yield RowChunk(start, frame)
+        start += frame.height
 
 
 def format_of(path: Path) -> Format:

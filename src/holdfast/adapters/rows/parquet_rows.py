@@ -13,13 +13,11 @@ from polars.exceptions import PolarsError
 from holdfast.adapters.rows.conform import conform
 from holdfast.adapters.rows.fit import MisfitError
 from holdfast.adapters.rows.footer import RowGroup, read_footer
+from holdfast.adapters.rows.limits import MOST_CELLS, PART_BYTES, slices_of, width_of
 from holdfast.adapters.rows.pieces import MOST_BROKEN, Columns, FilePreview, Pieces, RowChunk
 from holdfast.core.scan import UnreadablePart
 
-# Small row groups are read together and large ones in parts, of about so many bytes.
-PART_BYTES: Final = 64 << 20
-# Reading a part unpacks what stands before it in the row group, so a huge one is read in few.
-MOST_PARTS: Final = 8
+# Small row groups are read together, up to so many rows, and large ones in parts.
 MOST_ROWS: Final = 50_000
 
 
@@ -41,11 +39,16 @@ def read_parquet(path: Path, columns: Columns) -> Pieces:
             str(path), "its first row group has no rows, for which `load_dataset` stops: leave the file out"
         )
     faults = 0
-    for start, rows in parts_of(footer.groups):
+    for start, rows in parts_of(footer.groups, width_of(footer.columns)):
         try:
             # With `glob`, a name with brackets would be a pattern.
             frame = pl.scan_parquet(path, glob=False).slice(start, rows).collect()
-            yield RowChunk(start, conform(frame, footer.columns, columns))
+            for part in slices_of(frame):
+                yield RowChunk(start, conform(part, footer.columns, columns))
+                start += part.height  # noqa: PLW2901 - where the next slice begins
+            if frame.height < rows:
+                yield UnreadablePart(str(path), f"its footer promises {footer.rows:,} rows, and there are {start:,}")
+                return start
         except MisfitError as error:
             yield UnreadablePart(str(path), f"{error}: `load_dataset` stops", row=start)
             return footer.rows
@@ -64,8 +67,12 @@ def _first_line(error: BaseException) -> str:
     return str(error).partition("\n")[0]
 
 
-def parts_of(groups: Sequence[RowGroup]) -> Iterator[tuple[int, int]]:
+def parts_of(groups: Sequence[RowGroup], width: int = 1) -> Iterator[tuple[int, int]]:
     """Yield the parts in which a file is read: number of the first row, and how many.
+
+    Args:
+        groups: The row groups.
+        width: Values in a row.
 
     >>> list(parts_of([RowGroup(1000, 1 << 20)] * 3 + [RowGroup(4000, 256 << 20)]))
     [(0, 3000), (3000, 1000), (4000, 1000), (5000, 1000), (6000, 1000)]
@@ -77,14 +84,14 @@ def parts_of(groups: Sequence[RowGroup]) -> Iterator[tuple[int, int]]:
             start, rows, size = start + rows, 0, 0
         rows, size = rows + group.rows, size + group.bytes
         if size > PART_BYTES:
-            yield from _divided(start, rows, size)
+            yield from _divided(start, rows, size, width)
             start, rows, size = start + rows, 0, 0
     if rows:
-        yield from _divided(start, rows, size)
+        yield from _divided(start, rows, size, width)
 
 
-def _divided(start: int, rows: int, size: int) -> Iterator[tuple[int, int]]:
-    count = min(MOST_PARTS, -(-size // PART_BYTES)) or 1
+def _divided(start: int, rows: int, size: int, width: int) -> Iterator[tuple[int, int]]:
+    count = max(-(-size // PART_BYTES), -(-rows * width // MOST_CELLS), 1)
     step = -(-rows // count)
     for offset in range(0, rows, step):
         yield start + offset, min(step, rows - offset)

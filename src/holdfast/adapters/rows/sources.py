@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.pieces import LARGEST_LINE_BYTES
 from holdfast.core.errors import SourceError, Spot
@@ -115,7 +116,7 @@ def refuse_strangers(path: Path, *, written: bool) -> None:
         BadDataError: It is a pointer of Git LFS, or text as UTF-16, which `datasets` takes for UTF-8.
     """
     try:
-        with path.open("rb") as file:
+        with open_foreign(path) as file:
             beginning = file.read(len(LFS))
     except OSError:
         return
@@ -136,7 +137,7 @@ def open_bytes(path: Path) -> Any:
         BadDataError: Its name says that it is an archive, and it is none, or another.
         SourceError: It is of a compression that cannot be read here.
     """
-    with path.open("rb") as file:
+    with open_foreign(path) as file:
         beginning = file.read(len(XZ))
     if not beginning.startswith(_NAMED.get(path.suffix, b"")):
         name = path.name.removesuffix(path.suffix)
@@ -145,7 +146,7 @@ def open_bytes(path: Path) -> Any:
     for mark, unpack in _ARCHIVES.items():
         if beginning.startswith(mark):
             return unpack(path)
-    return path.open("rb")
+    return open_foreign(path)
 
 
 def _open_zstd(path: Path) -> Any:

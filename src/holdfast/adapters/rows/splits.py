@@ -7,7 +7,6 @@ archives; kinds of data that no text trainer reads.
 Source: `datasets.data_files`, `datasets.load`, `datasets.packaged_modules`, 5.2. Tried: `tests/adapters/rows/test_rows_splits.py` runs both.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,10 +14,12 @@ from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.rows.names import BadDataError, BadPartError
 from holdfast.catalog.data.files import READ
 from holdfast.catalog.data.slices import NAME
 from holdfast.core.errors import SourceError, Spot
+from holdfast.core.json_text import parse_json
 
 Splits = dict[str, list[Path]]
 
@@ -279,10 +280,13 @@ def read_configs(folder: Path) -> list[Mapping[str, Any]]:
     """
     found: Any = []
     readme, standalone = folder / README, folder / STANDALONE
-    if readme.is_file() and (head := HEAD.match(readme.read_text(encoding="utf-8", errors="replace"))):
-        found = _configs(head["yaml"], readme) or found
-    if standalone.is_file():
-        found = _configs(standalone.read_text(encoding="utf-8", errors="replace"), standalone) or found
+    try:
+        if readme.is_file() and (head := HEAD.match(read_foreign_text(readme))):
+            found = _configs(head["yaml"], readme) or found
+        if standalone.is_file():
+            found = _configs(read_foreign_text(standalone), standalone) or found
+    except OSError as error:
+        raise BadDataError(f"{error.filename} cannot be read: {error.strerror}", folder) from error
     return check_configs(found, readme)
 
 
@@ -315,7 +319,7 @@ def _configs(text: str, path: Path) -> Any:
     yaml = import_module("ruamel.yaml")
     try:
         card = yaml.YAML(typ="safe", pure=True).load(text)
-    except yaml.error.YAMLError as error:
+    except (yaml.error.YAMLError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise BadDataError(f"{path}: its head is no YAML", path) from error
     return card.get("configs") if isinstance(card, Mapping) else None
 
@@ -333,7 +337,7 @@ def saved_splits(folder: Path) -> Splits:
     """
     try:
         if (folder / STATES).is_file():
-            names = json.loads((folder / STATES).read_text(encoding="utf-8"))["splits"]
+            names = parse_json(read_foreign_text(folder / STATES))["splits"]
             return {name: _saved_files(folder / name) for name in names}
         return {"train": _saved_files(folder)}
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -341,5 +345,5 @@ def saved_splits(folder: Path) -> Splits:
 
 
 def _saved_files(folder: Path) -> list[Path]:
-    state = json.loads((folder / STATE).read_text(encoding="utf-8"))
+    state = parse_json(read_foreign_text(folder / STATE))
     return [folder / each["filename"] for each in state["_data_files"]]

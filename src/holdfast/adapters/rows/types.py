@@ -3,11 +3,11 @@
 Nothing is imported for it, so that a check may ask.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type, Word
+from holdfast.core.json_text import DEEPEST, parse_json
 
 # Source: `datasets.features.features`, 5.2: what a `Value` may hold, and pyarrow's names of it. Beginnings of the names.
 DTYPES: Final[Mapping[str, Word]] = {
@@ -105,7 +105,7 @@ def _of_kind(kind: str, feature: Mapping[str, Any]) -> Type:
         return type_of_name(str(feature.get("dtype")))
     if kind.startswith("Array") and kind.endswith("D"):
         inner: Type = type_of_name(str(feature.get("dtype")))
-        for _ in feature.get("shape") or (1,):
+        for _ in range(min(int(kind[5:-1]), DEEPEST) if kind[5:-1].isdecimal() else 1):
             inner = ListOf(inner)
         return inner
     if kind == "Translation":
@@ -156,7 +156,7 @@ def _of_card_dtype(dtype: Any) -> Type:
 def types_in_metadata(text: str | bytes | None) -> dict[str, Type]:
     """Return the types that the `huggingface` entry of a schema's metadata tells; none where it tells none."""
     try:
-        features = json.loads(text or "{}")["info"]["features"]
+        features = parse_json(text or "{}")["info"]["features"]
     except (ValueError, KeyError, TypeError):
         return {}
     return types_of_features(features) if isinstance(features, Mapping) else {}

@@ -20,7 +20,7 @@ from typing import Final
 from msgspec import DecodeError, Struct, to_builtins
 from msgspec import json as typed_json
 
-from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.secrets import redacted_parts
 from holdfast.adapters.storage.private_files import write_private
 from holdfast.results.check import TargetResult

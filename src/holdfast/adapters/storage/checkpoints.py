@@ -5,7 +5,6 @@ Not covered: optimizers of FSDP and DeepSpeed, which save under other names, so 
 """
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -14,10 +13,12 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from zipfile import is_zipfile
 
+from holdfast.adapters.foreign_files import open_foreign, read_foreign_text
 from holdfast.adapters.local.model_files import INDEX, model_of
 from holdfast.adapters.local.weights import read_header
 from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, Verdict
 from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.json_text import parse_json
 
 MANIFEST = "holdfast-manifest.json"
 CHECKPOINT = re.compile(r"checkpoint-(\d+)")
@@ -127,12 +128,10 @@ def _read_manifest(path: Path) -> Mapping[str, Any]:
     """Return a manifest.
 
     Raises:
-        ValueError: It is none: a FIFO, a device, or too large for one.
-        OSError: It cannot be read.
+        ValueError: It is none.
+        OSError: It cannot be read: a FIFO, a device, or too large for one.
     """
-    if not path.is_file() or path.stat().st_size > MANIFEST_BYTES:
-        raise ValueError(path)
-    read: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    read: Mapping[str, Any] = parse_json(read_foreign_text(path, MANIFEST_BYTES))
     return read
 
 
@@ -160,7 +159,7 @@ def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]], step: int) ->
 
 
 def _hash(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_foreign(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -212,7 +211,7 @@ def _apparent_damage(folder: Path) -> Iterator[CheckpointProblem]:
 
 def _is_cut_archive(path: Path) -> bool:
     """True if a file that `torch.save` began has no end; nothing is unpickled."""
-    with path.open("rb") as file:
+    with open_foreign(path) as file:
         begins_as_archive = file.read(4) == ARCHIVE
     return begins_as_archive and not is_zipfile(path)
 
@@ -220,7 +219,9 @@ def _is_cut_archive(path: Path) -> bool:
 def _listed(folder: Path) -> list[str]:
     """Return the weight files that a model's index names; none where it has no index."""
     index = folder / INDEX
-    text = index.read_text(encoding="utf-8", errors="replace") if index.is_file() else ""
+    text = ""
+    with suppress(OSError):
+        text = read_foreign_text(index, MANIFEST_BYTES)
     return sorted(model_of((), {INDEX: text}).shards) if text else []
 
 

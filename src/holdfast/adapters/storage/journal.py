@@ -10,8 +10,12 @@ from fcntl import LOCK_EX, flock
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.foreign_files import open_foreign
+
 JOURNAL: Final = "ledger.jsonl"
 BLOCK_BYTES: Final = 65_536
+LONGEST_LINE_BYTES: Final = 16 << 20
+"""No event is longer; what is, is a line that nobody ended."""
 
 
 class Journal:
@@ -26,9 +30,9 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes that it has; 0 where it is not there."""
+        """Bytes that it has; 0 where it is not there, or is no file."""
         try:
-            return self._path.stat().st_size
+            return self._path.stat().st_size if self._path.is_file() else 0
         except FileNotFoundError:
             return 0
 
@@ -55,13 +59,11 @@ class Journal:
 
     def read(self, start: int = 0) -> Iterator[tuple[int, str]]:
         """Yield each whole line from a byte on, with the byte at which the next one begins."""
-        if not self._path.exists():
+        if not self.size:
             return
-        with self._path.open("rb") as file:
+        with open_foreign(self._path) as file:
             file.seek(start)
-            for line in file:
-                if not line.endswith(b"\n"):
-                    return
+            while (line := file.readline(LONGEST_LINE_BYTES)).endswith(b"\n"):
                 start += len(line)
                 yield start, line.decode(errors="replace")
 

@@ -20,6 +20,7 @@ from holdfast.adapters.storage.locks import waiting_for
 from holdfast.adapters.storage.private_files import open_private
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, event_from_json, event_to_json
+from holdfast.core.json_text import parse_json
 from holdfast.core.redact import redact, secrets_of
 
 SCHEMA: Final = """
@@ -123,7 +124,7 @@ class Ledger:
 
     def _event(self, run: str, number: int, kind: str, fields: str) -> Event:
         try:
-            return event_from_json(kind, json.loads(fields))
+            return event_from_json(kind, parse_json(fields))
         except (LedgerError, ValueError, TypeError, KeyError, AttributeError) as error:
             what = f"event {number} of the run cannot be read"
             fix = "use the holdfast that wrote it; if the line is damaged, delete it"
@@ -233,7 +234,7 @@ class Ledger:
         old.close()
         lines: dict[str, list[str]] = {}
         for run, kind, fields in rows:
-            lines.setdefault(run, []).append(_spell(kind, json.loads(fields)))
+            lines.setdefault(run, []).append(_spell(kind, parse_json(fields)))
         for run, events in lines.items():
             journal = Journal(self._folder / run)
             if (self._folder / run).is_dir() and not journal.size:
@@ -305,7 +306,7 @@ def _indexed(database: sqlite3.Connection, run: str) -> int:
 
 def _row(line: str) -> tuple[object, ...]:
     try:
-        read = json.loads(line)
+        read = parse_json(line)
         kind, fields = read["kind"], read["fields"]
         said = fields["said"]["event"] if kind == "reported" else None
         return float(fields["at_s"]), str(kind), said if isinstance(said, str) else None, json.dumps(fields)
@@ -319,7 +320,7 @@ def _restore(database: sqlite3.Connection, run: str, journal: Journal) -> None:
         return
     rows = database.execute("SELECT kind, fields FROM events WHERE run = ? ORDER BY number", (run,)).fetchall()
     lost = len(list(journal.read()))
-    journal.append([_spell(kind, json.loads(fields)) for kind, fields in rows[lost:]])
+    journal.append([_spell(kind, parse_json(fields)) for kind, fields in rows[lost:]])
     database.execute("UPDATE runs SET bytes = ? WHERE run = ?", (journal.size, run))
 
 

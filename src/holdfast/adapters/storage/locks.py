@@ -40,7 +40,7 @@ def waiting_for(path: Path) -> Iterator[None]:
 
 def is_held(path: Path) -> bool:
     """Whether a process holds a file's lock; nobody holds that of a file that is not there."""
-    if not path.exists():
+    if not path.is_file():
         return False
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:

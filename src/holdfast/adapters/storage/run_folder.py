@@ -9,10 +9,12 @@ from string import ascii_lowercase, digits
 
 from msgspec import convert
 
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.secrets import redacted
 from holdfast.adapters.storage.locks import holding, is_held
 from holdfast.adapters.storage.private_files import write_private
 from holdfast.core.errors import LedgerError, UsageError
+from holdfast.core.json_text import parse_json
 from holdfast.core.plan import Plan, RunRequest
 
 DRAWS = 100
@@ -83,7 +85,7 @@ def load_plan(folder: Path) -> Plan:
     """
     path = folder / "plan.json"
     try:
-        return Plan.from_json(json.loads(path.read_text(encoding="utf-8")))
+        return Plan.from_json(parse_json(read_foreign_text(path)))
     except (OSError, ValueError, KeyError, TypeError) as error:
         what = f"the run's plan cannot be read: {error}"
         raise LedgerError(what, where=str(path), fix="start the job again with `holdfast run`") from error
@@ -97,7 +99,7 @@ def save_request(folder: Path, request: RunRequest) -> None:
 def load_request(folder: Path) -> RunRequest | None:
     """Return what a run was asked with; None where nothing says."""
     try:
-        return convert(json.loads((folder / "request.json").read_text(encoding="utf-8")), RunRequest)
+        return convert(parse_json(read_foreign_text(folder / "request.json")), RunRequest)
     except (OSError, ValueError):
         return None
 

@@ -6,6 +6,7 @@ from io import BytesIO
 from pathlib import Path
 from tokenize import detect_encoding
 
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.core.errors import SourceError
 
 MARK = b"\xef\xbb\xbf"
@@ -30,7 +31,7 @@ def write_back(path: str, text: str) -> None:
 
 
 def _encoding(path: Path) -> str:
-    content = path.read_bytes()
+    content = read_foreign(path)
     if path.suffix == ".py":
         return detect_encoding(BytesIO(content).readline)[0]
     return "utf-8-sig" if content.startswith(MARK) else "utf-8"

@@ -10,7 +10,7 @@ from shlex import quote
 from tokenize import detect_encoding
 from typing import TYPE_CHECKING, Final, Protocol, TextIO
 
-from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.secrets import mask
 from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.document import Document, Edit

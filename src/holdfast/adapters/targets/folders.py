@@ -15,7 +15,7 @@ from typing import Final
 
 from pathspec import GitIgnoreSpec, RegexPattern
 
-from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.core.errors import UsageError
 
 LEFT_OUT: Final = frozenset(
@@ -212,7 +212,7 @@ def _judge(path: str) -> str | OtherUse | PassedOver | None:
         size = Path(path).stat().st_size
         if size > MOST_BYTES[suffix]:
             return PassedOver(path, f"is too large: {size / MB:.0f} MB")
-        content = Path(path).read_bytes()
+        content = read_foreign(Path(path), MOST_BYTES[suffix])
     except OSError as error:
         return PassedOver(path, f"cannot be read: {error.strerror}")
     if suffix in (".yaml", ".yml"):

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.core.errors import GroupedError, Spot, UsageError
 from holdfast.core.nearest import nearest
 from holdfast.core.toml_text import parse_toml

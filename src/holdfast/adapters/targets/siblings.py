@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from os.path import expanduser
 from pathlib import Path
 
-from holdfast.adapters.local.foreign_files import read_foreign
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.settings import ENDINGS, SettingsFiles, read_settings
 from holdfast.adapters.targets import missing_file

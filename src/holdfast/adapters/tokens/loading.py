@@ -6,7 +6,6 @@ scripts that `holdfast render` writes.
 
 import contextlib
 import io
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.foreign_files import expanded, read_foreign, read_foreign_text
 from holdfast.adapters.tokens.encoding import LoadedTokenizer
 from holdfast.adapters.tokens.training_templates import has_markers, training_template
 from holdfast.catalog.builtin import BUILTIN, MODELS
@@ -23,6 +23,7 @@ from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.models.positions import positions_of
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
 from holdfast.core.outcome import Raised, outcome_of
 
@@ -138,7 +139,7 @@ def _transformers() -> Any:
 
 
 def _loaded(transformers: Any, path: str, wanted: TokenizerRequest) -> Any:
-    folder = wanted.folder / Path(path).expanduser()
+    folder = wanted.folder / expanded(path)
     name = str(folder) if folder.is_dir() else path
     if not folder.is_dir() and (path.startswith((".", "/", "~")) or path.count("/") > 1):
         raise SourceError(f"no such folder: {path}", where="model", fix="correct the path")
@@ -168,10 +169,10 @@ def _builtin(path: str) -> Any:
 def _config(wanted: TokenizerRequest, name: str) -> dict[str, Any]:
     """Return one of the model's JSON files; nothing where it has none."""
     hub = import_module("transformers.utils")
-    folder = wanted.folder / Path(wanted.path).expanduser()
+    folder = wanted.folder / expanded(wanted.path)
     try:
         found = folder / name if folder.is_dir() else hub.cached_file(wanted.path, name, **_options(wanted))
-        read = json.loads(Path(found).read_text(encoding="utf-8"))
+        read = parse_json(read_foreign_text(Path(found)))
     except (OSError, ValueError):
         return {}
     return read if isinstance(read, dict) else {}
@@ -203,7 +204,7 @@ def _take_template(transformers: Any, tokenizer: Any, wanted: TokenizerRequest) 
     template = str(wanted.template)
     if template.endswith(ENDINGS):
         try:
-            tokenizer.chat_template = (wanted.folder / template).read_text(encoding="utf-8")
+            tokenizer.chat_template = read_foreign(wanted.folder / template).decode()
         except (OSError, UnicodeDecodeError) as error:
             raise SourceError(f"no chat template in {template}", where="model.chat_template", fix="see why") from error
         return False

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.targets import Target
 from holdfast.app.hub_access import job_folder
 
@@ -49,5 +50,5 @@ def local_rows(target: Target, unasked: str) -> Path | None:
     """Return where a job file's data lies here, so that rules about rows can be asked; None where it does not."""
     if target.job is None:
         return None
-    path = job_folder(target.document, unasked) / Path(target.job.dataset.path).expanduser()
-    return path if path.exists() else None
+    path = job_folder(target.document, unasked) / expanded(target.job.dataset.path)
+    return path if is_there(path) else None

@@ -1,11 +1,11 @@
 """A run as what `diagnose` reads: its logs, its job, what the ledger knows, and what was left of its newest attempt."""
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.app.diagnose.past import Files, RunHistory
@@ -13,6 +13,7 @@ from holdfast.app.run.kept_results import load_result
 from holdfast.app.run.runs import Run, open_run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported, Stage
+from holdfast.core.json_text import parse_json
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence, refused_by
 from holdfast.engine.diagnose.declared import DeclaredTraining
@@ -83,7 +84,7 @@ def _job(run: Run) -> tuple[str, str]:
     """Return the file that says what a run trains, and its text: its own copy of a job file, else its script."""
     copied = run.folder / "job.yaml"
     with suppress(OSError):
-        return str(copied), copied.read_text(encoding="utf-8")
+        return str(copied), read_foreign_text(copied)
     with suppress(LedgerError):
         plan = load_plan(run.folder)
         return plan.script_name, plan.script
@@ -93,11 +94,11 @@ def _job(run: Run) -> tuple[str, str]:
 def _ending(folder: Path) -> Ending:
     """Return the last words of an attempt's guard, and its stacks."""
     told: dict[str, Any] = {}
-    with suppress(OSError, ValueError):
-        told = json.loads((folder / "exit.json").read_text(encoding="utf-8"))
+    with suppress(OSError, ValueError, TypeError):
+        told = dict(parse_json(read_foreign_text(folder / "exit.json")))
     stacks = ""
     with suppress(OSError):
-        stacks = (folder / "stacks.txt").read_text(encoding="utf-8", errors="replace")
+        stacks = read_foreign_text(folder / "stacks.txt")
     return Ending(
         oom_kills=told.get("oom_kills"),
         disk_free_bytes=told.get("disk_free_bytes"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import structs
 
+from holdfast.adapters.foreign_files import is_there
 from holdfast.adapters.storage.log_files import open_logs
 from holdfast.adapters.targets import PROGRAMS
 from holdfast.app.arguments import PathName, PathNames, as_paths
@@ -100,7 +101,7 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
         raise UsageError(
             "no log is named", where="holdfast diagnose", fix="name a log, a run, or `-` for standard input"
         )
-    if len(logs) > 1 or jobs or logs[0] == STDIN or Path(logs[0]).exists():
+    if len(logs) > 1 or jobs or logs[0] == STDIN or is_there(Path(logs[0])):
         known = [read_ending(ended)] if ended else []
         return RunHistory(
             files=[*open_logs(logs), *([as_log(known, ENDING)] if known else [])],

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.local.datasets import unreadable_data
 from holdfast.adapters.rows.opening import open_rows
 from holdfast.app.hub_access import OFFLINE
@@ -39,7 +39,7 @@ def scan_small(document: Document) -> Scan:
         SourceError: It is large, or nobody can read it, which other rules tell.
     """
     source = RowSource(document, offline=True)
-    path = Path(source.path).expanduser()
+    path = expanded(source.path)
     size = 0
     try:
         for each in [path] if path.is_file() else path.rglob("*"):
@@ -140,7 +140,7 @@ def read_settings(document: Document) -> ColumnSettings:
 
 def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Rows]:
     """Return a function that opens a split of a dataset, local or on the Hub."""
-    if Path(path).expanduser().exists():
+    if is_there(expanded(path)):
         return lambda split: open_rows(path, split)
     if not may_be_repository(path):
         raise UsageError(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.overrides import apply_overrides, parse_set
@@ -99,7 +100,7 @@ def _want_model(document: Document) -> None:
         UsageError: It is not.
     """
     path = document.get("model.path", None)
-    if isinstance(path, str) and not path.startswith(BUILTIN) and not Path(path).expanduser().exists():
+    if isinstance(path, str) and not path.startswith(BUILTIN) and not is_there(expanded(path)):
         if may_be_repository(path) and not path.startswith((".", "/", "~")):
             return  # of the Hub, which nobody has asked yet
         raise UsageError(f"no such model folder: {path}", where="model", fix="name a folder, or a model of the Hub")

@@ -5,9 +5,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import open_foreign
+from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
 from holdfast.engine.rehearse.isolating import Instead, Replay, error_of, find_blame, may_be_isolated
@@ -34,6 +37,7 @@ APART: Final = 1000
 SPARED: Final[tuple[Instead, ...]] = ("usual", "method")
 """Kinds of rows that are not tried where they are those of the script's own columns and types."""
 LINES: Final = 2000
+LONGEST_LINE_BYTES: Final = 1 << 20
 """Of a file of rows that is damaged, how many are looked at."""
 
 
@@ -134,7 +138,7 @@ def _lines(rows: Sequence[Row]) -> str:
 def _noted(folder: Path) -> Iterator[RecordedRows]:
     """Yield the rows that the script loaded, in the order of its lines."""
     for path in sorted(folder.glob("*.json"), key=lambda each: int(each.stem)):
-        told = json.loads(path.read_text(encoding="utf-8"))
+        told = parse_json(path.read_text(encoding="utf-8"))
         yield RecordedRows(int(path.stem), told["rows"] or _whole_lines(told["asked"]), told["features"])
 
 
@@ -145,10 +149,11 @@ def _whole_lines(requested: Mapping[str, Any]) -> list[Row] | None:
     if path is None or not path.is_file() or path.suffix not in (".jsonl", ".json"):
         return None
     rows: list[Row] = []
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[:LINES]:
-        with suppress(ValueError):
-            row = json.loads(line)
-            rows += [row] if isinstance(row, dict) else []
+    with open_foreign(path) as file:
+        for line in islice(iter(lambda: file.readline(LONGEST_LINE_BYTES), b""), LINES):
+            with suppress(ValueError):
+                row = parse_json(line)
+                rows += [row] if isinstance(row, dict) else []
     return rows[:COUNT] or None
 
 
@@ -162,7 +167,7 @@ def _is_mapped(folder: Path, noted: Sequence[RecordedRows]) -> bool:
         return True
     with kept.open(encoding="utf-8") as file:
         line = file.readline()
-    return not any(set(json.loads(line)) <= each for each in columns) if line.strip() else True
+    return not any(set(parse_json(line)) <= each for each in columns) if line.strip() else True
 
 
 def _method(whole: PartResult, source: str) -> str:

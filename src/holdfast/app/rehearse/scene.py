@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.readers.script.notebook_cells import clean_cell
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.targets import read_text
@@ -72,7 +73,7 @@ def _own_text(frame: Frame, program: Program) -> str | None:
         return program.source if program.job is None else None
     if frame.is_library or frame.file.startswith("<") or not path.is_file():
         return None
-    return path.read_text(encoding="utf-8", errors="replace")
+    return read_foreign_text(path)
 
 
 def _is_same(path: Path, script: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 from msgspec import DecodeError
 from msgspec import json as typed_json
 
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.secrets import redacted_parts
 from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.run.runs import Run
@@ -29,7 +30,7 @@ def save_result(run: Run, result: CheckResult | RehearseResult) -> None:
 def load_result(folder: Path, kind: type[Kept]) -> Kept | None:
     """Return a result from a run's folder; None where it is not there, or of another version."""
     try:
-        return typed_json.decode((folder / FILES[kind]).read_bytes(), type=kind)
+        return typed_json.decode(read_foreign(folder / FILES[kind]), type=kind)
     except (OSError, DecodeError):
         return None
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec import structs
 
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised
@@ -127,4 +128,8 @@ def verify(checkpoint: PathName) -> VerifyResult:
 
 
 def _read(path: Path) -> str:
-    return path.read_bytes().decode(errors="replace") if path.exists() else ""
+    try:
+        with open_foreign(path) as file:
+            return file.read().decode(errors="replace")
+    except OSError:
+        return ""

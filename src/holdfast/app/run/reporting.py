@@ -1,18 +1,20 @@
 """Writing a run's report from what lies in its folder and in the ledger."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from io import SEEK_END
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.foreign_files import open_foreign, read_foreign_text
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.document import Document
+from holdfast.core.json_text import parse_json
 from holdfast.engine.report.page import ReportData, Sample, render_report
 from holdfast.results.check import CheckResult
 
@@ -39,13 +41,18 @@ def write_report(run: Run) -> Path:
 
 
 def _read_job(path: Path) -> Document | None:
-    return JobFileReader().read(path.read_text(encoding="utf-8"), path.name) if path.exists() else None
+    with suppress(OSError, ExceptionGroup):  # it is not there, or somebody changed it
+        return JobFileReader().read(read_foreign_text(path), path.name)
+    return None
 
 
 def _read_samples(path: Path) -> Iterator[Sample]:
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-        with suppress(ValueError, KeyError):  # a line that a kill cut short
-            said = json.loads(line)
+    text = ""
+    with suppress(OSError):
+        text = read_foreign_text(path)
+    for line in text.splitlines():
+        with suppress(ValueError, KeyError, TypeError, OverflowError):  # a line that a kill cut short
+            said = parse_json(line)
             yield Sample(int(said["step"]), _spoken(said["prompt"]), str(said["completion"]))
 
 
@@ -59,8 +66,9 @@ def _verify_checkpoints(folder: Path) -> Mapping[str, str]:
 
 
 def _read_end(path: Path) -> str:
-    if not path.exists():
+    try:
+        with open_foreign(path) as file:
+            file.seek(max(0, file.seek(0, SEEK_END) - STDERR_BYTES))
+            return file.read(STDERR_BYTES).decode(errors="replace")
+    except OSError:
         return ""
-    with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - STDERR_BYTES))
-        return file.read().decode(errors="replace")

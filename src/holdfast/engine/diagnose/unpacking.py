@@ -8,12 +8,13 @@ Numbers of lines stay those of the file: `SOFT` begins a line that the file has 
 that was put behind the one before.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, cast
+
+from holdfast.core.json_text import parse_json
 
 SOFT: Final = b"\x0b"
 JOINED: Final = b"\x0c"
@@ -153,7 +154,7 @@ def _object_in(line: str) -> Mapping[str, Any] | None:
     if at < 0 or not line.rstrip().endswith("}"):
         return None
     try:
-        found = json.loads(line[at:])
+        found = parse_json(line[at:])
     except ValueError:
         return None
     return found if isinstance(found, dict) and _text(found) is not None else None

@@ -1,11 +1,11 @@
 """Conversations, however they are spelled: as expressions that give messages by role and content."""
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from holdfast.catalog.formats.recognising import TRANSCRIPT
 from holdfast.core.columns import ListOf, Struct, Type
+from holdfast.core.json_text import parse_json
 from holdfast.engine.mapping.found import DataProfile, RowExpression, cell
 from holdfast.engine.script.python_source import render_literal
 
@@ -51,7 +51,7 @@ def _read_texts(name: str, values: Sequence[str]) -> Spelled | None:
     if all(TRANSCRIPT.match(value) for value in values):
         return RowExpression(f"to_messages({cell(name)})", "chat"), (READ_TRANSCRIPT,)
     try:
-        parsed = [json.loads(value) for value in values]
+        parsed = [parse_json(value) for value in values]
     except ValueError:
         return None
     if not all(isinstance(value, list) and value for value in parsed):
@@ -79,7 +79,7 @@ def _read_lists(code: str, turns: Sequence[Any]) -> Spelled | None:
         if keys == {user, assistant}:
             return RowExpression(f"to_messages({code})", "chat"), (READ_PAIRS.format(user=user, assistant=assistant),)
     roles, contents = ([key for key in names if key in keys] for names in (ROLE_KEYS, CONTENT_KEYS))
-    if len(roles) != 1:
+    if len(roles) != 1 or not all(isinstance(turn.get(roles[0]), str) for turn in turns):
         return None
     if "function_call" in keys or any(turn[roles[0]] == "function" for turn in turns):
         return (RowExpression(f"to_messages({code})", "chat"), (READ_FUNCTIONS,)) if roles == ["role"] else None

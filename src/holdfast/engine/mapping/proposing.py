@@ -179,7 +179,7 @@ def _wrapped_rows(data: DataProfile) -> Iterator[tuple[str, Sequence[Mapping[str
             and isinstance(kind.of, Struct)
             and (name not in TURNS or _holds_conversations(kind.of))
         ):
-            yield name, data.samples[0][name]
+            yield name, [row for row in data.samples[0][name] if row is not None][:MOST_TRIED]
 
 
 def _holds_conversations(element: Struct) -> bool:

@@ -1,13 +1,13 @@
 """Try a mapping on rows: does it run, does its method take what comes out, and is every word still there?"""
 
 import copy
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from holdfast.catalog.formats import judge, recognise, types_of_rows
 from holdfast.catalog.formats.words import ANSWERS
+from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
 from holdfast.core.outcome import Raised, outcome_of
 from holdfast.engine.mapping.found import ColumnReading, DataProfile
@@ -105,6 +105,6 @@ def _parsed(text: str) -> Any:
     if not text.startswith(("[", "{")):
         return None
     try:
-        return json.loads(text)
+        return parse_json(text)
     except ValueError:
         return None

@@ -22,6 +22,7 @@ from holdfast.catalog.builtin.known_good import (
     good_value,
     part_of,
 )
+from holdfast.core.json_text import parse_json
 
 Row = Mapping[str, Any]
 
@@ -238,7 +239,7 @@ def _parsed(values: Iterable[str]) -> Iterator[Any]:
     """Yield the lists and mappings that texts are JSON of."""
     for value in values:
         try:
-            parsed = json.loads(value)
+            parsed = parse_json(value)
         except ValueError:
             continue
         if isinstance(parsed, list | dict):

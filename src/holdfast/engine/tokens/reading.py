@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
 from holdfast.engine.tokens.recipe import Recipe
 
@@ -198,7 +199,7 @@ def _ended(text: Any, eos: str | None) -> str:
 def _options_of(row: Row) -> dict[str, Any]:
     tools = row.get("tools")
     own = row.get("chat_template_kwargs", {})
-    return {"tools": json.loads(tools) if isinstance(tools, str) else tools, **own}
+    return {"tools": parse_json(tools) if isinstance(tools, str) else tools, **own}
 
 
 def _is_from_value(row: Row) -> bool:

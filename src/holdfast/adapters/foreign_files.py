@@ -1,0 +1,69 @@
+"""Reading files that others wrote, or put there: regular ones, and no more of them than their kind needs."""
+
+import os
+from errno import EFBIG, EINVAL
+from io import BufferedReader
+from pathlib import Path
+from stat import S_ISREG
+from typing import Final
+
+MOST_BYTES: Final = 50_000_000
+"""No script, notebook, job file or declaration is larger; data and logs are read in parts."""
+NO_FILE: Final = "it is no regular file"
+
+
+def read_foreign(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """Return a file's content.
+
+    Raises:
+        OSError: It cannot be read, is no regular file (a FIFO would be waited for, a device never ends), or is too large.
+    """
+    with open_foreign(path) as file:
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(EFBIG, f"it is larger than {most_bytes // 1_000_000} MB", str(path))
+    return content
+
+
+def read_foreign_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
+    """Return a file's text, with U+FFFD in the place of what is no UTF-8.
+
+    Raises:
+        OSError: As `read_foreign`.
+    """
+    return read_foreign(path, most_bytes).decode("utf-8-sig", errors="replace")
+
+
+def open_foreign(path: Path) -> BufferedReader:
+    """Open a file for reading, of which only a part is needed.
+
+    Raises:
+        OSError: It cannot be opened, is no regular file, or has a name that no file can have.
+    """
+    try:
+        if not S_ISREG(path.stat().st_mode):
+            raise OSError(EINVAL, NO_FILE, str(path))
+        # What took the file's place in the meantime is not waited for.
+        file = os.fdopen(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb")
+    except ValueError as error:  # a zero byte, or half of a character
+        raise OSError(EINVAL, "no file can have this name", str(path)) from error
+    if not S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(EINVAL, NO_FILE, str(path))
+    return file
+
+
+def is_there(path: Path) -> bool:
+    """True if there is a file or a folder; a name that none can have is not there."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def expanded(name: str | Path) -> Path:
+    """Return the path that a name means; `~nobody`, who has no home here, stays as it is."""
+    try:
+        return Path(name).expanduser()
+    except RuntimeError:
+        return Path(name)
