@@ -80,7 +80,7 @@ def judged(seed: int) -> Iterator[Judged]:
     """Yield distinct mutations of the good scripts with what is said of them, of each script in turn."""
     from benchmarks.check.real import Judge
 
-    footing, scripts = installed(), good_scripts()
+    version_context, scripts = installed(), good_scripts()
     with TemporaryDirectory() as folder:
         path = Path(folder) / "train.py"
         make_tiny(Path(folder) / "tiny")
@@ -99,7 +99,7 @@ def judged(seed: int) -> Iterator[Judged]:
                 news = [each for each in judge.refusals(mutation.text) if each not in baseline[name]]
                 path.write_text(mutation.text, encoding="utf-8")
                 target = read(path)
-                yield Judged(name, mutation, news, errors(ask(target, footing)) if target else [])
+                yield Judged(name, mutation, news, errors(ask(target, version_context)) if target else [])
 
 
 def main() -> None:

@@ -55,15 +55,15 @@ def _answer(row: Row, path: Path) -> Answer:
     target = read(path) if path.is_file() else None
     if target is None:
         return Answer(row=row, versions={})
-    footing = declared_at(path)
+    version_context = declared_at(path)
     return Answer(
         row=row,
-        declared=footing.declared.kind,
-        origin=footing.declared.origin,
-        unsure=footing.declared.unsure,
-        versions=footing.resolution.newest,
+        declared=version_context.declared.kind,
+        origin=version_context.declared.origin,
+        unsure=version_context.declared.unsure,
+        versions=version_context.resolution.newest,
         patched=patched(target),
-        today=tuple(ask(target, footing)),
+        today=tuple(ask(target, version_context)),
         newest=tuple(ask(target, newest_of_all())),
     )
 

@@ -67,7 +67,7 @@ def versions_at(version: str) -> VersionContext:
 
 def at_tag(clone: Clone, tag: str, *, library: bool) -> Iterator[Found]:
     """Yield what is found in each file of a tag."""
-    footing = versions_at(tag.removeprefix("v"))
+    version_context = versions_at(tag.removeprefix("v"))
     paths = clone.paths(tag)
     scripts = [path for path in paths if path.suffix in (".py", ".ipynb") and _below(path, SCRIPTS)]
     if library:
@@ -77,7 +77,7 @@ def at_tag(clone: Clone, tag: str, *, library: bool) -> Iterator[Found]:
         root = Path(folder)
         lay_out(clone.contents(tag, [*scripts, *pages]), root)
         for path in [*scripts, *_blocks(root, pages)]:
-            yield _found(root, path, footing)
+            yield _found(root, path, version_context)
 
 
 def _blocks(root: Path, pages: Iterable[PurePosixPath]) -> Iterator[PurePosixPath]:
@@ -90,19 +90,19 @@ def _blocks(root: Path, pages: Iterable[PurePosixPath]) -> Iterator[PurePosixPat
             yield path
 
 
-def _found(root: Path, path: PurePosixPath, footing: VersionContext) -> Found:
+def _found(root: Path, path: PurePosixPath, version_context: VersionContext) -> Found:
     target = read(root / path)
     if target is None:
         return Found(str(path), [], is_read=False)
-    return Found(str(path), ask(target, _without_sources(root / path, footing)), is_read=True)
+    return Found(str(path), ask(target, _without_sources(root / path, version_context)), is_read=True)
 
 
-def _without_sources(path: Path, footing: VersionContext) -> VersionContext:
+def _without_sources(path: Path, version_context: VersionContext) -> VersionContext:
     """Return the versions without those that a file itself takes from a repository's newest source, TRL's apart."""
     declared = declared_at(path).declared
     taken = {each.package for each in declared.requirements if each.url} - {"trl"}
-    versions = {name: version for name, version in footing.resolution.newest.items() if name not in taken}
-    return exactly(versions, footing.resolution.date)
+    versions = {name: version for name, version in version_context.resolution.newest.items() if name not in taken}
+    return exactly(versions, version_context.resolution.date)
 
 
 def _below(path: PurePosixPath, folders: tuple[str, ...]) -> bool:

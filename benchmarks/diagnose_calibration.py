@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.diagnose_cases import ENDS_WELL, SAME, marks, rows
+from benchmarks.diagnose_cases import ENDS_WELL, SAME, patterns, rows
 from holdfast.engine.diagnose.judging import rank
 from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.silent import find_silent
@@ -26,8 +26,8 @@ FEWEST: Final = 25
 
 def first_score(text: bytes, true: str) -> Iterator[Scored]:
     """Yield the score of the class told first, and whether it is right; nothing if none is told."""
-    log = read_log([("train.log", [text])], marks().sought)
-    found = rank(log, marks().signs(log), find_silent(log), marks().signatures)
+    log = read_log([("train.log", [text])], patterns().sought)
+    found = rank(log, patterns().matches(log), find_silent(log), patterns().signatures)
     if found:
         yield found[0].score, found[0].signature.name == true
 

@@ -62,7 +62,7 @@ class Told:
 
 
 @cache
-def marks() -> PatternIndex:
+def patterns() -> PatternIndex:
     """Return the marks of all signatures."""
     return PatternIndex(all_signatures())
 
@@ -76,7 +76,7 @@ def first_answer(found: Diagnosis) -> str:
 
 def tell(text: bytes) -> Diagnosis:
     """Return the diagnosis of one log."""
-    return diagnose(read_log([("train.log", [text])], marks().sought), marks())
+    return diagnose(read_log([("train.log", [text])], patterns().sought), patterns())
 
 
 def told_of(case: Mapping[str, Any], seed: int, *, bare: bool) -> Told:

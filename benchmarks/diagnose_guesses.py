@@ -24,10 +24,10 @@ def guesses(signatures: Sequence[Signature], fold: int, folds: int) -> Iterator[
         replace(each, seen=tuple(text for at, text in enumerate(each.seen) if at % folds != fold))
         for each in signatures
     ]
-    marks = PatternIndex(kept)
+    patterns = PatternIndex(kept)
     for each in signatures:
         for text in each.seen[fold::folds] if each.name not in (*TELLS_NOTHING, USER_CODE) else ():
-            found = guess(read_log([("x.log", [text.encode()])], marks.sought), (), marks)
+            found = guess(read_log([("x.log", [text.encode()])], patterns.sought), (), patterns)
             yield each.name, *((found[0].signature.name, found[0].score) if found else ("", 0.0))
 
 

@@ -93,7 +93,7 @@ def grep(path: Path) -> str:
 
 def loop(path: Path) -> int:
     """Count the lines that any pattern matches, one after the other, as a first program would."""
-    patterns = [re.compile(mark.line) for signature in all_signatures() for mark in signature.marks]
+    patterns = [re.compile(pattern.line) for signature in all_signatures() for pattern in signature.patterns]
     with path.open("rb") as file:
         text = file.read(LOOP_BYTES).decode("utf-8", "replace")
     return sum(any(pattern.search(line) for pattern in patterns) for line in text.splitlines())
@@ -107,14 +107,14 @@ def main() -> None:
     parser.add_argument("--stream", action="store_true")
     options = parser.parse_args()
     started = time.perf_counter()
-    marks = PatternIndex(all_signatures())
+    patterns = PatternIndex(all_signatures())
     print(
-        f"signatures: {len(marks.signatures)}, words: {len(marks.sought.words)}, loaded in {time.perf_counter() - started:.3f} s"
+        f"signatures: {len(patterns.signatures)}, words: {len(patterns.sought.words)}, loaded in {time.perf_counter() - started:.3f} s"
     )
     size = int(options.gigabytes * 1000 * MB)
 
     def answered(source: Iterator[bytes]) -> str:
-        found = diagnose(read_log([("train.log", source)], marks.sought), marks)
+        found = diagnose(read_log([("train.log", source)], patterns.sought), patterns)
         return f"{found.verdict} {found.causes[0].signature.name if found.causes else ''} of {found.lines} lines"
 
     if options.stream:

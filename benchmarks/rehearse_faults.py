@@ -29,7 +29,7 @@ from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, run_parts
-from holdfast.app.rehearse.verb import make_order, rehearse, wanted
+from holdfast.app.rehearse.verb import make_part_request, rehearse, wanted
 from tests.helpers.fault_places import OFFLINE, PLACES, REASONS, arguments_of, stock, trouble, variables_of
 from tests.helpers.fault_world import make_world
 from tests.helpers.hub import LoopbackHub, loopback_hub
@@ -142,10 +142,10 @@ def _rehearsed(
     name = fault["name"]
     program = Program(path=f"{name}.py", source=source, arguments=arguments_of(name, Path.cwd()), local=True)
     began_s = time.monotonic()
-    order = replace(
-        make_order(program, folder, gpu=False, offline=False), gpu="none", token=rights[0], writable=rights[1]
+    part_request = replace(
+        make_part_request(program, folder, gpu=False, offline=False), gpu="none", token=rights[0], writable=rights[1]
     )
-    parts = run_parts(server, order, limit_s, lambda _: None)
+    parts = run_parts(server, part_request, limit_s, lambda _: None)
     found = judge_parts(parts, observe(parts["whole"], folder / "whole"), imports_s=0.0)
     failed = tuple((each.stage, each.cause.signature.name) for each in found.failures)
     because = found.failures[0].cause.cause if found.failures else ""

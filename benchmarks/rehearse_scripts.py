@@ -25,7 +25,7 @@ from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, play_whole, run_parts
-from holdfast.app.rehearse.verb import make_order, wanted
+from holdfast.app.rehearse.verb import make_part_request, wanted
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Rehearsal
 from tests.helpers.hub import loopback_hub
@@ -88,9 +88,11 @@ def rehearse_each(
         server.wait_ready(300)
         for name, program in programs.items():
             began_s = time.monotonic()
-            order = make_order(program, folder.resolve() / name, gpu=False, offline=False)
+            part_request = make_part_request(program, folder.resolve() / name, gpu=False, offline=False)
             parts = (
-                play_whole(server, [order], limit_s)[0] if whole else run_parts(server, order, limit_s, lambda _: None)
+                play_whole(server, [part_request], limit_s)[0]
+                if whole
+                else run_parts(server, part_request, limit_s, lambda _: None)
             )
             objections = observe(parts["whole"], folder / name / "whole")
             found = judge_parts(parts, objections, imports_s=0.0)

@@ -53,7 +53,7 @@ def traceback_of(said: KnownMessage, place: MessagePlace) -> str:
 
 def class_of(text: str) -> str:
     """Return the class of a log that marks know; empty where they know none."""
-    found = diagnose(read_log([("x.log", [text.encode()])], marks().sought), marks())
+    found = diagnose(read_log([("x.log", [text.encode()])], patterns().sought), patterns())
     name = found.causes[0].signature.name if found.causes and found.verdict == "diagnosed" else ""
     return "" if name == USER_CODE else name
 
@@ -78,7 +78,7 @@ def messages(prefixes: Sequence[str], *, newest: bool) -> Iterator[tuple[KnownMe
 
 
 @cache
-def marks() -> PatternIndex:
+def patterns() -> PatternIndex:
     """Return the marks of all signatures."""
     return PatternIndex(all_signatures())
 

@@ -34,14 +34,14 @@ SIGNS: Final = re.compile(r"\(\?[P:=!<]\w*>?|\\[wWdDsSbB]|\[[^\]]*\]|[\\()*+?|.^
 """What is no literal in an expression."""
 
 
-def versions_of(mark: Pattern) -> dict[str, str]:
+def versions_of(pattern: Pattern) -> dict[str, str]:
     """Return the releases whose code writes a mark's line, as a mark tells them; nothing where that is not certain."""
-    found = {package: [said for said, texts in _texts(package) if _says(texts, mark.line)] for package in packages()}
+    found = {package: [said for said, texts in _texts(package) if _says(texts, pattern.line)] for package in packages()}
     named = {package: said for package, said in found.items() if said}
-    spelled = max((len(SIGNS.sub("", part)) for part in mark.line.split("|")), default=0)
+    spelled = max((len(SIGNS.sub("", part)) for part in pattern.line.split("|")), default=0)
     if (
         len(named) != 1
-        or PYTHONS in mark.line
+        or PYTHONS in pattern.line
         or spelled < FEWEST
         or any(spelled < MOST_OF_IT * said.weight for each in named.values() for said in each)
     ):
@@ -69,16 +69,16 @@ def _says(texts: list[str], expression: str) -> bool:
 def proposals() -> Iterator[tuple[Signature, Pattern, dict[str, str]]]:
     """Yield the marks that can be dated, and how."""
     for signature in all_signatures():
-        for mark in signature.marks:
-            if not mark.versions and (versions := versions_of(mark)):
-                yield signature, mark, versions
+        for pattern in signature.patterns:
+            if not pattern.versions and (versions := versions_of(pattern)):
+                yield signature, pattern, versions
 
 
-def write(path: Path, mark: Pattern, versions: dict[str, str]) -> bool:
+def write(path: Path, pattern: Pattern, versions: dict[str, str]) -> bool:
     """Put a mark's releases into its signature's file, beneath its line; tell whether that line was found."""
     text = path.read_text(encoding="utf-8")
     told = ", ".join(f'{package} = "{span}"' for package, span in versions.items())
-    for quoted in (f"line = '''{mark.line}'''\n", f"line = '''{mark.line}''''\n"):
+    for quoted in (f"line = '''{pattern.line}'''\n", f"line = '''{pattern.line}''''\n"):
         if text.count(quoted) == 1:
             path.write_text(text.replace(quoted, f"{quoted}versions = {{ {told} }}\n"), encoding="utf-8")
             return True
@@ -90,9 +90,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true")
     asked = parser.parse_args()
-    for signature, mark, versions in proposals():
-        written = asked.write and write(FOLDER / f"{signature.name}.toml", mark, versions)
-        print(f"{'written ' if written else ''}{signature.name}: {versions} {mark.line}")
+    for signature, pattern, versions in proposals():
+        written = asked.write and write(FOLDER / f"{signature.name}.toml", pattern, versions)
+        print(f"{'written ' if written else ''}{signature.name}: {versions} {pattern.line}")
 
 
 if __name__ == "__main__":

@@ -29,12 +29,14 @@ def main() -> int:
     """Print what is not as it should be; return 1 if anything is."""
     options = _options()
     signatures = [made for path in sorted(options.folder.glob("*.toml")) if (made := _loaded(path))]
-    marks = PatternIndex(signatures)
+    patterns = PatternIndex(signatures)
     chosen = [each for each in signatures if not options.names or each.name in options.names]
-    wrong = sum(_tried(each, marks) for each in chosen)
+    wrong = sum(_tried(each, patterns) for each in chosen)
     if options.cases:
-        wrong += _tried_cases(options, marks)
-    print(f"{len(signatures)} signatures, {sum(len(each.marks) for each in signatures)} marks; {wrong} wrong answers")
+        wrong += _tried_cases(options, patterns)
+    print(
+        f"{len(signatures)} signatures, {sum(len(each.patterns) for each in signatures)} marks; {wrong} wrong answers"
+    )
     return 1 if wrong else 0
 
 
@@ -51,14 +53,14 @@ def _loaded(path: Path) -> Signature | None:
     """Return a file's signature; None, and why, where it is broken."""
     try:
         signature = read_signature(path.stem, path.read_text(encoding="utf-8"))
-        for mark in signature.marks:
-            re.compile(mark.line)
-            for word in words_of(mark.line):
+        for pattern in signature.patterns:
+            re.compile(pattern.line)
+            for word in words_of(pattern.line):
                 if word in EVERY_STEP:
                     print(
-                        f"SLOW {path.name}: {word!r} stands in what healthy jobs write at every step: {mark.line[:100]}"
+                        f"SLOW {path.name}: {word!r} stands in what healthy jobs write at every step: {pattern.line[:100]}"
                     )
-            for expression in (mark.near, mark.not_near, mark.frame, mark.not_frame, mark.raised_in):
+            for expression in (pattern.near, pattern.not_near, pattern.frame, pattern.not_frame, pattern.raised_in):
                 re.compile(expression)
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a file that somebody is writing is told, and the others tried
         print(f"BROKEN {path.name}: {error}")
@@ -66,31 +68,31 @@ def _loaded(path: Path) -> Signature | None:
     return signature
 
 
-def answers(text: str, marks: PatternIndex) -> list[Candidate]:
+def answers(text: str, patterns: PatternIndex) -> list[Candidate]:
     """Return the classes that a text speaks for, the likeliest first."""
-    log = read_log([("", [text.encode()])], marks.sought)
-    return rank(log, marks.signs(log), find_silent(log), marks.signatures)
+    log = read_log([("", [text.encode()])], patterns.sought)
+    return rank(log, patterns.matches(log), find_silent(log), patterns.signatures)
 
 
-def _tried(signature: Signature, marks: PatternIndex) -> int:
+def _tried(signature: Signature, patterns: PatternIndex) -> int:
     wrong = 0
     for text in signature.seen:
-        found = answers(text, marks)
+        found = answers(text, patterns)
         if not found or found[0].signature.name != signature.name:
             wrong += 1
             print(f"SEEN {signature.name}: got {_told(found)} for {text[:150]!r}")
     for text in signature.not_seen:
-        found = answers(text, marks)
+        found = answers(text, patterns)
         if found and found[0].signature.name == signature.name and found[0].score >= DIAGNOSED:
             wrong += 1
             print(f"NOT_SEEN {signature.name}: found in {text[:150]!r}")
     return wrong
 
 
-def _tried_cases(options: argparse.Namespace, marks: PatternIndex) -> int:
+def _tried_cases(options: argparse.Namespace, patterns: PatternIndex) -> int:
     wrong = right = 0
     for case in _cases(options.cases, options.names):
-        found = answers("\n".join(case["lines"]) + "\n", marks)
+        found = answers("\n".join(case["lines"]) + "\n", patterns)
         is_right = bool(found) and found[0].signature.name == case["class"]
         right, wrong = right + is_right, wrong + (not is_right)
         if not is_right or options.all:

@@ -78,9 +78,9 @@ def exactly(versions: Mapping[str, str], date: str) -> VersionContext:
     )
 
 
-def ask(target: Target, footing: VersionContext) -> list[Said]:
+def ask(target: Target, version_context: VersionContext) -> list[Said]:
     """Return what the rules find in a file at some versions, without what a comment of its own lets pass."""
-    results = check_program(RULES, target.documents, footing)
+    results = check_program(RULES, target.documents, version_context)
     found = [result for result in results if isinstance(result, Finding)]
     standing, _ = split_suppressed(found, target.documents)
     return [_said(finding) for finding in standing]

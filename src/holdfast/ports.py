@@ -10,9 +10,9 @@ from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
 from holdfast.core.job import Data
 from holdfast.core.job import Model as BaseModel
-from holdfast.core.mention import Reference
 from holdfast.core.methods import Method
 from holdfast.core.plan import Attempt
+from holdfast.core.reference import Reference
 from holdfast.core.scan import UnreadablePart
 
 
@@ -86,15 +86,15 @@ class LocalReferences(Protocol):
         """True if there is anything of that name here."""
         ...
 
-    def has_all(self, mention: Reference) -> bool:
+    def has_all(self, reference: Reference) -> bool:
         """True if everything that is mentioned is here: of data that is read from files, each of them."""
         ...
 
-    def elsewhere(self, mention: Reference) -> str:
+    def elsewhere(self, reference: Reference) -> str:
         """Return why nobody can say whether something is there that is not found here; empty where it can be said."""
         ...
 
-    def doubt(self, mention: Reference) -> str:
+    def doubt(self, reference: Reference) -> str:
         """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
         ...
 
@@ -102,19 +102,19 @@ class LocalReferences(Protocol):
         """Return the newest checkpoint in a folder that holds checkpoints, and is none itself; empty for any other."""
         ...
 
-    def dataset(self, mention: Reference) -> Dataset | None:
+    def dataset(self, reference: Reference) -> Dataset | None:
         """Return the facts about local data; None where it is not local. Raises SourceError if that cannot be decided."""
         ...
 
-    def model(self, mention: Reference) -> ModelFacts | None:
+    def model(self, reference: Reference) -> ModelFacts | None:
         """Return the facts about a local model, adapter or tokenizer; None where it is not local. Raises SourceError."""
         ...
 
-    def tensors(self, mention: Reference) -> frozenset[str] | None:
+    def tensors(self, reference: Reference) -> frozenset[str] | None:
         """Return the names of the weights of a model here, None where it is not here. Raises SourceError."""
         ...
 
-    def absent_tokens(self, mention: Reference, tokens: Collection[str]) -> frozenset[str] | None:
+    def absent_tokens(self, reference: Reference, tokens: Collection[str]) -> frozenset[str] | None:
         """Return those of some tokens that the vocabulary of a model here surely lacks, None where it is not here. Raises SourceError."""
         ...
 
@@ -126,23 +126,23 @@ class Hub(Protocol):
         """Return whose token is at hand."""
         ...
 
-    def repo(self, mention: Reference, /) -> Repo:
+    def repo(self, reference: Reference, /) -> Repo:
         """Return the repository that is named; one that is not there comes with the nearest that are."""
         ...
 
-    def dataset(self, mention: Reference, /) -> Dataset:
+    def dataset(self, reference: Reference, /) -> Dataset:
         """Return the known facts about a dataset, without reading its rows."""
         ...
 
-    def model(self, mention: Reference, /) -> ModelFacts:
+    def model(self, reference: Reference, /) -> ModelFacts:
         """Return the known facts about a model, an adapter or a tokenizer, without its weights."""
         ...
 
-    def tensors(self, mention: Reference, /) -> frozenset[str]:
+    def tensors(self, reference: Reference, /) -> frozenset[str]:
         """Return the names of a model's weights: `model.layers.0.self_attn.q_proj.weight`."""
         ...
 
-    def target(self, mention: Reference, /) -> PushTarget:
+    def target(self, reference: Reference, /) -> PushTarget:
         """True if this token may write to a repository."""
         ...
 
@@ -150,7 +150,7 @@ class Hub(Protocol):
         """Return the target of an address."""
         ...
 
-    def repo_tree(self, mention: Reference, /) -> RepoTree:
+    def repo_tree(self, reference: Reference, /) -> RepoTree:
         """Return the current files of a repository with their digests; never from the cache."""
         ...
 

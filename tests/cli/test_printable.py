@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.cli.main import run_command
 from holdfast.cli.text.printable import printable
-from holdfast.core.event import Closed, Event, RunRequested, Stage, Starting
+from holdfast.core.event import Closed, Event, RunRequested, RunStage, Starting
 
 ATTACKS = {
     "clipboard": "\x1b]52;c;cm0gLXJmIH4=\x07",
@@ -53,7 +53,7 @@ def test_a_run_shows_no_control_sequences(tmp_path: Path, attack: str, capsys: p
         RunRequested(at_s=1, folder=str(tmp_path / "a"), about=about),
         Starting(at_s=2, attempt=1, backend="local"),
     ]
-    Ledger(tmp_path).append("a", [*events, Closed(at_s=3, stage=Stage.FAILED, because=text)])
+    Ledger(tmp_path).append("a", [*events, Closed(at_s=3, stage=RunStage.FAILED, because=text)])
     (tmp_path / "a" / "attempts" / "1").mkdir(parents=True)
     for stream in ("stdout", "stderr"):
         (tmp_path / "a" / "attempts" / "1" / f"{stream}.log").write_text(f"{text}\n", encoding="utf-8")

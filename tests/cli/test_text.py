@@ -11,7 +11,7 @@ from msgspec import structs
 from holdfast.cli.text.answers import render_check, render_errors, render_run, render_runs, render_show, render_verify
 from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, Verdict
 from holdfast.core.errors import JobError, Spot, UsageError
-from holdfast.core.event import AttemptState, RunState, Stage
+from holdfast.core.event import AttemptState, RunStage, RunState
 from holdfast.engine.run.answers import run_result, verify_result
 from holdfast.results.run import RunResult, RunsResult
 from tests.helpers.results import checked, finding, target
@@ -35,7 +35,14 @@ SKIP = {"code": "DAT101", "missing": ["dataset"], "because": "no network"}
 RUN = "sft-20261121-190150-x7"
 METRICS = {"train_loss": 2.5512, "eval_loss": 2.799}
 ATTEMPT = AttemptState(
-    number=1, backend="local", started_s=0, stage=Stage.FAILED, steps=140, max_steps=300, exit_code=-9, metrics=METRICS
+    number=1,
+    backend="local",
+    started_s=0,
+    stage=RunStage.FAILED,
+    steps=140,
+    max_steps=300,
+    exit_code=-9,
+    metrics=METRICS,
 )
 ABOUT = {"method": "sft", "model": "tiny", "dataset": "docs", "backend": "local", "target": "job.yaml"}
 
@@ -48,7 +55,9 @@ def check(*findings: Mapping[str, Any], skipped: tuple[Mapping[str, Any], ...] =
 def run(stage: str, *attempts: AttemptState, supervised: bool | None = None, **fields: Any) -> RunResult:
     """Return a run after some attempts; fields are those of its state, or of its result."""
     of_state = {name: fields.pop(name) for name in ("because", "refused_by", "about") if name in fields}
-    state = RunState(folder=f"/runs/{RUN}", about=ABOUT, stage=Stage(stage), attempts=attempts, started_s=1_795_287_738)
+    state = RunState(
+        folder=f"/runs/{RUN}", about=ABOUT, stage=RunStage(stage), attempts=attempts, started_s=1_795_287_738
+    )
     state = replace(state, **of_state)
     return structs.replace(run_result(fields.pop("run", RUN), state, supervised=supervised), **fields)
 
@@ -176,7 +185,7 @@ def test_a_run_whose_processes_are_gone_is_not_called_running() -> None:
 
 def test_show_tells_each_attempt() -> None:
     """How far it came, from where, and how it ended."""
-    second = replace(ATTEMPT, number=2, stage=Stage.SUCCEEDED, resume_from="/runs/r/checkpoint-100", exit_code=0)
+    second = replace(ATTEMPT, number=2, stage=RunStage.SUCCEEDED, resume_from="/runs/r/checkpoint-100", exit_code=0)
     told = unstyle(render_show(run("succeeded", ATTEMPT, second)))
 
     assert "sft of tiny on docs (local)" in told
@@ -199,7 +208,7 @@ def test_runs_stand_in_columns_and_are_never_cut() -> None:
 
 def test_an_attempt_that_was_stopped_at_once_leaves_the_steps_as_they_were() -> None:
     """The run came to step 140 of 300; its second attempt came to none."""
-    plain = AttemptState(number=2, backend="local", started_s=9, stage=Stage.CANCELLED, exit_code=143)
+    plain = AttemptState(number=2, backend="local", started_s=9, stage=RunStage.CANCELLED, exit_code=143)
     stopped = run("cancelled", ATTEMPT, replace(plain, resume_from="/r/checkpoint-100"))
 
     assert "140/300" in listed(stopped)

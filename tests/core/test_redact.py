@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.storage.journal import JOURNAL
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.core.event import Closed, Event, Reported, Stage
+from holdfast.core.event import Closed, Event, Reported, RunStage
 from holdfast.core.redact import (
     ELSEWHERE,
     HIDDEN,
@@ -195,7 +195,7 @@ def test_no_token_reaches_the_ledger(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ledger = Ledger(tmp_path)
     said = {"event": "end", "status": "failed", "because": f"401 Client Error for {token}"}
     ledger.append("a", [Reported(at_s=1, attempt=1, said=said)])
-    ledger.append("a", [Closed(at_s=2, stage=Stage.FAILED, because="wandb: correct-horse-battery was refused")])
+    ledger.append("a", [Closed(at_s=2, stage=RunStage.FAILED, because="wandb: correct-horse-battery was refused")])
 
     kept = (tmp_path / "a" / JOURNAL).read_text() + (tmp_path / "ledger.sqlite").read_bytes().decode(errors="replace")
     assert token not in kept
@@ -215,7 +215,7 @@ def test_a_password_that_is_a_word_breaks_no_event(tmp_path: Path, monkeypatch: 
     }
     events: list[Event] = [
         Reported(at_s=1, attempt=1, said=said),
-        Closed(at_s=2, stage=Stage.FAILED, because="reported by attempt1"),
+        Closed(at_s=2, stage=RunStage.FAILED, because="reported by attempt1"),
     ]
     Ledger(tmp_path).append("a", events)
     (first, last) = [event for _, event in Ledger(tmp_path).read("a")]

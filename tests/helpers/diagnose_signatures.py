@@ -7,7 +7,7 @@ from holdfast.core.diagnosis import Pattern, Phase, Signature
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 
 
-def signature(name: str, *marks: Pattern, phase: Phase = "user", **fields: Any) -> Signature:
+def signature(name: str, *patterns: Pattern, phase: Phase = "user", **fields: Any) -> Signature:
     words: dict[str, Any] = {
         "title": name,
         "cause": f"Because of {name}.",
@@ -15,13 +15,13 @@ def signature(name: str, *marks: Pattern, phase: Phase = "user", **fields: Any) 
         "page": "",
         "source": "a test",
     }
-    return Signature(name=name, phase=phase, marks=marks, **words | fields)
+    return Signature(name=name, phase=phase, patterns=patterns, **words | fields)
 
 
 def found(text: str | dict[str, str], *signatures: Signature) -> Found:
-    marks = PatternIndex(signatures)
+    patterns = PatternIndex(signatures)
     files = {"train.log": text} if isinstance(text, str) else text
-    return diagnose(read_log([(name, [each.encode()]) for name, each in files.items()], marks.sought), marks)
+    return diagnose(read_log([(name, [each.encode()]) for name, each in files.items()], patterns.sought), patterns)
 
 
 def first(text: str | dict[str, str], *signatures: Signature) -> str:

@@ -6,7 +6,7 @@ from holdfast.catalog.hub.permissions import VALID
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
-from holdfast.core.mention import Reference
+from holdfast.core.reference import Reference
 
 Found = TypeVar("Found")
 
@@ -20,20 +20,20 @@ class FakeHub:
     def account(self) -> Account:
         return Account(token=VALID, name="me")
 
-    def repo(self, mention: Reference) -> Repo:
-        return self.known(mention, Repo(name=mention.name))
+    def repo(self, reference: Reference) -> Repo:
+        return self.known(reference, Repo(name=reference.name))
 
-    def dataset(self, mention: Reference) -> Dataset:
-        return self.known(mention, Dataset(columns=("text",)))
+    def dataset(self, reference: Reference) -> Dataset:
+        return self.known(reference, Dataset(columns=("text",)))
 
-    def model(self, mention: Reference) -> ModelFacts:
-        return self.known(mention, ModelFacts(files=frozenset()))
+    def model(self, reference: Reference) -> ModelFacts:
+        return self.known(reference, ModelFacts(files=frozenset()))
 
-    def tensors(self, mention: Reference) -> frozenset[str]:
-        return self.known(mention, frozenset({"weight"}))
+    def tensors(self, reference: Reference) -> frozenset[str]:
+        return self.known(reference, frozenset({"weight"}))
 
-    def target(self, mention: Reference) -> PushTarget:
-        return self.known(mention, PushTarget(name=mention.name, namespace="me"))
+    def target(self, reference: Reference) -> PushTarget:
+        return self.known(reference, PushTarget(name=reference.name, namespace="me"))
 
     def link(self, _: str) -> Link:
         return Link(status=200)
@@ -41,8 +41,8 @@ class FakeHub:
     def repo_tree(self, _: Reference) -> RepoTree:
         return RepoTree(files=None)
 
-    def known(self, mention: Reference, found: Found) -> Found:
-        self.asked.append(mention.name)
-        if mention.name.endswith("lost"):
-            raise SourceError("the Hub hides it", where=mention.name, fix="")
+    def known(self, reference: Reference, found: Found) -> Found:
+        self.asked.append(reference.name)
+        if reference.name.endswith("lost"):
+            raise SourceError("the Hub hides it", where=reference.name, fix="")
         return found

@@ -12,7 +12,7 @@ from holdfast.app.check.target import check_target
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import OFFLINE
 from holdfast.core.errors import HoldfastError
-from holdfast.core.event import Closed, Event, Reported, RunRequested, Stage, Starting
+from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Starting
 from holdfast.engine.check.rule_runner import BROKEN
 from tests.helpers.hostile_inputs import (
     Change,
@@ -269,7 +269,7 @@ def _journals() -> Sequence[bytes]:
         RunRequested(at_s=1, folder="f", about={"method": "sft", "model": "m"}),
         Starting(at_s=2, attempt=1, backend="local"),
         *(Reported(at_s=3.0 + n, attempt=1, said=each) for n, each in enumerate(said)),
-        Closed(at_s=9, stage=Stage.FAILED, because="it failed"),
+        Closed(at_s=9, stage=RunStage.FAILED, because="it failed"),
     ]
     lines = []
     for event in events:

@@ -55,7 +55,7 @@ class Played:
 
 
 def play(
-    place: Path, source: str, parts: Sequence[str], variables: dict[str, str] | None = None, **order: Any
+    place: Path, source: str, parts: Sequence[str], variables: dict[str, str] | None = None, **part_request: Any
 ) -> Played:
     """Run a script that lies in `place/work` and is started there."""
     work, folder = place / "work", place / "rehearsal"
@@ -63,7 +63,7 @@ def play(
     folder.mkdir(exist_ok=True)
     script = work / "script.py"
     script.write_text(source)
-    asked = {"script": str(script), "source": source, "folder": str(folder), **order}
+    asked = {"script": str(script), "source": source, "folder": str(folder), **part_request}
     kept = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}
     done = subprocess.run(
         [sys.executable, "-W", "ignore", __file__, ",".join(parts)],
@@ -85,16 +85,16 @@ def run(parts: Sequence[str], asked: dict[str, Any]) -> None:
     _load(PAYLOAD / "rehearsal" / "__init__.py", PACKAGE)
     for module in asked.pop("before", ()):
         importlib.import_module(module)  # as the rehearsal's server does
-    order = importlib.import_module(f"{PACKAGE}.order").PartRequest(
+    part_request = importlib.import_module(f"{PACKAGE}.part_request").PartRequest(
         **asked | {"writable": tuple(asked.get("writable", ()))}
     )
-    order.inside.mkdir(exist_ok=True)
-    tell = importlib.import_module(f"{PACKAGE}.events").EventWriter(str(Path(order.folder, "rehearsal.jsonl")))
-    os.environ["HOLDFAST_ATTEMPT"] = str(Path(order.folder, "attempt"))
+    part_request.inside.mkdir(exist_ok=True)
+    tell = importlib.import_module(f"{PACKAGE}.events").EventWriter(str(Path(part_request.folder, "rehearsal.jsonl")))
+    os.environ["HOLDFAST_ATTEMPT"] = str(Path(part_request.folder, "attempt"))
     for part in parts:
-        importlib.import_module(f"{PACKAGE}.{part}").install(order, tell)
+        importlib.import_module(f"{PACKAGE}.{part}").install(part_request, tell)
     try:
-        runtime.run_script(order.script, order.source, [])
+        runtime.run_script(part_request.script, part_request.source, [])
     finally:
         tell.close()
 

@@ -48,16 +48,23 @@ def _rehearsing(folder: Path, told: Path, cases: list[dict[str, Any]]) -> dict[s
     from holdfast.payload import runtime
     from holdfast.payload.rehearsal import rows
     from holdfast.payload.rehearsal.events import EventWriter
-    from holdfast.payload.rehearsal.order import PartRequest
+    from holdfast.payload.rehearsal.part_request import PartRequest
 
     sys.modules["holdfast_runtime_source"] = runtime
     if os.environ.get("HOLDFAST_SMALL_BOUNDS"):  # so that 600 rows are many
         for module in (rows.bounds, rows.loading):
             vars(module).update({"ROWS": 100, "BYTES": 20_000, "POOL": 50})
     known = cases[0].get("known_rows", "") if cases else ""
-    order, tell = PartRequest(**ORDER, folder=str(folder / "rehearsal"), known_rows=known), EventWriter(str(told))
-    rows.install(order, tell)
-    return {"few": lambda dataset, **more: rows.few(dataset, order.rows, tell, **more), "order": order, "tell": tell}
+    part_request, tell = (
+        PartRequest(**ORDER, folder=str(folder / "rehearsal"), known_rows=known),
+        EventWriter(str(told)),
+    )
+    rows.install(part_request, tell)
+    return {
+        "few": lambda dataset, **more: rows.few(dataset, part_request.rows, tell, **more),
+        "order": part_request,
+        "tell": tell,
+    }
 
 
 def _answer(case: dict[str, Any], space: dict[str, Any], told: Path) -> Answer:

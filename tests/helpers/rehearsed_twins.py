@@ -17,7 +17,7 @@ import transformers
 import holdfast.payload.runtime
 from holdfast.payload.rehearsal import twins
 from holdfast.payload.rehearsal.events import EventWriter
-from holdfast.payload.rehearsal.order import PartRequest
+from holdfast.payload.rehearsal.part_request import PartRequest
 from holdfast.payload.rehearsal.twins.shrinking import MOST_HEADS
 from tests.helpers.architectures import ALL, BOTH, SIGHTED
 from tests.helpers.children import answer_each
@@ -30,10 +30,10 @@ KEPT = ("vocab_size", "tie_word_embeddings", "sliding_window", "eos_token_id", "
 def start(folder: Path, source: str = "", **more: Any) -> PartRequest:
     """Have models be twins from now on, as a rehearsal of a script does."""
     sys.modules["holdfast_runtime_source"] = holdfast.payload.runtime
-    order = PartRequest(script="train.py", source=source, folder=str(folder), **more)
-    order.inside.mkdir(parents=True)
-    twins.install(order, EventWriter(str(folder / "rehearsal.jsonl")))
-    return order
+    part_request = PartRequest(script="train.py", source=source, folder=str(folder), **more)
+    part_request.inside.mkdir(parents=True)
+    twins.install(part_request, EventWriter(str(folder / "rehearsal.jsonl")))
+    return part_request
 
 
 def told(folder: Path, event: str, about: str = "") -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, run_parts
-from holdfast.app.rehearse.verb import ALWAYS, TRAINERS, make_order
+from holdfast.app.rehearse.verb import ALWAYS, TRAINERS, make_part_request
 from holdfast.core.rehearsal import Rehearsal
 from tests.helpers.fault_world import make_world
 from tests.helpers.hub import loopback_hub
@@ -64,8 +64,8 @@ def rehearse_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehear
 def _rehearse(server: RehearsalServer, job: Job, folder: Path) -> Rehearsal:
     target = write(job)
     asked = program_of(target, [LOCAL] if job.local else [], job.arguments)
-    order = make_order(asked, folder, gpu=False, offline=False)
-    parts = run_parts(server, order, job.limit_s or LIMIT_S, lambda _: None)
+    part_request = make_part_request(asked, folder, gpu=False, offline=False)
+    parts = run_parts(server, part_request, job.limit_s or LIMIT_S, lambda _: None)
     objections = observe(parts["whole"], folder / "whole").objections
     return judge_parts(parts, objections, imports_s=0.0)
 

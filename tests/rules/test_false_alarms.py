@@ -56,10 +56,10 @@ COMMANDS = ["trl sft --help", "trl sft --model_name_or_path m --dataset_name d -
 
 
 def errors(documents: tuple[Document, ...], versions: dict[str, str]) -> list[str]:
-    footing = VersionContext(
+    version_context = VersionContext(
         resolution=Resolution(newest={**newest(), **versions}), declared=ProjectRequirements(kind="lock")
     )
-    results = check_program(all_rules(), documents, footing)
+    results = check_program(all_rules(), documents, version_context)
     return [
         each.message for each in results if isinstance(each, Finding) and severity_of(each) is Severity.ERROR
     ]  # fmt: skip

@@ -21,10 +21,10 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Split
 from holdfast.core.finding import Case, Finding, Rule, Skip
 from holdfast.core.hub import Account, Link, PushTarget, Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 from holdfast.core.text import apply_text_edits
 from holdfast.engine.check.rule_runner import run_rules, severity_of
-from holdfast.engine.mentions import mentions
+from holdfast.engine.references import references
 from holdfast.rules import all_rules
 
 OURS = re.compile(r"HUB1(09|1\d|2[0-3])|DAT1(0[7-9]|1\d)|TRK110|JOB11[78]")
@@ -66,25 +66,25 @@ class World:
     def facts(self, document: Document) -> dict[str, object]:
         """The facts of a document, as the engine would gather them: those that nobody could tell of come last."""
         found: dict[str, list[Lookup[Any]]] = {name: [] for name in LISTS}
-        for mention in mentions(document):
-            quiet = mention.name in self.silent
-            found[ROLES[mention.role]].append(Lookup(mention, None if quiet else self._about(mention), "offline"))
+        for reference in references(document):
+            quiet = reference.name in self.silent
+            found[ROLES[reference.role]].append(Lookup(reference, None if quiet else self._about(reference), "offline"))
         lists = {name: tuple(sorted(each, key=lambda seen: seen.found is None)) for name, each in found.items()}
         others = {"account": self.account, "api": Api(newest()), "machine": Machine(cpus=2, free_disk_bytes=10**11)}
         return {**others, **lists, "processes": 1}
 
-    def _about(self, mention: Reference) -> Any:
-        repo = self.repos.get(mention.name, Repo(name=mention.name, kind=mention.repo_kind))
-        match mention.role:
+    def _about(self, reference: Reference) -> Any:
+        repo = self.repos.get(reference.name, Repo(name=reference.name, kind=reference.repo_kind))
+        match reference.role:
             case "dataset":
                 known = {"default": {"train": Split(rows=1_000), "test": Split(rows=100)}}
-                return replace(self.datasets.get(mention.name, Dataset(configs=known)), repo=repo)
+                return replace(self.datasets.get(reference.name, Dataset(configs=known)), repo=repo)
             case "target":
-                owner = mention.name.partition("/")[0] if "/" in mention.name else self.account.name
-                full = mention.name if "/" in mention.name else f"{owner}/{mention.name}"
-                return self.targets.get(mention.name, PushTarget(name=full, namespace=owner, writable="unknown"))
+                owner = reference.name.partition("/")[0] if "/" in reference.name else self.account.name
+                full = reference.name if "/" in reference.name else f"{owner}/{reference.name}"
+                return self.targets.get(reference.name, PushTarget(name=full, namespace=owner, writable="unknown"))
             case "link":
-                return self.links.get(mention.name, Link(status=200, media_type="text/plain"))
+                return self.links.get(reference.name, Link(status=200, media_type="text/plain"))
             case "file" | "space":
                 return repo
             case _:
@@ -356,7 +356,7 @@ def test_a_private_wish_is_that_of_its_own_call() -> None:
 def seen_in(case: Case) -> Iterator[Reference]:
     for name in LISTS:
         facts: Any = case.facts.get(name, ())
-        yield from (each.mention for each in facts)
+        yield from (each.reference for each in facts)
 
 
 def documents(case: Case) -> tuple[Document, ...]:
@@ -372,14 +372,14 @@ def documents(case: Case) -> tuple[Document, ...]:
 def test_examples_hold_the_mentions_that_readers_give(rule: Rule) -> None:
     """What a bad example says was found is about what its source names, to the key; only labels and tokens are left out."""
 
-    def about(mention: Reference) -> tuple[Any, ...]:
+    def about(reference: Reference) -> tuple[Any, ...]:
         return (
-            *(mention.role, mention.name, mention.key, mention.repo_kind, mention.revision),
-            *(mention.config, mention.split, mention.files),
+            *(reference.role, reference.name, reference.key, reference.repo_kind, reference.revision),
+            *(reference.config, reference.split, reference.files),
         )
 
     for case in rule.bad:
-        real = {about(each) for document in documents(case) for each in mentions(document)}
+        real = {about(each) for document in documents(case) for each in references(document)}
         assert {about(each) for each in seen_in(case)} <= real, case.source
 
 

@@ -27,7 +27,7 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Skip
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup
+from holdfast.core.reference import Lookup
 from holdfast.engine.check.rule_runner import BROKEN, run_rules
 from holdfast.rules import all_rules
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
@@ -367,7 +367,7 @@ def odd_facts(case: Case, names: Iterable[str]) -> Iterator[dict[str, object]]:
             if isinstance(told, ModelFacts):
                 yield {"model": oddly(told, name, value)}
             elif isinstance(seen, list) and isinstance(seen[0].found, ModelFacts):
-                yield {"models": [Lookup(seen[0].mention, oddly(seen[0].found, name, value))]}
+                yield {"models": [Lookup(seen[0].reference, oddly(seen[0].found, name, value))]}
 
 
 def oddly(model: ModelFacts, name: str, value: Any) -> ModelFacts:

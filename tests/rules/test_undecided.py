@@ -14,7 +14,7 @@ from holdfast.core.document import Document, Key, Unknown, leaves, render_key
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import Case, Finding, Rule, Skip
 from holdfast.core.hidden import hidden_in, track_reads, untracked
-from holdfast.core.mention import Lookup
+from holdfast.core.reference import Lookup
 from holdfast.core.text import Place
 from holdfast.engine.check.rule_runner import MissingFact, run_rules
 from holdfast.rules import all_rules
@@ -79,7 +79,10 @@ def withheld(rule: Rule, facts: Facts) -> Iterator[tuple[str, Facts]]:
             yield f"{name}.rows", {**facts, name: replace(fact, rows=None)}
         seen = [each for each in fact if isinstance(each, Lookup)] if isinstance(fact, list | tuple) else []
         for at, each in enumerate(seen):
-            yield f"{name}.{at}", {**facts, name: [*seen[:at], *seen[at + 1 :], Lookup(each.mention, None, "offline")]}
+            yield (
+                f"{name}.{at}",
+                {**facts, name: [*seen[:at], *seen[at + 1 :], Lookup(each.reference, None, "offline")]},
+            )
 
 
 def decides(rule: Rule, documents: Sequence[Document], facts: Facts) -> bool:

@@ -9,7 +9,7 @@ from holdfast.core.document import ABSENT, Document, Edit, Set
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import Finding, Fix, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 from holdfast.core.text import Place
 
 Found = TypeVar("Found")
@@ -37,9 +37,9 @@ def found_references(
         MissingFactError: Nobody could say what is there, or the source hides the name now; after all others.
     """
     for each in lookups:
-        mention = each.mention
-        if mention.certain and (own_token or not mention.own_token) and stands(job, mention):
-            yield mention, each.fact
+        reference = each.reference
+        if reference.certain and (own_token or not reference.own_token) and stands(job, reference):
+            yield reference, each.fact
 
 
 def repositories(
@@ -55,78 +55,78 @@ def repositories(
     every: list[Lookup[Dataset] | Lookup[ModelFacts] | Lookup[Repo]] = [each for group in groups for each in group]
     for seen in sorted(every, key=lambda each: each.found is None):
         one: Lookup[Any] = seen
-        for mention, fact in found_references(job, (one,), own_token=own_token):
+        for reference, fact in found_references(job, (one,), own_token=own_token):
             repo = fact if isinstance(fact, Repo) else fact.repo
             if isinstance(repo, Repo):
-                yield mention, repo
+                yield reference, repo
 
 
 def once(references: Iterable[tuple[Reference, Found]]) -> Iterator[tuple[Reference, Found]]:
     """Yield of several mentions of one repository the first alone."""
     names = set[tuple[str, str]]()
-    for mention, fact in references:
-        name = (mention.repo_kind, mention.name)
+    for reference, fact in references:
+        name = (reference.repo_kind, reference.name)
         if name not in names:
             names.add(name)
-            yield mention, fact
+            yield reference, fact
 
 
-def stands(job: Document, mention: Reference) -> bool:
+def stands(job: Document, reference: Reference) -> bool:
     """True if a job still names a thing where it was mentioned.
 
     Raises:
         MissingFactError: The source hides what stands there now.
     """
-    last = mention.key.rpartition(".")[2]
-    call = call_of(job, mention) if last.isdigit() else None
-    if call is not None and mention.key == f"{call.key}.{last}":
+    last = reference.key.rpartition(".")[2]
+    call = call_of(job, reference) if last.isdigit() else None
+    if call is not None and reference.key == f"{call.key}.{last}":
         value = call.positional[int(last)] if int(last) < len(call.positional) else None
     else:
-        value = job.get(mention.key, None)
-    return not isinstance(value, str) or last in ELSEWHERE or value in (mention.name, mention.split)
+        value = job.get(reference.key, None)
+    return not isinstance(value, str) or last in ELSEWHERE or value in (reference.name, reference.split)
 
 
-def finding(mention: Reference, message: str, fix: Fix | None = None, severity: Severity | None = None) -> Finding:
+def finding(reference: Reference, message: str, fix: Fix | None = None, severity: Severity | None = None) -> Finding:
     """Return a finding about what is mentioned, where it is written."""
-    return Finding(mention.key, message, fix, severity, place=mention.place)
+    return Finding(reference.key, message, fix, severity, place=reference.place)
 
 
-def call_of(job: Document, mention: Reference) -> Call | None:
+def call_of(job: Document, reference: Reference) -> Call | None:
     """Return the call that names a thing; None in a job file."""
-    owner = mention.key.rpartition(".")[0]
-    found = (call for call in job.calls if mention.key.startswith(f"{call.key}.") and call.via != "file")
+    owner = reference.key.rpartition(".")[0]
+    found = (call for call in job.calls if reference.key.startswith(f"{call.key}.") and call.via != "file")
     return next((call for call in found if owner.startswith(call.key)), None)
 
 
 def key_beside(
-    job: Document, mention: Reference, names: Iterable[str], position: int | None = None
+    job: Document, reference: Reference, names: Iterable[str], position: int | None = None
 ) -> tuple[str, Place | None]:
     """Return the key of another argument of the call that names a thing, with its place where it has none of its own.
 
     Args:
         job: The job.
-        mention: What is named.
+        reference: What is named.
         names: Names that the argument may have, or the key of a job file.
         position: Where it stands among those that are given by position.
     """
-    call = call_of(job, mention)
+    call = call_of(job, reference)
     under = f"{call.key}." if call else ""
     for name in names:
         if job.get(under + name, ABSENT) is not ABSENT:
             return under + name, None
     if call and position is not None and len(call.positional) > position:
-        return f"{under}{position}", mention.place
-    return mention.key, mention.place
+        return f"{under}{position}", reference.place
+    return reference.key, reference.place
 
 
-def renaming(job: Document, mention: Reference, new: str, *, safe: bool) -> Fix | None:
+def renaming(job: Document, reference: Reference, new: str, *, safe: bool) -> Fix | None:
     """Return the edit that writes another name; None where the name is not written there by itself."""
-    call, last = call_of(job, mention), mention.key.rpartition(".")[2]
+    call, last = call_of(job, reference), reference.key.rpartition(".")[2]
     if last.isdigit():
-        written = call is not None and mention.key == f"{call.key}.{last}" and mention.place is None
+        written = call is not None and reference.key == f"{call.key}.{last}" and reference.place is None
     else:
-        written = job.get(mention.key, None) == mention.name
-    edits: tuple[Edit, ...] = (Set(mention.key, new),)
+        written = job.get(reference.key, None) == reference.name
+    edits: tuple[Edit, ...] = (Set(reference.key, new),)
     return Fix(f"write `{new}`", edits, safe=safe) if written else None
 
 

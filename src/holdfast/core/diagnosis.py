@@ -95,7 +95,7 @@ class Signature:
         found_by: Those of them that report the very case of a log, each with the condition on the log's values under which it does, as `when` of
             a mark; empty where it reports every case of the class. A value that the log does not give is None.
         source: Where this is known from, and how it was tried.
-        marks: The lines that speak for it.
+        patterns: The lines that speak for it.
         covers: Classes that are only its echo when both are found: a rank that died covers the timeout of its peers.
         needs: What else would have to be read where only echoes of it are found: `the log of the vLLM server`.
         seen: Texts in which it must be found first.
@@ -113,7 +113,7 @@ class Signature:
     prevented_by: tuple[str, ...] = ()
     found_by: Mapping[str, str] = field(default_factory=dict[str, str])
     source: str
-    marks: tuple[Pattern, ...] = ()
+    patterns: tuple[Pattern, ...] = ()
     covers: tuple[str, ...] = ()
     needs: str = ""
     seen: tuple[str, ...] = ()

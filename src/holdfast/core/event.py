@@ -18,7 +18,7 @@ ENDED_FROM_OUTSIDE = (128 + SIGTERM, -SIGTERM, -SIGINT, -SIGKILL)
 """Exit codes of a process that a stop ended, or a kill."""
 
 
-class Stage(StrEnum):
+class RunStage(StrEnum):
     """Where a run or an attempt stands. Every backend maps its own words onto these."""
 
     QUEUED = "queued"
@@ -30,7 +30,7 @@ class Stage(StrEnum):
     @property
     def ended(self) -> bool:
         """Whether nothing further can happen by itself."""
-        return self in (Stage.SUCCEEDED, Stage.FAILED, Stage.CANCELLED)
+        return self in (RunStage.SUCCEEDED, RunStage.FAILED, RunStage.CANCELLED)
 
 
 class Stopper(StrEnum):
@@ -173,7 +173,7 @@ class Closed:
     """
 
     at_s: float
-    stage: Stage
+    stage: RunStage
     because: str = ""
     refused_by: Refuser = ""
     codes: tuple[str, ...] = ()
@@ -213,7 +213,7 @@ class AttemptState:
     backend: str
     started_s: float
     id: str = ""
-    stage: Stage = Stage.QUEUED
+    stage: RunStage = RunStage.QUEUED
     answer: Liveness = Liveness.UNKNOWN
     resume_from: str | None = None
     passed_over: tuple[str, ...] = ()
@@ -243,7 +243,7 @@ class RunState:
 
     folder: str = ""
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    stage: Stage = Stage.QUEUED
+    stage: RunStage = RunStage.QUEUED
     because: str = ""
     started_s: float = 0.0
     seen_s: float = 0.0
@@ -263,15 +263,15 @@ class RunState:
     @property
     def unverified(self) -> tuple[str, ...]:
         """Repositories that were pushed to by a run that went well, where nobody has looked yet."""
-        succeeded = self.current is not None and self.current.stage is Stage.SUCCEEDED
+        succeeded = self.current is not None and self.current.stage is RunStage.SUCCEEDED
         return tuple(sorted(self.pushes.keys() - self.deliveries.keys())) if succeeded else ()
 
 
 def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
     """Replay events into a state.
 
-    >>> fold([RunRequested(at_s=0, folder="runs/a"), Closed(at_s=9, stage=Stage.FAILED)]).stage
-    <Stage.FAILED: 'failed'>
+    >>> fold([RunRequested(at_s=0, folder="runs/a"), Closed(at_s=9, stage=RunStage.FAILED)]).stage
+    <RunStage.FAILED: 'failed'>
     """
     state = state or RunState()
     for event in events:
@@ -285,7 +285,7 @@ def advance(state: RunState, event: Event) -> RunState:
         case RunRequested():
             state = replace(state, folder=event.folder, about=event.about, started_s=event.at_s)
             state = replace(
-                state, stage=Stage.QUEUED, because="", stop=None
+                state, stage=RunStage.QUEUED, because="", stop=None
             )  # a run may be taken up before its first attempt
         case Starting():
             attempt = AttemptState(
@@ -296,7 +296,7 @@ def advance(state: RunState, event: Event) -> RunState:
                 passed_over=event.passed_over,
             )
             kept = tuple(old for old in state.attempts if old.number != event.attempt)
-            state = replace(state, attempts=(*kept, attempt), stage=Stage.QUEUED, because="", stop=None)
+            state = replace(state, attempts=(*kept, attempt), stage=RunStage.QUEUED, because="", stop=None)
         case StopRequested():
             state = replace(state, stop=event.by, stop_s=event.at_s)
         case Delivered():
@@ -308,8 +308,8 @@ def advance(state: RunState, event: Event) -> RunState:
             attempts = tuple(
                 _advance_attempt(old, event) if old.number == event.attempt else old for old in state.attempts
             )
-            running = attempts[-1:] and attempts[-1].stage is Stage.RUNNING and not state.stage.ended
-            state = replace(state, attempts=attempts, stage=Stage.RUNNING if running else state.stage)
+            running = attempts[-1:] and attempts[-1].stage is RunStage.RUNNING and not state.stage.ended
+            state = replace(state, attempts=attempts, stage=RunStage.RUNNING if running else state.stage)
             if isinstance(event, Reported) and event.said.get("event") == "push" and event.said.get("repository"):
                 state = _after_push(state, str(event.said["repository"]), event.said)
     return replace(state, seen_s=event.at_s)
@@ -329,7 +329,7 @@ def changes(state: RunState, event: Event) -> bool:
 def _advance_attempt(attempt: AttemptState, event: Started | Reported | Polled) -> AttemptState:
     match event:
         case Started():
-            return replace(attempt, id=event.id, stage=Stage.RUNNING)
+            return replace(attempt, id=event.id, stage=RunStage.RUNNING)
         case Polled() if event.answer is Liveness.ENDED:
             stage = _how_it_ended(attempt, event.exit_code)
             return replace(attempt, answer=event.answer, stage=stage, exit_code=event.exit_code, because=event.because)
@@ -356,15 +356,15 @@ def _advance_report(attempt: AttemptState, report: Mapping[str, Any]) -> Attempt
     )
 
 
-def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> Stage:
+def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> RunStage:
     """Judge an ended attempt. Exit code 0 alone is not success: the trainer must have reached its last step.
 
     An attempt that finished and was then ended from outside had nothing left to do but to leave.
     """
     end = attempt.end or {}
     if end.get("status") == "finished" and exit_code in (0, None, *ENDED_FROM_OUTSIDE):
-        return Stage.SUCCEEDED
-    return Stage.CANCELLED if end.get("status") == "stopped" else Stage.FAILED
+        return RunStage.SUCCEEDED
+    return RunStage.CANCELLED if end.get("status") == "stopped" else RunStage.FAILED
 
 
 def event_to_json(event: Event) -> tuple[str, dict[str, Any]]:

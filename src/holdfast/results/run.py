@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from holdfast.core.event import Stage
+from holdfast.core.event import RunStage
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import CheckResult
 from holdfast.results.rehearse import RehearseResult
@@ -31,7 +31,7 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
     number: int
     backend: str
     id: str
-    stage: Stage
+    stage: RunStage
     steps: int
     max_steps: int | None
     resume_from: str | None
@@ -137,7 +137,7 @@ class RunResult(Result, frozen=True, kw_only=True):
 
     verb: Literal["run", "show", "watch"]
     run: str
-    stage: Stage
+    stage: RunStage
     because: str
     refused_by: Literal["check", "rehearsal"] | None
     attempts: Sequence[AttemptResult]
@@ -164,7 +164,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     @property
     def exit_code(self) -> int:
         """1 where it failed, was refused or was cancelled."""
-        return int(self.stage in (Stage.FAILED, Stage.CANCELLED))
+        return int(self.stage in (RunStage.FAILED, RunStage.CANCELLED))
 
 
 class UnreadableRun(ResultPart, frozen=True, kw_only=True):

@@ -19,23 +19,23 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each dataset that is not there, once."""
-    hints = {seen.mention.name: seen.hint for seen in datasets}
-    for mention, repo in once(repositories(job, datasets, own_token=True)):
+    hints = {seen.reference.name: seen.hint for seen in datasets}
+    for reference, repo in once(repositories(job, datasets, own_token=True)):
         if repo.exists:
             continue
-        meant = _meant(mention.name, repo)
-        if "/" not in mention.name and meant is None:
+        meant = _meant(reference.name, repo)
+        if "/" not in reference.name and meant is None:
             continue
-        fix = renaming(job, mention, meant, safe=False) if meant else None
+        fix = renaming(job, reference, meant, safe=False) if meant else None
         near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
-        sure = "/" in mention.name and not mention.own_token
-        fault = f"the Hub has no dataset `{mention.name}` that you may see{near}{hints[mention.name]}"
-        yield finding(mention, fault, fix, None if sure else Severity.WARNING)
+        sure = "/" in reference.name and not reference.own_token
+        fault = f"the Hub has no dataset `{reference.name}` that you may see{near}{hints[reference.name]}"
+        yield finding(reference, fault, fix, None if sure else Severity.WARNING)
 
 
 def _meant(name: str, repo: Repo) -> str | None:
@@ -60,9 +60,9 @@ BARE = SCRIPT.replace("trl-lib/Capibara", "alpaca")
 
 
 def _facts(key: str, *nearest: str, name: str = "trl-lib/Capibara", exists: bool = False) -> dict[str, object]:
-    mention = Reference(role="dataset", name=name, key=key, repo_kind="dataset", split="train")
+    reference = Reference(role="dataset", name=name, key=key, repo_kind="dataset", split="train")
     repo = Repo(name=name, kind="dataset", exists=exists, nearest=nearest)
-    return {"datasets": (Lookup(mention, Dataset(repo=repo)),)}
+    return {"datasets": (Lookup(reference, Dataset(repo=repo)),)}
 
 
 RULE = Rule(

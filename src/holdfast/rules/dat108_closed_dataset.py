@@ -18,7 +18,7 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 HOW = {
     "auto": "ask for access on its page, which grants it at once, and log in with that account",
@@ -29,9 +29,9 @@ HOW = {
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each dataset that is closed, once."""
-    for mention, repo in once(repositories(job, datasets)):
+    for reference, repo in once(repositories(job, datasets)):
         if repo.exists and not repo.readable:
-            yield finding(mention, f"the files of `{repo.name}` are closed to you: {HOW[repo.gated]}")
+            yield finding(reference, f"the files of `{repo.name}` are closed to you: {HOW[repo.gated]}")
 
 
 JOB = """
@@ -46,10 +46,10 @@ rows = load_dataset("acme/patients", split="train")
 
 
 def _facts(repo: Repo, key: str = "dataset", *, own_token: bool = False) -> dict[str, object]:
-    mention = Reference(
+    reference = Reference(
         role="dataset", name="acme/patients", key=key, repo_kind="dataset", split="train", own_token=own_token
     )
-    return {"datasets": (Lookup(mention, Dataset(repo=repo)),)}
+    return {"datasets": (Lookup(reference, Dataset(repo=repo)),)}
 
 
 SHUT = Repo(name="acme/patients", kind="dataset", gated="manual", readable=False)

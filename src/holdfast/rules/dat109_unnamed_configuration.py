@@ -16,16 +16,16 @@ from holdfast.catalog.references import finding, found_references, once, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each choice that is not made."""
-    open_ones = ((mention, fact) for mention, fact in found_references(job, datasets) if mention.config is None)
-    for mention, dataset in once(open_ones):
-        if len(dataset.configs) > 1 and dataset.default_config is None and not mention.key.startswith("evaluate."):
-            fault = f"`{mention.name}` has several configurations and no default, so that one has to be named: {some_of(dataset.configs)}"
-            yield finding(mention, fault)
+    open_ones = ((reference, fact) for reference, fact in found_references(job, datasets) if reference.config is None)
+    for reference, dataset in once(open_ones):
+        if len(dataset.configs) > 1 and dataset.default_config is None and not reference.key.startswith("evaluate."):
+            fault = f"`{reference.name}` has several configurations and no default, so that one has to be named: {some_of(dataset.configs)}"
+            yield finding(reference, fault)
 
 
 JOB = """
@@ -42,9 +42,11 @@ COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name openai/
 
 
 def _facts(key: str, default: str | None = None, config: str | None = None) -> dict[str, object]:
-    mention = Reference(role="dataset", name="openai/gsm8k", key=key, repo_kind="dataset", split="train", config=config)
+    reference = Reference(
+        role="dataset", name="openai/gsm8k", key=key, repo_kind="dataset", split="train", config=config
+    )
     configs: dict[str, dict[str, Split]] = {"main": {}, "socratic": {}}
-    return {"datasets": (Lookup(mention, Dataset(configs=configs, default_config=default)),)}
+    return {"datasets": (Lookup(reference, Dataset(configs=configs, default_config=default)),)}
 
 
 RULE = Rule(

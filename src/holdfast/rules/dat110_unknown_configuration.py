@@ -17,7 +17,7 @@ from holdfast.catalog.references import found_references, key_beside, some_of
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 NAMES = ("dataset.config", "name", "config_name", "dataset_config")
 NEAR = 0.8
@@ -26,17 +26,17 @@ NEAR = 0.8
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each configuration that is not there, once."""
     spoken = set[str]()
-    for mention, dataset in found_references(job, datasets):
-        config = mention.config
+    for reference, dataset in found_references(job, datasets):
+        config = reference.config
         if config is None or not dataset.configs or config in dataset.configs:
             continue
-        key, place = key_beside(job, mention, NAMES, 1)
+        key, place = key_beside(job, reference, NAMES, 1)
         if key in spoken or not _is_named(job, key, config):
             continue
         spoken.add(key)
         near = get_close_matches(config, dataset.configs, n=1, cutoff=NEAR)
         fix = Fix(f"write `{near[0]}`", (Set(key, near[0]),), safe=False) if near and place is None else None
-        fault = f"`{mention.name}` has no configuration `{config}`; it has {some_of(dataset.configs)}"
+        fault = f"`{reference.name}` has no configuration `{config}`; it has {some_of(dataset.configs)}"
         yield Finding(key, fault, fix, place=place)
 
 
@@ -59,11 +59,11 @@ COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name acme/ch
 
 
 def _facts(key: str, *configs: str) -> dict[str, object]:
-    mention = Reference(
+    reference = Reference(
         role="dataset", name="acme/chats", key=key, repo_kind="dataset", split="train", config="english"
     )
     known: dict[str, dict[str, Split]] = {name: {} for name in configs}
-    return {"datasets": (Lookup(mention, Dataset(configs=known, default_config=None)),)}
+    return {"datasets": (Lookup(reference, Dataset(configs=known, default_config=None)),)}
 
 
 RULE = Rule(

@@ -19,7 +19,7 @@ from holdfast.catalog.references import found_references, key_beside, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 from holdfast.core.text import Place
 
 NAMES = ("split", "dataset_train_split", "dataset.split")
@@ -29,22 +29,24 @@ EVALUATED = ("dataset.eval_split", "dataset_test_split")
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each split that is not there."""
-    for mention, dataset in found_references(job, datasets):
-        there = dataset.configs.get(mention.config or dataset.default_config or "", {})
-        if not there or mention.files or mention.split is None:
+    for reference, dataset in found_references(job, datasets):
+        there = dataset.configs.get(reference.config or dataset.default_config or "", {})
+        if not there or reference.files or reference.split is None:
             continue
-        asked = dict.fromkeys(part.split for part in read_slices(mention.split))
+        asked = dict.fromkeys(part.split for part in read_slices(reference.split))
         missing = [name for name in asked if name not in there and name != ALL]
         if missing:
-            key, place = _place(job, mention)
+            key, place = _place(job, reference)
             yield Finding(
-                key, f"`{mention.name}` has no split {some_of(missing)}; it has {some_of(there)}", place=place
+                key, f"`{reference.name}` has no split {some_of(missing)}; it has {some_of(there)}", place=place
             )
 
 
-def _place(job: Document, mention: Reference) -> tuple[str, Place | None]:
+def _place(job: Document, reference: Reference) -> tuple[str, Place | None]:
     return (
-        (mention.key, mention.place) if mention.key.endswith(EVALUATED) else key_beside(job, mention, NAMES, POSITION)
+        (reference.key, reference.place)
+        if reference.key.endswith(EVALUATED)
+        else key_beside(job, reference, NAMES, POSITION)
     )
 
 
@@ -65,8 +67,8 @@ LOADED = Reference(role="dataset", name="acme/chats", key="calls.0.0", repo_kind
 GIVEN = Reference(role="dataset", name="acme/chats", key="train.dataset_name", repo_kind="dataset", split="train_sft")
 
 
-def _facts(mention: Reference, *splits: str) -> dict[str, object]:
-    return {"datasets": (Lookup(mention, Dataset(configs={"default": dict.fromkeys(splits, Split())})),)}
+def _facts(reference: Reference, *splits: str) -> dict[str, object]:
+    return {"datasets": (Lookup(reference, Dataset(configs={"default": dict.fromkeys(splits, Split())})),)}
 
 
 RULE = Rule(

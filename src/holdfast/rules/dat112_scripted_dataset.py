@@ -19,7 +19,7 @@ from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 RETIRED = "4.0.0"
 
@@ -28,11 +28,11 @@ def check(job: Document, api: Api, datasets: Sequence[Lookup[Dataset]]) -> Itera
     """Object to each program, once."""
     if not since(api, "datasets", RETIRED):
         return
-    for mention, dataset in once(found_references(job, datasets)):
+    for reference, dataset in once(found_references(job, datasets)):
         if dataset.scripted:
             version = api.versions["datasets"]
-            fault = f"`{mention.name}` is a dataset script, which datasets {version} does not run; try revision `refs/convert/parquet`"
-            yield finding(mention, fault)
+            fault = f"`{reference.name}` is a dataset script, which datasets {version} does not run; try revision `refs/convert/parquet`"
+            yield finding(reference, fault)
 
 
 JOB = """
@@ -47,8 +47,8 @@ rows = load_dataset("acme/old-news", split="train")
 
 
 def _facts(key: str, *, scripted: bool) -> dict[str, object]:
-    mention = Reference(role="dataset", name="acme/old-news", key=key, repo_kind="dataset", split="train")
-    return {"datasets": (Lookup(mention, Dataset(scripted=scripted)),)}
+    reference = Reference(role="dataset", name="acme/old-news", key=key, repo_kind="dataset", split="train")
+    return {"datasets": (Lookup(reference, Dataset(scripted=scripted)),)}
 
 
 RULE = Rule(

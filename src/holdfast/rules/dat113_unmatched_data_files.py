@@ -21,7 +21,7 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 WILD = "*?["
 PAPERS = (".md", ".gitattributes", ".gitignore", "license")
@@ -31,22 +31,22 @@ ELSEWHERE = ("://", "::", "{", "..")
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to files none of which is there."""
-    for mention, dataset in found_references(job, datasets):
+    for reference, dataset in found_references(job, datasets):
         repo = dataset.repo
         if repo is None or not repo.files or not is_there(repo):
             continue
-        if not mention.files:
+        if not reference.files:
             if not any(dataset.configs.values()) and all(map(_is_paper, repo.files)):
-                yield finding(mention, f"`{mention.name}` holds no data; it has {some_of(repo.files)}")
+                yield finding(reference, f"`{reference.name}` holds no data; it has {some_of(repo.files)}")
             continue
-        if any(sign in name or name.startswith("/") for name in mention.files for sign in ELSEWHERE):
+        if any(sign in name or name.startswith("/") for name in reference.files for sign in ELSEWHERE):
             continue
-        missing = [wanted for wanted in mention.files if not any(_fits(each, wanted) for each in repo.files)]
+        missing = [wanted for wanted in reference.files if not any(_fits(each, wanted) for each in repo.files)]
         named = [wanted for wanted in missing if not _is_pattern(wanted)]
-        if named or len(missing) == len(mention.files):
-            key, place = key_beside(job, mention, ("data_files", "data_dir"), 3)
+        if named or len(missing) == len(reference.files):
+            key, place = key_beside(job, reference, ("data_files", "data_dir"), 3)
             near = _nearest(missing, repo.files)
-            yield Finding(key, f"`{mention.name}` has no file {some_of(named or missing)}{near}", place=place)
+            yield Finding(key, f"`{reference.name}` has no file {some_of(named or missing)}{near}", place=place)
 
 
 def _is_paper(name: str) -> bool:
@@ -89,17 +89,17 @@ FILES = {"README.md": 20, "data/train.jsonl": 5_000, "data/test.jsonl": 500}
 
 
 def _facts(*files: str, repo: Repo | None = None) -> dict[str, object]:
-    mention = Reference(
+    reference = Reference(
         role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train", files=files
     )
     there = Repo(name="acme/chats", kind="dataset", files=FILES)
-    return {"datasets": (Lookup(mention, Dataset(repo=repo or there)),)}
+    return {"datasets": (Lookup(reference, Dataset(repo=repo or there)),)}
 
 
 def _bare(**configs: Mapping[str, Split]) -> dict[str, object]:
-    mention = Reference(role="dataset", name="acme/chats", key="dataset", repo_kind="dataset", split="train")
+    reference = Reference(role="dataset", name="acme/chats", key="dataset", repo_kind="dataset", split="train")
     repo = Repo(name="acme/chats", kind="dataset", files={"README.md": 20, ".gitattributes": 1, "LICENSE": 90})
-    return {"datasets": (Lookup(mention, Dataset(repo=repo, configs=configs)),)}
+    return {"datasets": (Lookup(reference, Dataset(repo=repo, configs=configs)),)}
 
 
 RULE = Rule(

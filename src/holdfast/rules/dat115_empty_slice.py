@@ -18,7 +18,7 @@ from holdfast.catalog.references import found_references, key_beside
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 from holdfast.core.text import Place
 
 NAMES = ("split", "dataset.split")
@@ -28,16 +28,18 @@ EVALUATED = "dataset.eval_split"
 
 def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to each split of which nothing is left."""
-    for mention, dataset in found_references(job, datasets):
-        lengths = split_lengths(mention, dataset)
-        if any(lengths.values()) and count_rows(mention, dataset) == 0:
-            key, place = _place(job, mention)
+    for reference, dataset in found_references(job, datasets):
+        lengths = split_lengths(reference, dataset)
+        if any(lengths.values()) and count_rows(reference, dataset) == 0:
+            key, place = _place(job, reference)
             rows = " and ".join(f"`{split}` has {count} rows" for split, count in lengths.items())
-            yield Finding(key, f"`{mention.split}` selects no rows of `{mention.name}`: {rows}", place=place)
+            yield Finding(key, f"`{reference.split}` selects no rows of `{reference.name}`: {rows}", place=place)
 
 
-def _place(job: Document, mention: Reference) -> tuple[str, Place | None]:
-    return (mention.key, mention.place) if mention.key == EVALUATED else key_beside(job, mention, NAMES, POSITION)
+def _place(job: Document, reference: Reference) -> tuple[str, Place | None]:
+    return (
+        (reference.key, reference.place) if reference.key == EVALUATED else key_beside(job, reference, NAMES, POSITION)
+    )
 
 
 JOB = """
@@ -55,8 +57,8 @@ HELD_OUT = Reference(
 LOADED = Reference(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train[:1%]")
 
 
-def _facts(mention: Reference, rows: int | None) -> dict[str, object]:
-    return {"datasets": (Lookup(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
+def _facts(reference: Reference, rows: int | None) -> dict[str, object]:
+    return {"datasets": (Lookup(reference, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
 
 
 RULE = Rule(

@@ -20,7 +20,7 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document, parse_key
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 LOAD = "datasets.load_dataset"
 # What leaves the number of rows as it is.
@@ -36,17 +36,17 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
     selected = list(_selected(job))
     loads = [call for call in job.calls if call.path == LOAD]
     wanted = job.get(WISH, None) if job.kind == "job" else None
-    for mention, dataset in found_references(job, datasets):
-        rows = count_rows(mention, dataset)
+    for reference, dataset in found_references(job, datasets):
+        rows = count_rows(reference, dataset)
         if rows is None:
             continue
-        if isinstance(wanted, int) and wanted > rows and mention.key in ("dataset", "dataset.path"):
-            fault = f"`{mention.name}` has only {rows} rows in `{mention.split}`, and all of them are used"
+        if isinstance(wanted, int) and wanted > rows and reference.key in ("dataset", "dataset.path"):
+            fault = f"`{reference.name}` has only {rows} rows in `{reference.split}`, and all of them are used"
             yield Finding(WISH, fault, severity=Severity.WARNING)
-        if len(loads) == 1 and mention.key.startswith(f"{loads[0].key}."):
+        if len(loads) == 1 and reference.key.startswith(f"{loads[0].key}."):
             for call, end in selected:
                 if end > rows:
-                    fault = f"row {end - 1} is selected, but `{mention.name}` has {rows} in `{mention.split}`"
+                    fault = f"row {end - 1} is selected, but `{reference.name}` has {rows} in `{reference.split}`"
                     yield Finding(call.key, fault, place=call.name_place)
 
 
@@ -82,8 +82,8 @@ LOADED = Reference(role="dataset", name="acme/chats", key="calls.0.0", repo_kind
 NAMED = Reference(role="dataset", name="acme/chats", key="dataset.path", repo_kind="dataset", split="train")
 
 
-def _facts(rows: int | None, mention: Reference = LOADED) -> dict[str, object]:
-    return {"datasets": (Lookup(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
+def _facts(rows: int | None, reference: Reference = LOADED) -> dict[str, object]:
+    return {"datasets": (Lookup(reference, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
 
 
 RULE = Rule(

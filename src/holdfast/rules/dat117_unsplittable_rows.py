@@ -21,7 +21,7 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 LOAD = "datasets.load_dataset"
 # What leaves the number of rows as it is.
@@ -41,13 +41,15 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
     ]
     if len(loads) != 1 or not splits:
         return
-    for mention, dataset in found_references(job, datasets):
-        rows = count_rows(mention, dataset) if mention.key.startswith(f"{loads[0].key}.") else None
+    for reference, dataset in found_references(job, datasets):
+        rows = count_rows(reference, dataset) if reference.key.startswith(f"{loads[0].key}.") else None
         for call in splits if rows is not None else ():
             size = _held_out(call)
             if rows is not None and size is not None and (fault := _fault(rows, size)):
                 yield Finding(
-                    call.key, f"`{mention.name}` has {rows} rows in `{mention.split}`: {fault}", place=call.name_place
+                    call.key,
+                    f"`{reference.name}` has {rows} rows in `{reference.split}`: {fault}",
+                    place=call.name_place,
                 )
 
 
@@ -75,8 +77,8 @@ parts = load_dataset("acme/chats", split="train").train_test_split(test_size=0.1
 
 
 def _facts(rows: int | None) -> dict[str, object]:
-    mention = Reference(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train")
-    return {"datasets": (Lookup(mention, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
+    reference = Reference(role="dataset", name="acme/chats", key="calls.0.0", repo_kind="dataset", split="train")
+    return {"datasets": (Lookup(reference, Dataset(configs={"default": {"train": Split(rows=rows)}})),)}
 
 
 RULE = Rule(

@@ -18,7 +18,7 @@ from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Machine, Split
 from holdfast.core.finding import JOB_FILES, Case, Finding, MissingFactError, Rule, Severity
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 GB = 1_000_000_000
 
@@ -28,15 +28,15 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]], machine: Machine) 
     if job.get("dataset.streaming", None) is True or not machine.free_disk_bytes:
         return
     unmeasured = ""
-    for mention, dataset in once(found_references(job, datasets)):
-        splits = dataset.configs.get(mention.config or dataset.default_config or "", {})
+    for reference, dataset in once(found_references(job, datasets)):
+        splits = dataset.configs.get(reference.config or dataset.default_config or "", {})
         size = sum(split.bytes or 0 for split in splits.values())
         if size > machine.free_disk_bytes:
             free = f"{machine.free_disk_bytes / GB:.1f} GB are free"
-            yield finding(mention, f"`{mention.name}` is a download of {size / GB:.1f} GB, and {free}")
+            yield finding(reference, f"`{reference.name}` is a download of {size / GB:.1f} GB, and {free}")
             return
         if any(split.bytes is None for split in splits.values()):
-            unmeasured = unmeasured or mention.name
+            unmeasured = unmeasured or reference.name
     if unmeasured:
         raise MissingFactError(unmeasured, "the Hub does not say how large it is")
 
@@ -49,11 +49,11 @@ dataset: {path: acme/crawl, config: en}
 
 
 def _facts(size: int | None, free: int) -> dict[str, object]:
-    mention = Reference(
+    reference = Reference(
         role="dataset", name="acme/crawl", key="dataset.path", repo_kind="dataset", config="en", split="train"
     )
     known = Dataset(configs={"en": {"train": Split(bytes=size), "test": Split(bytes=size)}}, default_config=None)
-    return {"datasets": (Lookup(mention, known),), "machine": Machine(cpus=2, free_disk_bytes=free)}
+    return {"datasets": (Lookup(reference, known),), "machine": Machine(cpus=2, free_disk_bytes=free)}
 
 
 RULE = Rule(

@@ -22,7 +22,7 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 REFUSED = "1.16.0"
 
@@ -31,13 +31,13 @@ def check(job: Document, api: Api, datasets: Sequence[Lookup[Dataset]]) -> Itera
     """Point out each dataset of the Hub that has no owner in its name, once."""
     if not since(api, "huggingface_hub", REFUSED):
         return
-    for mention, repo in once(repositories(job, datasets)):
-        if "/" in mention.name or not repo.exists:
+    for reference, repo in once(repositories(job, datasets)):
+        if "/" in reference.name or not repo.exists:
             continue
         owned = "/" in repo.name
-        fix = renaming(job, mention, repo.name, safe=True) if owned else None
-        fault = f"huggingface_hub {api.versions['huggingface_hub']} does not find `{mention.name}`: the name of a dataset needs its owner"
-        yield finding(mention, f"{fault}; it is `{repo.name}`" if owned else fault, fix)
+        fix = renaming(job, reference, repo.name, safe=True) if owned else None
+        fault = f"huggingface_hub {api.versions['huggingface_hub']} does not find `{reference.name}`: the name of a dataset needs its owner"
+        yield finding(reference, f"{fault}; it is `{repo.name}`" if owned else fault, fix)
 
 
 SCRIPT = """from datasets import load_dataset
@@ -48,8 +48,8 @@ COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name imdb\n"
 
 
 def _facts(key: str, *, asked: str = "imdb", name: str = "stanfordnlp/imdb", exists: bool = True) -> dict[str, object]:
-    mention = Reference(role="dataset", name=asked, key=key, repo_kind="dataset", split="train")
-    return {"datasets": (Lookup(mention, Dataset(repo=Repo(name=name, kind="dataset", exists=exists))),)}
+    reference = Reference(role="dataset", name=asked, key=key, repo_kind="dataset", split="train")
+    return {"datasets": (Lookup(reference, Dataset(repo=Repo(name=name, kind="dataset", exists=exists))),)}
 
 
 RULE = Rule(

@@ -18,16 +18,16 @@ from holdfast.catalog.references import finding, stands
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.mention import DataFiles, Lookup, Reference
+from holdfast.core.reference import DataFiles, Lookup, Reference
 
 
 def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
     """Object to data that cannot be read."""
     for seen in local_data:
-        mention = seen.mention
-        if mention.certain and stands(job, mention) and seen.fact.problem:
+        reference = seen.reference
+        if reference.certain and stands(job, reference) and seen.fact.problem:
             doubt = f", {seen.doubt}" if seen.doubt else ""
-            yield finding(mention, f"{seen.fact.problem}{doubt}", severity=Severity.WARNING if doubt else None)
+            yield finding(reference, f"{seen.fact.problem}{doubt}", severity=Severity.WARNING if doubt else None)
 
 
 SCRIPT = """from datasets import load_dataset
@@ -41,8 +41,8 @@ AT = "calls.0.data_files"
 def _facts(problem: str = "", doubt: str = "", split: str = "train") -> dict[str, object]:
     name = "data/rows.jsonl"
     read = DataFiles(reader="json", splits=(("train", (name,)),))
-    mention = Reference(role="dataset", name=name, key=AT, split=split, local=True, read=read)
-    return {"local_data": (Lookup(mention, Dataset(columns=("text",), problem=problem), doubt=doubt),)}
+    reference = Reference(role="dataset", name=name, key=AT, split=split, local=True, read=read)
+    return {"local_data": (Lookup(reference, Dataset(columns=("text",), problem=problem), doubt=doubt),)}
 
 
 RULE = Rule(

@@ -18,8 +18,8 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.mention import DataFiles, Lookup, Reference
 from holdfast.core.nearest import nearest
+from holdfast.core.reference import DataFiles, Lookup, Reference
 
 NAMING: Mapping[str, tuple[str, ...]] = {
     "map": ("remove_columns", "input_columns"),
@@ -43,7 +43,7 @@ def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Find
     calls = [call for call in job.calls if call.path.startswith("datasets.") and call.name in NAMING]
     if not calls:
         return
-    known = {seen.mention.key.rpartition(".")[0]: seen for seen in local_data}
+    known = {seen.reference.key.rpartition(".")[0]: seen for seen in local_data}
     for call in calls:
         loaded = _loaded(job, call)
         if loaded is None or loaded.key not in known or call.guard.holds("ValueError"):
@@ -90,7 +90,7 @@ def _named(call: Call) -> Iterator[tuple[str, object]]:
 
 def _severity(lookup: Lookup[Dataset]) -> Severity | None:
     """Return a warning where later rows may have more columns."""
-    read = lookup.mention.read
+    read = lookup.reference.read
     partly = lookup.fact.rows is None and read is not None and read.reader not in ("csv", "parquet", "arrow", "saved")
     return Severity.WARNING if partly else None
 
@@ -110,10 +110,10 @@ LATER = SCRIPT.replace("shuffle(seed=1)", 'rename_column("reply", "answer")')
 
 def _facts(*columns: str) -> dict[str, object]:
     read = DataFiles(reader="json", splits=(("train", ("rows.jsonl",)),))
-    mention = Reference(
+    reference = Reference(
         role="dataset", name="rows.jsonl", key="calls.0.data_files", repo_kind="dataset", local=True, read=read
     )
-    return {"local_data": (Lookup(mention, Dataset(columns=columns, rows=3)),)}
+    return {"local_data": (Lookup(reference, Dataset(columns=columns, rows=3)),)}
 
 
 RULE = Rule(

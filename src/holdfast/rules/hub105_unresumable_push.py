@@ -26,7 +26,7 @@ FOLDERS = ("last-checkpoint", "checkpoint-")
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to a push without what is downloaded later."""
-    wanted = [call for call in job.calls if call.name in DOWNLOADS and _mentions(call.arguments)]
+    wanted = [call for call in job.calls if call.name in DOWNLOADS and _references(call.arguments)]
     if not wanted or job.get("train.push_to_hub", None) is not True:
         return
     strategy = job.get(STRATEGY, "every_save")
@@ -36,11 +36,11 @@ def check(job: Document) -> Iterator[Finding]:
         yield Finding("train.push_to_hub" if job.get(STRATEGY, None) is None else STRATEGY, fault, fix)
 
 
-def _mentions(value: Any) -> bool:
+def _references(value: Any) -> bool:
     if isinstance(value, Mapping):
-        return any(map(_mentions, value.values()))
+        return any(map(_references, value.values()))
     if isinstance(value, list | tuple):
-        return any(map(_mentions, value))
+        return any(map(_references, value))
     return isinstance(value, str) and value.startswith(FOLDERS)
 
 

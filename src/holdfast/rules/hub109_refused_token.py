@@ -19,7 +19,7 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 
 def check(
@@ -32,7 +32,7 @@ def check(
     """Object to the token once, at the first thing that it is needed for."""
     if account.token != REFUSED:
         return
-    asked = (each.mention for each in (*targets, *datasets, *models))
+    asked = (each.reference for each in (*targets, *datasets, *models))
     first = next((each for each in asked if each.certain and not each.own_token and stands(job, each)), None)
     if first is not None:
         fault = f"the Hub refuses the token at hand, and with it `{first.name}`: run `hf auth login`, or set another HF_TOKEN"
@@ -53,8 +53,8 @@ LOADED = Reference(role="dataset", name="trl-lib/Capybara", key="calls.0.0", rep
 NOTHING: dict[str, object] = {"targets": (), "datasets": (), "models": ()}
 
 
-def _facts(mention: Reference, account: Account) -> dict[str, object]:
-    seen: Lookup[Dataset] = Lookup(mention, None, "the Hub refuses the token")
+def _facts(reference: Reference, account: Account) -> dict[str, object]:
+    seen: Lookup[Dataset] = Lookup(reference, None, "the Hub refuses the token")
     return {**NOTHING, "datasets": (seen,), "account": account}
 
 

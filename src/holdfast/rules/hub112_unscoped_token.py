@@ -17,7 +17,7 @@ from holdfast.catalog.hub.permissions import VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 
 def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
@@ -50,8 +50,11 @@ TAKEN = Account(token=VALID, name="me", role="fineGrained", organizations={"acme
 
 
 def _facts(account: Account, key: str = "output.push_to", name: str = "acme/capybara-sft") -> dict[str, object]:
-    mention = Reference(role="target", name=name, key=key)
-    return {"account": account, "targets": (Lookup(mention, PushTarget(name=name, namespace=name.partition("/")[0])),)}
+    reference = Reference(role="target", name=name, key=key)
+    return {
+        "account": account,
+        "targets": (Lookup(reference, PushTarget(name=name, namespace=name.partition("/")[0])),),
+    }
 
 
 RULE = Rule(

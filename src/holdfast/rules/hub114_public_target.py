@@ -18,7 +18,7 @@ from holdfast.catalog.references import call_of, finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 WISHES = ("hub_private_repo", "private")
 ON = (True, "True", "true")
@@ -26,19 +26,19 @@ ON = (True, "True", "true")
 
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each wish that will not be heard."""
-    for mention, target in once(
-        (mention, fact) for mention, fact in found_references(job, targets) if _is_private(job, mention)
+    for reference, target in once(
+        (reference, fact) for reference, fact in found_references(job, targets) if _is_private(job, reference)
     ):
         if target.repo and target.repo.exists and not target.repo.private:
             yield finding(
-                mention,
+                reference,
                 f"`{target.name}` exists and is public, and asking for a private repository changes nothing in it",
             )
 
 
-def _is_private(job: Document, mention: Reference) -> bool:
+def _is_private(job: Document, reference: Reference) -> bool:
     """True if a job says that a repository is to be private."""
-    call = call_of(job, mention)
+    call = call_of(job, reference)
     if call is None:
         return job.get("output.private", None) is True
     return any(call.arguments.get(name) in ON for name in WISHES if isinstance(call.arguments.get(name), bool | str))
@@ -63,9 +63,9 @@ OPEN, CLOSED = Repo(name="me/capybara-sft"), Repo(name="me/capybara-sft", privat
 
 
 def _facts(repo: Repo | None, key: str = "output.push_to") -> dict[str, object]:
-    mention = Reference(role="target", name="me/capybara-sft", key=key)
+    reference = Reference(role="target", name="me/capybara-sft", key=key)
     return {
-        "targets": (Lookup(mention, PushTarget(name="me/capybara-sft", namespace="me", repo=repo, writable="yes")),)
+        "targets": (Lookup(reference, PushTarget(name="me/capybara-sft", namespace="me", repo=repo, writable="yes")),)
     }
 
 

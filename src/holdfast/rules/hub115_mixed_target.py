@@ -17,7 +17,7 @@ from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 ADAPTER = "adapter_config.json"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -27,18 +27,18 @@ COMMAND = "train.use_peft"
 
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each repository that would hold both."""
-    for mention, target in once(found_references(job, targets)):
-        if mention.key not in TRAINED or target.repo is None or not target.repo.exists:
+    for reference, target in once(found_references(job, targets)):
+        if reference.key not in TRAINED or target.repo is None or not target.repo.exists:
             continue
         files, adapts = target.repo.files, _adapts(job)
         if adapts and ADAPTER not in files and any(name in files for name in WEIGHTS):
             yield finding(
-                mention,
+                reference,
                 f"`{target.name}` holds a whole model, on which this job's adapter would be put when it is loaded",
             )
         elif not adapts and ADAPTER in files and not any(name in files for name in WEIGHTS):
             yield finding(
-                mention, f"`{target.name}` holds an adapter, which would be put on this job's model when it is loaded"
+                reference, f"`{target.name}` holds an adapter, which would be put on this job's model when it is loaded"
             )
 
 
@@ -66,8 +66,8 @@ OF_ADAPTER, OF_MODEL = (ADAPTER, "adapter_model.safetensors"), ("config.json", "
 
 def _facts(*files: str, key: str = "output.push_to") -> dict[str, object]:
     repo = Repo(name="me/capybara-sft", files=dict.fromkeys(files, 1))
-    mention = Reference(role="target", name="me/capybara-sft", key=key)
-    return {"targets": (Lookup(mention, PushTarget(name=repo.name, namespace="me", repo=repo, writable="yes")),)}
+    reference = Reference(role="target", name="me/capybara-sft", key=key)
+    return {"targets": (Lookup(reference, PushTarget(name=repo.name, namespace="me", repo=repo, writable="yes")),)}
 
 
 RULE = Rule(

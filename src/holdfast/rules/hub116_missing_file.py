@@ -20,7 +20,7 @@ from holdfast.catalog.references import call_of, finding, found_references, is_t
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 RAISES = ("hf_hub_download", "from_pretrained")
 WILD = "*?["
@@ -28,18 +28,18 @@ WILD = "*?["
 
 def check(job: Document, repo_files: Sequence[Lookup[Repo]]) -> Iterator[Finding]:
     """Object to files that are not there."""
-    for mention, repo in found_references(job, repo_files):
-        missing = [name for name in mention.files if not any(_fits(each, name) for each in repo.files)]
-        call = call_of(job, mention)
+    for reference, repo in found_references(job, repo_files):
+        missing = [name for name in reference.files if not any(_fits(each, name) for each in repo.files)]
+        call = call_of(job, reference)
         if call is None or not missing or not repo.files or not is_there(repo):
             continue
-        key, place = key_beside(job, mention, ("filename", "gguf_file", "allow_patterns"), 1)
+        key, place = key_beside(job, reference, ("filename", "gguf_file", "allow_patterns"), 1)
         if call.name in RAISES:
             near = _nearest(missing[0], repo.files)
             yield Finding(key, f"`{repo.name}` has no file `{missing[0]}`{near}", place=place)
-        elif len(missing) == len(mention.files):
+        elif len(missing) == len(reference.files):
             fault = f"`{repo.name}` has no file like `{missing[0]}`, and nothing is downloaded"
-            yield Finding(key, fault, severity=Severity.WARNING, place=place) if key else finding(mention, fault)
+            yield Finding(key, fault, severity=Severity.WARNING, place=place) if key else finding(reference, fault)
 
 
 def _fits(name: str, wanted: str) -> bool:
@@ -73,8 +73,8 @@ FILES = {"README.md": 20, "adapter_model.safetensors": 5_000, "last-checkpoint/t
 
 
 def _facts(*files: str, key: str = "calls.0.0", repo: Repo | None = None) -> dict[str, object]:
-    mention = Reference(role="file", name="acme/small", key=key, files=files)
-    return {"repo_files": (Lookup(mention, repo or Repo(name="acme/small", files=FILES)),)}
+    reference = Reference(role="file", name="acme/small", key=key, files=files)
+    return {"repo_files": (Lookup(reference, repo or Repo(name="acme/small", files=FILES)),)}
 
 
 RULE = Rule(

@@ -19,7 +19,7 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 REVISIONS = ("revision", "model_revision", "model.revision")
 
@@ -31,11 +31,11 @@ def check(
     repo_files: Sequence[Lookup[Repo]],
 ) -> Iterator[Finding]:
     """Object to each revision that is not there."""
-    for mention, repo in repositories(job, datasets, models, repo_files):
-        if mention.revision and repo.exists and repo.commit is None:
+    for reference, repo in repositories(job, datasets, models, repo_files):
+        if reference.revision and repo.exists and repo.commit is None:
             has = f"; it has {some_of(repo.revisions)}" if repo.revisions else ""
-            key, place = key_beside(job, mention, REVISIONS)
-            yield Finding(key, f"`{repo.name}` has no revision `{mention.revision}`{has}", place=place)
+            key, place = key_beside(job, reference, REVISIONS)
+            yield Finding(key, f"`{repo.name}` has no revision `{reference.revision}`{has}", place=place)
 
 
 JOB = """
@@ -55,14 +55,16 @@ COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --model_revision v2 --
 THERE = "9cf1c2e8"
 
 
-def _facts(mention: Reference, commit: str | None) -> dict[str, object]:
-    repo = Repo(name=mention.name, kind=mention.repo_kind, commit=commit, revisions=() if commit else ("main", "v1"))
+def _facts(reference: Reference, commit: str | None) -> dict[str, object]:
+    repo = Repo(
+        name=reference.name, kind=reference.repo_kind, commit=commit, revisions=() if commit else ("main", "v1")
+    )
     facts: dict[str, object] = {"datasets": (), "models": (), "repo_files": ()}
-    if mention.role == "dataset":
-        return {**facts, "datasets": (Lookup(mention, Dataset(repo=repo)),)}
-    if mention.role == "model":
-        return {**facts, "models": (Lookup(mention, ModelFacts(files=frozenset(), repo=repo)),)}
-    return {**facts, "repo_files": (Lookup(mention, repo),)}
+    if reference.role == "dataset":
+        return {**facts, "datasets": (Lookup(reference, Dataset(repo=repo)),)}
+    if reference.role == "model":
+        return {**facts, "models": (Lookup(reference, ModelFacts(files=frozenset(), repo=repo)),)}
+    return {**facts, "repo_files": (Lookup(reference, repo),)}
 
 
 MODEL = Reference(role="model", name="Qwen/Qwen2.5-0.5B", key="model.path", revision="v2")

@@ -18,7 +18,7 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 
 def check(
@@ -28,11 +28,11 @@ def check(
     repo_files: Sequence[Lookup[Repo]],
 ) -> Iterator[Finding]:
     """Point out each name that is an old one."""
-    for mention, repo in repositories(job, datasets, models, repo_files):
-        fix = renaming(job, mention, repo.name, safe=True)
-        spelled = mention.split is None or job.get(mention.key, None) != mention.split
-        if repo.exists and repo.name != mention.name and spelled:
-            yield finding(mention, f"`{mention.name}` is called `{repo.name}` today", fix)
+    for reference, repo in repositories(job, datasets, models, repo_files):
+        fix = renaming(job, reference, repo.name, safe=True)
+        spelled = reference.split is None or job.get(reference.key, None) != reference.split
+        if repo.exists and repo.name != reference.name and spelled:
+            yield finding(reference, f"`{reference.name}` is called `{repo.name}` today", fix)
 
 
 JOB = """
@@ -53,8 +53,8 @@ def _data(name: str) -> dict[str, object]:
 
 
 def _model(name: str, key: str) -> dict[str, object]:
-    mention = Reference(role="model", name="gpt2", key=key)
-    return {**NOTHING, "models": (Lookup(mention, ModelFacts(files=frozenset(), repo=Repo(name=name))),)}
+    reference = Reference(role="model", name="gpt2", key=key)
+    return {**NOTHING, "models": (Lookup(reference, ModelFacts(files=frozenset(), repo=Repo(name=name))),)}
 
 
 RULE = Rule(

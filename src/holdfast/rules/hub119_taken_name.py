@@ -16,21 +16,21 @@ from holdfast.catalog.references import call_of, finding, found_references
 from holdfast.core.document import ABSENT, Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 ALLOWS = "exist_ok"
 
 
 def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each repository that cannot be made again."""
-    for mention, target in found_references(job, targets):
-        call = call_of(job, mention)
+    for reference, target in found_references(job, targets):
+        call = call_of(job, reference)
         if call is None or call.name != "create_repo" or call.open or target.repo is None or not target.repo.exists:
             continue
         allowed = job.get(f"{call.key}.{ALLOWS}", ABSENT)
         if allowed is ABSENT or allowed is False:
             fix = Fix(f"write `{ALLOWS}=True`", (Set(f"{call.key}.{ALLOWS}", value=True),), safe=False)
-            yield finding(mention, f"`{target.name}` exists already, and `create_repo` refuses to make it again", fix)
+            yield finding(reference, f"`{target.name}` exists already, and `create_repo` refuses to make it again", fix)
 
 
 SCRIPT = """from huggingface_hub import create_repo
@@ -42,9 +42,9 @@ THERE = Repo(name="me/capybara-sft", private=True)
 
 
 def _facts(repo: Repo | None) -> dict[str, object]:
-    mention = Reference(role="target", name="me/capybara-sft", key="calls.0.0")
+    reference = Reference(role="target", name="me/capybara-sft", key="calls.0.0")
     return {
-        "targets": (Lookup(mention, PushTarget(name="me/capybara-sft", namespace="me", repo=repo, writable="yes")),)
+        "targets": (Lookup(reference, PushTarget(name="me/capybara-sft", namespace="me", repo=repo, writable="yes")),)
     }
 
 

@@ -18,7 +18,7 @@ from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 
 def check(
@@ -28,16 +28,16 @@ def check(
     repo_files: Sequence[Lookup[Repo]],
 ) -> Iterator[Finding]:
     """Object to each repository that is not there, and that nothing else of the program names."""
-    elsewhere = {(each.mention.repo_kind, each.mention.name) for each in (*datasets, *models)}
-    for mention, repo in once(found_references(job, repo_files, own_token=True)):
+    elsewhere = {(each.reference.repo_kind, each.reference.name) for each in (*datasets, *models)}
+    for reference, repo in once(found_references(job, repo_files, own_token=True)):
         # A name without an owner may be a folder, where the program runs.
-        if repo.exists or "/" not in mention.name or (mention.repo_kind, mention.name) in elsewhere:
+        if repo.exists or "/" not in reference.name or (reference.repo_kind, reference.name) in elsewhere:
             continue
-        meant = clearly_nearest(mention.name, repo.nearest)
-        fix = renaming(job, mention, meant, safe=False) if meant else None
+        meant = clearly_nearest(reference.name, repo.nearest)
+        fix = renaming(job, reference, meant, safe=False) if meant else None
         near = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
-        fault = f"the Hub has no {mention.repo_kind} `{mention.name}` that you may see{near}"
-        yield finding(mention, fault, fix, Severity.WARNING if mention.own_token else None)
+        fault = f"the Hub has no {reference.repo_kind} `{reference.name}` that you may see{near}"
+        yield finding(reference, fault, fix, Severity.WARNING if reference.own_token else None)
 
 
 SCRIPT = """from huggingface_hub import snapshot_download
@@ -47,8 +47,8 @@ folder = snapshot_download("Qwen/Qwen25-0.5B", local_dir="base")
 
 
 def _facts(*nearest: str, exists: bool = False, own_token: bool = False) -> dict[str, object]:
-    mention = Reference(role="file", name="Qwen/Qwen25-0.5B", key="calls.0.0", own_token=own_token)
-    found = Lookup(mention, Repo(name=mention.name, exists=exists, nearest=nearest))
+    reference = Reference(role="file", name="Qwen/Qwen25-0.5B", key="calls.0.0", own_token=own_token)
+    found = Lookup(reference, Repo(name=reference.name, exists=exists, nearest=nearest))
     return {"repo_files": (found,), "models": (), "datasets": ()}
 
 

@@ -19,7 +19,7 @@ from holdfast.core.document import Document, Set
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 SECRETS, TOKEN = "environment.secrets", "HF_TOKEN"
 HERE = "local"
@@ -35,12 +35,12 @@ def check(
     given = TOKEN in passed_on or (isinstance(variables, dict) and TOKEN in variables)
     if job.get("where.backend", HERE) == HERE or given:
         return
-    for mention, repo in once(repositories(job, datasets, models)):
+    for reference, repo in once(repositories(job, datasets, models)):
         if repo.exists and repo.readable and (repo.private or repo.gated):
             kind = "private" if repo.private else "gated"
             fix = Fix(f"pass {TOKEN} on", (Set(SECRETS, [*passed_on, TOKEN]),), safe=False)
             yield finding(
-                mention, f"`{repo.name}` is {kind}, and the job gets no token there: name {TOKEN} in `{SECRETS}`", fix
+                reference, f"`{repo.name}` is {kind}, and the job gets no token there: name {TOKEN} in `{SECRETS}`", fix
             )
             return
 
@@ -56,8 +56,8 @@ where:
 
 
 def _facts(repo: Repo) -> dict[str, object]:
-    mention = Reference(role="dataset", name="me/chats", key="dataset", repo_kind="dataset", split="train")
-    return {"models": (), "datasets": (Lookup(mention, Dataset(repo=repo)),)}
+    reference = Reference(role="dataset", name="me/chats", key="dataset", repo_kind="dataset", split="train")
+    return {"models": (), "datasets": (Lookup(reference, Dataset(repo=repo)),)}
 
 
 RULE = Rule(

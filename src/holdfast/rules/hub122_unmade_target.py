@@ -17,7 +17,7 @@ from holdfast.catalog.references import call_of, finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import PushTarget, Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 NEEDING = ("upload_file", "upload_folder", "create_commit")
 # What makes repositories, under names that may be hidden; a script may also call them by ways that are not seen.
@@ -28,13 +28,13 @@ def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Find
     """Object to each upload to nowhere."""
     if any(word in job.text for word in MAKING):
         return
-    for mention, target in once(found_references(job, targets)):
-        call = call_of(job, mention)
+    for reference, target in once(found_references(job, targets)):
+        call = call_of(job, reference)
         absent = target.repo is None or not target.repo.exists
         if call is not None and call.name in NEEDING and absent and target.writable == "yes":
             yield finding(
-                mention,
-                f"there is no {mention.repo_kind} `{target.name}`, and nothing makes it before `{call.name}` needs it",
+                reference,
+                f"there is no {reference.repo_kind} `{target.name}`, and nothing makes it before `{call.name}` needs it",
             )
 
 
@@ -46,9 +46,9 @@ MADE = SCRIPT.replace("HfApi().upload", 'HfApi().create_repo("me/capybara-sft", 
 
 
 def _facts(*, exists: bool) -> dict[str, object]:
-    mention = Reference(role="target", name="me/capybara-sft", key="calls.1.repo_id")
+    reference = Reference(role="target", name="me/capybara-sft", key="calls.1.repo_id")
     repo = Repo(name="me/capybara-sft") if exists else None
-    return {"targets": (Lookup(mention, PushTarget(name=mention.name, namespace="me", repo=repo, writable="yes")),)}
+    return {"targets": (Lookup(reference, PushTarget(name=reference.name, namespace="me", repo=repo, writable="yes")),)}
 
 
 RULE = Rule(

@@ -19,16 +19,16 @@ from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget, Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 
 def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each repository that is closed for another reason than the account's own."""
     if account.token != VALID:
         return
-    for mention, target in once(found_references(job, targets)):
+    for reference, target in once(found_references(job, targets)):
         if target.writable == "no" and refusal(account, target.name) is None:
-            yield finding(mention, f"`{target.name}` cannot be written to: {target.because}")
+            yield finding(reference, f"`{target.name}` cannot be written to: {target.because}")
 
 
 JOB = """
@@ -47,8 +47,8 @@ ACCOUNT = Account(token=VALID, name="me", role="write", organizations={"acme": "
 
 
 def _facts(target: PushTarget, key: str = "output.push_to", account: Account = ACCOUNT) -> dict[str, object]:
-    mention = Reference(role="target", name=target.name, key=key)
-    return {"account": account, "targets": (Lookup(mention, target),)}
+    reference = Reference(role="target", name=target.name, key=key)
+    return {"account": account, "targets": (Lookup(reference, target),)}
 
 
 REFUSED = PushTarget(

@@ -17,7 +17,7 @@ from holdfast.catalog.references import finding, found_references
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Link
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 GONE = (404, 410)
 CLOSED = (401, 403)
@@ -25,12 +25,12 @@ CLOSED = (401, 403)
 
 def check(job: Document, links: Sequence[Lookup[Link]]) -> Iterator[Finding]:
     """Object to each address without a script."""
-    for mention, link in found_references(job, links):
+    for reference, link in found_references(job, links):
         if link.status in GONE:
-            yield finding(mention, f"there is nothing at {mention.name} (HTTP {link.status})")
+            yield finding(reference, f"there is nothing at {reference.name} (HTTP {link.status})")
         elif link.status in CLOSED:
-            fault = f"{mention.name} needs a login (HTTP {link.status}), and the job has none"
-            yield finding(mention, fault, severity=Severity.WARNING)
+            fault = f"{reference.name} needs a login (HTTP {link.status}), and the job has none"
+            yield finding(reference, fault, severity=Severity.WARNING)
 
 
 SCRIPT = """

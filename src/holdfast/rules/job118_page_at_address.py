@@ -18,7 +18,7 @@ from holdfast.catalog.references import finding, found_references
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Link
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 PAGES = ("text/html", "application/xhtml+xml")
 FOUND = 200
@@ -28,9 +28,9 @@ SHOWN = re.compile(r"https?://[^?#]*/blob/")
 
 def check(job: Document, links: Sequence[Lookup[Link]]) -> Iterator[Finding]:
     """Object to each page."""
-    for mention, link in found_references(job, links):
-        if link.status == FOUND and link.media_type in PAGES and not SHOWN.match(mention.name):
-            yield finding(mention, f"at {mention.name} there is a page in HTML, and no script")
+    for reference, link in found_references(job, links):
+        if link.status == FOUND and link.media_type in PAGES and not SHOWN.match(reference.name):
+            yield finding(reference, f"at {reference.name} there is a page in HTML, and no script")
 
 
 SCRIPT = """
@@ -43,8 +43,8 @@ run_uv_job("https://gist.github.com/someone/0a1b2c3d", timeout="2h")
 def _facts(
     media_type: str, address: str = "https://gist.github.com/someone/0a1b2c3d", status: int = 200
 ) -> dict[str, object]:
-    mention = Reference(role="link", name=address, key="calls.0.0")
-    return {"links": (Lookup(mention, Link(status=status, media_type=media_type)),)}
+    reference = Reference(role="link", name=address, key="calls.0.0")
+    return {"links": (Lookup(reference, Link(status=status, media_type=media_type)),)}
 
 
 BLOB = "https://github.com/huggingface/trl/blob/main/trl/scripts/sft.py"

@@ -20,27 +20,27 @@ from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 
 def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Object to each that is not there."""
     for seen in models:
-        if seen.mention.local and seen.mention.certain and seen.found is not None and seen.found.files is None:
+        if seen.reference.local and seen.reference.certain and seen.found is not None and seen.found.files is None:
             doubt = f", {seen.doubt}" if seen.doubt else ""
-            kind = "file" if seen.mention.name.endswith(ENDINGS) else "folder"
-            fault = f"there is no {kind} `{seen.mention.name}`{doubt}"
-            yield finding(seen.mention, fault, severity=Severity.WARNING if doubt else None)
-    hints = {seen.mention.name: seen.hint for seen in models}
-    for mention, model in once(found_references(job, models, own_token=True)):
+            kind = "file" if seen.reference.name.endswith(ENDINGS) else "folder"
+            fault = f"there is no {kind} `{seen.reference.name}`{doubt}"
+            yield finding(seen.reference, fault, severity=Severity.WARNING if doubt else None)
+    hints = {seen.reference.name: seen.hint for seen in models}
+    for reference, model in once(found_references(job, models, own_token=True)):
         repo = model.repo
-        if repo is None or repo.exists or (job.kind != "job" and "/" not in mention.name):
+        if repo is None or repo.exists or (job.kind != "job" and "/" not in reference.name):
             continue
-        near = clearly_nearest(mention.name, repo.nearest)
-        fix = renaming(job, mention, near, safe=False) if near else None
+        near = clearly_nearest(reference.name, repo.nearest)
+        fix = renaming(job, reference, near, safe=False) if near else None
         there = f"; there is {some_of(repo.nearest)}" if repo.nearest else ""
-        fault = f"the Hub has no {mention.role} `{mention.name}` that you may see{there}{hints[mention.name]}"
-        yield finding(mention, fault, fix, Severity.WARNING if mention.own_token else None)
+        fault = f"the Hub has no {reference.role} `{reference.name}` that you may see{there}{hints[reference.name]}"
+        yield finding(reference, fault, fix, Severity.WARNING if reference.own_token else None)
 
 
 JOB = """
@@ -58,9 +58,11 @@ COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib
 SLIP = "Qwen/Qwen2.5-0.5b-base"
 
 
-def _facts(mention: Reference, repo: Repo) -> dict[str, object]:
-    files = frozenset({"adapter_config.json" if mention.role == "adapter" else "config.json"}) if repo.exists else None
-    return {"models": [Lookup(mention, ModelFacts(files=files, repo=repo))]}
+def _facts(reference: Reference, repo: Repo) -> dict[str, object]:
+    files = (
+        frozenset({"adapter_config.json" if reference.role == "adapter" else "config.json"}) if repo.exists else None
+    )
+    return {"models": [Lookup(reference, ModelFacts(files=files, repo=repo))]}
 
 
 def _slip(key: str) -> dict[str, object]:

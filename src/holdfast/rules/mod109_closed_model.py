@@ -19,7 +19,7 @@ from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 ASK = {
     "auto": "ask for access on its page, which grants it at once, and log in with that account",
@@ -30,10 +30,10 @@ ASK = {
 
 def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Object to each that is there and cannot be read."""
-    for mention, model in once(found_references(job, models)):
+    for reference, model in once(found_references(job, models)):
         repo = model.repo
         if repo is not None and repo.exists and not repo.readable:
-            yield finding(mention, f"the files of `{mention.name}` are closed to you: {ASK[repo.gated]}")
+            yield finding(reference, f"the files of `{reference.name}` are closed to you: {ASK[repo.gated]}")
 
 
 JOB = """
@@ -47,8 +47,8 @@ tokenizer = AutoTokenizer.from_pretrained("acme/guarded-1b")
 """
 
 
-def _facts(mention: Reference, repo: Repo) -> dict[str, object]:
-    return {"models": [Lookup(mention, ModelFacts(files=frozenset({"config.json"}), repo=repo))]}
+def _facts(reference: Reference, repo: Repo) -> dict[str, object]:
+    return {"models": [Lookup(reference, ModelFacts(files=frozenset({"config.json"}), repo=repo))]}
 
 
 BASE = Reference(role="model", name="acme/guarded-1b", key="model")

@@ -19,20 +19,20 @@ from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 ADAPTER = "adapter_config.json"
 
 
 def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Object to each that holds no adapter."""
-    for mention, model in once(found_references(job, models)):
-        if mention.role != "adapter" or mention.files or not model.files or not is_there(model.repo):
+    for reference, model in once(found_references(job, models)):
+        if reference.role != "adapter" or reference.files or not model.files or not is_there(model.repo):
             continue
         if ADAPTER not in model.files:
             inside = sorted(name for name in model.files if name.endswith(f"/{ADAPTER}"))
             told_of = f"; there is one in `{inside[0].rpartition('/')[0]}`" if inside else ""
-            yield finding(mention, f"`{mention.name}` holds no adapter: it has no {ADAPTER}{told_of}")
+            yield finding(reference, f"`{reference.name}` holds no adapter: it has no {ADAPTER}{told_of}")
 
 
 SCRIPT = """from peft import PeftModel
@@ -44,8 +44,8 @@ model = PeftModel.from_pretrained(base, "acme/tuned")
 
 
 def _facts(*names: str, subfolder: bool = False) -> dict[str, object]:
-    mention = Reference(role="adapter", name="acme/tuned", key="calls.1.1", files=("last/**",) if subfolder else ())
-    return {"models": [Lookup(mention, ModelFacts(files=frozenset(names), repo=Repo(name="acme/tuned")))]}
+    reference = Reference(role="adapter", name="acme/tuned", key="calls.1.1", files=("last/**",) if subfolder else ())
+    return {"models": [Lookup(reference, ModelFacts(files=frozenset(names), repo=Repo(name="acme/tuned")))]}
 
 
 RULE = Rule(

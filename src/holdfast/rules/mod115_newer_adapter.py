@@ -20,7 +20,7 @@ from holdfast.catalog.references import finding, found_references, once, some_of
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 CONFIG, DROPS = "peft.LoraConfig", "0.14.0"
 # Written beside the settings, and no arguments in every release.
@@ -39,13 +39,13 @@ UNSET: tuple[Any, ...] = (None, False, [], {}, 0)
 
 def check(job: Document, api: Api, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Point out each adapter whose settings would be dropped."""
-    for mention, model in once(found_references(job, models)):
-        unknown = _unknown(api, model.adapter) if model.adapter and mention.role == "adapter" else []
+    for reference, model in once(found_references(job, models)):
+        unknown = _unknown(api, model.adapter) if model.adapter and reference.role == "adapter" else []
         if unknown:
             saved = model.adapter.get("peft_version") if model.adapter else None
             by = f" (it was saved with {saved})" if isinstance(saved, str) else ""
-            fault = f"peft {api.versions['peft']} drops {some_of(unknown)} of `{mention.name}`{by}"
-            yield finding(mention, fault)
+            fault = f"peft {api.versions['peft']} drops {some_of(unknown)} of `{reference.name}`{by}"
+            yield finding(reference, fault)
 
 
 def _unknown(api: Api, adapter: Mapping[str, Any]) -> list[str]:
@@ -66,9 +66,9 @@ model = PeftModel.from_pretrained(base, "acme/adapter")
 
 
 def _saved(**settings: object) -> dict[str, object]:
-    mention = Reference(role="adapter", name="acme/adapter", key="calls.1.1")
+    reference = Reference(role="adapter", name="acme/adapter", key="calls.1.1")
     adapter = {"peft_type": "LORA", "peft_version": "0.99.0", "r": 8, "target_modules": ["q_proj"], **settings}
-    return {"models": [Lookup(mention, ModelFacts(files=frozenset({"adapter_config.json"}), adapter=adapter))]}
+    return {"models": [Lookup(reference, ModelFacts(files=frozenset({"adapter_config.json"}), adapter=adapter))]}
 
 
 RULE = Rule(

@@ -18,7 +18,7 @@ from typing import Final
 from holdfast.catalog.calls.nesting import equally_deep
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 NAME, STRATEGY, OUTPUT = "resume_from_checkpoint", "train.save_strategy", "train.output_dir"
 PACKAGES: Final = ("trl", "transformers")

@@ -18,16 +18,16 @@ from holdfast.catalog.references import finding, once, stands
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 
 
 def check(job: Document, account: Account, spaces: Sequence[Lookup[Repo]]) -> Iterator[Finding]:
     """Object to each Space that is somebody else's, or that the token may not write to."""
-    asked = [each.mention for each in spaces if each.mention.certain and not each.mention.own_token]
-    for mention, _ in once((each, None) for each in asked if stands(job, each)):
-        against = refusal(account, mention.name)
+    asked = [each.reference for each in spaces if each.reference.certain and not each.reference.own_token]
+    for reference, _ in once((each, None) for each in asked if stands(job, each)):
+        against = refusal(account, reference.name)
         if against is not None:
-            yield finding(mention, f"metrics cannot go to the Space `{mention.name}`: {against.because}")
+            yield finding(reference, f"metrics cannot go to the Space `{reference.name}`: {against.because}")
 
 
 JOB = """
@@ -53,8 +53,8 @@ READING = Account(token=VALID, name="me", role="read")
 
 
 def _facts(account: Account, key: str = "track.space", name: str = "acme/trackio") -> dict[str, object]:
-    mention = Reference(role="space", name=name, key=key, repo_kind="space")
-    return {"account": account, "spaces": (Lookup(mention, Repo(name=name, kind="space", exists=False)),)}
+    reference = Reference(role="space", name=name, key=key, repo_kind="space")
+    return {"account": account, "spaces": (Lookup(reference, Repo(name=name, kind="space", exists=False)),)}
 
 
 RULE = Rule(

@@ -1,6 +1,6 @@
 """What failures look like in logs. One TOML file a class; a new file is found by itself.
 
-A file has the fields of `core.diagnosis.Signature`, its name being the file's; `[[marks]]` and `[[remedy]]` are lists of tables.
+A file has the fields of `core.diagnosis.Signature`, its name being the file's; `[[patterns]]` and `[[remedy]]` are lists of tables.
 Its `seen` and `not_seen` texts are its tests.
 """
 
@@ -44,22 +44,22 @@ def read_signature(name: str, text: str) -> Signature:
         tomllib.TOMLDecodeError: It is no TOML.
     """
     fields: dict[str, Any] = tomllib.loads(text)
-    marks = tuple(_checked(name, Pattern(**mark)) for mark in fields.pop("marks", ()))
+    patterns = tuple(_checked(name, Pattern(**pattern)) for pattern in fields.pop("patterns", ()))
     remedy = tuple(Remedy(**each) for each in fields.pop("remedy", ()))
     lists: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in fields.items()}
-    return Signature(name=name, marks=marks, remedy=remedy, **lists)
+    return Signature(name=name, patterns=patterns, remedy=remedy, **lists)
 
 
-def _checked(name: str, mark: Pattern) -> Pattern:
+def _checked(name: str, pattern: Pattern) -> Pattern:
     """Return a mark whose lines can be looked for.
 
     Raises:
         ValueError: One has no word that every match of it contains.
     """
-    for expression in filter(None, (mark.line, mark.log, mark.not_log)):
+    for expression in filter(None, (pattern.line, pattern.log, pattern.not_log)):
         try:
             words_of(expression)
         except NoWordError as error:
             what = f"{name}.toml: a mark cannot be looked for: {error}; give it a literal run that stands in each of its lines"
             raise ValueError(what) from error
-    return mark
+    return pattern

@@ -9,9 +9,9 @@ from holdfast.adapters.hub.nearest import rank
 from holdfast.catalog.hub.permissions import ABSENT, REFUSED, VALID
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Account, Link, Repo
-from holdfast.core.mention import Role
+from holdfast.core.reference import Role
 from tests.helpers.hub import LoopbackHub, Scope, loopback_hub
-from tests.helpers.hub_asking import client, mention
+from tests.helpers.hub_asking import client, reference
 
 README = {"README.md": "# hello"}
 
@@ -63,7 +63,7 @@ def test_a_repository_tells_its_commit_and_the_sizes_of_its_files(hub: LoopbackH
     """What is there is told at its last commit."""
     made = hub.add_model("acme/small", {"config.json": "{}", "README.md": "# small"})
 
-    repo = client(hub).repo(mention("model", "acme/small"))
+    repo = client(hub).repo(reference("model", "acme/small"))
 
     assert repo.commit == made.head.oid
     assert repo.files == {"README.md": 7, "config.json": 2}
@@ -87,7 +87,7 @@ def test_a_typo_comes_with_the_nearest_name_that_there_is(hub: LoopbackHub, writ
     for name in ("trl-lib/Capybara", "trl-lib/tldr", "HuggingFaceH4/ultrachat_200k", "HuggingFaceH4/no_robots"):
         hub.add_dataset(name, README)
 
-    repo = client(hub).repo(mention("dataset", written))
+    repo = client(hub).repo(reference("dataset", written))
 
     assert (repo.exists, repo.commit) == (False, None)
     assert repo.nearest[0] == there
@@ -97,7 +97,7 @@ def test_a_name_like_no_other_comes_alone(hub: LoopbackHub) -> None:
     """Nobody is told of names that were surely not meant."""
     hub.add_dataset("acme/chats", README)
 
-    assert client(hub).repo(mention("dataset", "acme/mathematics")).nearest == ()
+    assert client(hub).repo(reference("dataset", "acme/mathematics")).nearest == ()
 
 
 def test_a_renamed_repository_tells_its_name_of_today(hub: LoopbackHub) -> None:
@@ -105,7 +105,7 @@ def test_a_renamed_repository_tells_its_name_of_today(hub: LoopbackHub) -> None:
     hub.add_dataset("old/chats", README)
     hub.rename("dataset", "old/chats", "new/chats")
 
-    repo = client(hub).repo(mention("dataset", "old/chats"))
+    repo = client(hub).repo(reference("dataset", "old/chats"))
 
     assert (repo.exists, repo.name, dict(repo.files)) == (True, "new/chats", {"README.md": 7})
 
@@ -117,7 +117,7 @@ def test_a_gated_repository_is_readable_to_those_with_access(
     """The files of a gated repository are for those whom its owner let in; that it is there is for all."""
     hub.add_model("acme/gated", README, gated="manual", access=access)
 
-    repo = client(hub).repo(mention("model", "acme/gated"))
+    repo = client(hub).repo(reference("model", "acme/gated"))
 
     assert (repo.exists, repo.gated, repo.readable) == (True, "manual", readable)
 
@@ -127,7 +127,7 @@ def test_a_fine_grained_token_may_not_read_what_its_user_may(hub: LoopbackHub) -
     hub.add_model("acme/gated", README, gated="auto", access={"me"})
     hub.add_token("hf_fine", role="fineGrained", scopes=(Scope("user", "me"),), reads_gated=False)
 
-    assert not client(hub, "hf_fine").repo(mention("model", "acme/gated")).readable
+    assert not client(hub, "hf_fine").repo(reference("model", "acme/gated")).readable
 
 
 @pytest.mark.parametrize(("token", "exists"), [("hf_me_write", True), ("hf_you", False), (None, False)])
@@ -139,7 +139,7 @@ def test_a_private_repository_is_there_for_its_owner_alone(
     hub.add_token("hf_you", user="you")
     hub.add_model("me/secret", README, private=True)
 
-    repo = client(hub, token).repo(mention("model", "me/secret"))
+    repo = client(hub, token).repo(reference("model", "me/secret"))
 
     assert (repo.exists, repo.private, repo.readable) == (exists, exists, exists)
 
@@ -148,7 +148,7 @@ def test_a_missing_revision_comes_with_those_that_there_are(hub: LoopbackHub) ->
     """A revision that is not there is no missing repository."""
     hub.add_model("acme/small", README).commit({"b": "2"}, branch="dev")
 
-    repo = client(hub).repo(mention("model", "acme/small", revision="v2.0"))
+    repo = client(hub).repo(reference("model", "acme/small", revision="v2.0"))
 
     assert (repo.exists, repo.commit, set(repo.revisions)) == (True, None, {"main", "dev"})
 
@@ -157,13 +157,13 @@ def test_a_revision_has_files_of_its_own(hub: LoopbackHub) -> None:
     """What is told is told of the revision that is asked for; a branch may have a slash in its name."""
     hub.add_model("acme/small", {"a": "1"}).commit({"b": "2"}, branch="feature/b")
 
-    assert set(client(hub).repo(mention("model", "acme/small", revision="feature/b")).files) == {"a", "b"}
-    assert set(client(hub).repo(mention("model", "acme/small")).files) == {"a"}
+    assert set(client(hub).repo(reference("model", "acme/small", revision="feature/b")).files) == {"a", "b"}
+    assert set(client(hub).repo(reference("model", "acme/small")).files) == {"a"}
 
 
 def test_what_no_repository_is_called_is_not_asked_for(hub: LoopbackHub) -> None:
     """A name that huggingface_hub itself refuses is never sent."""
-    assert not client(hub).repo(mention("model", "../../etc/passwd")).exists
+    assert not client(hub).repo(reference("model", "../../etc/passwd")).exists
     assert not [request for request in hub.requests if ".." in request.path or "passwd" in request.path.split("?")[0]]
 
 
@@ -192,7 +192,7 @@ def test_a_token_writes_where_its_user_may(hub: LoopbackHub, target: str, writab
         hub.add_model(name, README)
     hub.add_model("contributors/mine", README, created_by="me")
 
-    found = client(hub).target(mention("target", target))
+    found = client(hub).target(reference("target", target))
 
     assert (found.writable, bool(found.because)) == (writable, writable == "no")
     assert found.name == (target if "/" in target else f"me/{target}")
@@ -205,7 +205,7 @@ def test_a_read_only_token_writes_nowhere(hub: LoopbackHub) -> None:
     hub.add_model("me/there", README)
 
     for name in ("me/new", "me/there"):
-        found = client(hub, "hf_read").target(mention("target", name))
+        found = client(hub, "hf_read").target(reference("target", name))
         assert (found.writable, "read" in found.because) == ("no", True)
 
 
@@ -228,7 +228,7 @@ def test_a_fine_grained_token_writes_where_its_scopes_say(
     hub.add_token("hf_fine", role="fineGrained", scopes=scopes)
     hub.add_model("me/there", README)
 
-    assert client(hub, "hf_fine").target(mention("target", target)).writable == writable
+    assert client(hub, "hf_fine").target(reference("target", target)).writable == writable
 
 
 @pytest.mark.parametrize(("token", "writable"), [(None, "unknown"), ("hf_revoked", "no")])
@@ -236,13 +236,13 @@ def test_without_a_valid_token_nothing_is_asked_of_the_target(
     hub: LoopbackHub, token: str | None, writable: str
 ) -> None:
     """A refused token writes nowhere; none at hand here says nothing of where the job will run."""
-    assert client(hub, token).target(mention("target", "me/new")).writable == writable
+    assert client(hub, token).target(reference("target", "me/new")).writable == writable
 
 
 def test_a_target_that_is_not_there_is_not_compared_with_others(hub: LoopbackHub) -> None:
     """A new name is no typo: nobody searches for names like it."""
     hub.add_model("me/models", README)
-    client(hub).target(mention("target", "me/model"))
+    client(hub).target(reference("target", "me/model"))
 
     assert not hub.asked(r"search=|author=")
 
@@ -252,9 +252,9 @@ def test_a_space_is_looked_for_among_spaces(hub: LoopbackHub) -> None:
     hub.add_model("me/board", README)
     asked: Role = "space"
 
-    assert not client(hub).repo(mention(asked, "me/board")).exists
+    assert not client(hub).repo(reference(asked, "me/board")).exists
     hub.add_space("me/board", README)
-    assert client(hub).repo(mention(asked, "me/board")).exists
+    assert client(hub).repo(reference(asked, "me/board")).exists
 
 
 def test_an_address_tells_what_stands_there(hub: LoopbackHub) -> None:
@@ -291,16 +291,16 @@ def test_a_question_is_asked_once(hub: LoopbackHub) -> None:
     hub.add_model("acme/small", README)
     asked = client(hub)
 
-    assert asked.repo(mention("model", "acme/small")) == asked.repo(mention("file", "acme/small"))
+    assert asked.repo(reference("model", "acme/small")) == asked.repo(reference("file", "acme/small"))
     assert len(hub.asked("/api/models/acme/small")) == 1
 
 
 def test_what_a_repository_holds_now_is_never_from_memory(hub: LoopbackHub) -> None:
     """After a push the shelf shows it, with digests."""
     made, asked = hub.add_model("me/out", README), client(hub)
-    before = asked.repo_tree(mention("target", "me/out"))
+    before = asked.repo_tree(reference("target", "me/out"))
     made.commit({"config.json": "{}", "model.safetensors": b"\0" * 20_000_000})
-    after = asked.repo_tree(mention("target", "me/out"))
+    after = asked.repo_tree(reference("target", "me/out"))
 
     assert before.files is not None
     assert after.files is not None
@@ -309,7 +309,7 @@ def test_what_a_repository_holds_now_is_never_from_memory(hub: LoopbackHub) -> N
     assert set(after.files["model.safetensors"].digests) == {"sha256"}
     assert set(after.files["config.json"].digests) == {"git"}
     assert after.modified_s > before.modified_s
-    assert asked.repo_tree(mention("target", "me/nothing")).files is None
+    assert asked.repo_tree(reference("target", "me/nothing")).files is None
 
 
 def test_what_the_hub_leaves_out_of_an_account_is_unknown() -> None:
@@ -332,7 +332,7 @@ def test_a_repository_that_was_taken_down_is_not_readable(hub: LoopbackHub) -> N
     """It is there, but its files are not."""
     hub.add_model("acme/gone", README, disabled=True)
 
-    repo = client(hub).repo(mention("model", "acme/gone"))
+    repo = client(hub).repo(reference("model", "acme/gone"))
 
     assert isinstance(repo, Repo)
     assert (repo.exists, repo.readable) == (True, False)

@@ -16,17 +16,17 @@ from holdfast.adapters.hub.settings import HubSettings, read_settings, read_time
 from holdfast.adapters.hub.wire import CircuitBreaker, HubRequest, Reply
 from holdfast.core.errors import SourceError, UsageError
 from tests.helpers.hub import LoopbackHub, loopback_hub
-from tests.helpers.hub_asking import MINE, client, mention
+from tests.helpers.hub_asking import MINE, client, reference
 
 Ask = Callable[[HubClient], object]
-SMALL = mention("model", "acme/small")
+SMALL = reference("model", "acme/small")
 QUESTIONS: dict[str, Ask] = {
     "account": lambda hub: hub.account(),
     "repo": lambda hub: hub.repo(SMALL),
-    "dataset": lambda hub: hub.dataset(mention("dataset", "acme/chats")),
+    "dataset": lambda hub: hub.dataset(reference("dataset", "acme/chats")),
     "model": lambda hub: hub.model(SMALL),
     "tensors": lambda hub: hub.tensors(SMALL),
-    "target": lambda hub: hub.target(mention("target", "me/new")),
+    "target": lambda hub: hub.target(reference("target", "me/new")),
     "shelf": lambda hub: hub.repo_tree(SMALL),
 }
 SOON_S = 5.0
@@ -110,7 +110,7 @@ def test_all_questions_together_have_one_limit(hub: LoopbackHub) -> None:
     said: list[object] = []
     for number in range(9):
         try:
-            said.append(asked.repo(mention("dataset", f"acme/chats{number}")).exists)
+            said.append(asked.repo(reference("dataset", f"acme/chats{number}")).exists)
         except SourceError as error:
             said.append(error.what)
 
@@ -237,7 +237,7 @@ def test_a_viewer_that_fails_takes_nothing_away(hub: LoopbackHub) -> None:
     """What the card and the files say is known without it."""
     hub.fail("^GET /(info|size)", status=500)
 
-    found = client(hub).dataset(mention("dataset", "acme/chats"))
+    found = client(hub).dataset(reference("dataset", "acme/chats"))
 
     assert list(found.configs["default"]) == ["train"]
     assert found.columns == ()
@@ -248,7 +248,7 @@ def test_a_viewer_that_hangs_takes_nothing_away(hub: LoopbackHub) -> None:
     hub.hang("^GET /(info|size)")
     asked = client(hub, timeout_s=0.6)
 
-    assert list(asked.dataset(mention("dataset", "acme/chats")).configs["default"]) == ["train"]
+    assert list(asked.dataset(reference("dataset", "acme/chats")).configs["default"]) == ["train"]
 
 
 def test_a_token_that_cannot_be_found_is_told() -> None:

@@ -12,7 +12,7 @@ from holdfast.core.columns import NULL, STRING, ListOf, Scalar, Struct
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Split
 from tests.helpers.hub import LoopbackHub, loopback_hub
-from tests.helpers.hub_asking import client, mention
+from tests.helpers.hub_asking import client, reference
 
 ROW = json.dumps({"messages": [{"role": "user", "content": "hello"}]}) + "\n"
 CHATS = {"messages": ListOf(Struct({"role": STRING, "content": STRING}))}
@@ -64,7 +64,7 @@ def test_a_card_says_which_configurations_and_splits_there_are(hub: LoopbackHub)
     """Splits come with their rows and with the bytes of their files; columns with their types."""
     hub.add_dataset("acme/chats", FILES)
 
-    found = client(hub).dataset(mention("dataset", "acme/chats", split="test"))
+    found = client(hub).dataset(reference("dataset", "acme/chats", split="test"))
 
     assert found.default_config == "chat"
     assert found.configs["chat"] == {"train": Split(rows=7, bytes=len(ROW)), "test": Split(rows=2, bytes=len(ROW))}
@@ -76,7 +76,7 @@ def test_what_the_card_leaves_open_the_viewer_tells(hub: LoopbackHub) -> None:
     """Rows and columns of the configuration that is asked for, which the card lists without saying more."""
     hub.add_dataset("acme/chats", FILES)
 
-    found = client(hub).dataset(mention("dataset", "acme/chats", config="plain", split="train"))
+    found = client(hub).dataset(reference("dataset", "acme/chats", config="plain", split="train"))
 
     assert (found.columns, found.rows) == (("text",), 2)
 
@@ -85,7 +85,7 @@ def test_without_a_card_the_names_of_the_files_say_what_splits_there_are(hub: Lo
     """As `load_dataset` finds them; the viewer adds the columns."""
     hub.add_dataset("acme/chats", {"my_train.jsonl": ROW, "dev.jsonl": ROW, "notes.md": "x", "LICENSE": "x"})
 
-    found = client(hub).dataset(mention("dataset", "acme/chats", split="validation"))
+    found = client(hub).dataset(reference("dataset", "acme/chats", split="validation"))
 
     assert list(found.configs) == ["default"]
     assert set(found.configs["default"]) == {"train", "validation"}
@@ -97,14 +97,14 @@ def test_rows_of_a_slice_are_not_known(hub: LoopbackHub, split: str | None) -> N
     """A number that nobody counted is not told."""
     hub.add_dataset("acme/chats", FILES)
 
-    assert client(hub).dataset(mention("dataset", "acme/chats", split=split)).rows is None
+    assert client(hub).dataset(reference("dataset", "acme/chats", split=split)).rows is None
 
 
 def test_several_configurations_without_a_default_leave_the_columns_open(hub: LoopbackHub) -> None:
     """Which columns there are depends on the configuration that has to be named."""
     hub.add_dataset("acme/chats", {**FILES, "README.md": CARD.replace("  default: true\n", "")})
 
-    found = client(hub).dataset(mention("dataset", "acme/chats"))
+    found = client(hub).dataset(reference("dataset", "acme/chats"))
 
     assert (found.default_config, found.columns, set(found.configs)) == (None, (), {"chat", "plain"})
 
@@ -114,8 +114,8 @@ def test_a_script_of_the_datasets_own_name_is_told(hub: LoopbackHub) -> None:
     hub.add_dataset("acme/chats", {"chats.py": "x", "train.jsonl": ROW}, viewer=False)
     hub.add_dataset("acme/others", {"prepare.py": "x", "train.jsonl": ROW}, viewer=False)
 
-    assert client(hub).dataset(mention("dataset", "acme/chats")).scripted
-    assert not client(hub).dataset(mention("dataset", "acme/others")).scripted
+    assert client(hub).dataset(reference("dataset", "acme/chats")).scripted
+    assert not client(hub).dataset(reference("dataset", "acme/others")).scripted
 
 
 def test_another_revision_is_not_asked_of_the_viewer(hub: LoopbackHub) -> None:
@@ -123,7 +123,7 @@ def test_another_revision_is_not_asked_of_the_viewer(hub: LoopbackHub) -> None:
     made = hub.add_dataset("acme/chats", {"train.jsonl": '{"text": "a"}\n'})
     made.commit({"dev.jsonl": ROW}, branch="dev")
 
-    found = client(hub).dataset(mention("dataset", "acme/chats", revision="dev"))
+    found = client(hub).dataset(reference("dataset", "acme/chats", revision="dev"))
 
     assert set(found.configs["default"]) == {"train", "validation"}
     assert found.columns == ()
@@ -135,14 +135,14 @@ def test_a_renamed_dataset_is_viewed_under_its_name_of_today(hub: LoopbackHub) -
     hub.add_dataset("old/chats", {"train.jsonl": ROW})
     hub.rename("dataset", "old/chats", "new/chats")
 
-    assert client(hub).dataset(mention("dataset", "old/chats")).types == CHATS
+    assert client(hub).dataset(reference("dataset", "old/chats")).types == CHATS
 
 
 def test_a_dataset_that_is_not_there_has_neither_columns_nor_splits(hub: LoopbackHub) -> None:
     """Only its repository is told, with the names that it may have meant."""
     hub.add_dataset("acme/chats", FILES)
 
-    found = client(hub).dataset(mention("dataset", "acme/chatz"))
+    found = client(hub).dataset(reference("dataset", "acme/chatz"))
 
     assert found.repo is not None
     assert (found.repo.exists, found.repo.nearest) == (False, ("acme/chats",))
@@ -153,7 +153,7 @@ def test_of_a_closed_dataset_the_card_is_known(hub: LoopbackHub) -> None:
     """What is public of a gated dataset is told, so that a wrong split is found before access is asked for."""
     hub.add_dataset("acme/chats", FILES, gated="manual")
 
-    found = client(hub).dataset(mention("dataset", "acme/chats"))
+    found = client(hub).dataset(reference("dataset", "acme/chats"))
 
     assert found.repo is not None
     assert (found.repo.readable, set(found.configs["chat"])) == (False, {"train", "test"})
@@ -163,7 +163,7 @@ def test_files_that_are_named_one_by_one_have_no_configurations(hub: LoopbackHub
     """Their names are the repository's; what is in them is not known."""
     hub.add_dataset("acme/chats", FILES)
 
-    found = client(hub).dataset(mention("dataset", "acme/chats", files=("plain/a.jsonl",)))
+    found = client(hub).dataset(reference("dataset", "acme/chats", files=("plain/a.jsonl",)))
 
     assert found.repo is not None
     assert (found.configs, found.columns) == ({}, ())
@@ -268,7 +268,7 @@ def test_a_model_tells_its_configurations_and_its_template(hub: LoopbackHub) -> 
     }
     hub.add_model("acme/small", files)
 
-    found = client(hub).model(mention("model", "acme/small"))
+    found = client(hub).model(reference("model", "acme/small"))
 
     assert found.files == frozenset(files)
     assert found.config == {"model_type": "qwen2"}
@@ -281,7 +281,7 @@ def test_an_adapter_tells_its_base(hub: LoopbackHub) -> None:
     """`adapter_config.json` is read like a model's own."""
     hub.add_model("acme/adapter", {"adapter_config.json": '{"base_model_name_or_path": "acme/small"}'})
 
-    found = client(hub).model(mention("adapter", "acme/adapter"))
+    found = client(hub).model(reference("adapter", "acme/adapter"))
 
     assert found.adapter == {"base_model_name_or_path": "acme/small"}
     assert found.config is None
@@ -292,15 +292,15 @@ def test_a_model_is_read_at_its_revision(hub: LoopbackHub) -> None:
     made = hub.add_model("acme/small", {"config.json": '{"model_type": "a"}'})
     made.commit({"config.json": '{"model_type": "b"}'}, branch="dev")
 
-    assert client(hub).model(mention("model", "acme/small", revision="dev")).config == {"model_type": "b"}
-    assert client(hub).model(mention("model", "acme/small")).config == {"model_type": "a"}
+    assert client(hub).model(reference("model", "acme/small", revision="dev")).config == {"model_type": "b"}
+    assert client(hub).model(reference("model", "acme/small")).config == {"model_type": "a"}
 
 
 def test_a_model_without_access_tells_its_files_alone(hub: LoopbackHub) -> None:
     """What is in them is for those with access; it is not asked for."""
     hub.add_model("acme/gated", {"config.json": "{}"}, gated="manual")
 
-    found = client(hub).model(mention("model", "acme/gated"))
+    found = client(hub).model(reference("model", "acme/gated"))
 
     assert (found.files, found.config) == (frozenset({"config.json"}), None)
     assert found.repo is not None
@@ -312,7 +312,7 @@ def test_a_damaged_configuration_is_the_models_problem(hub: LoopbackHub) -> None
     """It is there, and nobody could load it."""
     hub.add_model("acme/small", {"config.json": "{"})
 
-    assert "config.json" in client(hub).model(mention("model", "acme/small")).problem
+    assert "config.json" in client(hub).model(reference("model", "acme/small")).problem
 
 
 @pytest.mark.parametrize("padding", [0, 200_000])
@@ -320,7 +320,7 @@ def test_weights_of_one_file_are_named_by_its_header(hub: LoopbackHub, padding: 
     """A header is read alone, however long it is; the numbers are left where they are."""
     hub.add_model("acme/small", {"model.safetensors": weights({"a.weight": [2], "b.bias": [1_000_000]}, padding)})
 
-    assert client(hub).tensors(mention("model", "acme/small")) == {"a.weight", "b.bias"}
+    assert client(hub).tensors(reference("model", "acme/small")) == {"a.weight", "b.bias"}
     assert len(hub.asked("/acme/small/resolve/")) == (2 if padding else 1)
     assert all("range" in each.headers for each in hub.asked("/acme/small/resolve/"))
 
@@ -330,7 +330,7 @@ def test_weights_of_several_files_are_named_by_their_index(hub: LoopbackHub) -> 
     index = {"weight_map": {"a.weight": "model-1.safetensors", "b.bias": "model-2.safetensors"}}
     hub.add_model("acme/large", {"model.safetensors.index.json": json.dumps(index)})
 
-    assert client(hub).tensors(mention("model", "acme/large")) == {"a.weight", "b.bias"}
+    assert client(hub).tensors(reference("model", "acme/large")) == {"a.weight", "b.bias"}
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 100, struct.pack("<Q", 5) + b"[1,2", b"version https://git-lfs"])
@@ -339,7 +339,7 @@ def test_weights_that_are_damaged_are_told(hub: LoopbackHub, content: bytes) -> 
     hub.add_model("acme/small", {"model.safetensors": content})
 
     with pytest.raises(SourceError, match="not known"):
-        client(hub).tensors(mention("model", "acme/small"))
+        client(hub).tensors(reference("model", "acme/small"))
 
 
 def weights(tensors: Mapping[str, list[int]], padding: int = 0) -> bytes:

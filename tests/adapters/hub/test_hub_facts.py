@@ -16,7 +16,7 @@ from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import Finding, Rule, Severity
 from holdfast.core.hub import Account, Repo
-from holdfast.core.mention import Lookup, Reference
+from holdfast.core.reference import Lookup, Reference
 from holdfast.engine.check.gather import gather, run_concurrently
 from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, usable_dataset, usable_model
 from holdfast.engine.check.rule_runner import MissingFact
@@ -66,7 +66,7 @@ def test_each_fact_tells_what_is_found_of_the_mentions_with_its_roles() -> None:
     """Datasets, models and tokenizers, files, targets: each from the Hub's answer to its own question."""
     facts = facts_of(SCRIPT, FakeHub())
 
-    assert [seen.mention.name for seen in facts.models] == ["acme/tokens", "acme/small"]
+    assert [seen.reference.name for seen in facts.models] == ["acme/tokens", "acme/small"]
     assert [seen.fact.name for seen in facts.repo_files] == ["acme/files"]
     assert [seen.fact.namespace for seen in facts.targets] == ["me"]
     assert (list(facts.spaces), list(facts.links)) == ([], [])
@@ -78,7 +78,7 @@ def test_what_nobody_could_say_stands_last_with_its_reason() -> None:
     """So that a rule has spoken of the others when it meets it."""
     facts = facts_of(SCRIPT.replace("acme/chats", "acme/truly-lost"), FakeHub())
 
-    assert [(seen.mention.name, seen.because) for seen in facts.datasets][-2:] == [
+    assert [(seen.reference.name, seen.because) for seen in facts.datasets][-2:] == [
         ("acme/truly-lost", "the Hub hides it"),
         ("acme/lost", "the Hub hides it"),
     ]
@@ -88,7 +88,7 @@ def test_nobody_is_asked_about_what_may_never_be_reached() -> None:
     """What stands behind a condition that cannot be known is not looked up."""
     hub = FakeHub()
     facts = facts_of(SCRIPT.replace("if sys.argv[1:]:", "import trl\nif trl.__version__ < '0.9':"), hub)
-    names = [seen.mention.name for seen in facts.datasets]
+    names = [seen.reference.name for seen in facts.datasets]
 
     assert "acme/maybe" not in [*names, *hub.asked]
     assert "acme/chats" in names
@@ -210,7 +210,7 @@ def test_what_is_named_in_secret_is_not_passed_over() -> None:
     """A name that comes from the command line is seen by nobody, and whoever is asked about it is skipped."""
     facts = facts_of(HIDDEN, FakeHub())
 
-    assert [each.mention.key for each in (*facts.datasets, *facts.models, *facts.targets)] == [
+    assert [each.reference.key for each in (*facts.datasets, *facts.models, *facts.targets)] == [
         "dataset.0",
         "model.0",
         "train.hub_model_id",

@@ -17,7 +17,7 @@ import pytest
 
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.core.rehearsal import PartResult
-from holdfast.payload.rehearsal.order import PartRequest
+from holdfast.payload.rehearsal.part_request import PartRequest
 from tests.helpers.hostile_scripts import HARMING, OUTSIDE, OUTSIDE_OF_LIBRARIES, SENDING, STAYING
 from tests.helpers.sampling import sampled
 
@@ -48,13 +48,13 @@ class Place:
         source = HEAD + "".join(f"{name} = {value!r}\n" for name, value in self.names.items()) + source
         (self.folder / "work" / "script.py").write_text(source)
         (box := self.folder / "box").mkdir()
-        order = PartRequest(script="script.py", source=source, folder=str(box / "whole"), gpu="none")
+        part_request = PartRequest(script="script.py", source=source, folder=str(box / "whole"), gpu="none")
         hub = {"HF_ENDPOINT": str(self.names.get("HUB", "http://127.0.0.1:9"))}
         self.before = self.tree
         with RehearsalServer([sys.executable], header="", wanted=[], folder=box, variables=hub) as server:
             if because := server.wait_ready(60)["no_sandbox"]:
                 pytest.skip(because)
-            played = server.play([order], limit_s=60, limit_bytes=1 << 33)[0]
+            played = server.play([part_request], limit_s=60, limit_bytes=1 << 33)[0]
         assert played.facts("no_sandbox") == ()
         return played
 

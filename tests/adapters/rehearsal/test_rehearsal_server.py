@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.rehearsal.server import RehearsalServer
-from holdfast.payload.rehearsal.order import PartRequest
+from holdfast.payload.rehearsal.part_request import PartRequest
 
 LIBRARY = """
 import ctypes
@@ -37,13 +37,13 @@ def test_what_initializes_cuda_is_not_imported_before_the_fork(tmp_path: Path, a
     """A forked process cannot use a GPU that its parent has used: "Cannot re-initialize CUDA in forked subprocess"."""
     (tmp_path / "library.py").write_text(LIBRARY.format(answer=answer))
     (folder := tmp_path / "whole").mkdir()
-    order = PartRequest(script="script.py", source=SCRIPT, argv=(), folder=str(folder), gpu="here", offline=True)
+    part_request = PartRequest(script="script.py", source=SCRIPT, argv=(), folder=str(folder), gpu="here", offline=True)
     variables = {"PYTHONPATH": str(tmp_path)}
     with RehearsalServer(
         [sys.executable], header="", wanted=["library"], folder=tmp_path, variables=variables
     ) as server:
         server.wait_ready(60)
-        server.play([order], limit_s=60, limit_bytes=1 << 32)
+        server.play([part_request], limit_s=60, limit_bytes=1 << 32)
     assert (folder / "stdout.log").read_text().splitlines() == [printed]
 
 
@@ -52,11 +52,11 @@ def test_a_server_that_imports_nothing_plays_a_script_as_well(tmp_path: Path) ->
     """The rehearsal's own modules find the libraries while they are imported, not afterwards."""
     (folder := tmp_path / "whole").mkdir()
     source = 'from transformers import TrainingArguments\nprint(TrainingArguments("out", use_cpu=True).output_dir)\n'
-    order = PartRequest(script="script.py", source=source, argv=(), folder=str(folder), gpu="none", offline=True)
+    part_request = PartRequest(script="script.py", source=source, argv=(), folder=str(folder), gpu="none", offline=True)
     variables = {"HOLDFAST_REHEARSAL_BARE": "1"}
     with RehearsalServer([sys.executable], header="", wanted=["torch"], folder=tmp_path, variables=variables) as server:
         server.wait_ready(60)
-        server.play([order], limit_s=120, limit_bytes=1 << 33)
+        server.play([part_request], limit_s=120, limit_bytes=1 << 33)
     assert (folder / "stdout.log").read_text().splitlines() == ["out"], (folder / "stderr.log").read_text()
 
 
@@ -64,7 +64,7 @@ INTERRUPTED = """
 import signal, sys
 from pathlib import Path
 from holdfast.adapters.rehearsal.server import RehearsalServer
-from holdfast.payload.rehearsal.order import PartRequest
+from holdfast.payload.rehearsal.part_request import PartRequest
 
 def interrupt(*_):
     raise KeyboardInterrupt

@@ -22,7 +22,7 @@ from holdfast.core.event import (
     Event,
     Reported,
     RunRequested,
-    Stage,
+    RunStage,
     Starting,
     Stopper,
     StopRequested,
@@ -42,7 +42,7 @@ def test_what_is_appended_is_read_back_in_order(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "runs")
     ledger.append("a", [RunRequested(at_s=1, folder="f", about={"method": "sft"}), step(1)])
     ledger.append("b", [RunRequested(at_s=2, folder="g")])
-    ledger.append("a", [Closed(at_s=3, stage=Stage.FAILED, because="'quotes' & \";--\n")])
+    ledger.append("a", [Closed(at_s=3, stage=RunStage.FAILED, because="'quotes' & \";--\n")])
 
     stored = ledger.read("a")
     assert [type(event).__name__ for _, event in stored] == ["RunRequested", "Reported", "Closed"]

@@ -10,7 +10,7 @@ from holdfast.adapters.storage.run_folder import save_plan
 from holdfast.app.run.runs import Run
 from holdfast.app.run.verb import resume
 from holdfast.core.errors import BackendError
-from holdfast.core.event import Closed, Event, RunRequested, Stage
+from holdfast.core.event import Closed, Event, RunRequested, RunStage
 from holdfast.core.plan import Plan
 
 PLAN = Plan(
@@ -31,7 +31,7 @@ def begun(runs: Path, *ends: Event, plan: Plan = PLAN) -> Run:
     return run
 
 
-@pytest.mark.parametrize("ends", [(), (Closed(at_s=2.0, stage=Stage.CANCELLED, because="stopped by a person"),)])
+@pytest.mark.parametrize("ends", [(), (Closed(at_s=2.0, stage=RunStage.CANCELLED, because="stopped by a person"),)])
 def test_a_supervisor_that_ends_at_once_is_reported_with_its_reason(tmp_path: Path, ends: tuple[Event, ...]) -> None:
     run = begun(tmp_path, *ends, plan=replace(PLAN, secrets=("A_SECRET_THAT_IS_NOT_SET",)))
 

@@ -13,7 +13,7 @@ from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NullObserver, Run
 from holdfast.app.run.verb import run as start_run
 from holdfast.cli.main import run_command
-from holdfast.core.event import Closed, RunRequested, Stage, event_from_json, event_to_json
+from holdfast.core.event import Closed, RunRequested, RunStage, event_from_json, event_to_json
 from holdfast.core.finding import Severity
 from holdfast.results import to_json
 from tests.helpers.results import checked, finding, rehearsed, target
@@ -80,7 +80,7 @@ def test_list_of_runs_tells_refused_from_failed(run: Run, capsys: pytest.Capture
 
 def test_run_that_began_was_refused_by_nothing(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever became of it."""
-    run.ledger.append(run.name, [Closed(at_s=2.0, stage=Stage.FAILED, because="exit code 1 at step 3")])
+    run.ledger.append(run.name, [Closed(at_s=2.0, stage=RunStage.FAILED, because="exit code 1 at step 3")])
 
     assert "failed" in typed(capsys, "runs").splitlines()[1]
     assert json.loads(typed(capsys, "runs", "--format", "json"))["refused_by"] is None
@@ -127,12 +127,12 @@ def test_report_of_a_refused_run_has_the_cause(run: Run) -> None:
 
 def test_event_of_an_older_holdfast_is_read_as_before() -> None:
     """It says nothing of who refused; one that says so is read as it was written."""
-    closed = Closed(at_s=2.0, stage=Stage.FAILED, because="x", refused_by="check", codes=("ARG106",))
+    closed = Closed(at_s=2.0, stage=RunStage.FAILED, because="x", refused_by="check", codes=("ARG106",))
     kind, fields = event_to_json(closed)
 
     assert event_from_json(kind, json.loads(json.dumps(fields))) == closed
     assert event_from_json("closed", {"at_s": 2.0, "stage": "failed", "because": "x"}) == Closed(
-        at_s=2.0, stage=Stage.FAILED, because="x"
+        at_s=2.0, stage=RunStage.FAILED, because="x"
     )
 
 
@@ -151,7 +151,7 @@ def test_run_whose_rehearsal_is_interrupted_is_cancelled(tmp_path: Path, monkeyp
 
     told = start_run("train.py", offline=True, observer=Interrupting())
 
-    assert (told.stage, told.because) == (Stage.CANCELLED, "stopped before it was started")
+    assert (told.stage, told.because) == (RunStage.CANCELLED, "stopped before it was started")
     assert told.refused_by is None
     assert (Path(told.folder) / "report.html").exists()
 

@@ -31,7 +31,7 @@ def declared(*texts: str) -> ProjectRequirements:
     return ProjectRequirements(kind="header", origin="the script header", requirements=requirements)
 
 
-def footing(said: ProjectRequirements) -> VersionContext:
+def version_context(said: ProjectRequirements) -> VersionContext:
     return VersionContext(resolution=resolve(said), declared=said)
 
 
@@ -67,7 +67,7 @@ def told(results: list[Finding | Skip]) -> list[tuple[str, str]]:
 def test_what_is_wrong_with_the_resolved_versions_is_an_error() -> None:
     """The job will get them."""
     newest = released("trl")[-1]
-    results = check_program([rule_for(newest)], [SCRIPT], footing(declared(f"trl=={newest}")))
+    results = check_program([rule_for(newest)], [SCRIPT], version_context(declared(f"trl=={newest}")))
 
     assert told(results) == [("error", f"trl {newest} is wrong")]
 
@@ -75,7 +75,7 @@ def test_what_is_wrong_with_the_resolved_versions_is_an_error() -> None:
 def test_what_is_wrong_with_admitted_versions_is_a_warning_with_the_right_floor() -> None:
     """The lowest release that a range admits is asked about too, and the first good one above it is named."""
     wrong = released("trl")[: released("trl").index("0.20.0")]
-    results = check_program([rule_for(*wrong)], [SCRIPT], footing(declared("trl>=0.12.0")))
+    results = check_program([rule_for(*wrong)], [SCRIPT], version_context(declared("trl>=0.12.0")))
 
     ((severity, message),) = told(results)
     assert severity == "warning"
@@ -85,7 +85,7 @@ def test_what_is_wrong_with_admitted_versions_is_a_warning_with_the_right_floor(
 
 def test_what_is_wrong_at_both_ends_is_told_once() -> None:
     """An error is not repeated as a warning."""
-    results = check_program([rule_for(*released("trl"))], [SCRIPT], footing(declared("trl>=0.12.0")))
+    results = check_program([rule_for(*released("trl"))], [SCRIPT], version_context(declared("trl>=0.12.0")))
 
     assert [severity for severity, _ in told(results)] == ["error"]
 
@@ -93,7 +93,7 @@ def test_what_is_wrong_at_both_ends_is_told_once() -> None:
 def test_without_a_declared_version_nothing_is_certain() -> None:
     """It is checked against the newest, which is said, and no error comes of it."""
     newest = released("trl")[-1]
-    results = check_program([rule_for(newest)], [SCRIPT], footing(ProjectRequirements()))
+    results = check_program([rule_for(newest)], [SCRIPT], version_context(ProjectRequirements()))
 
     assert told(results) == [
         ("warning", f"trl {newest} is wrong (nothing pins trl: checked against the newest, trl {newest})")
@@ -106,7 +106,7 @@ def test_what_needs_no_version_is_as_certain_as_ever() -> None:
     def check(job: Document) -> Iterator[Finding]:
         yield Finding("train", f"{job.path} is wrong", place=HERE)
 
-    assert told(check_program([rule(check)], [SCRIPT], footing(ProjectRequirements()))) == [
+    assert told(check_program([rule(check)], [SCRIPT], version_context(ProjectRequirements()))) == [
         ("error", "train.py is wrong")
     ]
 
@@ -185,7 +185,7 @@ def test_what_remains_unknown_is_skipped(tmp_path: Path, requirements: str) -> N
 
 def test_a_version_that_is_not_known_is_claimed_nothing_of() -> None:
     """An exact pin outside of the history is unknown, and not the newest."""
-    results = check_program([rule_for(*released("trl"))], [SCRIPT], footing(declared("trl==99.0.0")))
+    results = check_program([rule_for(*released("trl"))], [SCRIPT], version_context(declared("trl==99.0.0")))
 
     assert told(results) == []
 
@@ -193,7 +193,7 @@ def test_a_version_that_is_not_known_is_claimed_nothing_of() -> None:
 def test_several_jobs_of_one_script_are_told_of_once() -> None:
     """What all of them say alike stands in the file once."""
     newest = released("trl")[-1]
-    results = check_program([rule_for(newest)], [SCRIPT, SCRIPT], footing(declared(f"trl=={newest}")))
+    results = check_program([rule_for(newest)], [SCRIPT, SCRIPT], version_context(declared(f"trl=={newest}")))
 
     assert len(results) == 1
 
@@ -204,7 +204,7 @@ def test_a_fact_that_no_script_tells_is_a_skip() -> None:
     def check(machine: object) -> Iterator[Finding]:
         yield Finding("train", f"{machine}")
 
-    (result,) = check_program([rule(check)], [SCRIPT], footing(ProjectRequirements()))
+    (result,) = check_program([rule(check)], [SCRIPT], version_context(ProjectRequirements()))
 
     assert isinstance(result, Skip)
     assert result.missing == ("machine",)
@@ -228,7 +228,7 @@ def test_an_environment_counts_if_it_has_all_that_the_script_uses(tmp_path: Path
 
 def test_the_resolution_names_its_date() -> None:
     """Whoever reads the answer can tell what was not known yet."""
-    told_of = footing(declared("trl>=0.12.0"))
+    told_of = version_context(declared("trl>=0.12.0"))
 
     assert told_of.because == f"by the script header; catalog of {told_of.resolution.date}"
     assert isinstance(told_of.resolution, Resolution)
@@ -355,9 +355,11 @@ def test_a_rule_may_say_two_things_of_one_place() -> None:
         if job.values:
             yield Finding("train", "a third", place=HERE)
 
-    found = list(check_program([rule(twice)], [SCRIPT, SCRIPT], footing(declared("trl==1.16.0"))))
+    found = list(check_program([rule(twice)], [SCRIPT, SCRIPT], version_context(declared("trl==1.16.0"))))
     more = list(
-        check_program([rule(twice)], [SCRIPT, replace(SCRIPT, values={"a": 1})], footing(declared("trl==1.16.0")))
+        check_program(
+            [rule(twice)], [SCRIPT, replace(SCRIPT, values={"a": 1})], version_context(declared("trl==1.16.0"))
+        )
     )
 
     assert [each.message for each in found if isinstance(each, Finding)] == ["one thing", "another"]

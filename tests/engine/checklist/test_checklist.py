@@ -22,7 +22,7 @@ from holdfast.app.rendering import script_of
 from holdfast.cli.main import cli
 from holdfast.cli.text.checklist import render_checklist
 from holdfast.core.document import Document
-from holdfast.core.event import Closed, RunRequested, Stage
+from holdfast.core.event import Closed, RunRequested, RunStage
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.plan import Plan
 from holdfast.engine.checklist.items import ITEMS
@@ -279,8 +279,8 @@ class TestEarlier:
         other = table(tmp_path, JOB + "seed: 7\n", "other.yaml")["known-good"]
         assert other["verdict"] == "unknown"
 
-    @pytest.mark.parametrize(("stage", "verdict"), [(Stage.SUCCEEDED, "pass"), (Stage.FAILED, "unknown")])
-    def test_run_ended(self, stage: Stage, verdict: str, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(("stage", "verdict"), [(RunStage.SUCCEEDED, "pass"), (RunStage.FAILED, "unknown")])
+    def test_run_ended(self, stage: RunStage, verdict: str, tmp_path: Path) -> None:
         """The newest run of the same job is named, with what became of it."""
         self.known_good(tmp_path)
         asked, runs = read_target(str(tmp_path / "job.yaml"), ()), tmp_path / "runs"

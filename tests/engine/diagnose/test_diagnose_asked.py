@@ -16,7 +16,7 @@ from holdfast.core.event import (
     Polled,
     Reported,
     RunRequested,
-    Stage,
+    RunStage,
     Started,
     Starting,
     fold,
@@ -287,7 +287,7 @@ def test_a_kill_that_was_not_for_lack_of_memory_is_named(code: int) -> None:
 
 def test_a_model_that_never_arrived_is_told_of_a_run_that_trained_to_its_end() -> None:
     lost = Delivered(at_s=6, repository="me/x", verdict="missing", because="no model.safetensors is in me/x")
-    closed = Closed(at_s=7, stage=Stage.FAILED)
+    closed = Closed(at_s=7, stage=RunStage.FAILED)
     state = attempt(lost, closed, code=0, end={"status": "finished"})
     assert [each.name for each in ending_evidence(attempt_facts(state, Ending()), LEDGER)] == ["model-not-pushed"]
     assert attempt_facts(attempt(code=0, end={"status": "finished"}), Ending(oom_kills=3)) == []

@@ -409,10 +409,10 @@ def candidates(
     ruled_out: Collection[str] = (),
 ) -> list[Candidate]:
     """The classes that a log speaks for, the likeliest first, before any of them is left out of the answer."""
-    marks = PatternIndex(signatures)
+    patterns = PatternIndex(signatures)
     files = {"train.log": text} if isinstance(text, str) else text
-    log = read_log([(name, [each.encode()]) for name, each in files.items()], marks.sought)
-    return rank(log, marks.signs(log), silent, signatures, ruled_out)
+    log = read_log([(name, [each.encode()]) for name, each in files.items()], patterns.sought)
+    return rank(log, patterns.matches(log), silent, signatures, ruled_out)
 
 
 def scores(text: str | dict[str, str], *signatures: Signature, **options: Any) -> dict[str, float]:
@@ -698,12 +698,12 @@ def test_a_job_that_an_exception_ended_is_not_healthy_whatever_its_metrics_show(
 
 def test_lines_and_metrics_that_speak_for_one_class_make_it_surer() -> None:
     """The weaker of them counts as a hint beside the stronger; each kind of line once, and no echo."""
-    marks = (
+    patterns = (
         Pattern(line="strange end", weight=0.6),
         Pattern(line="fans are loud", role="hint", weight=0.5),
         Pattern(line="it is over", role="echo", weight=0.9),
     )
-    full = signature("full", *marks)
+    full = signature("full", *patterns)
     text = "strange end\nfans are loud\nstrange end\nit is over\n"
     by_lines = 1 - 0.4 * (1 - HINT * 0.5)
 

@@ -38,13 +38,13 @@ def test_a_mark_asks_for_what_stands_around_it(mark: Pattern, user: bool, librar
 
 def test_the_frame_that_raised_is_asked_for_by_itself() -> None:
     text = f"Traceback (most recent call last):\n  {USER}\n    train()\n  {LIBRARY}\n    raise\nKeyError: 'prompt'\n"
-    marks = [
+    patterns = [
         Pattern(line="KeyError: 'prompt'", raised_in=where)
         for where in ("site-packages/trl/", "train.py", r"line (?P<at>\d)")
     ]
-    assert [is_found(text, mark) for mark in marks] == [True, False, True]
+    assert [is_found(text, pattern) for pattern in patterns] == [True, False, True]
     assert is_found(text, Pattern(line="KeyError: 'prompt'", frame="train.py"))
-    assert not is_found("KeyError: 'prompt'\n", marks[0])
+    assert not is_found("KeyError: 'prompt'\n", patterns[0])
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_line_begins_behind_a_loggers_level(prefix: str) -> None:
 @pytest.mark.parametrize("field", ["line", "log", "not_log"])
 def test_a_file_whose_mark_has_no_word_to_look_for_is_refused(field: str) -> None:
     other = "line = 'a whole word'\n" if field != "line" else ""
-    text = f"[[marks]]\n{other}{field} = '(?i)error|bad'\n"
+    text = f"[[patterns]]\n{other}{field} = '(?i)error|bad'\n"
     with pytest.raises(ValueError, match=r"odd.toml: a mark cannot be looked for: no run of 5 characters"):
         read_signature("odd", text)
 

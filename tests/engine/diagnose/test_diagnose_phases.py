@@ -18,12 +18,12 @@ TRAIN = f'  File "{TRAINER}", line 1, in _inner_training_loop\n    tr_loss_step 
 
 
 @cache
-def marks() -> PatternIndex:
+def patterns() -> PatternIndex:
     return PatternIndex(all_signatures())
 
 
 def diagnosed(text: str) -> Diagnosis:
-    return diagnose(read_log([("train.log", [text.encode()])], marks().sought), marks())
+    return diagnose(read_log([("train.log", [text.encode()])], patterns().sought), patterns())
 
 
 def frame(function: str, file: str = TRAINER) -> str:

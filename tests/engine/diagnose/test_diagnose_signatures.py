@@ -54,7 +54,7 @@ TOGETHER = {"older": ("old",), "reason": ("denied",), "file": ("function", "line
 
 
 @cache
-def marks() -> PatternIndex:
+def patterns() -> PatternIndex:
     return PatternIndex(all_signatures())
 
 
@@ -65,7 +65,7 @@ def rules() -> dict[str, Rule]:
 
 def first(text: str) -> str:
     """Return the class that is told first; where none is sure, only that nothing is wrong, or that it is not told here."""
-    found = diagnose(read_log([("x.log", [text.encode()])], marks().sought), marks())
+    found = diagnose(read_log([("x.log", [text.encode()])], patterns().sought), patterns())
     name = found.causes[0].signature.name if found.causes else ""
     return name if found.verdict != "unknown" or name in (HEALTHY, "cause-not-in-log") else ""
 
@@ -85,7 +85,7 @@ def test_it_is_whole(name: str) -> None:
     each = SIGNATURES[name]
     assert all((each.title, each.cause, each.fix, each.page, each.source))
     assert "## What it is" in each.page
-    for mark in each.marks:
+    for mark in each.patterns:
         assert words_of(mark.line)
         assert 0 < mark.weight <= 1
     assert set(each.covers) <= set(SIGNATURES)
@@ -121,7 +121,7 @@ def test_a_rule_that_reports_a_case_is_one_of_its_class_and_asks_for_values_that
     ],
 )
 def test_the_rules_that_are_named_report_this_very_case(text: str, codes: tuple[str, ...]) -> None:
-    assert diagnose(read_log([("x.log", [text.encode()])], marks().sought), marks()).causes[0].found_by == codes
+    assert diagnose(read_log([("x.log", [text.encode()])], patterns().sought), patterns()).causes[0].found_by == codes
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_an_adapter_for_another_base_is_told_from_one_of_another_rank(stored: st
         f"size mismatch for base_model.model.q_proj.lora_A.default.weight: copying a param with shape torch.Size([{stored}]) "
         f"from checkpoint, the shape in current model is torch.Size([{wanted}])."
     )
-    assert said in diagnose(read_log([("x.log", [text.encode()])], marks().sought), marks()).causes[0].cause
+    assert said in diagnose(read_log([("x.log", [text.encode()])], patterns().sought), patterns()).causes[0].cause
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,9 @@ def test_an_adapter_for_another_base_is_told_from_one_of_another_rank(stored: st
 )
 def test_a_fix_is_that_of_the_case(text: str, said: str) -> None:
     frames = 'Traceback (most recent call last):\n  File "<frozen os>", line 225, in makedirs\n'
-    assert said in diagnose(read_log([("x.log", [(frames + text).encode()])], marks().sought), marks()).causes[0].fix
+    assert (
+        said in diagnose(read_log([("x.log", [(frames + text).encode()])], patterns().sought), patterns()).causes[0].fix
+    )
 
 
 @pytest.mark.parametrize("name", SIGNATURES)
@@ -166,7 +168,7 @@ def test_a_fix_is_whole_sentences_that_say_something_whatever_is_known(name: str
     assert not [(given, fill(fix, given)) for given in known if not re.search(r"[.!)`]$", fill(fix, given))]
 
 
-@pytest.mark.parametrize("name", [name for name, each in SIGNATURES.items() if each.marks])
+@pytest.mark.parametrize("name", [name for name, each in SIGNATURES.items() if each.patterns])
 def test_every_value_that_its_words_speak_of_is_one_a_mark_gives(name: str) -> None:
     each = SIGNATURES[name]
     assert {*names_in(each.cause), *names_in(each.fix), *asked_for(each)} <= groups(each) | GIVEN
@@ -177,7 +179,7 @@ def test_no_word_stands_in_what_healthy_jobs_write_at_every_step() -> None:
     asked = [
         (each.name, text)
         for each in all_signatures()
-        for mark in each.marks
+        for mark in each.patterns
         for text in (mark.line, mark.log, mark.not_log)
     ]
     words = {word: name for name, expression in asked if expression for word in words_of(expression)}
@@ -191,6 +193,6 @@ def asked_for(signature: Signature) -> set[str]:
 
 def groups(signature: Signature) -> set[str]:
     expressions = [
-        part for mark in signature.marks for part in (mark.line, mark.near, mark.frame, mark.raised_in) if part
+        part for mark in signature.patterns for part in (mark.line, mark.near, mark.frame, mark.raised_in) if part
     ]
     return {group for expression in expressions for group in re.compile(expression).groupindex}

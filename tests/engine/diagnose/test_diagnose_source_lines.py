@@ -19,20 +19,20 @@ BEFORE = (
 
 
 @cache
-def marks() -> PatternIndex:
+def patterns() -> PatternIndex:
     return PatternIndex(all_signatures())
 
 
 def causes(text: str) -> tuple[Cause, ...]:
-    return diagnose(read_log([("x.log", [text.encode()])], marks().sought), marks()).causes
+    return diagnose(read_log([("x.log", [text.encode()])], patterns().sought), patterns()).causes
 
 
 def raised(signature: Signature) -> Iterator[tuple[str, str]]:
-    """Yield each exception of a signature's texts with the source that raises it: fields stand where its marks take values."""
+    """Yield each exception of a signature's texts with the source that raises it: fields stand where its patterns take values."""
     for text in signature.seen:
         for line in text.splitlines():
             message = MESSAGE.match(line)
-            found = next(filter(None, (_search(mark, line) for mark in signature.marks)), None) if message else None
+            found = next(filter(None, (_search(mark, line) for mark in signature.patterns)), None) if message else None
             if message and found:
                 yield line, f"    raise {message['error']}(f'{_with_fields(line, found)[message.start('message') :]}')"
 

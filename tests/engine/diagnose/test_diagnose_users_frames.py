@@ -57,18 +57,18 @@ binary: /opt/venv/bin/python
 """
 
 
-@pytest.fixture(name="marks", scope="module")
+@pytest.fixture(name="patterns", scope="module")
 def every_mark() -> PatternIndex:
-    """The marks of the real signatures."""
+    """The patterns of the real signatures."""
     return PatternIndex(all_signatures())
 
 
-def told(text: str, marks: PatternIndex) -> Diagnosis:
-    return diagnose(read_log([("train.log", [text.encode()])], marks.sought), marks)
+def told(text: str, patterns: PatternIndex) -> Diagnosis:
+    return diagnose(read_log([("train.log", [text.encode()])], patterns.sought), patterns)
 
 
-def first(text: str, marks: PatternIndex) -> Cause:
-    return told(text, marks).causes[0]
+def first(text: str, patterns: PatternIndex) -> Cause:
+    return told(text, patterns).causes[0]
 
 
 def of_rank(rank: int, text: str) -> str:
@@ -77,11 +77,11 @@ def of_rank(rank: int, text: str) -> str:
 
 @pytest.mark.parametrize("waited_first", [False, True])
 def test_the_exception_of_a_rank_is_before_those_who_waited_for_it_and_the_launcher(
-    marks: PatternIndex, *, waited_first: bool
+    patterns: PatternIndex, *, waited_first: bool
 ) -> None:
     own = of_rank(0, RAISED)
     text = BAR + (WAITED + own if waited_first else own + WAITED) + LAUNCHER.format(rank=0)
-    cause = first(text, marks)
+    cause = first(text, patterns)
     assert cause.signature.name == "user-code-error"
     assert 'File "/home/me/train.py", line 41, in compute_metrics' in [each.text for each in cause.evidence]
     assert "/home/me/train.py, line 41" in cause.cause
@@ -89,27 +89,29 @@ def test_the_exception_of_a_rank_is_before_those_who_waited_for_it_and_the_launc
     assert "Correct `compute_metrics` in /home/me/train.py" in cause.fix
 
 
-def test_a_rank_that_raised_after_its_last_step_is_the_cause_and_one_that_went_on_is_not(marks: PatternIndex) -> None:
+def test_a_rank_that_raised_after_its_last_step_is_the_cause_and_one_that_went_on_is_not(
+    patterns: PatternIndex,
+) -> None:
     """An exception that was caught, and told, keeps nobody waiting."""
     caught = of_rank(0, RAISED) + "{'loss': '1.2', 'grad_norm': '0.8', 'learning_rate': '1e-05', 'epoch': '0.5'}\n"
-    names = {cause.signature.name: cause.confidence for cause in told(caught + WAITED, marks).causes}
+    names = {cause.signature.name: cause.confidence for cause in told(caught + WAITED, patterns).causes}
     assert names["nccl-timeout-rank0-solo-work"] > 0.55
 
 
-def test_another_rank_than_the_launcher_names_raised(marks: PatternIndex) -> None:
+def test_another_rank_than_the_launcher_names_raised(patterns: PatternIndex) -> None:
     """What the failed rank itself said does not stand there."""
-    names = {cause.signature.name for cause in told(BAR + LAUNCHER.format(rank=3), marks).causes}
+    names = {cause.signature.name for cause in told(BAR + LAUNCHER.format(rank=3), patterns).causes}
     assert "rank-died-peers-abort" in names
 
 
-def test_a_barrier_in_a_metric_is_no_barrier_after_a_save_and_names_the_function(marks: PatternIndex) -> None:
-    cause = first(WAITED + of_rank(1, BARRIER), marks)
+def test_a_barrier_in_a_metric_is_no_barrier_after_a_save_and_names_the_function(patterns: PatternIndex) -> None:
+    cause = first(WAITED + of_rank(1, BARRIER), patterns)
     assert cause.signature.name == "nccl-timeout-rank0-solo-work"
     assert 'File "/home/me/train.py", line 41, in compute_metrics' in [each.text for each in cause.evidence]
 
 
-def test_carets_are_no_evidence_and_what_is_shown_stands_as_in_the_log(marks: PatternIndex) -> None:
-    diagnosis = told(of_rank(0, RAISED), marks)
+def test_carets_are_no_evidence_and_what_is_shown_stands_as_in_the_log(patterns: PatternIndex) -> None:
+    diagnosis = told(of_rank(0, RAISED), patterns)
     assert all(each.text.strip("^~ ") for cause in diagnosis.causes for each in cause.evidence)
     shown = unstyle(render_diagnosis(diagnose_result(diagnosis, ["train.log"]))).split("\n\n")[0].splitlines()[1:]
     numbers = [int(line.split("train.log:")[1].split()[0]) for line in shown]
@@ -117,30 +119,30 @@ def test_carets_are_no_evidence_and_what_is_shown_stands_as_in_the_log(marks: Pa
     assert numbers[1:] == sorted(numbers[1:])
 
 
-def test_float16_is_a_guess_where_nothing_says_that_the_job_uses_it(marks: PatternIndex) -> None:
+def test_float16_is_a_guess_where_nothing_says_that_the_job_uses_it(patterns: PatternIndex) -> None:
     steps = "".join(
         f"{{'loss': '0.0', 'grad_norm': 'nan', 'learning_rate': '1e-05', 'epoch': '0.0{at}'}}\n" for at in range(4)
     )
-    unsaid, said = first(steps, marks), first("python train.py --fp16 True\n" + steps, marks)
+    unsaid, said = first(steps, patterns), first("python train.py --fp16 True\n" + steps, patterns)
     assert (unsaid.signature.name, said.signature.name) == ("fp16-overflow-nan", "fp16-overflow-nan")
     assert unsaid.confidence < 0.7 <= said.confidence
     assert "the log does not say in which type the job trains" in unsaid.cause
     assert "The job uses float16 (`--fp16 True`)" in said.cause
 
 
-def test_the_limit_of_the_tokenizer_is_not_called_the_models(marks: PatternIndex) -> None:
+def test_the_limit_of_the_tokenizer_is_not_called_the_models(patterns: PatternIndex) -> None:
     warned = (
         "Token indices sequence length is longer than the specified maximum sequence length for this model (2913 > 2048). Running this \
 sequence through the model will result in indexing errors\nIndexError: index out of range in self\n"
     )
-    cause = first(warned, marks).cause
+    cause = first(warned, patterns).cause
     assert "The tokenizer's `model_max_length` is 2048" in cause
     assert "The limit is 2048" not in cause
 
 
-def test_a_log_without_any_failure_is_told_so_with_what_to_do_next(marks: PatternIndex) -> None:
+def test_a_log_without_any_failure_is_told_so_with_what_to_do_next(patterns: PatternIndex) -> None:
     step = "{'loss': '1.2', 'grad_norm': '0.8', 'learning_rate': '1e-05', 'epoch': '0.5'}\n"
-    quiet, not_quiet = told("hello\n" + step, marks), told("RuntimeError: of something else\n" + step, marks)
+    quiet, not_quiet = told("hello\n" + step, patterns), told("RuntimeError: of something else\n" + step, patterns)
     assert (quiet.verdict, quiet.is_quiet, not_quiet.is_quiet) == ("unknown", True, False)
     text = unstyle(render_diagnosis(diagnose_result(quiet, ["train.log"])))
     assert text.startswith("unknown: no failure found in 2 lines of train.log")

@@ -11,7 +11,7 @@ import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.cli.main import run_command
-from holdfast.core.event import Closed, Liveness, Polled, Reported, RunRequested, Stage, Started, Starting
+from holdfast.core.event import Closed, Liveness, Polled, Reported, RunRequested, RunStage, Started, Starting
 from holdfast.rules import all_rules
 from holdfast.signatures import all_signatures
 
@@ -161,7 +161,7 @@ def test_a_run_is_diagnosed_by_its_logs_and_its_ledger(here: Path, ask: Ask) -> 
             Started(at_s=3, attempt=1, id="a"),
             Reported(at_s=4, attempt=1, said={"event": "start", "step": 0, "max_steps": 9}),
             Polled(at_s=5, attempt=1, answer=Liveness.ENDED, exit_code=-9),
-            Closed(at_s=6, stage=Stage.FAILED, because="SIGKILL killed it at step 0 of 9"),
+            Closed(at_s=6, stage=RunStage.FAILED, because="SIGKILL killed it at step 0 of 9"),
         ],
     )
 

@@ -27,20 +27,20 @@ REFUSED = (
     "transformers-arg-removed",
     "trl-config-arg-renamed",
 )
-"""Classes whose marks see more than the place says: which column, which numbers, which argument it is about."""
+"""Classes whose patterns see more than the place says: which column, which numbers, which argument it is about."""
 
 
 @cache
-def marks() -> PatternIndex:
+def patterns() -> PatternIndex:
     return PatternIndex(all_signatures())
 
 
 def read(text: str) -> Log:
-    return read_log([("x.log", [text.encode()])], marks().sought)
+    return read_log([("x.log", [text.encode()])], patterns().sought)
 
 
 def diagnosed(text: str) -> Diagnosis:
-    return diagnose(read(text), marks())
+    return diagnose(read(text), patterns())
 
 
 def told(text: str) -> LibraryMessage:

@@ -17,7 +17,7 @@ from holdfast.app.rehearse.isolating import isolate
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import Replayer as Replays
 from holdfast.app.rehearse.playing import judge_parts, run_parts
-from holdfast.app.rehearse.verb import make_order
+from holdfast.app.rehearse.verb import make_part_request
 from holdfast.catalog.builtin.known_good import good_value, load_known_models, load_known_rows
 from holdfast.cli.main import run_command
 from holdfast.cli.text.rehearsal import render_rehearsal
@@ -241,21 +241,21 @@ class World:
         (self.folder / "data" / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         given = ", reward_funcs=reward" if known.method in ("grpo", "rloo") else ""
         source = TRAIN.format(kind=TRAINERS[known.method], name=name, given=given)
-        order = make_order(
+        part_request = make_part_request(
             Program(path=f"{name}.py", source=source), self.folder / "rehearsals" / name, gpu=False, offline=True
         )
-        order = replace(order, known_model=str(self.folder / "known"))
-        return judge_parts(run_parts(self.server, order, 120, lambda _: None), (), imports_s=0.0)
+        part_request = replace(part_request, known_model=str(self.folder / "known"))
+        return judge_parts(run_parts(self.server, part_request, 120, lambda _: None), (), imports_s=0.0)
 
     def rehearse(self, job: Job) -> Rehearsal:
         """Go a script's whole path, and ask whose fault it is where it fails."""
         folder = self.folder / "rehearsals" / job.name
         asked = Program(path=f"{job.name}.py", source=job.source, local=job.local)
-        order = make_order(asked, folder, gpu=False, offline=True)
-        parts = run_parts(self.server, order, 120, lambda _: None)
+        part_request = make_part_request(asked, folder, gpu=False, offline=True)
+        parts = run_parts(self.server, part_request, 120, lambda _: None)
         objections = observe(parts["whole"], folder / "whole").objections
         found = judge_parts(parts, objections, imports_s=0.0)
-        return isolate(found, parts, order, Replays(self.server, found, 120, lambda _: None), forced=False)
+        return isolate(found, parts, part_request, Replays(self.server, found, 120, lambda _: None), forced=False)
 
 
 @pytest.fixture(scope="module", name="world")

@@ -18,7 +18,7 @@ from holdfast.core.event import (
     Polled,
     Reported,
     RunRequested,
-    Stage,
+    RunStage,
     Started,
     Starting,
     Stopper,
@@ -115,7 +115,7 @@ KILLED: tuple[Event, ...] = (
     said("checkpoint", 10, step=10, path=f"{CHECKPOINTS}/checkpoint-10", bytes=33_438_947),
     *steps(11, 14),
     ended(15, -9),
-    Closed(at_s=15, stage=Stage.FAILED, because="SIGKILL killed it at step 14 of 20"),
+    Closed(at_s=15, stage=RunStage.FAILED, because="SIGKILL killed it at step 14 of 20"),
 )
 RESUMED: tuple[Event, ...] = (
     *KILLED,
@@ -125,7 +125,7 @@ RESUMED: tuple[Event, ...] = (
     said("evaluate", 40, 2, step=20, metrics={"eval_loss": 2.0, "eval_runtime": 1.5}),
     said("end", 40, 2, step=20, max_steps=20, status="finished"),
     ended(41, 0, 2),
-    Closed(at_s=41, stage=Stage.SUCCEEDED),
+    Closed(at_s=41, stage=RunStage.SUCCEEDED),
 )
 
 
@@ -234,10 +234,10 @@ def test_a_failed_run_says_what_to_do_and_shows_its_last_words() -> None:
     ("events", "verdict"),
     [
         ((ASKED,), "Not started yet."),
-        ((ASKED, Closed(at_s=1, stage=Stage.FAILED, because="refused by check: ARG101")), "Never started: refused"),
+        ((ASKED, Closed(at_s=1, stage=RunStage.FAILED, because="refused by check: ARG101")), "Never started: refused"),
         ((ASKED, *started()), "Still at work: no step in 1 min 39 s."),
         (
-            (ASKED, *started(), ended(4, 1), Closed(at_s=4, stage=Stage.FAILED, because="no module trl")),
+            (ASKED, *started(), ended(4, 1), Closed(at_s=4, stage=RunStage.FAILED, because="no module trl")),
             "Failed after 4.0 s",
         ),
         (
@@ -246,7 +246,7 @@ def test_a_failed_run_says_what_to_do_and_shows_its_last_words() -> None:
                 *started(),
                 StopRequested(at_s=2, by=Stopper.PERSON),
                 ended(4, 1),
-                Closed(at_s=4, stage=Stage.CANCELLED),
+                Closed(at_s=4, stage=RunStage.CANCELLED),
             ),
             "Canc",
         ),
@@ -298,7 +298,7 @@ def test_hostile_text_stays_text() -> None:
             *steps(1, 3, metrics={text: 1.0}, nan=[text]),
             said("evaluate", 3, step=3, metrics={f"eval_{text}": 1.0}),
             said("checkpoint", 3, step=3, path=f"{text}/checkpoint-3"),
-            Closed(at_s=4, stage=Stage.FAILED, because=text),
+            Closed(at_s=4, stage=RunStage.FAILED, because=text),
         )
         data = ReportData(
             run=text,

@@ -1,6 +1,6 @@
 """What is asked several times is worked out once, and is the same answer."""
 
-from holdfast.core.lately import cache_last_call
+from holdfast.core.last_call_cache import cache_last_call
 from holdfast.core.requirement import ProjectRequirements, parse_requirement
 from holdfast.core.text import Place
 from holdfast.engine.resolve import resolve

@@ -12,10 +12,10 @@ import pytest
 from holdfast.adapters.terminal.keys import Keys
 from holdfast.adapters.terminal.orders import AGAIN_S, SignalOrders
 from holdfast.cli.terminal.ctrl_c import LEAVING, QUESTION, CtrlCQuestion
-from holdfast.core.event import Liveness, Stage, StopRequested
+from holdfast.core.event import Liveness, RunStage, StopRequested
 from holdfast.engine.run.supervise import Dependencies, Limits, drive
 from holdfast.ports import Order, PollResult
-from tests.engine.run.test_supervise import doors
+from tests.engine.run.test_supervise import dependencies
 from tests.helpers.fakes import FakeBackend, FakeClock, FakeStore
 
 
@@ -143,10 +143,10 @@ def test_run_that_ends_while_the_question_stands_is_closed() -> None:
     looks = [PollResult(answer=Liveness.ALIVE)] * 3
     with someone.orders.listening():
         os.kill(os.getpid(), signal.SIGINT)
-        state = drive("r", Limits(), asking(doors(FakeBackend(looks), store), someone.orders.take))
+        state = drive("r", Limits(), asking(dependencies(FakeBackend(looks), store), someone.orders.take))
 
     assert someone.shown[0] == QUESTION
-    assert state.stage is Stage.SUCCEEDED
+    assert state.stage is RunStage.SUCCEEDED
 
 
 def test_run_that_is_ended_at_once_counts_as_cancelled() -> None:
@@ -155,7 +155,7 @@ def test_run_that_is_ended_at_once_counts_as_cancelled() -> None:
     with someone.orders.listening():
         for _ in range(3):
             os.kill(os.getpid(), signal.SIGINT)
-        drive("r", Limits(), asking(doors(backend, store), someone.orders.take))
+        drive("r", Limits(), asking(dependencies(backend, store), someone.orders.take))
 
     assert backend.killed == ["r/1"]
     assert [event.by for _, event in store.rows if isinstance(event, StopRequested)] == ["a person"]

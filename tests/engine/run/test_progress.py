@@ -12,7 +12,7 @@ from holdfast.core.event import (
     Polled,
     Reported,
     RunRequested,
-    Stage,
+    RunStage,
     Started,
     Starting,
     Stopper,
@@ -76,7 +76,7 @@ def test_a_new_attempt_finds_its_own_rhythm() -> None:
 def test_the_time_between_attempts_does_not_count() -> None:
     """A run that waited a week for its resumption did not take a week."""
     begun_again = Starting(at_s=604_800, attempt=2, backend="local")
-    progress = follow([*BEGUN, ended(101, 1), Closed(at_s=101, stage=Stage.FAILED), begun_again])
+    progress = follow([*BEGUN, ended(101, 1), Closed(at_s=101, stage=RunStage.FAILED), begun_again])
 
     assert progress.elapsed_s(604_810) == pytest.approx(110)
 
@@ -118,7 +118,7 @@ def test_the_evaluation_before_training_is_remembered() -> None:
         ((*BEGUN, said("step", step=5, max_steps=9), said("heartbeat", phase="evaluate")), "evaluating"),
         ((*BEGUN, said("step", step=5, max_steps=9), StopRequested(at_s=3, by=Stopper.PERSON)), "stopping"),
         ((*BEGUN, said("step", step=9, max_steps=9)), "finishing"),
-        ((*BEGUN, ended(9, 1), Closed(at_s=9, stage=Stage.FAILED)), "failed"),
+        ((*BEGUN, ended(9, 1), Closed(at_s=9, stage=RunStage.FAILED)), "failed"),
     ],
 )
 def test_each_phase_has_a_word(events: tuple[Event, ...], phase: str) -> None:
@@ -133,7 +133,7 @@ def test_the_trail_stays_small() -> None:
 
 def test_events_one_by_one_are_as_good_as_all_at_once() -> None:
     """A view that follows from the start and a report made at the end agree."""
-    events: list[Event] = [*BEGUN, *steps(1, 30), ended(61, 1), Closed(at_s=61, stage=Stage.FAILED)]
+    events: list[Event] = [*BEGUN, *steps(1, 30), ended(61, 1), Closed(at_s=61, stage=RunStage.FAILED)]
     progress = Progress()
     for event in events:
         progress = follow([event], progress)
@@ -154,7 +154,7 @@ def test_a_rising_reward_is_the_verdict_of_a_method_that_generates() -> None:
 def test_training_that_stopped_early_is_told_as_such() -> None:
     """Early stopping is a success that did not do all its steps."""
     end = said("end", step=40, max_steps=100, status="finished", because="a callback stopped training at step 40")
-    progress = follow([*BEGUN, *steps(1, 40), end, ended(81, 0), Closed(at_s=81, stage=Stage.SUCCEEDED)])
+    progress = follow([*BEGUN, *steps(1, 40), end, ended(81, 0), Closed(at_s=81, stage=RunStage.SUCCEEDED)])
 
     assert render_summary(progress, 99).startswith("Trained 40 of 100 steps in 1 min 20 s, stopped early as asked; ")
 
@@ -162,7 +162,7 @@ def test_training_that_stopped_early_is_told_as_such() -> None:
 def test_a_failed_run_is_told_with_its_reason_and_its_way_on() -> None:
     """What happened, and the commands that make sense now."""
     saved = said("checkpoint", step=10, path="/runs/r/checkpoints/checkpoint-10")
-    closed = Closed(at_s=61, stage=Stage.FAILED, because="SIGKILL killed it at step 20 of 100")
+    closed = Closed(at_s=61, stage=RunStage.FAILED, because="SIGKILL killed it at step 20 of 100")
     progress = follow([*BEGUN, *steps(1, 20), saved, ended(61, -9), closed])
 
     assert render_summary(progress, 99).startswith("Failed after 1 min 00 s: SIGKILL killed it at step 20 of 100; ")
@@ -171,7 +171,7 @@ def test_a_failed_run_is_told_with_its_reason_and_its_way_on() -> None:
 
 def test_a_refused_run_is_told_as_never_started() -> None:
     """It took no time and cannot be resumed; its job can be fixed."""
-    refused = Closed(at_s=1, stage=Stage.FAILED, because="refused by check: ARG101")
+    refused = Closed(at_s=1, stage=RunStage.FAILED, because="refused by check: ARG101")
     progress = follow([BEGUN[0], refused])
 
     assert render_summary(progress, 9) == "Never started: refused by check: ARG101."
@@ -210,7 +210,7 @@ def test_the_pace_is_by_the_training_process_own_clock() -> None:
 
 def test_nothing_is_left_of_a_run_that_ended_and_nobody_knows_it_of_one_without_a_last_step() -> None:
     """Neither shows a countdown."""
-    failed: list[Event] = [*BEGUN, *steps(1, 20), ended(41, 1), Closed(at_s=41, stage=Stage.FAILED)]
+    failed: list[Event] = [*BEGUN, *steps(1, 20), ended(41, 1), Closed(at_s=41, stage=RunStage.FAILED)]
     endless = [said("step", at_s=step, step=step, loss=2.0) for step in (1, 2)]
 
     assert follow(failed).left_s(42) is None

@@ -18,8 +18,8 @@ from holdfast.core.event import (
     Polled,
     Reported,
     RunRequested,
+    RunStage,
     RunState,
-    Stage,
     Started,
     Starting,
     Stopper,
@@ -77,7 +77,7 @@ def test_a_finished_attempt_makes_a_run_succeed() -> None:
     """Exit code 0 and the trainer's own word that it finished."""
     end = closing(running(), said("end", status="finished", step=9, max_steps=9), polled(Liveness.ENDED, exit_code=0))
 
-    assert end == Close(Stage.SUCCEEDED, "")
+    assert end == Close(RunStage.SUCCEEDED, "")
 
 
 def test_a_stop_that_arrives_while_the_backend_starts_the_attempt_is_sent() -> None:
@@ -103,7 +103,7 @@ def test_exit_code_0_alone_is_no_success() -> None:
     """A process that left with 0 at step 4 of 9 has failed."""
     end = closing(running(), said("step", step=4, max_steps=9), polled(Liveness.ENDED, exit_code=0))
 
-    assert end == Close(Stage.FAILED, "exit code 0 at step 4 of 9")
+    assert end == Close(RunStage.FAILED, "exit code 0 at step 4 of 9")
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_exit_code_0_alone_is_no_success() -> None:
 )
 def test_a_failure_is_named(exit_code: int, because: str) -> None:
     """The verdict says the code or the signal."""
-    assert closing(running(), polled(Liveness.ENDED, exit_code=exit_code)) == Close(Stage.FAILED, because)
+    assert closing(running(), polled(Liveness.ENDED, exit_code=exit_code)) == Close(RunStage.FAILED, because)
 
 
 STEPPED = said("step", step=4, max_steps=9)
@@ -142,7 +142,7 @@ def test_the_verdict_says_what_ended_the_job_and_how_far_it_was(
     told: list[Event], exit_code: int | None, because: str
 ) -> None:
     """In the words of the training process where it left any, else by its exit code."""
-    assert closing(running(), *told, polled(Liveness.ENDED, exit_code=exit_code)) == Close(Stage.FAILED, because)
+    assert closing(running(), *told, polled(Liveness.ENDED, exit_code=exit_code)) == Close(RunStage.FAILED, because)
 
 
 def test_a_run_whose_start_came_to_nothing_is_said_never_to_have_started() -> None:
@@ -150,7 +150,7 @@ def test_a_run_whose_start_came_to_nothing_is_said_never_to_have_started() -> No
     flow = supervise(fold([ASKED]), Limits())
     next(flow)
 
-    assert closing(flow) == Close(Stage.FAILED, "it was never started")
+    assert closing(flow) == Close(RunStage.FAILED, "it was never started")
 
 
 def test_every_push_that_is_lost_is_named() -> None:
@@ -160,7 +160,7 @@ def test_every_push_that_is_lost_is_named() -> None:
     )
     state = fold([ASKED, *STARTED, said("end", status="finished"), polled(Liveness.ENDED, exit_code=0), *lost])
 
-    assert verdict(state) == (Stage.FAILED, "it trained to its end, but a/b is empty; c/d is empty")
+    assert verdict(state) == (RunStage.FAILED, "it trained to its end, but a/b is empty; c/d is empty")
 
 
 def test_an_unknown_answer_never_ends_anything() -> None:
@@ -193,7 +193,7 @@ def test_the_timeout_stops_and_then_kills() -> None:
     assert isinstance(flow.send([]), Poll)
     assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=999)]), Poll)
     assert closing(flow, polled(Liveness.ENDED, exit_code=-9)) == Close(
-        Stage.FAILED, "stopped by the timeout before its first reported step"
+        RunStage.FAILED, "stopped by the timeout before its first reported step"
     )
 
 
@@ -202,7 +202,7 @@ def test_a_job_that_ends_while_its_timeout_passes_is_judged_and_not_stopped() ->
     flow = running(Limits(timeout_s=100))
 
     end = closing(flow, said("end", status="finished"), polled(Liveness.ENDED, at_s=102, exit_code=0))
-    assert end == Close(Stage.SUCCEEDED, "")
+    assert end == Close(RunStage.SUCCEEDED, "")
 
 
 def test_a_stop_from_another_terminal_makes_the_run_cancelled() -> None:
@@ -211,7 +211,7 @@ def test_a_stop_from_another_terminal_makes_the_run_cancelled() -> None:
 
     assert isinstance(flow.send([StopRequested(at_s=3, by=Stopper.PERSON), polled(Liveness.ALIVE)]), Poll)
     end = closing(flow, said("end", status="stopped", step=4, max_steps=9), polled(Liveness.ENDED, exit_code=143))
-    assert end == Close(Stage.CANCELLED, "stopped by a person at step 4 of 9")
+    assert end == Close(RunStage.CANCELLED, "stopped by a person at step 4 of 9")
 
 
 @pytest.mark.parametrize("jump_s", [-172_800, 172_800])
@@ -230,7 +230,9 @@ def test_a_job_that_finished_before_it_heard_the_stop_succeeded() -> None:
     flow = running()
     flow.send([StopRequested(at_s=3, by=Stopper.PERSON)])
 
-    assert closing(flow, said("end", status="finished"), polled(Liveness.ENDED, exit_code=0)).stage is Stage.SUCCEEDED
+    assert (
+        closing(flow, said("end", status="finished"), polled(Liveness.ENDED, exit_code=0)).stage is RunStage.SUCCEEDED
+    )
 
 
 @pytest.mark.parametrize("exit_code", [143, -15, -9])
@@ -240,8 +242,8 @@ def test_a_stop_after_the_last_line_of_the_script_changes_nothing(exit_code: int
     flow.send([StopRequested(at_s=3, by=Stopper.PERSON)])
     finished = said("end", status="finished", step=9, max_steps=9)
 
-    assert closing(flow, finished, polled(Liveness.ENDED, exit_code=exit_code)) == Close(Stage.SUCCEEDED, "")
-    assert closing(running(), finished, polled(Liveness.ENDED, exit_code=-11)).stage is Stage.FAILED
+    assert closing(flow, finished, polled(Liveness.ENDED, exit_code=exit_code)) == Close(RunStage.SUCCEEDED, "")
+    assert closing(running(), finished, polled(Liveness.ENDED, exit_code=-11)).stage is RunStage.FAILED
 
 
 def test_a_supervisor_killed_between_intent_and_start_hands_over_the_same_attempt() -> None:
@@ -285,7 +287,7 @@ def test_a_supervisor_that_came_late_knows_what_happened_before() -> None:
         next(flow)
         for events in after:
             flow.send(events)
-        closed = Closed(at_s=9, stage=Stage.FAILED)
+        closed = Closed(at_s=9, stage=RunStage.FAILED)
         with pytest.raises(StopIteration) as end:
             flow.send([closed])
         assert end.value.value == fold([*before, *(event for events in after for event in events), closed])
@@ -303,15 +305,17 @@ def test_an_attempt_killed_together_with_its_supervisor_is_continued_at_once(exi
 @pytest.mark.parametrize(
     ("told", "exit_code", "stage"),
     [
-        ([said("end", status="finished")], 0, Stage.SUCCEEDED),
-        ([said("end", status="failed", because="KeyError: 'a'")], 1, Stage.FAILED),
-        ([said("end", status="failed", because="KeyError: 'a'")], -9, Stage.FAILED),
-        ([], 0, Stage.FAILED),
-        ([], 1, Stage.FAILED),
-        ([StopRequested(at_s=3, by=Stopper.PERSON)], -9, Stage.CANCELLED),
+        ([said("end", status="finished")], 0, RunStage.SUCCEEDED),
+        ([said("end", status="failed", because="KeyError: 'a'")], 1, RunStage.FAILED),
+        ([said("end", status="failed", because="KeyError: 'a'")], -9, RunStage.FAILED),
+        ([], 0, RunStage.FAILED),
+        ([], 1, RunStage.FAILED),
+        ([StopRequested(at_s=3, by=Stopper.PERSON)], -9, RunStage.CANCELLED),
     ],
 )
-def test_an_attempt_that_ended_by_itself_meanwhile_is_judged(told: list[Event], exit_code: int, stage: Stage) -> None:
+def test_an_attempt_that_ended_by_itself_meanwhile_is_judged(
+    told: list[Event], exit_code: int, stage: RunStage
+) -> None:
     """It succeeded, raised an error or was asked to stop: nothing is started."""
     flow = supervise(fold([ASKED, *STARTED]), Limits())
     next(flow)
@@ -321,7 +325,7 @@ def test_an_attempt_that_ended_by_itself_meanwhile_is_judged(told: list[Event], 
 
 def test_an_attempt_killed_under_its_supervisor_is_judged() -> None:
     """A job that is killed again and again is not started again and again."""
-    assert closing(running(), polled(Liveness.ENDED, exit_code=-9)).stage is Stage.FAILED
+    assert closing(running(), polled(Liveness.ENDED, exit_code=-9)).stage is RunStage.FAILED
 
 
 def test_a_supervisor_killed_before_its_verdict_gives_it_now() -> None:
@@ -339,7 +343,7 @@ def test_a_resumed_run_forgets_the_old_stop() -> None:
     flow.send([Starting(at_s=5, attempt=2, backend="fake"), Started(at_s=6, attempt=2, id="r/2")])
 
     end = closing(flow, said("end", attempt=2, status="finished"), polled(Liveness.ENDED, exit_code=0, attempt=2))
-    assert end.stage is Stage.SUCCEEDED
+    assert end.stage is RunStage.SUCCEEDED
 
 
 def test_an_attempt_that_its_backend_refused_meanwhile_is_not_tried_again_and_again() -> None:
@@ -348,10 +352,10 @@ def test_an_attempt_that_its_backend_refused_meanwhile_is_not_tried_again_and_ag
     next(flow)
     refused = Polled(at_s=3, attempt=1, answer=Liveness.ENDED, because="no such partition")
 
-    assert closing(flow, refused) == Close(Stage.FAILED, "no such partition")
+    assert closing(flow, refused) == Close(RunStage.FAILED, "no such partition")
 
 
-def doors(backend: FakeBackend, store: FakeStore, orders: FakeOrders | None = None) -> Dependencies:
+def dependencies(backend: FakeBackend, store: FakeStore, orders: FakeOrders | None = None) -> Dependencies:
     def prepare(number: int, resume: bool) -> Attempt:
         return Attempt(run="r", number=number, folder="/f", plan=PLAN, resume_from="c" if resume else None)
 
@@ -369,18 +373,18 @@ def doors(backend: FakeBackend, store: FakeStore, orders: FakeOrders | None = No
     )
 
 
-@pytest.mark.parametrize(("repository", "stage"), [("me/kept", Stage.SUCCEEDED), ("me/lost", Stage.FAILED)])
-def test_a_run_is_no_success_before_its_push_has_arrived(repository: str, stage: Stage) -> None:
+@pytest.mark.parametrize(("repository", "stage"), [("me/kept", RunStage.SUCCEEDED), ("me/lost", RunStage.FAILED)])
+def test_a_run_is_no_success_before_its_push_has_arrived(repository: str, stage: RunStage) -> None:
     """The training process said that it pushes, twice, and ended well; once is looked."""
     push, end = {"event": "push", "repository": repository, "folder": "/f"}, {"event": "end", "status": "finished"}
     backend = FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=0, reports=[push, push, end])])
     store = FakeStore()
 
-    state = drive("r", Limits(), doors(backend, store))
+    state = drive("r", Limits(), dependencies(backend, store))
 
     assert state.stage is stage
     assert [event.repository for _, event in store.rows if isinstance(event, Delivered)] == [repository]
-    assert ("it is not there" in state.because) == (stage is Stage.FAILED)
+    assert ("it is not there" in state.because) == (stage is RunStage.FAILED)
 
 
 def test_a_push_that_came_after_is_looked_for_again() -> None:
@@ -401,9 +405,9 @@ def test_the_loop_writes_before_it_acts() -> None:
             assert isinstance(store.rows[-1][1], Starting)
             return super().submit(attempt)
 
-    state = drive("r", Limits(), doors(Witness(), store))
+    state = drive("r", Limits(), dependencies(Witness(), store))
 
-    assert state.stage is Stage.SUCCEEDED
+    assert state.stage is RunStage.SUCCEEDED
     assert [type(event).__name__ for _, event in store.rows] == ["Starting", "Started", "Reported", "Polled", "Closed"]
     assert fold(event for _, event in store.rows) == replace(state)
 
@@ -411,7 +415,7 @@ def test_the_loop_writes_before_it_acts() -> None:
 def test_looks_that_say_nothing_new_are_not_kept() -> None:
     """A long quiet run does not fill the ledger."""
     store = FakeStore()
-    drive("r", Limits(), doors(FakeBackend([PollResult(answer=Liveness.ALIVE)] * 500), store))
+    drive("r", Limits(), dependencies(FakeBackend([PollResult(answer=Liveness.ALIVE)] * 500), store))
 
     assert len(store.rows) == 6
 
@@ -419,16 +423,16 @@ def test_looks_that_say_nothing_new_are_not_kept() -> None:
 def test_detaching_leaves_the_attempt_alone() -> None:
     """The supervisor goes, the attempt stays, and the ledger says that it runs."""
     store, backend = FakeStore(), FakeBackend([PollResult(answer=Liveness.ALIVE)] * 9)
-    state = drive("r", Limits(), doors(backend, store, FakeOrders(None, "detach")))
+    state = drive("r", Limits(), dependencies(backend, store, FakeOrders(None, "detach")))
 
-    assert (state.stage, backend.stopped, backend.killed) == (Stage.RUNNING, [], [])
+    assert (state.stage, backend.stopped, backend.killed) == (RunStage.RUNNING, [], [])
     assert not any(isinstance(event, Closed) for _, event in store.rows)
 
 
 def test_an_order_to_stop_is_written_and_passed_on_once() -> None:
     """Ctrl-C twice sends one SIGTERM: a second would make the runtime leave without saving."""
     store, backend = FakeStore(), FakeBackend([PollResult(answer=Liveness.ALIVE)] * 3)
-    state = drive("r", Limits(), doors(backend, store, FakeOrders("stop", "stop")))
+    state = drive("r", Limits(), dependencies(backend, store, FakeOrders("stop", "stop")))
 
     assert backend.stopped == ["r/1"]
     assert sum(isinstance(event, StopRequested) for _, event in store.rows) == 1
@@ -442,9 +446,9 @@ def test_a_refusing_backend_fails_the_run_with_its_reason() -> None:
         def submit(self, attempt: Attempt) -> str:
             raise BackendError("no such partition", where=attempt.id, fix="name another")
 
-    state = drive("r", Limits(), doors(Refusing(), FakeStore()))
+    state = drive("r", Limits(), dependencies(Refusing(), FakeStore()))
 
-    assert (state.stage, state.because) == (Stage.FAILED, "no such partition")
+    assert (state.stage, state.because) == (RunStage.FAILED, "no such partition")
 
 
 @dataclass(slots=True)
@@ -479,10 +483,10 @@ def times(store: FakeStore) -> list[tuple[str, float]]:
 def test_a_job_that_hangs_past_its_timeout_is_stopped_shows_its_stacks_and_is_killed() -> None:
     """A GPU that is rented by the hour is freed, in this order and at these times."""
     store, backend = FakeStore(), Hanging()
-    state = drive("r", Limits(timeout_s=10, poll_s=1, grace_s=5), doors(backend, store))
+    state = drive("r", Limits(timeout_s=10, poll_s=1, grace_s=5), dependencies(backend, store))
 
     assert backend.done == [("stop", "r/1"), ("stacks", "r/1"), ("kill", "r/1")]
-    assert (state.stage, state.because) == (Stage.FAILED, "stopped by the timeout before its first reported step")
+    assert (state.stage, state.because) == (RunStage.FAILED, "stopped by the timeout before its first reported step")
     assert times(store) == [
         ("Starting", 0),
         ("Started", 0),
@@ -497,10 +501,10 @@ def test_a_job_that_hangs_past_its_timeout_is_stopped_shows_its_stacks_and_is_ki
 def test_a_run_that_a_person_kills_is_cancelled_and_not_failed(orders: tuple[Any, ...]) -> None:
     """Its attempt is killed at once, and the ledger says once who wanted that."""
     store, backend = FakeStore(), Hanging()
-    state = drive("r", Limits(), doors(backend, store, FakeOrders(*orders)))
+    state = drive("r", Limits(), dependencies(backend, store, FakeOrders(*orders)))
 
     assert backend.done == [(order, "r/1") for order in orders if order]
-    assert (state.stage, state.because) == (Stage.CANCELLED, "stopped by a person before its first reported step")
+    assert (state.stage, state.because) == (RunStage.CANCELLED, "stopped by a person before its first reported step")
     (wanted,) = [event for _, event in store.rows if isinstance(event, StopRequested)]
     assert wanted == StopRequested(at_s=1000 + 0.5 * orders.count(None), by=Stopper.PERSON)
 
@@ -527,9 +531,9 @@ def test_whoever_watches_is_shown_every_event_once() -> None:
     ]
     store, shown, backend = FakeStore(), Shown(), FakeBackend(looks)
     store.append("r", [ASKED])
-    store.append("another", [Closed(at_s=0, stage=Stage.FAILED)])
+    store.append("another", [Closed(at_s=0, stage=RunStage.FAILED)])
 
-    state = drive("r", Limits(), replace(doors(backend, store), observe=shown.observe))
+    state = drive("r", Limits(), replace(dependencies(backend, store), observe=shown.observe))
 
     kept = [event for run, event in store.rows if run == "r"]
     quiet = Polled(at_s=1001, attempt=1, answer=Liveness.ALIVE)
@@ -547,12 +551,12 @@ def test_whoever_watches_is_shown_every_event_once() -> None:
 def test_watching_shows_each_event_once_until_the_run_ends_or_nobody_supervises_it(gone: bool) -> None:
     """What its supervisor wrote last is shown, too; between two looks passes half a second."""
     store, clock, shown = FakeStore(), FakeClock(), Shown()
-    last = STEPPED if gone else Closed(at_s=9, stage=Stage.FAILED)
+    last = STEPPED if gone else Closed(at_s=9, stage=RunStage.FAILED)
     looks: list[list[Event]] = [[ASKED], [], [*STARTED], [last]]
 
     def goes_on() -> bool:
         store.append("r", looks.pop(0))
-        store.append("another", [Closed(at_s=0, stage=Stage.FAILED)])
+        store.append("another", [Closed(at_s=0, stage=RunStage.FAILED)])
         return bool(looks) or not gone
 
     state = watch_run("r", store, clock, observe=shown.observe, goes_on=goes_on)
@@ -573,9 +577,9 @@ def test_a_resumed_run_continues_from_its_checkpoint_and_the_ledger_says_from_wh
     drive(
         "r",
         Limits(),
-        replace(doors(FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=1)]), store), prepare=prepare),
+        replace(dependencies(FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=1)]), store), prepare=prepare),
     )
-    drive("r", Limits(), replace(doors(FakeBackend(), store), prepare=prepare))
+    drive("r", Limits(), replace(dependencies(FakeBackend(), store), prepare=prepare))
 
     assert prepared == [(1, False), (2, True)]
     assert [event for _, event in store.rows if isinstance(event, Starting)] == [
@@ -595,7 +599,7 @@ def test_a_push_is_judged_by_what_the_run_told_of_it() -> None:
         return Delivery("arrived")
 
     backend = FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=0, reports=[push, end])])
-    drive("r", Limits(), replace(doors(backend, store), verify=verify))
+    drive("r", Limits(), replace(dependencies(backend, store), verify=verify))
 
     assert folders == ["/f"]
     assert times(store)[-2:] == [("Delivered", 0.5), ("Closed", 0.5)]
@@ -609,8 +613,8 @@ def test_a_refusal_by_the_backend_is_kept_with_its_time() -> None:
             raise BackendError("no such partition", where=attempt.id, fix="name another")
 
     refused, heard = FakeStore(), FakeStore()
-    drive("r", Limits(), doors(Refusing(), refused))
-    drive("r", Limits(), doors(FakeBackend(), heard))
+    drive("r", Limits(), dependencies(Refusing(), refused))
+    drive("r", Limits(), dependencies(FakeBackend(), heard))
 
     assert times(refused) == [("Starting", 0), ("Polled", 0), ("Closed", 0)]
     assert times(heard)[2:] == [("Reported", 0.5), ("Polled", 0.5), ("Closed", 0.5)]
@@ -633,23 +637,23 @@ def test_a_run_that_is_resumed_is_queued_again_and_its_old_verdict_is_gone() -> 
         *STARTED,
         StopRequested(at_s=3, by=Stopper.PERSON),
         polled(Liveness.ENDED, exit_code=143),
-        Closed(at_s=4, stage=Stage.CANCELLED, because="stopped by a person"),
+        Closed(at_s=4, stage=RunStage.CANCELLED, because="stopped by a person"),
     ]
     state = fold([*ended, Starting(at_s=5, attempt=2, backend="fake"), polled(Liveness.UNKNOWN, attempt=2)])
 
-    assert (state.stage, state.because, state.stop) == (Stage.QUEUED, "", None)
+    assert (state.stage, state.because, state.stop) == (RunStage.QUEUED, "", None)
 
 
 def test_a_report_that_comes_late_does_not_open_a_closed_run() -> None:
     """The verdict stands."""
-    closed = Closed(at_s=4, stage=Stage.FAILED, because="it disappeared")
+    closed = Closed(at_s=4, stage=RunStage.FAILED, because="it disappeared")
 
-    assert fold([ASKED, *STARTED, closed, STEPPED]).stage is Stage.FAILED
+    assert fold([ASKED, *STARTED, closed, STEPPED]).stage is RunStage.FAILED
 
 
 def test_a_refused_run_says_by_what_and_for_which_codes() -> None:
     """So that it can be told from one that failed."""
-    state = fold([ASKED, Closed(at_s=1, stage=Stage.FAILED, refused_by="check", codes=("ARG101",))])
+    state = fold([ASKED, Closed(at_s=1, stage=RunStage.FAILED, refused_by="check", codes=("ARG101",))])
 
     assert (state.refused_by, state.codes) == ("check", ("ARG101",))
 
@@ -672,16 +676,16 @@ def test_an_attempt_knows_what_its_backend_said_last() -> None:
 @pytest.mark.parametrize(
     ("status", "exit_code", "stage"),
     [
-        ("stopped", 143, Stage.CANCELLED),
-        ("stopped", 0, Stage.CANCELLED),
-        ("failed", 1, Stage.FAILED),
-        ("finished", 0, Stage.SUCCEEDED),
-        ("finished", None, Stage.SUCCEEDED),
-        ("finished", 1, Stage.FAILED),
+        ("stopped", 143, RunStage.CANCELLED),
+        ("stopped", 0, RunStage.CANCELLED),
+        ("failed", 1, RunStage.FAILED),
+        ("finished", 0, RunStage.SUCCEEDED),
+        ("finished", None, RunStage.SUCCEEDED),
+        ("finished", 1, RunStage.FAILED),
     ],
 )
 def test_an_attempt_that_saved_and_stopped_is_cancelled_and_not_failed(
-    status: str, exit_code: int | None, stage: Stage
+    status: str, exit_code: int | None, stage: RunStage
 ) -> None:
     """One that finished has succeeded, unless its process crashed on the way out."""
     state = fold([ASKED, *STARTED, said("end", status=status), polled(Liveness.ENDED, exit_code=exit_code)])
@@ -725,7 +729,7 @@ EVENTS = st.lists(
         st.builds(
             Closed,
             at_s=st.floats(0, 9),
-            stage=st.sampled_from(Stage),
+            stage=st.sampled_from(RunStage),
             refused_by=st.sampled_from(["check", "rehearsal", ""]),
             codes=st.lists(st.text()).map(tuple),
         ),
@@ -755,7 +759,7 @@ def test_the_ledger_of_an_older_holdfast_can_be_read() -> None:
     """Its verdicts had no codes yet."""
     older = {"at_s": 1.0, "stage": "failed", "because": "refused by check"}
 
-    assert event_from_json("closed", older) == Closed(at_s=1.0, stage=Stage.FAILED, because="refused by check")
+    assert event_from_json("closed", older) == Closed(at_s=1.0, stage=RunStage.FAILED, because="refused by check")
 
 
 def test_the_ledger_of_a_newer_holdfast_is_refused_with_the_way_out() -> None:

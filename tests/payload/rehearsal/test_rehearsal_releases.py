@@ -16,7 +16,7 @@ import pytest
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
 from holdfast.app.rehearse.playing import judge_parts, run_parts
-from holdfast.app.rehearse.verb import make_order, wanted
+from holdfast.app.rehearse.verb import make_part_request, wanted
 from tests.helpers.hub import loopback_hub
 from tests.helpers.real_world import MODELS, files_of
 from tests.helpers.rehearsing import told
@@ -106,5 +106,8 @@ def _rehearse(
     ) as server:
         server.wait_ready(600)
         for script, program in zip(scripts, programs, strict=True):
-            order = make_order(program, folder / script.stem, gpu=False, offline=False)
-            yield script.stem, told(judge_parts(run_parts(server, order, 120, lambda _: None), (), imports_s=0.0))
+            part_request = make_part_request(program, folder / script.stem, gpu=False, offline=False)
+            yield (
+                script.stem,
+                told(judge_parts(run_parts(server, part_request, 120, lambda _: None), (), imports_s=0.0)),
+            )

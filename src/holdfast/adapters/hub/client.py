@@ -17,7 +17,7 @@ from holdfast.adapters.hub.weights import fetch_tensors
 from holdfast.adapters.hub.wire import CircuitBreaker
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
-from holdfast.core.mention import Reference
+from holdfast.core.reference import Reference
 
 ANSWERS = ResponseCache()
 """What this process was told."""
@@ -54,34 +54,34 @@ class HubClient:
         """Return whose token is at hand; without one, nothing is asked."""
         return fetch_account(self._asking)
 
-    def repo(self, mention: Reference) -> Repo:
+    def repo(self, reference: Reference) -> Repo:
         """Return the repository that is named; one that is not there comes with the nearest that are."""
-        return fetch_repo(self._asking, mention.repo_kind, mention.name, mention.revision)
+        return fetch_repo(self._asking, reference.repo_kind, reference.name, reference.revision)
 
-    def dataset(self, mention: Reference) -> Dataset:
+    def dataset(self, reference: Reference) -> Dataset:
         """Return the known facts about a dataset, without reading its rows."""
-        about = ("dataset", mention.name, mention.revision, mention.config, mention.split, mention.files)
-        return self._asking.once(about, partial(fetch_dataset, self._asking, mention))
+        about = ("dataset", reference.name, reference.revision, reference.config, reference.split, reference.files)
+        return self._asking.once(about, partial(fetch_dataset, self._asking, reference))
 
-    def model(self, mention: Reference) -> ModelFacts:
+    def model(self, reference: Reference) -> ModelFacts:
         """Return the known facts about a model, an adapter or a tokenizer, without its weights."""
-        about = ("model", mention.name, mention.revision)
-        return self._asking.once(about, partial(fetch_model, self._asking, mention))
+        about = ("model", reference.name, reference.revision)
+        return self._asking.once(about, partial(fetch_model, self._asking, reference))
 
-    def tensors(self, mention: Reference) -> frozenset[str]:
+    def tensors(self, reference: Reference) -> frozenset[str]:
         """Return the names of a model's weights: `model.layers.0.self_attn.q_proj.weight`."""
-        about = ("tensors", mention.name, mention.revision)
-        return self._asking.once(about, partial(fetch_tensors, self._asking, mention))
+        about = ("tensors", reference.name, reference.revision)
+        return self._asking.once(about, partial(fetch_tensors, self._asking, reference))
 
-    def target(self, mention: Reference) -> PushTarget:
+    def target(self, reference: Reference) -> PushTarget:
         """True if this token may write to a repository."""
-        about = ("target", mention.repo_kind, mention.name)
-        return self._asking.once(about, partial(fetch_target, self._asking, mention.repo_kind, mention.name))
+        about = ("target", reference.repo_kind, reference.name)
+        return self._asking.once(about, partial(fetch_target, self._asking, reference.repo_kind, reference.name))
 
     def link(self, address: str) -> Link:
         """Return the target of an address."""
         return fetch_link(self._asking, address)
 
-    def repo_tree(self, mention: Reference) -> RepoTree:
+    def repo_tree(self, reference: Reference) -> RepoTree:
         """Return the current files of a repository with their digests; never from the cache."""
-        return fetch_repo_tree(self._asking, mention)
+        return fetch_repo_tree(self._asking, reference)

@@ -15,16 +15,16 @@ from holdfast.adapters.hub.viewer import complete, fetch_viewed
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Reference
+from holdfast.core.reference import Reference
 
 
-def fetch_dataset(asking: HubSession, mention: Reference) -> Dataset:
+def fetch_dataset(asking: HubSession, reference: Reference) -> Dataset:
     """Return the known facts about a dataset; if it does not exist, or not for this token, only that.
 
     Raises:
         SourceError: The Hub does not say.
     """
-    name, revision = mention.name, mention.revision
+    name, revision = reference.name, reference.revision
     newest = revision in (None, MAIN)
     viewing = asking.begin(partial(fetch_viewed, asking, name)) if newest else None
     repo = fetch_repo(asking, "dataset", name, revision)
@@ -33,10 +33,10 @@ def fetch_dataset(asking: HubSession, mention: Reference) -> Dataset:
     info = fetch_info(asking, "dataset", name, revision) or {}
     card = parse_card(info.get("cardData"), repo.files)
     if viewing is None:
-        return _dataset(mention, repo, card)
+        return _dataset(reference, repo, card)
     # The viewer knows nothing of former names.
     view = viewing if repo.name == name else partial(fetch_viewed, asking, repo.name)
-    return _dataset(mention, repo, complete(card, _viewer_answer(view)))
+    return _dataset(reference, repo, complete(card, _viewer_answer(view)))
 
 
 def _viewer_answer(view: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
@@ -47,15 +47,15 @@ def _viewer_answer(view: Callable[[], Mapping[str, Any]]) -> Mapping[str, Any]:
         return {}
 
 
-def _dataset(mention: Reference, repo: Repo, card: Card) -> Dataset:
+def _dataset(reference: Reference, repo: Repo, card: Card) -> Dataset:
     """Return the facts of a dataset. Where files are named one by one, configurations say nothing of them."""
     scripted = f"{repo.name.rpartition('/')[2]}.py" in repo.files
-    if mention.files:
+    if reference.files:
         return Dataset(repo=repo, scripted=scripted)
-    config = card.configs.get(mention.config or card.default or "", Config())
+    config = card.configs.get(reference.config or card.default or "", Config())
     return Dataset(
         columns=tuple(config.types),
-        rows=config.splits.get(mention.split or "", Split()).rows,  # a slice is none of them
+        rows=config.splits.get(reference.split or "", Split()).rows,  # a slice is none of them
         types=config.types,
         configs={name: each.splits for name, each in card.configs.items() if each.splits or name != DEFAULT},
         default_config=card.default,

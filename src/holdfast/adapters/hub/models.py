@@ -15,16 +15,16 @@ from holdfast.adapters.local.model_files import model_of, wanted
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import ModelFacts
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Reference
+from holdfast.core.reference import Reference
 
 
-def fetch_model(asking: HubSession, mention: Reference) -> ModelFacts:
+def fetch_model(asking: HubSession, reference: Reference) -> ModelFacts:
     """Return the known facts about a model; if it does not exist, or not for this token, only that.
 
     Raises:
         SourceError: The Hub does not say.
     """
-    name, revision = mention.name, mention.revision
+    name, revision = reference.name, reference.revision
     repo = fetch_repo(asking, "model", name, revision)
     if not repo.exists or repo.commit is None:
         return ModelFacts(files=None, repo=repo)

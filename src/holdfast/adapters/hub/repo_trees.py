@@ -10,16 +10,16 @@ from typing import Any
 from holdfast.adapters.hub.repos import entries, fetch_info_now, parse_time, text
 from holdfast.adapters.hub.session import HubSession
 from holdfast.core.hub import RepoTree, StoredFile
-from holdfast.core.mention import Reference
+from holdfast.core.reference import Reference
 
 
-def fetch_repo_tree(asking: HubSession, mention: Reference) -> RepoTree:
+def fetch_repo_tree(asking: HubSession, reference: Reference) -> RepoTree:
     """Return the files of a repository.
 
     Raises:
         SourceError: The Hub does not say.
     """
-    info = fetch_info_now(asking, mention.repo_kind, mention.name, mention.revision)
+    info = fetch_info_now(asking, reference.repo_kind, reference.name, reference.revision)
     if info is None:
         return RepoTree(files=None)
     files = {text(each, "rfilename"): _stored(each) for each in entries(info, "siblings")}

@@ -12,7 +12,7 @@ from holdfast.adapters.hub.settings import find_token
 from holdfast.adapters.hub.targets import judge
 from holdfast.core.errors import HoldfastError
 from holdfast.core.hub import Account
-from holdfast.payload.rehearsal.order import ANY
+from holdfast.payload.rehearsal.part_request import ANY
 
 NEW: Final = "?"
 """In the place of a repository that no token is for alone."""

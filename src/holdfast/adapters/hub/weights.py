@@ -12,7 +12,7 @@ from holdfast.adapters.local.model_files import INDEX, WHOLE, tensors_of
 from holdfast.adapters.local.weights import LENGTH_BYTES, parse_header
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Repo
-from holdfast.core.mention import Reference
+from holdfast.core.reference import Reference
 
 FIRST: Final = 100_000
 """Bytes that hold the whole header of most models; huggingface_hub asks for so many too."""
@@ -22,18 +22,22 @@ LONGEST: Final = 25_000_000
 """Bytes of a header; huggingface_hub reads none that is longer."""
 
 
-def fetch_tensors(asking: HubSession, mention: Reference) -> frozenset[str]:
+def fetch_tensors(asking: HubSession, reference: Reference) -> frozenset[str]:
     """Return the names of a model's weights.
 
     Raises:
         SourceError: The Hub does not say, or the model's files do not.
     """
-    repo = fetch_repo(asking, "model", mention.name, mention.revision)
+    repo = fetch_repo(asking, "model", reference.name, reference.revision)
     if not repo.exists or repo.commit is None or not repo.readable:
-        raise SourceError("the model's files cannot be read", where=mention.name, fix="give a token with access to it")
+        raise SourceError(
+            "the model's files cannot be read", where=reference.name, fix="give a token with access to it"
+        )
     if WHOLE in repo.files:
-        return _fetch_header(asking, repo, mention.revision or repo.commit)
-    found = tensors_of(fetch_text(asking, repo, mention.revision, INDEX) or "") if INDEX in repo.files else frozenset()
+        return _fetch_header(asking, repo, reference.revision or repo.commit)
+    found = (
+        tensors_of(fetch_text(asking, repo, reference.revision, INDEX) or "") if INDEX in repo.files else frozenset()
+    )
     if not found:
         raise _unknown(repo)
     return found

@@ -15,7 +15,7 @@ from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_s
 from holdfast.catalog.data.files import READ, ending_of
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
-from holdfast.core.mention import DataFiles, Reference
+from holdfast.core.reference import DataFiles, Reference
 
 SAVED, FOLDER = "saved", "folder"
 TRAIN: Final = "train"
@@ -23,30 +23,30 @@ KINDS: Final = ("json", "csv", "parquet", "arrow", "text")
 """Builders whose usual files are read here."""
 
 
-def read_data(start: Path, mention: Reference) -> Dataset:
+def read_data(start: Path, reference: Reference) -> Dataset:
     """Return the known facts about local data; if it is missing or certainly unreadable, the reason.
 
     Args:
         start: The folder that relative names start from.
-        mention: The data, with how its files are read.
+        reference: The data, with how its files are read.
 
     Raises:
         SourceError: Nothing can be said of it.
     """
-    read = mention.read
+    read = reference.read
     if read is None:
-        raise SourceError("it is not read from files", where=mention.name, fix="nothing to do")
+        raise SourceError("it is not read from files", where=reference.name, fix="nothing to do")
     try:
         splits = _splits(start, read)
         if read.options:
-            raise SourceError(_optional(read), where=mention.name, fix="nothing to do")
-        head = head_of(splits, mention.split or _first(splits), Path(mention.name))
+            raise SourceError(_optional(read), where=reference.name, fix="nothing to do")
+        head = head_of(splits, reference.split or _first(splits), Path(reference.name))
         if read.reader == FOLDER:
-            check_alike(splits, Path(mention.name))
+            check_alike(splits, Path(reference.name))
     except BadDataError as error:
         return Dataset(problem=error.what)
     except OSError as error:
-        raise unreadable_data(error, mention.name) from error
+        raise unreadable_data(error, reference.name) from error
     return Dataset(columns=head.columns, rows=head.rows, types=head.types)
 
 

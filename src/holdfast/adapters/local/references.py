@@ -15,7 +15,7 @@ from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.catalog.hub.repositories import is_path, is_rooted
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, ModelFacts
-from holdfast.core.mention import Reference
+from holdfast.core.reference import Reference
 
 if TYPE_CHECKING:
     from holdfast.adapters.local.models import LocalModels  # for the type alone: what reads models takes long to import
@@ -49,22 +49,20 @@ class LocalFolders:
         """True if there is anything of that name here."""
         return self._find(name) is not None
 
-    def has_all(self, mention: Reference) -> bool:
+    def has_all(self, reference: Reference) -> bool:
         """True if everything that is mentioned is here: of data that is read from files, each of them."""
-        names = mention.read.names if mention.read else (mention.name,)
+        names = reference.read.names if reference.read else (reference.name,)
         return all(name.startswith(BUILTIN) or _lies_in(self._start(names), name) for name in names)
 
-    def elsewhere(self, mention: Reference) -> str:
+    def elsewhere(self, reference: Reference) -> str:
         """Return why nobody can say whether something is there that is not found here; empty where it can be said."""
-        if not self._walked or is_rooted(mention.name) or self.has_all(mention):
+        if not self._walked or is_rooted(reference.name) or self.has_all(reference):
             return ""
-        return (
-            f"`{mention.name}` is neither in the working directory nor beside the file, which may be started elsewhere"
-        )
+        return f"`{reference.name}` is neither in the working directory nor beside the file, which may be started elsewhere"
 
-    def doubt(self, mention: Reference) -> str:
+    def doubt(self, reference: Reference) -> str:
         """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
-        name = mention.name
+        name = reference.name
         if is_rooted(name):
             return "on this machine; it may be where the job runs"
         if len(self._folders) != 1:
@@ -72,7 +70,7 @@ class LocalFolders:
         first, inside, _ = name.partition("/")
         return (
             ""
-            if not inside or is_path(name) or mention.read or _lies_in(self._folders[0], first)
+            if not inside or is_path(name) or reference.read or _lies_in(self._folders[0], first)
             else f"nor is there a folder `{first}`"
         )
 
@@ -84,51 +82,51 @@ class LocalFolders:
         steps = [int(found[1]) for path in folder.iterdir() if (found := CHECKPOINT.fullmatch(path.name))]
         return f"{name.rstrip('/')}/checkpoint-{max(steps)}" if steps else ""
 
-    def dataset(self, mention: Reference) -> Dataset | None:
+    def dataset(self, reference: Reference) -> Dataset | None:
         """Return the facts about local data; None where it is not local.
 
         Raises:
             SourceError: It is here, and nobody can say what it is.
         """
-        if mention.read is not None:
+        if reference.read is not None:
             from holdfast.adapters.local import data as data_here
 
-            return data_here.read_data(self._start(mention.read.names), mention)
-        folder = self._find(mention.name)
+            return data_here.read_data(self._start(reference.read.names), reference)
+        folder = self._find(reference.name)
         if folder is None:
             return None
-        if mention.files:
-            raise SourceError("files of a folder are named one by one", where=mention.name, fix="nothing to do")
+        if reference.files:
+            raise SourceError("files of a folder are named one by one", where=reference.name, fix="nothing to do")
         from holdfast.adapters.local.datasets import find_part
 
-        return find_part(folder, mention.name, mention.config, mention.split)
+        return find_part(folder, reference.name, reference.config, reference.split)
 
-    def model(self, mention: Reference) -> ModelFacts | None:
+    def model(self, reference: Reference) -> ModelFacts | None:
         """Return the facts about a local model, adapter or tokenizer; None where it is not local.
 
         Raises:
             SourceError: Its folder cannot be read.
         """
-        models = self._models(mention.name)
-        return models.find(mention.name) if models else None
+        models = self._models(reference.name)
+        return models.find(reference.name) if models else None
 
-    def tensors(self, mention: Reference) -> frozenset[str] | None:
+    def tensors(self, reference: Reference) -> frozenset[str] | None:
         """Return the names of the weights of a model here, None where it is not here.
 
         Raises:
             SourceError: They are not known.
         """
-        models = self._models(mention.name)
-        return models.tensors(mention.name) if models else None
+        models = self._models(reference.name)
+        return models.tensors(reference.name) if models else None
 
-    def absent_tokens(self, mention: Reference, tokens: Collection[str]) -> frozenset[str] | None:
+    def absent_tokens(self, reference: Reference, tokens: Collection[str]) -> frozenset[str] | None:
         """Return those of some tokens that the vocabulary of a model here surely lacks; None where it is not here.
 
         Raises:
             SourceError: Its vocabulary cannot be read.
         """
-        models = self._models(mention.name)
-        return models.absent_tokens(mention.name, tokens) if models else None
+        models = self._models(reference.name)
+        return models.absent_tokens(reference.name, tokens) if models else None
 
     def _models(self, name: str) -> "LocalModels | None":
         """The models of the folder that has one of this name; None where none has."""

@@ -27,7 +27,7 @@ from holdfast.adapters.environment.marked_processes import end_group
 from holdfast.adapters.rehearsal.gate import Gate
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.core.rehearsal import PartResult
-from holdfast.payload.rehearsal.order import PartRequest
+from holdfast.payload.rehearsal.part_request import PartRequest
 
 MARK: Final = "HOLDFAST_REHEARSAL"
 LINUX: Final = sys.platform == "linux"
@@ -51,7 +51,7 @@ a whole vocabulary are hundreds of megabytes, and half of a step would go by whi
 class _RunningPart:
     """A part that runs."""
 
-    order: PartRequest
+    part_request: PartRequest
     pid: int = 0
     began_s: float = 0.0
     ended_s: float = 0.0
@@ -141,7 +141,7 @@ class RehearsalServer:
 
     def play(
         self,
-        orders: Sequence[PartRequest],
+        part_requests: Sequence[PartRequest],
         *,
         limit_s: float,
         limit_bytes: int,
@@ -150,7 +150,7 @@ class RehearsalServer:
         """Play parts side by side until each has ended; one that goes over a limit is ended.
 
         Args:
-            orders: What to play; each has a folder of its own.
+            part_requests: What to play; each has a folder of its own.
             limit_s: Time that each may take.
             limit_bytes: Memory that each may take.
             then: Told what each has left as it ends; what it returns is played as well.
@@ -158,8 +158,12 @@ class RehearsalServer:
         Returns:
             What each has left, in the order in which they were begun.
         """
-        begun, left, weighed_s = [self._begin(each) for each in orders], dict[str, PartResult](), time.monotonic()
-        while running := [each for each in begun if each.order.folder not in left]:
+        begun, left, weighed_s = (
+            [self._begin(each) for each in part_requests],
+            dict[str, PartResult](),
+            time.monotonic(),
+        )
+        while running := [each for each in begun if each.part_request.folder not in left]:
             self._hear()
             if weigh := time.monotonic() - weighed_s > WEIGH_S:
                 weighed_s = time.monotonic()
@@ -170,17 +174,17 @@ class RehearsalServer:
                 if self._process.poll() is not None:
                     part.over, part.ended_s = "the environment's server has ended", time.monotonic()
             for part in [each for each in running if each.ended_s]:
-                left[part.order.folder] = read_played(part)
-                if (more := then(left[part.order.folder])) and self.alive:
+                left[part.part_request.folder] = read_played(part)
+                if (more := then(left[part.part_request.folder])) and self.alive:
                     begun.append(self._begin(more))
-        return [left[each.order.folder] for each in begun]
+        return [left[each.part_request.folder] for each in begun]
 
-    def _begin(self, order: PartRequest) -> _RunningPart:
+    def _begin(self, part_request: PartRequest) -> _RunningPart:
         """Have the server play a part."""
-        Path(order.folder).mkdir(parents=True, exist_ok=True)
-        order = replace(order, gate=self._gate)
-        part = self._parts[order.folder] = _RunningPart(order)
-        _open(self._process.stdin).write(order.written().encode() + b"\n")
+        Path(part_request.folder).mkdir(parents=True, exist_ok=True)
+        part_request = replace(part_request, gate=self._gate)
+        part = self._parts[part_request.folder] = _RunningPart(part_request)
+        _open(self._process.stdin).write(part_request.written().encode() + b"\n")
         _open(self._process.stdin).flush()
         return part
 
@@ -208,7 +212,9 @@ class RehearsalServer:
     def _end(self, part: _RunningPart) -> None:
         """Take a part's stacks, and end it with all that it started."""
         with suppress(ProcessLookupError):
-            if Path(part.order.folder, "attempt", "pids", "rank-0").exists():  # before that the signal would end it
+            if Path(
+                part.part_request.folder, "attempt", "pids", "rank-0"
+            ).exists():  # before that the signal would end it
                 os.kill(part.pid, signal.SIGUSR1)
                 self._clock.sleep(STACKS_S)
             os.killpg(part.pid, signal.SIGKILL)
@@ -239,18 +245,18 @@ def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) 
 
 def read_played(part: _RunningPart) -> PartResult:
     """Return the result that a part left in its folder."""
-    folder = Path(part.order.folder)
+    folder = Path(part.part_request.folder)
     events = _lines(folder / "attempt" / "events.jsonl")
     saved = [each["path"] for each in events if each["event"] == "checkpoint"]
     return PartResult(
-        part=part.order.part,
+        part=part.part_request.part,
         code=None if part.over else part.code,
         over=part.over,
         hook_events=tuple(_lines(folder / "rehearsal.jsonl")),
         events=tuple(events),
         logs={name: _text(folder / name) for name in ("stdout.log", "stderr.log")},
         stacks=_text(folder / "attempt" / "stacks.txt"),
-        damage=_damage(Path(saved[-1])) if saved and part.order.part == "stop" else "",
+        damage=_damage(Path(saved[-1])) if saved and part.part_request.part == "stop" else "",
         elapsed_s=part.ended_s - part.began_s,
     )
 

@@ -153,8 +153,8 @@ def _with_absent(document: Document, *, line: CommandLine, files: SiblingSetting
 
 def _only_read(name: str, text: str) -> bool:
     """True if a shell's text mentions a file only as the value of options."""
-    mentions = len(re.findall(rf"(?<![\w.-]){re.escape(Path(name).name)}(?![\w.-])", text))
-    return mentions == len(re.findall(rf"--[\w-]*config\w*[ =\t]+[\"']?{re.escape(name)}(?![\w.-])", text))
+    references = len(re.findall(rf"(?<![\w.-]){re.escape(Path(name).name)}(?![\w.-])", text))
+    return references == len(re.findall(rf"--[\w-]*config\w*[ =\t]+[\"']?{re.escape(name)}(?![\w.-])", text))
 
 
 def _nothing_trains(lines: Iterable[CommandLine], path: str) -> UsageError:

@@ -28,11 +28,11 @@ def check(target: Target, rules: Sequence[Rule], resolve: str, outside: Referenc
     resolved: dict[str, str] = {}
     because: dict[str, None] = {}
     for path, documents in _by_path(target.documents):
-        footing = replace(resolve_versions(path, documents, resolve), outside=outside)
-        results += check_program(rules, documents, footing)
-        resolved |= _named(footing.versions, documents)
-        as_uv = f"by {footing.declared.origin}; as uv resolves it"
-        because[as_uv if _needs_uv(footing.declared, resolve) else footing.because] = None
+        version_context = replace(resolve_versions(path, documents, resolve), outside=outside)
+        results += check_program(rules, documents, version_context)
+        resolved |= _named(version_context.versions, documents)
+        as_uv = f"by {version_context.declared.origin}; as uv resolves it"
+        because[as_uv if _needs_uv(version_context.declared, resolve) else version_context.because] = None
     return CheckedTarget(
         document=target.document,
         method=next(

@@ -19,7 +19,7 @@ from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, targe
 from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver
 from holdfast.engine.check.rule_runner import select
 from holdfast.engine.check.suppress import MARK, split_suppressed
-from holdfast.engine.mentions import mentions
+from holdfast.engine.references import references
 from holdfast.results.check import ChecklistItem, TargetResult
 from holdfast.rules import all_rules, rules_of_jobs
 
@@ -105,7 +105,7 @@ def _looks_outside(target: Target, request: TargetRequest) -> bool:
     """True if an answer rests on what is outside now, and may be another the next time."""
     if request.unasked == WALKED:
         return _names_local(target, open_outside(target.document, WALKED))
-    return any(mentions(document) for document in target.documents)
+    return any(references(document) for document in target.documents)
 
 
 def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
@@ -142,7 +142,7 @@ def _check(target: Target, rules: Sequence[Rule], request: TargetRequest) -> Che
 
 def _names_local(target: Target, outside: ReferenceResolver) -> bool:
     """True if a target names data or a model of this machine."""
-    named = (each for document in target.documents for each in mentions(document))
+    named = (each for document in target.documents for each in references(document))
     return any(each.local or outside.here.holds(each.name.partition("/")[0]) for each in named)
 
 

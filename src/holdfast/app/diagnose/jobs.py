@@ -65,10 +65,10 @@ def _findings(target: Target, request: TargetRequest, versions: Mapping[str, str
     pins = [_pin(name, version) for name, version in versions.items() if version[:1].isdigit()]
     if target.job or not pins:
         return check_rules(target, request).findings
-    footing = resolve_versions(target.document.path, target.documents, CATALOG)
+    version_context = resolve_versions(target.document.path, target.documents, CATALOG)
     resolution = resolve_cached(ProjectRequirements(kind="command", origin=THE_LOG, requirements=tuple(pins)))
-    footing = replace(footing, resolution=resolution, outside=open_outside(target.document, OFFLINE))
-    results = check_program(rules_of_jobs(), target.documents, footing)
+    version_context = replace(version_context, resolution=resolution, outside=open_outside(target.document, OFFLINE))
+    results = check_program(rules_of_jobs(), target.documents, version_context)
     standing, _ = split_suppressed([each for each in results if isinstance(each, Finding)], target.documents)
     return tuple(standing)
 

@@ -12,7 +12,7 @@ from holdfast.app.diagnose.past import Files, RunHistory
 from holdfast.app.run.kept_results import load_result
 from holdfast.app.run.runs import Run, open_run
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Event, Reported, Stage
+from holdfast.core.event import Event, Reported, RunStage
 from holdfast.core.json_text import parse_json
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence, refused_by
@@ -42,7 +42,7 @@ def read_past(name: str, runs: str | None) -> RunHistory:
     files: Files = [(str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()]
     if facts:
         files.append(as_log(facts, LEDGER))
-    hung = hang_evidence(ending) if ended and state.current and state.current.stage is not Stage.SUCCEEDED else []
+    hung = hang_evidence(ending) if ended and state.current and state.current.stage is not RunStage.SUCCEEDED else []
     started = _last(events, "start")
     job, text = _job(run)
     return RunHistory(

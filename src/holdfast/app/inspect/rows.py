@@ -16,8 +16,8 @@ from holdfast.catalog.references import some_of
 from holdfast.core.columns import Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.mention import Reference
 from holdfast.core.methods import Method
+from holdfast.core.reference import Reference
 from holdfast.core.scan import Scan
 from holdfast.core.shape import Shape
 from holdfast.core.unpacking import unpack_rows
@@ -148,11 +148,11 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
         )
     if offline:
         raise UsageError(f"nothing here is called {path}", where=path, fix=f"{OFFLINE}; leave that out")
-    mention = Reference(role="dataset", name=path, key="dataset.path", repo_kind="dataset", config=config)
+    reference = Reference(role="dataset", name=path, key="dataset.path", repo_kind="dataset", config=config)
     from holdfast.adapters import hub
 
     try:
-        repo = hub.open_hub().repo(mention)
+        repo = hub.open_hub().repo(reference)
     except SourceError as error:
         raise UsageError(
             f"{path} is not here, and the Hub could not be asked: {error.what}", where=path, fix=error.fix

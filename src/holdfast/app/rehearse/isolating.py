@@ -23,7 +23,7 @@ from holdfast.engine.rehearse.known_rows import (
     typed_rows,
     usual_rows,
 )
-from holdfast.payload.rehearsal.order import PartRequest
+from holdfast.payload.rehearsal.part_request import PartRequest
 
 Play = Callable[[Sequence[PartRequest]], Sequence[tuple[Mapping[Part, PartResult], Rehearsal]]]
 """Plays the script as each order says, and judges what became of it."""
@@ -42,34 +42,35 @@ LONGEST_LINE_BYTES: Final = 1 << 20
 
 
 def isolate(
-    rehearsal: Rehearsal, parts: Mapping[Part, PartResult], order: PartRequest, play: Play, *, forced: bool
+    rehearsal: Rehearsal, parts: Mapping[Part, PartResult], part_request: PartRequest, play: Play, *, forced: bool
 ) -> Rehearsal:
     """Return a rehearsal whose failures say who is to blame.
 
     Args:
         rehearsal: The rehearsal as it was.
         parts: What its parts left.
-        order: What they were asked; its folder holds theirs.
+        part_request: What they were asked; its folder holds theirs.
         play: Plays the script again.
         forced: Whether failures of the machine's are asked about too, and those of parts that did not come to an end.
     """
     asked = [each for each in rehearsal.failures if may_be_isolated(each, machines=forced)]
     if not asked or (any(each.over for each in parts.values()) and not forced):
         return rehearsal
-    whole, base = parts["whole"], Path(order.folder, "isolated")
+    whole, base = parts["whole"], Path(part_request.folder, "isolated")
     base.mkdir()
-    noted = [*_noted(Path(order.folder, "whole", GIVEN))]
-    mapped = FORMATS in order.source or _is_mapped(Path(order.folder, "whole"), noted)
-    given = _write_rows(base, noted, whole, order, mapped=mapped)
+    noted = [*_noted(Path(part_request.folder, "whole", GIVEN))]
+    mapped = FORMATS in part_request.source or _is_mapped(Path(part_request.folder, "whole"), noted)
+    given = _write_rows(base, noted, whole, part_request, mapped=mapped)
     model, error = str(base / "model"), error_of(whole)
-    replays = _played(play, [(name, replace(order, known_rows=rows)) for name, rows in given.items()], base)
-    if any(find_blame(each, error, replays, order.source)[0] != "data" for each in asked):
-        others: list[tuple[Instead, PartRequest]] = [("model", replace(order, known_model=model))]
+    replays = _played(play, [(name, replace(part_request, known_rows=rows)) for name, rows in given.items()], base)
+    if any(find_blame(each, error, replays, part_request.source)[0] != "data" for each in asked):
+        others: list[tuple[Instead, PartRequest]] = [("model", replace(part_request, known_model=model))]
         if rows := given.get("typed") or given.get("method"):
-            others.append(("both", replace(order, known_model=model, known_rows=rows)))
+            others.append(("both", replace(part_request, known_model=model, known_rows=rows)))
         replays += _played(play, others, base)
     return replace(
-        rehearsal, failures=tuple(_blamed(each, error, replays, asked, order.source) for each in rehearsal.failures)
+        rehearsal,
+        failures=tuple(_blamed(each, error, replays, asked, part_request.source) for each in rehearsal.failures),
     )
 
 
@@ -82,24 +83,24 @@ def _blamed(
     return replace(failure, blame=blame, blamed=because)
 
 
-def _played(play: Play, orders: Sequence[tuple[Instead, PartRequest]], base: Path) -> list[Replay]:
+def _played(play: Play, part_requests: Sequence[tuple[Instead, PartRequest]], base: Path) -> list[Replay]:
     """Play the script with each replacement, side by side."""
-    told = play([replace(each, folder=str(base / f"with-{name}")) for name, each in orders])
+    told = play([replace(each, folder=str(base / f"with-{name}")) for name, each in part_requests])
     return [
         Replay(name, again.failures, error_of(parts["whole"]), bool(parts["whole"].facts("known_rows")))
-        for (name, _), (parts, again) in zip(orders, told, strict=True)
+        for (name, _), (parts, again) in zip(part_requests, told, strict=True)
     ]
 
 
 def _write_rows(
-    base: Path, noted: Sequence[RecordedRows], whole: PartResult, order: PartRequest, *, mapped: bool
+    base: Path, noted: Sequence[RecordedRows], whole: PartResult, part_request: PartRequest, *, mapped: bool
 ) -> dict[Instead, str]:
     """Write the rows that stand in for the script's own; return the file of each kind of them.
 
     Where the script makes its rows of others itself (`mapped`), good ones as the trainer takes them stand in for those alone
     that could not be read: whether it makes the right ones is a question to its code.
     """
-    reads, method = columns_read(order.source), _method(whole, order.source)
+    reads, method = columns_read(part_request.source), _method(whole, part_request.source)
     found: dict[Instead, list[tuple[RecordedRows, Sequence[Row] | None]]] = {"usual": [], "typed": [], "method": []}
     for number, each in enumerate(noted or [RecordedRows(0, None)]):
         taken, typed = method_rows(each, method, reads, APART * number), typed_rows(each, APART * number)

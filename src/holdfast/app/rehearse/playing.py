@@ -15,7 +15,7 @@ from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.naming import cause_of
 from holdfast.engine.rehearse.tracebacks import without_own_frames
-from holdfast.payload.rehearsal.order import PartRequest
+from holdfast.payload.rehearsal.part_request import PartRequest
 from holdfast.signatures import all_signatures
 
 OnProgress = Callable[[str], None]
@@ -27,7 +27,7 @@ SHARE: Final = 0.7
 
 
 def run_parts(
-    server: RehearsalServer, order: PartRequest, limit_s: float, on_progress: OnProgress
+    server: RehearsalServer, part_request: PartRequest, limit_s: float, on_progress: OnProgress
 ) -> dict[Part, PartResult]:
     """Play the whole path beside a training that is asked to stop; go on from what that saved, as soon as it has."""
     limit_bytes = int(psutil.virtual_memory().available * SHARE)
@@ -39,11 +39,11 @@ def run_parts(
         fails = "whole" in parts and not _came_through(parts["whole"])
         if ended.part != "stop" or fails or not saved or not Path(saved[-1]).is_dir():
             return None
-        return replace(_part(order, "resume"), resume=saved[-1])
+        return replace(_part(part_request, "resume"), resume=saved[-1])
 
     on_progress("the whole path, stop and resume")
-    orders = [_part(order, "whole"), _part(order, "stop")]
-    server.play(orders, limit_s=limit_s, limit_bytes=limit_bytes, then=go_on)
+    part_requests = [_part(part_request, "whole"), _part(part_request, "stop")]
+    server.play(part_requests, limit_s=limit_s, limit_bytes=limit_bytes, then=go_on)
     told: tuple[Part, ...] = ("whole", "stop", "resume") if _came_through(parts["whole"]) else ("whole", "stop")
     return {each: _without_own_frames(parts[each]) for each in told if each in parts}
 
@@ -57,10 +57,12 @@ def _without_own_frames(played: PartResult) -> PartResult:
     return replace(played, logs={name: without_own_frames(text) for name, text in played.logs.items()})
 
 
-def play_whole(server: RehearsalServer, orders: Sequence[PartRequest], limit_s: float) -> list[dict[Part, PartResult]]:
+def play_whole(
+    server: RehearsalServer, part_requests: Sequence[PartRequest], limit_s: float
+) -> list[dict[Part, PartResult]]:
     """Play the whole path as each order says, side by side."""
     limit_bytes = int(psutil.virtual_memory().available * SHARE)
-    whole = [_part(order, "whole") for order in orders]
+    whole = [_part(part_request, "whole") for part_request in part_requests]
     played = server.play(whole, limit_s=limit_s, limit_bytes=limit_bytes)
     return [{"whole": _without_own_frames(each)} for each in played]
 
@@ -81,19 +83,22 @@ class Replayer:
     limit_s: float
     on_progress: OnProgress
 
-    def __call__(self, orders: Sequence[PartRequest]) -> list[tuple[Mapping[Part, PartResult], Rehearsal]]:
+    def __call__(self, part_requests: Sequence[PartRequest]) -> list[tuple[Mapping[Part, PartResult], Rehearsal]]:
         """Return the results of the parts and the verdict for each request."""
         self.on_progress("whose fault it is")
-        return [(parts, self._judged(parts, order)) for parts, order in zip(self._played(orders), orders, strict=True)]
+        return [
+            (parts, self._judged(parts, part_request))
+            for parts, part_request in zip(self._played(part_requests), part_requests, strict=True)
+        ]
 
-    def _played(self, orders: Sequence[PartRequest]) -> list[dict[Part, PartResult]]:
+    def _played(self, part_requests: Sequence[PartRequest]) -> list[dict[Part, PartResult]]:
         if any(each.stage in ("stop", "resume") for each in self.found.failures):
-            return [run_parts(self.server, each, self.limit_s, lambda _: None) for each in orders]
-        return play_whole(self.server, orders, self.limit_s)
+            return [run_parts(self.server, each, self.limit_s, lambda _: None) for each in part_requests]
+        return play_whole(self.server, part_requests, self.limit_s)
 
-    def _judged(self, parts: Mapping[Part, PartResult], order: PartRequest) -> Rehearsal:
+    def _judged(self, parts: Mapping[Part, PartResult], part_request: PartRequest) -> Rehearsal:
         rules = any(text.startswith("rule: ") for each in self.found.failures for text in _shown(each))
-        objections = observe(parts["whole"], Path(order.folder, "whole")).objections if rules else ()
+        objections = observe(parts["whole"], Path(part_request.folder, "whole")).objections if rules else ()
         return judge_parts(parts, objections, imports_s=0.0)
 
 
@@ -118,5 +123,5 @@ def diagnose_part(played: PartResult, stage: StageName, marks: PatternIndex) -> 
     return cause_of(diagnose(read_log(files, marks.sought), marks), played, stage)
 
 
-def _part(order: PartRequest, part: Part) -> PartRequest:
-    return replace(order, part=part, folder=str(Path(order.folder, part)))
+def _part(part_request: PartRequest, part: Part) -> PartRequest:
+    return replace(part_request, part=part, folder=str(Path(part_request.folder, part)))

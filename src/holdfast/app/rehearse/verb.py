@@ -23,9 +23,9 @@ from holdfast.adapters.rehearsal.warm import WarmServer
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse import isolating
+from holdfast.app.rehearse.failure_context import read_failure_context
 from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
 from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, run_parts
-from holdfast.app.rehearse.scene import read_failure_context
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Omitted, PartResult, Rehearsal
@@ -38,7 +38,7 @@ from holdfast.engine.rehearse.explaining import explain_failures
 from holdfast.engine.rehearse.learning import learn
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.engine.rehearse.usage import UsageProblem, find_usage_problem, spell_arguments
-from holdfast.payload.rehearsal.order import Gpu, PartRequest
+from holdfast.payload.rehearsal.part_request import Gpu, PartRequest
 from holdfast.results.rehearse import RehearseResult
 from holdfast.signatures import all_signatures
 
@@ -104,10 +104,10 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
     with ExitStack() as stack:
         warm = warm or stack.enter_context(WarmServer())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsal-"))).resolve()
-        order = make_order(asked, folder, gpu=gpu, offline=offline)
+        part_request = make_part_request(asked, folder, gpu=gpu, offline=offline)
         found = _start(
             asked,
-            order,
+            part_request,
             RehearsalOptions(limit_s=limit_s, on_progress=on_progress, warm=warm, here=here, whose=isolate),
         )
     found = replace(found, omitted=(*_launchers(asked), *found.omitted))
@@ -127,7 +127,7 @@ class RehearsalOptions:
     whose: bool
 
 
-def _start(program: Program, order: PartRequest, options: RehearsalOptions) -> Rehearsal:
+def _start(program: Program, part_request: PartRequest, options: RehearsalOptions) -> Rehearsal:
     """Return the rehearsal, or the reason why the script has no environment to run in."""
     try:
         read_header(program.source, program.path)
@@ -140,10 +140,10 @@ def _start(program: Program, order: PartRequest, options: RehearsalOptions) -> R
         return judge_unstarted(name_cause("invalid-config-value", _unlaunched(launcher), {}))
     words = (program.python or sys.executable,) if options.here else interpreter_of(program)
     try:
-        found = _rehearsed(program, order, words, options)
+        found = _rehearsed(program, part_request, words, options)
     except NoEnvironmentError as error:
         if is_made(words) and NO_SOLUTION not in str(error):
-            return _started_here(program, order, options, str(error))
+            return _started_here(program, part_request, options, str(error))
         said = PartResult(part="whole", code=1, logs={"stderr.log": str(error)})
         return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
     if found.passed:
@@ -151,39 +151,41 @@ def _start(program: Program, order: PartRequest, options: RehearsalOptions) -> R
     return found
 
 
-def _started_here(program: Program, order: PartRequest, options: RehearsalOptions, because: str) -> Rehearsal:
+def _started_here(program: Program, part_request: PartRequest, options: RehearsalOptions, because: str) -> Rehearsal:
     """Return a rehearsal in this environment, where the project's own cannot be built on this machine."""
-    found = _start(program, order, replace(options, here=True))
+    found = _start(program, part_request, replace(options, here=True))
     last = next((line.strip() for line in reversed(because.splitlines()) if line.strip()), "uv did not say why")
     own = Omitted(what="the environment that the project declares", because=f"a machine that can make it: {last}")
     return replace(found, omitted=(own, *found.omitted))
 
 
-def _rehearsed(program: Program, order: PartRequest, words: Sequence[str], options: RehearsalOptions) -> Rehearsal:
+def _rehearsed(
+    program: Program, part_request: PartRequest, words: Sequence[str], options: RehearsalOptions
+) -> Rehearsal:
     """Return a rehearsal in the environment that some words run a program in.
 
     Raises:
         NoEnvironmentError: It cannot be made.
         UsageError: The script wants other arguments.
     """
-    folder = Path(order.folder)
+    folder = Path(part_request.folder)
     header = find_header(program.source) if words[-1] == SCRIPT else ""
-    variables = {**program.variables, **(OFFLINE if order.offline else {})}
+    variables = {**program.variables, **(OFFLINE if part_request.offline else {})}
     options.on_progress("imports")
     server = options.warm.server(words, header=header, wanted=wanted(program), variables=variables)
     prepare()  # this and the next while the libraries are imported
-    if not order.offline:
+    if not part_request.offline:
         token, writable = read_rights()
-        order = replace(order, token=token, writable=writable)
+        part_request = replace(part_request, token=token, writable=writable)
     used, ready = server.used, server.wait_ready(READY_S)
-    parts = run_parts(server, order, options.limit_s, options.on_progress)
+    parts = run_parts(server, part_request, options.limit_s, options.on_progress)
     problem = None if program.path.startswith(OWN) else find_usage_problem(parts["whole"], program.arguments)
     if problem:
         raise _usage_error(program, problem)
     observed = observe(parts["whole"], folder / "whole")
     found = judge_parts(parts, observed.objections, imports_s=0.0 if used else ready["elapsed_s"])
     again = Replayer(server, found, limit_again(parts, options.limit_s), options.on_progress)
-    found = isolating.isolate(found, parts, order, again, forced=options.whose)
+    found = isolating.isolate(found, parts, part_request, again, forced=options.whose)
     found = explain_failures(found, read_failure_context(program, parts))
     learnt = learn(parts["whole"], observed.tokens)
     omitted = tuple(other_versions(program, ready["versions"])) if options.here else ()
@@ -251,7 +253,7 @@ def _launchers(program: Program) -> Iterator[Omitted]:
         yield Omitted(what=launcher.name, because=f"{because}, as rank 0 of 1; {reads}")
 
 
-def make_order(program: Program, folder: Path, *, gpu: bool, offline: bool) -> PartRequest:
+def make_part_request(program: Program, folder: Path, *, gpu: bool, offline: bool) -> PartRequest:
     """Return the request that all parts share."""
     machine: Gpu = "here" if gpu else "none" if program.local and not LocalMachine().fetch().gpus else "assumed"
     variables = {} if _is_started_by_python(program) else alone(program.launched_by, program.source)

@@ -6,7 +6,7 @@ from holdfast.adapters.hub import open_hub
 from holdfast.adapters.local.stored import read_stored
 from holdfast.core.errors import SourceError
 from holdfast.core.event import RunState
-from holdfast.core.mention import Reference
+from holdfast.core.reference import Reference
 from holdfast.engine.run.delivery import Delivery, judge_delivery, needed_files
 
 
@@ -14,9 +14,9 @@ def verify_push(repository: str, state: RunState) -> Delivery:
     """True if the last push to a repository has arrived; unknown where the Hub does not say."""
     push = state.pushes[repository]
     folder, revision = push.get("folder"), push.get("revision")
-    mention = Reference(role="target", name=repository, key="output.push_to", revision=revision)
+    reference = Reference(role="target", name=repository, key="output.push_to", revision=revision)
     try:
-        there = open_hub().repo_tree(mention)
+        there = open_hub().repo_tree(reference)
     except SourceError as error:
         return Delivery("unknown", f"whether {repository} has it is not known: {error.what}")
     names = needed_files(path.name for path in Path(folder).glob("*") if path.is_file()) if folder else []

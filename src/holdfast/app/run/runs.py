@@ -20,7 +20,7 @@ from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.delivering import verify_push
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Closed, Event, Refuser, Reported, RunRequested, RunState, Stage, fold
+from holdfast.core.event import Closed, Event, Refuser, Reported, RunRequested, RunStage, RunState, fold
 from holdfast.core.plan import Attempt, Plan
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.supervise import Dependencies, Limits, drive
@@ -57,7 +57,7 @@ class Run:
             log_events(events)
             observer.observe(self, state, events)
 
-        doors = Dependencies(
+        dependencies = Dependencies(
             store=self.ledger,
             backend=open_backend(plan, {**os.environ, **self.secrets}),
             clock=clock,
@@ -67,7 +67,7 @@ class Run:
             observe=look,
         )
         with log_to_run(self.folder, time.strftime("%Y%m%d", time.localtime(clock.now_s()))):
-            return drive(self.name, Limits(timeout_s=plan.timeout_s), doors)
+            return drive(self.name, Limits(timeout_s=plan.timeout_s), dependencies)
 
     def watch(self, observer: "RunObserver") -> RunState:
         """Look on until it has ended, or until nobody supervises it."""
@@ -79,7 +79,7 @@ class Run:
             goes_on=lambda: is_supervised(self.folder),
         )
 
-    def close(self, stage: Stage, because: str) -> None:
+    def close(self, stage: RunStage, because: str) -> None:
         """Write down how it ended that never started."""
         self.ledger.append(self.name, [Closed(at_s=SystemClock().now_s(), stage=stage, because=because)])
 
@@ -93,7 +93,7 @@ class Run:
     def refuse(self, by: Refuser, because: str, codes: Sequence[str] = ()) -> None:
         """Write down what forbade it before it was started."""
         now_s, told = SystemClock().now_s(), tuple(codes)
-        closed = Closed(at_s=now_s, stage=Stage.FAILED, because=because, refused_by=by, codes=told)
+        closed = Closed(at_s=now_s, stage=RunStage.FAILED, because=because, refused_by=by, codes=told)
         self.ledger.append(self.name, [closed])
 
     def _prepare(self, plan: Plan, number: int, *, resume: bool) -> Attempt:

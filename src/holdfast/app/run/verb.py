@@ -45,7 +45,7 @@ from holdfast.app.run.runs import (
 )
 from holdfast.app.run.secrets import resolve_request, with_secrets
 from holdfast.core.errors import BackendError, UsageError
-from holdfast.core.event import RunRequested, Stage, Stopper, StopRequested
+from holdfast.core.event import RunRequested, RunStage, Stopper, StopRequested
 from holdfast.core.plan import Plan, RunRequest
 from holdfast.core.secret_references import SecretReferences, separate_secrets
 from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
@@ -169,7 +169,7 @@ def _clear(begun: Run, job: CheckedJob, request: RunRequest, observer: RunObserv
 
 def _cancel(begun: Run) -> RunResult:
     """Close a run before its first attempt."""
-    begun.close(Stage.CANCELLED, "stopped before it was started")
+    begun.close(RunStage.CANCELLED, "stopped before it was started")
     write_report(begun)
     return run_result(begun.name, begun.state())
 
@@ -232,7 +232,7 @@ def resume(
     """
     found = open_run(run, runs)
     state = found.state()
-    if state.stage is Stage.SUCCEEDED:
+    if state.stage is RunStage.SUCCEEDED:
         raise UsageError(f"{found.name} has succeeded", where=str(found.folder), fix=START_ANEW)
     if state.refused_by:
         fix = f"correct the job; {START_ANEW}"

@@ -25,7 +25,7 @@ from holdfast.core.api import CallSignature, Span
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Remove, Rename, Set, Unknown
 from holdfast.core.finding import Fix
-from holdfast.core.lately import cache_last_call
+from holdfast.core.last_call_cache import cache_last_call
 from holdfast.core.methods import Method
 from holdfast.core.nearest import nearest, plays_same_role
 

@@ -21,7 +21,7 @@ from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document, Unknown
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hidden import hidden_in, plain, untracked
-from holdfast.core.lately import cache_last_call
+from holdfast.core.last_call_cache import cache_last_call
 from holdfast.core.program import BLANK, Instance, KnownValue, Notice, Outcome, construct
 
 SCHEDULE: Final = frozenset(

@@ -10,7 +10,7 @@ from typing import Final
 
 from holdfast.core.errors import UsageError
 from holdfast.core.facts import Dataset
-from holdfast.core.mention import Reference
+from holdfast.core.reference import Reference
 
 NAME: Final = r"\w+(?:\.\w+)*"
 """What a split may be called."""
@@ -118,18 +118,18 @@ def read_slices(split: str) -> tuple[Slice, ...]:
     return () if any(part.dropping for part in parts) else parts
 
 
-def split_lengths(mention: Reference, dataset: Dataset) -> dict[str, int]:
+def split_lengths(reference: Reference, dataset: Dataset) -> dict[str, int]:
     """Return the numbers of rows of the splits that a mention asks for; nothing where one of them is not known."""
-    there = dataset.configs.get(mention.config or dataset.default_config or "", {})
-    parts = read_slices(mention.split or "")
+    there = dataset.configs.get(reference.config or dataset.default_config or "", {})
+    parts = read_slices(reference.split or "")
     found = {part.split: rows for part in parts if part.split in there and (rows := there[part.split].rows) is not None}
-    return {} if mention.files or any(part.split not in found for part in parts) else found
+    return {} if reference.files or any(part.split not in found for part in parts) else found
 
 
-def count_rows(mention: Reference, dataset: Dataset) -> int | None:
+def count_rows(reference: Reference, dataset: Dataset) -> int | None:
     """Return the number of rows that a reference asks for; None where that is unknown."""
-    lengths = split_lengths(mention, dataset)
-    parts = read_slices(mention.split or "")
+    lengths = split_lengths(reference, dataset)
+    parts = read_slices(reference.split or "")
     return sum(len(part.rows(lengths[part.split])) for part in parts) if lengths else None
 
 

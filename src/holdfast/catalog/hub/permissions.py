@@ -11,7 +11,7 @@ from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding
 from holdfast.core.hub import Account, PushTarget
-from holdfast.core.mention import Lookup
+from holdfast.core.reference import Lookup
 
 Obstacle = Literal["read-only", "namespace", "scope", "role"]
 VALID: Final = "valid"
@@ -78,11 +78,11 @@ def refused_pushes(
     Raises:
         MissingFactError: See `named.found_references`.
     """
-    for mention, target in once(found_references(job, targets)):
+    for reference, target in once(found_references(job, targets)):
         against = refusal(account, target.name)
         if against and against.obstacle == obstacle and target.writable != "yes":
             what = f"`{target.name}` cannot be written to: {against.because}"
-            yield finding(mention, f"{what}: {advice}" if advice else what)
+            yield finding(reference, f"{what}: {advice}" if advice else what)
 
 
 def _organizations(account: Account) -> str:

@@ -14,12 +14,12 @@ from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, ModelFacts, NamedFile
 from holdfast.core.finding import Rule
 from holdfast.core.hub import Account, Link, PushTarget, Repo
-from holdfast.core.mention import Lookup, Reference, Role
+from holdfast.core.reference import Lookup, Reference, Role
 from holdfast.engine.check.gather import run_concurrently
-from holdfast.engine.mentions import mentions
-from holdfast.engine.mentions.hidden import hidden_mentions
-from holdfast.engine.mentions.made import read_made
-from holdfast.engine.mentions.resumed import resumed_from
+from holdfast.engine.references import references
+from holdfast.engine.references.hidden import hidden_references
+from holdfast.engine.references.made import read_made
+from holdfast.engine.references.resumed import resumed_from
 
 if TYPE_CHECKING:
     from holdfast.ports import (  # for the types alone: its own take longer to import than a script to check
@@ -76,7 +76,7 @@ class HubFacts:
         self._asked, self._outside = document, outside
 
     @cached_property
-    def mentions(self) -> tuple[Reference, ...]:
+    def references(self) -> tuple[Reference, ...]:
         """What the job names; what may never be reached is left out."""
         return tuple(each for each in self._named_at_all if not each.hidden)
 
@@ -85,7 +85,7 @@ class HubFacts:
         """What the job names without showing it, and what is not here but may be when it is read."""
         if self._outside is None:
             return ()
-        return (*hidden_mentions(self._asked), *(each for each in self._named_at_all if each.hidden))
+        return (*hidden_references(self._asked), *(each for each in self._named_at_all if each.hidden))
 
     @cached_property
     def _named_at_all(self) -> tuple[Reference, ...]:
@@ -93,7 +93,7 @@ class HubFacts:
         if self._outside is None:
             return ()
         here = self._outside.here
-        named = [each for each in mentions(self._asked) if not each.guard.because]
+        named = [each for each in references(self._asked) if not each.guard.because]
         if not any(each.local for each in named):
             return tuple(named)
         made = read_made(self._asked)
@@ -106,12 +106,12 @@ class HubFacts:
         return tuple(map(placed, named))
 
     def concerns(self, rule: Rule) -> bool:
-        """True if there is anything to ask a rule about: one that needs the account is not asked of a job without mentions."""
+        """True if there is anything to ask a rule about: one that needs the account is not asked of a job that names nothing on the Hub."""
         return all(self.has(name) for name in rule.needs & OF_THE_WHOLE.keys())
 
     def has(self, name: str) -> bool:
         """True if the job names what a fact of the whole is about."""
-        named = (each for each in (*self.mentions, *self.hidden) if each.role in OF_THE_WHOLE[name])
+        named = (each for each in (*self.references, *self.hidden) if each.role in OF_THE_WHOLE[name])
         return any(name != ACCOUNT or not self._is_here(each) for each in named)
 
     def _is_here(self, each: Reference) -> bool:
@@ -127,12 +127,12 @@ class HubFacts:
     @property
     def datasets(self) -> Sequence[Lookup[Dataset]]:
         """What is known of each dataset by its name."""
-        return [seen for seen in self._lookups("dataset", find=self._find_dataset) if not seen.mention.local]
+        return [seen for seen in self._lookups("dataset", find=self._find_dataset) if not seen.reference.local]
 
     @property
     def local_data(self) -> Sequence[Lookup[Dataset]]:
         """What is known of the files and folders of this machine that data is read from."""
-        return [seen for seen in self._lookups("dataset", find=self._find_dataset) if seen.mention.local]
+        return [seen for seen in self._lookups("dataset", find=self._find_dataset) if seen.reference.local]
 
     @property
     def models(self) -> Sequence[Lookup[ModelFacts]]:
@@ -162,7 +162,7 @@ class HubFacts:
     @property
     def account(self) -> Account:
         """Whose token is at hand."""
-        if not any(not each.local for each in self.mentions):
+        if not any(not each.local for each in self.references):
             raise self._nothing(NOTHING, self.hidden)
         return self._places.hub.account()
 
@@ -216,9 +216,9 @@ class HubFacts:
                 Reference(role="file", name=OUTPUT, key=OUTPUT), None, "which folder it saves into is not known"
             )
         here = self._outside.here
-        mention = Reference(role="file", name=f"{folder}/checkpoint-*/*", key=OUTPUT, local=True)
-        because = here.elsewhere(mention)
-        return Lookup(mention, None if because else here.has_all(mention), because)
+        reference = Reference(role="file", name=f"{folder}/checkpoint-*/*", key=OUTPUT, local=True)
+        because = here.elsewhere(reference)
+        return Lookup(reference, None if because else here.has_all(reference), because)
 
     @property
     def checkpoints_within(self) -> Mapping[str, str]:
@@ -229,11 +229,11 @@ class HubFacts:
 
     def _all_of(self, role: Role) -> Iterator[Reference]:
         """Yield everything of a role that the job names, what it hides last."""
-        return (each for each in (*self.mentions, *self.hidden) if each.role == role)
+        return (each for each in (*self.references, *self.hidden) if each.role == role)
 
     def _only(self, role: Role) -> Reference:
         """Return the one thing of a role that the job names."""
-        asked = [each for each in self.mentions if each.role == role]
+        asked = [each for each in self.references if each.role == role]
         # Another split of the same data is no other dataset; the first is trained on.
         named = {(each.name, each.revision, each.config): each for each in reversed(asked)}
         if len(named) != 1:
@@ -252,55 +252,55 @@ class HubFacts:
             raise SourceError(NOTHING, where=self._asked.path, fix="nothing to do")
         return self._outside
 
-    def _find_dataset(self, mention: Reference) -> Dataset:
-        found = self._places.here.dataset(mention)
-        if found is None and mention.local:
-            raise _absent(mention)
-        return self._places.hub.dataset(mention) if found is None else found
+    def _find_dataset(self, reference: Reference) -> Dataset:
+        found = self._places.here.dataset(reference)
+        if found is None and reference.local:
+            raise _absent(reference)
+        return self._places.hub.dataset(reference) if found is None else found
 
-    def _find_model(self, mention: Reference) -> ModelFacts:
-        found = self._places.here.model(mention)
-        if found is None and mention.local:
+    def _find_model(self, reference: Reference) -> ModelFacts:
+        found = self._places.here.model(reference)
+        if found is None and reference.local:
             return ModelFacts(files=None)
-        return self._places.hub.model(mention) if found is None else found
+        return self._places.hub.model(reference) if found is None else found
 
-    def _find_repo(self, mention: Reference) -> Repo:
-        return self._places.hub.repo(mention)
+    def _find_repo(self, reference: Reference) -> Repo:
+        return self._places.hub.repo(reference)
 
-    def _find_target(self, mention: Reference) -> PushTarget:
-        return self._places.hub.target(mention)
+    def _find_target(self, reference: Reference) -> PushTarget:
+        return self._places.hub.target(reference)
 
-    def _find_link(self, mention: Reference) -> Link:
-        return self._places.hub.link(mention.name)
+    def _find_link(self, reference: Reference) -> Link:
+        return self._places.hub.link(reference.name)
 
     def _lookups(self, *roles: Role, find: Callable[[Reference], Found]) -> Sequence[Lookup[Found]]:
         """Return the lookups of the references with some roles, the known ones first."""
-        named = [each for each in self.mentions if each.role in roles]
+        named = [each for each in self.references if each.role in roles]
         found = [self._placed(each) for each in run_concurrently([partial(_look, each, find) for each in named])]
         hidden: list[Lookup[Found]] = [Lookup(each, None, each.hidden) for each in self.hidden if each.role in roles]
         return sorted([*found, *hidden], key=lambda seen: seen.found is None)
 
     def _placed(self, lookup: Lookup[Found]) -> Lookup[Found]:
         """Return the lookup of a reference, with local names that are nearly the same, or the reason why it may exist later."""
-        here, mention = self._places.here, lookup.mention
-        if mention.local:
-            return replace(lookup, doubt="" if here.has_all(mention) else here.doubt(mention))
-        folder, _, rest = mention.name.partition("/")
-        if mention.role not in FOLDERS or not rest or here.holds(mention.name) or not here.holds(folder):
+        here, reference = self._places.here, lookup.reference
+        if reference.local:
+            return replace(lookup, doubt="" if here.has_all(reference) else here.doubt(reference))
+        folder, _, rest = reference.name.partition("/")
+        if reference.role not in FOLDERS or not rest or here.holds(reference.name) or not here.holds(folder):
             return lookup
         hint = f"; the folder `{folder}` here has no `{rest}`"
         return replace(lookup, hint=hint, because=f"{lookup.because}{hint}" if lookup.because else "")
 
 
-def _absent(mention: Reference) -> SourceError:
-    return SourceError(f"`{mention.name}` is not here", where=mention.name, fix="see what is found of its name")
+def _absent(reference: Reference) -> SourceError:
+    return SourceError(f"`{reference.name}` is not here", where=reference.name, fix="see what is found of its name")
 
 
-def _look(mention: Reference, find: Callable[[Reference], Found]) -> Lookup[Found]:
+def _look(reference: Reference, find: Callable[[Reference], Found]) -> Lookup[Found]:
     try:
-        return Lookup(mention, find(mention))
+        return Lookup(reference, find(reference))
     except SourceError as error:
-        return Lookup(mention, None, error.what)
+        return Lookup(reference, None, error.what)
 
 
 def usable_dataset(dataset: Dataset, *, evaluated: bool) -> Dataset:

@@ -12,7 +12,7 @@ from holdfast.core.document import Document
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
 from holdfast.core.job import Job
-from holdfast.core.mention import Reference, Role
+from holdfast.core.reference import Reference, Role
 from holdfast.core.scan import Scan
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
 from holdfast.engine.resolve import Resolution
@@ -124,20 +124,20 @@ class JobFacts(HubFacts):
     def dataset(self) -> Dataset:
         """What is known of the training data."""
         self._require_visible("dataset")
-        mention = self._named("dataset")
-        if mention is None or self._places.here.holds(mention.name):
+        reference = self._named("dataset")
+        if reference is None or self._places.here.holds(reference.name):
             return self._sources.datasets.fetch(self._job.dataset, self._job.method)
-        found = self._places.hub.dataset(mention)
+        found = self._places.hub.dataset(reference)
         return usable_dataset(found, evaluated=self._job.dataset.eval_split is not None)
 
     @cached_property
     def model(self) -> ModelFacts:
         """What is known of the base model."""
         self._require_visible("model")
-        mention = self._named("model")
-        if mention is None or self._places.here.holds(mention.name):
+        reference = self._named("model")
+        if reference is None or self._places.here.holds(reference.name):
             return self._sources.models.fetch(self._job.model)
-        return usable_model(self._places.hub.model(mention))
+        return usable_model(self._places.hub.model(reference))
 
     @cached_property
     def scan(self) -> Scan:
@@ -153,7 +153,7 @@ class JobFacts(HubFacts):
 
     def _named(self, key: str) -> Reference | None:
         """Return the reference under a job key, where that may be on the Hub."""
-        return next((each for each in self.mentions if each.key in (key, f"{key}.path")), None)
+        return next((each for each in self.references if each.key in (key, f"{key}.path")), None)
 
     def _require_visible(self, role: Role) -> None:
         """Object to data or a model that may be where the job is started, and is not here.
@@ -161,8 +161,10 @@ class JobFacts(HubFacts):
         Raises:
             SourceError: Nobody can say whether it is there.
         """
-        mention = self._only(role)
-        because = self._places.here.elsewhere(mention) if self._outside and not may_be_repository(mention.name) else ""
+        reference = self._only(role)
+        because = (
+            self._places.here.elsewhere(reference) if self._outside and not may_be_repository(reference.name) else ""
+        )
         if because:
             raise SourceError(because, where=role, fix="check the job file from the folder that it is started in")
 

@@ -89,7 +89,7 @@ class ProgramFacts(HubFacts):
 
     def __init__(self, context: VersionContext, versions: Mapping[str, str], document: Document) -> None:
         super().__init__(document, context.outside)
-        self._footing, self._versions, self._document = context, versions, document
+        self._version_context, self._versions, self._document = context, versions, document
 
     @property
     def api(self) -> Api:
@@ -99,12 +99,12 @@ class ProgramFacts(HubFacts):
     @property
     def resolution(self) -> Resolution:
         """Which versions the program gets."""
-        return self._footing.resolution
+        return self._version_context.resolution
 
     @property
     def declared(self) -> ProjectRequirements:
         """What it or its project declares."""
-        return self._footing.declared
+        return self._version_context.declared
 
     @property
     def absent_files(self) -> Mapping[str, Place]:
@@ -139,16 +139,16 @@ class ProgramFacts(HubFacts):
     def _loaded(self, flow: DataFlow) -> Dataset:
         """Return the known facts about data as it is loaded."""
         under = f"{flow.source.key}."
-        mention = next((each for each in self._all_of("dataset") if each.key.startswith(under)), None)
-        if mention is None or mention.hidden:
-            because = mention.hidden if mention else "what it is loaded from cannot be looked up"
+        reference = next((each for each in self._all_of("dataset") if each.key.startswith(under)), None)
+        if reference is None or reference.hidden:
+            because = reference.hidden if reference else "what it is loaded from cannot be looked up"
             raise SourceError(because, where=flow.source.key, fix="nothing to do")
-        if bool(flow.split) == bool(mention.split) and flow.source.path in SPLIT_BY_NAME:
-            raise SourceError("it is not one split of what is loaded", where=mention.key, fix="name one split")
-        asked = replace(mention, split=flow.split) if flow.split else mention
+        if bool(flow.split) == bool(reference.split) and flow.source.path in SPLIT_BY_NAME:
+            raise SourceError("it is not one split of what is loaded", where=reference.key, fix="name one split")
+        asked = replace(reference, split=flow.split) if flow.split else reference
         found = self._find_dataset(asked)
         if found.problem:
-            raise SourceError("the data cannot be read", where=mention.key, fix="see what is found of its files")
+            raise SourceError("the data cannot be read", where=reference.key, fix="see what is found of its files")
         return usable_dataset(found, evaluated=False)
 
     @property
@@ -310,7 +310,7 @@ class _Floors:
         lowest: The oldest versions that its requirements admit.
     """
 
-    footing: VersionContext
+    version_context: VersionContext
     lowest: Mapping[str, str]
     asked: dict[tuple[object, ...], frozenset[object]] = field(
         default_factory=dict[tuple[object, ...], frozenset[object]]
@@ -318,7 +318,7 @@ class _Floors:
 
     def of(self, finding: Finding) -> dict[str, str]:
         """Return the lowest version of one package from which the finding is gone, or of all where one is not enough."""
-        newest, declared = self.footing.resolution.newest, self.footing.resolution.declared
+        newest, declared = self.version_context.resolution.newest, self.version_context.resolution.declared
         movable = [name for name in declared if name in newest and self.lowest.get(name) != newest[name]]
         for package in sorted(movable, key=lambda name: name not in finding.message):
             at = self._first_good(finding, package)
@@ -331,7 +331,7 @@ class _Floors:
         if package not in self.lowest:
             return None
         every = released(package)
-        newest = self.footing.resolution.newest[package]
+        newest = self.version_context.resolution.newest[package]
         later = every[every.index(self.lowest[package]) + 1 : every.index(newest) + 1]
         first = bisect_left(later, 1, key=lambda version: int(self._is_gone(finding, package, version)))
         return later[first] if first < len(later) else None
@@ -343,6 +343,6 @@ class _Floors:
             return False
         question = (rule.code, id(document), package, version)
         if question not in self.asked:
-            results = _ask([rule], [document], self.footing, {**self.lowest, package: version})
+            results = _ask([rule], [document], self.version_context, {**self.lowest, package: version})
             self.asked[question] = frozenset(map(identity, results))
         return identity(finding) not in self.asked[question]

@@ -15,7 +15,7 @@ from holdfast.catalog.hub.jobs import DEFAULT_TIMEOUT, submissions
 from holdfast.core.document import ABSENT, Document, Unknown, parse_key
 from holdfast.core.notebook import is_notebook
 from holdfast.core.text import Place
-from holdfast.engine.mentions.table import BUILDERS
+from holdfast.engine.references.table import BUILDERS
 from holdfast.engine.script.control_flow import is_conditional, swallowing_line
 from holdfast.engine.script.started import starts
 from holdfast.results.check import ItemVerdict

@@ -1,6 +1,6 @@
 """Why a job failed: the cause that its logs tell, with the lines that say so, or what is missing to know.
 
-A log is read, and judged, with the marks of the same signatures: `diagnose(read_log(files, marks.sought), marks)`.
+A log is read, and judged, with the marks of the same signatures: `diagnose(read_log(files, patterns.sought), marks)`.
 """
 
 from collections.abc import Sequence
@@ -21,24 +21,24 @@ __all__ = ["PatternIndex", "diagnose", "read_log"]
 
 
 def diagnose(
-    log: Log, marks: PatternIndex, beside: Sequence[ClassEvidence] = (), declared: DeclaredTraining | None = None
+    log: Log, patterns: PatternIndex, beside: Sequence[ClassEvidence] = (), declared: DeclaredTraining | None = None
 ) -> Diagnosis:
     """Return the diagnosis of a job's log.
 
     Args:
         log: What `read_log` made of the job's files with these marks.
-        marks: The signatures' marks.
+        patterns: The signatures' marks.
         beside: What something else says, such as the job's own script.
         declared: What training was asked to do, where it is known: it excludes classes, and tells the method.
     """
-    signs = list(marks.signs(log))
+    matches = list(patterns.matches(log))
     raised = find_raised(log)
     told = [*find_silent(log), *beside]
-    excluded = ruled_out(declared, marks.signatures) - {each.name for each in beside} if declared else ()
-    ranked = rank(log, signs, told, marks.signatures, excluded)
-    if not is_identified(ranked) and (begun := marks.beginnings.find(log)):
-        ranked = rank(log, signs, [*told, *begun], marks.signatures, excluded)
-    candidates = with_low_confidence(ranked, raised, marks.signatures, log)
-    echoes = [sign for sign in signs if sign.mark.role == "echo"]
+    excluded = ruled_out(declared, patterns.signatures) - {each.name for each in beside} if declared else ()
+    ranked = rank(log, matches, told, patterns.signatures, excluded)
+    if not is_identified(ranked) and (begun := patterns.beginnings.find(log)):
+        ranked = rank(log, matches, [*told, *begun], patterns.signatures, excluded)
+    candidates = with_low_confidence(ranked, raised, patterns.signatures, log)
+    echoes = [match for match in matches if match.pattern.role == "echo"]
     found = answer(log, candidates, echoes, raised, subject_of(log, declared))
-    return found if found.verdict != "unknown" else with_guesses(found, guess(log, signs, marks))
+    return found if found.verdict != "unknown" else with_guesses(found, guess(log, matches, patterns))

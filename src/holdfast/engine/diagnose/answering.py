@@ -187,8 +187,8 @@ def _sentences(candidate: Candidate, values: Mapping[str, str | None], message: 
 def _values(candidate: Candidate) -> Mapping[str, str | None]:
     """Return the values in the decisive line, completed from other lines of the same class, and from known renamings."""
     values: dict[str, str | None] = {}
-    for sign in (candidate.decisive, *candidate.signs):
-        for name, value in sign.values.items() if sign else ():
+    for match in (candidate.decisive, *candidate.matches):
+        for name, value in match.values.items() if match else ():
             values[name] = values.get(name) or value
     if candidate.silent:
         values |= {name: values.get(name) or value for name, value in candidate.silent.values.items()}
@@ -250,7 +250,7 @@ def _missing(log: Log, echoes: Sequence[Match], causes: Sequence[Cause], *, is_q
     """Yield the sources that would tell the cause, the most promising first."""
     if is_quiet and log.lines:
         yield "the other logs of the job, if it failed: of the other ranks, the launcher, the scheduler"
-    yield from (sign.signature.needs for sign in echoes if sign.signature.needs)
+    yield from (match.signature.needs for match in echoes if match.signature.needs)
     yield from (cause.signature.needs for cause in causes if cause.signature.needs)
     texts = [line.text for line in log.tail] + [line.text for hit in log.hits for line in (hit.line, *hit.around)]
     for rank in sorted({int(found[1]) for text in texts if (found := FAILED_RANK.search(text))} - log.ranks):
@@ -279,7 +279,7 @@ def _versions(log: Log, candidates: Sequence[Candidate], raised: Sequence[Librar
             found.setdefault(name.lower().replace("_", "-"), release)
     for package, required in versions_of(raised).items():
         found.setdefault(package.replace("_", "-"), required)
-    for sign in (sign for each in candidates for sign in each.signs):
-        for name, range_ in sign.mark.versions.items():
+    for match in (match for each in candidates for match in each.matches):
+        for name, range_ in match.pattern.versions.items():
             found.setdefault(name, range_)
     return found

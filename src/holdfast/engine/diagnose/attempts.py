@@ -9,7 +9,7 @@ from pathlib import PurePath
 from signal import SIGKILL, Signals
 from typing import Final
 
-from holdfast.core.event import AttemptState, Delivered, EndReason, RunState, Stage, Stopper
+from holdfast.core.event import AttemptState, Delivered, EndReason, RunStage, RunState, Stopper
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, name_state, signal_of
 from holdfast.engine.diagnose.hangs import find_hang
@@ -53,7 +53,7 @@ def attempt_facts(state: RunState, ending: Ending) -> list[EndingFact]:
     attempt = state.current
     if attempt is None:
         return [*_refused(state)]
-    if attempt.stage is Stage.SUCCEEDED:
+    if attempt.stage is RunStage.SUCCEEDED:
         return [EndingFact(f"{name}: {found.because}", "model-not-pushed", 0.9) for name, found in _lost(state)]
     if not attempt.stage.ended:
         return []

@@ -61,11 +61,11 @@ def _matching(candidate: Candidate) -> Iterator[Line]:
         yield candidate.decisive.line
         yield from _message(candidate.decisive)
     said: set[str] = set()
-    for sign in candidate.signs:
-        text = re.sub(r"\d+", "#", sign.line.text.strip())
+    for match in candidate.matches:
+        text = re.sub(r"\d+", "#", match.line.text.strip())
         if text not in said:
             said.add(text)
-            yield sign.line
+            yield match.line
     if candidate.silent:
         yield from candidate.silent.lines
     if candidate.exception:
@@ -75,7 +75,7 @@ def _matching(candidate: Candidate) -> Iterator[Line]:
 def _users(candidate: Candidate) -> Iterator[Line]:
     """Yield the line of the log that names the user's function in which it came up, or in which a rank waited, where one did."""
     find = users_frame if candidate.signature.phase == USERS else called_frame
-    hits = (sign.hit for sign in (candidate.decisive, *candidate.signs) if sign)
+    hits = (match.hit for match in (candidate.decisive, *candidate.matches) if match)
     tracebacks = [candidate.exception, *(hit.traceback for hit in hits)]
     found = [(find(each.frames), each.frames[-1]) for each in tracebacks if each and each.frames]
     for frame, innermost in found[:1]:
@@ -83,10 +83,10 @@ def _users(candidate: Candidate) -> Iterator[Line]:
             yield frame.named_at
 
 
-def _message(sign: Match) -> Iterator[Line]:
+def _message(match: Match) -> Iterator[Line]:
     """Yield the lines of an exception's message, if the sign is part of it."""
-    error = sign.hit.traceback.error if sign.hit.traceback else ()
-    if any(line.number == sign.line.number for line in error):
+    error = match.hit.traceback.error if match.hit.traceback else ()
+    if any(line.number == match.line.number for line in error):
         yield from error[:MESSAGE]
 
 

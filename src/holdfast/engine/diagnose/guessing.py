@@ -44,19 +44,19 @@ class SimilarClass(NamedTuple):
     line: Line
 
 
-def guess(log: Log, signs: Iterable[Match], marks: PatternIndex) -> list[Candidate]:
+def guess(log: Log, matches: Iterable[Match], patterns: PatternIndex) -> list[Candidate]:
     """Return the classes that the lines of a log which speak of a failure are most like, the likeliest first.
 
     Args:
         log: What was read.
-        signs: Its lines that marks know.
-        marks: The signatures'.
+        matches: Its lines that marks know.
+        patterns: The signatures'.
     """
-    echoes = (sign for sign in signs if sign.mark.role == "echo" or sign.signature.name in TELLS_NOTHING)
-    alike = _alike(_loud(log, {sign.line.place for sign in echoes}), marks.likeness)
+    echoes = (match for match in matches if match.pattern.role == "echo" or match.signature.name in TELLS_NOTHING)
+    alike = _alike(_loud(log, {match.line.place for match in echoes}), patterns.likeness)
     if not alike:
         return []
-    known = {each.name: each for each in marks.signatures}
+    known = {each.name: each for each in patterns.signatures}
     most, next_most = (*(each.score for each in alike[:2]), 0.0)[:2]
     sure = LEAST + (MOST - LEAST) * min(1.0, most / next_most - 1 if next_most else 1.0)
     return [

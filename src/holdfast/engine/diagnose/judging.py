@@ -98,7 +98,7 @@ class Candidate:
         signature: The class.
         score: How much speaks for it; between 0 and 1, not yet calibrated.
         decisive: The sign that says the most; None where only the metrics speak for it.
-        signs: All lines that speak for it, in order.
+        matches: All lines that speak for it, in order.
         silent: What the metrics say.
         exception: The exception that nobody knows, of the class that stands for such.
         is_guess: Whether nothing but its words speaks for it.
@@ -107,7 +107,7 @@ class Candidate:
     signature: Signature
     score: float
     decisive: Match | None = None
-    signs: tuple[Match, ...] = ()
+    matches: tuple[Match, ...] = ()
     silent: ClassEvidence | None = None
     exception: Traceback | None = None
     is_guess: bool = False
@@ -166,7 +166,7 @@ def _is_from_other_process(error: str) -> bool:
 
 def rank(
     log: Log,
-    signs: Iterable[Match],
+    matches: Iterable[Match],
     silent: Sequence[ClassEvidence] = (),
     signatures: Iterable[Signature] = (),
     ruled_out: Collection[str] = (),
@@ -175,22 +175,22 @@ def rank(
 
     Args:
         log: What was read.
-        signs: The lines that match.
+        matches: The lines that match.
         silent: What the metrics say.
         signatures: Those of which the metrics, and exceptions that nobody knows, may speak.
         ruled_out: Classes that the job's settings exclude, unless a line says them outright.
     """
-    signs = list(signs)
-    scene = replace(read_log_context(log), restarted=_last_attempt(log, signs))
+    matches = list(matches)
+    context = replace(read_log_context(log), restarted=_last_attempt(log, matches))
     by_class: dict[str, list[Match]] = {}
-    for sign in signs:
-        by_class.setdefault(sign.signature.name, []).append(sign)
-    found = [made for group in by_class.values() if (made := _candidate(group, scene))]
-    found = _later_less(found, scene)
+    for match in matches:
+        by_class.setdefault(match.signature.name, []).append(match)
+    found = [made for group in by_class.values() if (made := _candidate(group, context))]
+    found = _later_less(found, context)
     known = {signature.name: signature for signature in signatures}
-    found = _with_silent(found, silent, known, scene)
+    found = _with_silent(found, silent, known, context)
     if USER_CODE in known:
-        found += _unknown_exception(found, known[USER_CODE], scene)
+        found += _unknown_exception(found, known[USER_CODE], context)
     found = [each for each in found if each.signature.name not in ruled_out or _is_explicit(each)]
     found.sort(key=lambda each: (-round(each.score, 3), _order(log, each.line)))
     return _covered_last(found)
@@ -199,20 +199,20 @@ def rank(
 def _is_explicit(candidate: Candidate) -> bool:
     """True if a line says the cause outright: then the log is not of the job whose settings exclude it."""
     decisive = candidate.decisive
-    return decisive is not None and decisive.mark.role == "root" and decisive.mark.weight >= SURE
+    return decisive is not None and decisive.pattern.role == "root" and decisive.pattern.weight >= SURE
 
 
-def _candidate(signs: Sequence[Match], context: LogContext) -> Candidate | None:
+def _candidate(matches: Sequence[Match], context: LogContext) -> Candidate | None:
     """Return the candidate that signs of one class amount to; None where all of them only follow from a cause."""
-    roots = [sign for sign in signs if sign.mark.role == "root"]
-    hints = [sign for sign in signs if sign.mark.role == "hint"]
+    roots = [match for match in matches if match.pattern.role == "root"]
+    hints = [match for match in matches if match.pattern.role == "hint"]
     if not roots and not hints:
         return None
-    decisive = max(roots or hints, key=lambda sign: (_weight(sign, context), not sign.is_source, -sign.line.number))
+    decisive = max(roots or hints, key=lambda match: (_weight(match, context), not match.is_source, -match.line.number))
     sure = _weight(decisive, context) * (1.0 if roots else ALONE)
-    others = {id(sign.mark): sign.mark for sign in (*roots, *hints) if sign.mark is not decisive.mark}
+    others = {id(match.pattern): match.pattern for match in (*roots, *hints) if match.pattern is not decisive.pattern}
     score = 1 - (1 - sure) * _doubt(others.values())
-    if not any(_is_statement(sign) for sign in roots):
+    if not any(_is_statement(match) for match in roots):
         score = min(score, NOT_SURE)
     if (
         WARNING.search(decisive.line.text)
@@ -220,44 +220,44 @@ def _candidate(signs: Sequence[Match], context: LogContext) -> Candidate | None:
         and decisive.signature.name not in ENDS_WELL
     ):
         score = min(score, MERELY_WARNED)
-    return Candidate(signature=signs[0].signature, score=score, decisive=decisive, signs=tuple(signs))
+    return Candidate(signature=matches[0].signature, score=score, decisive=decisive, matches=tuple(matches))
 
 
-def _is_statement(sign: Match) -> bool:
+def _is_statement(match: Match) -> bool:
     """True if a line says what happened: it is no advice, and no wrapper of what another process raised."""
-    if WRAPPERS.search(sign.mark.line):
+    if WRAPPERS.search(match.pattern.line):
         return False
-    if _is_exception(sign.hit):
+    if _is_exception(match.hit):
         return True
-    text = bare(sign.line.text)
-    found = re.search(sign.mark.line, text)
+    text = bare(match.line.text)
+    found = re.search(match.pattern.line, text)
     start = found.start() if found else 0
     sentence = re.split(r"(?<=[.!;])\s", text[: start + 1])[-1][:-1] + text[start:]
     return ADVICE.match(sentence) is None
 
 
-def _doubt(marks: Iterable[Pattern]) -> float:
+def _doubt(patterns: Iterable[Pattern]) -> float:
     left = 1.0
-    for mark in marks:
-        left *= 1 - HINT * mark.weight
+    for pattern in patterns:
+        left *= 1 - HINT * pattern.weight
     return left
 
 
-def _weight(sign: Match, context: LogContext) -> float:
+def _weight(match: Match, context: LogContext) -> float:
     """Return the weight of a sign at its place."""
-    traceback = sign.hit.traceback
+    traceback = match.hit.traceback
     factor = context.parts.get(traceback.start.place, 1.0) if traceback else 1.0
-    if is_from_earlier_attempt(sign.line, context):
+    if is_from_earlier_attempt(match.line, context):
         factor *= EARLIER
-    if context.ended and survived(sign.line, context.ended):
-        factor *= _share_before_end(sign)
-    elif sign.signature.name in KEEPS_FROM_STARTING and any(
-        survived(sign.line, step.line) for step in context.log.metrics
+    if context.ended and survived(match.line, context.ended):
+        factor *= _share_before_end(match)
+    elif match.signature.name in KEEPS_FROM_STARTING and any(
+        survived(match.line, step.line) for step in context.log.metrics
     ):
         factor *= SURVIVED
-    if _is_victim(sign.line, context):
+    if _is_victim(match.line, context):
         factor *= TORN_DOWN
-    return sign.mark.weight * factor
+    return match.pattern.weight * factor
 
 
 def _is_victim(line: Line, context: LogContext) -> bool:
@@ -267,9 +267,9 @@ def _is_victim(line: Line, context: LogContext) -> bool:
     return line.rank is not None and bool(WAITED.search(line.text)) and bool(context.raised - {line.rank})
 
 
-def _last_attempt(log: Log, signs: Iterable[Match]) -> Line | None:
+def _last_attempt(log: Log, matches: Iterable[Match]) -> Line | None:
     """Return the last line with which an attempt began behind which something is told of it; None where there is none."""
-    roots = [sign.line for sign in signs if sign.mark.role == "root"]
+    roots = [match.line for match in matches if match.pattern.role == "root"]
     told = [*roots, *(last.start for last in log.tracebacks), *(step.line for step in log.metrics)]
     return next(
         (
@@ -287,18 +287,18 @@ def is_from_earlier_attempt(line: Line, context: LogContext) -> bool:
     return last is not None and line.path == last.path and line.number < last.number
 
 
-def _share_before_end(sign: Match) -> float:
+def _share_before_end(match: Match) -> float:
     """Return the weight of a sign after which training went on to its end."""
-    if _is_exception(sign.hit) or sign.signature.name in KEEPS_FROM_STARTING:
+    if _is_exception(match.hit) or match.signature.name in KEEPS_FROM_STARTING:
         return SURVIVED
-    if sign.signature.name in ENDS_WELL:
+    if match.signature.name in ENDS_WELL:
         return 1.0
-    if sign.mark.weight < SURE:
+    if match.pattern.weight < SURE:
         return WARNED
-    if LOGGED.search(sign.line.text) and sign.signature.phase == "environment":
+    if LOGGED.search(match.line.text) and match.signature.phase == "environment":
         return SURVIVED
     spoken = (WARNING, RETRIED, LOGGED)
-    return TOLERATED if any(words.search(sign.line.text) for words in spoken) else 1.0
+    return TOLERATED if any(words.search(match.line.text) for words in spoken) else 1.0
 
 
 def has_no_exceptions(log: Log) -> bool:
@@ -338,7 +338,7 @@ def _later_less(candidates: Sequence[Candidate], context: LogContext) -> list[Ca
     raised = [
         each.decisive
         for each in candidates
-        if each.decisive and each.decisive.mark.role == "root" and _is_exception(each.decisive.hit)
+        if each.decisive and each.decisive.pattern.role == "root" and _is_exception(each.decisive.hit)
     ]
     return [
         replace(each, score=each.score * (TORN_DOWN if TEARDOWN.search(each.decisive.line.text) else LATER))
@@ -348,18 +348,18 @@ def _later_less(candidates: Sequence[Candidate], context: LogContext) -> list[Ca
     ]
 
 
-def _follows(sign: Match, other: Match, context: LogContext) -> bool:
+def _follows(match: Match, other: Match, context: LogContext) -> bool:
     """True if a sign stands after another one that is no part of the same chain of exceptions."""
-    if sign.signature.name == other.signature.name or _same_chain(sign, other, context.log):
+    if match.signature.name == other.signature.name or _same_chain(match, other, context.log):
         return False
-    times = (sign.line.at_s, other.line.at_s)
+    times = (match.line.at_s, other.line.at_s)
     if times[0] is not None and times[1] is not None and (times[0] < YEARLESS_S) == (times[1] < YEARLESS_S):
         return times[0] > times[1]
-    return sign.line.path == other.line.path and sign.line.number > other.line.number
+    return match.line.path == other.line.path and match.line.number > other.line.number
 
 
-def _same_chain(sign: Match, other: Match, log: Log) -> bool:
-    starts = {each.hit.traceback.start.place for each in (sign, other) if each.hit.traceback}
+def _same_chain(match: Match, other: Match, log: Log) -> bool:
+    starts = {each.hit.traceback.start.place for each in (match, other) if each.hit.traceback}
     for last in log.tracebacks:
         chain = {part.start.place for part in last.chain}
         if starts and starts <= chain:
@@ -387,9 +387,9 @@ def _with_silent(
         if before is None:
             by_name[finding.name] = Candidate(signature=known[finding.name], score=weight, silent=finding)
         else:
-            marks = {id(sign.mark): sign.mark for sign in before.signs if sign.mark.role != "echo"}
+            patterns = {id(match.pattern): match.pattern for match in before.matches if match.pattern.role != "echo"}
             by_lines = 1 - (1 - before.score) * (1 - HINT * weight)
-            by_metrics = 1 - (1 - weight) * _doubt(marks.values())
+            by_metrics = 1 - (1 - weight) * _doubt(patterns.values())
             by_name[finding.name] = replace(
                 before, score=max(by_lines, by_metrics), silent=_together(before.silent, finding)
             )
@@ -407,10 +407,10 @@ def _together(first: ClassEvidence | None, other: ClassEvidence) -> ClassEvidenc
 def _unknown_exception(candidates: Sequence[Candidate], signature: Signature, context: LogContext) -> list[Candidate]:
     """Return the class of faults in the user's own code, if an exception that no signature knows ended the job."""
     claimed = {
-        sign.line.place
+        match.line.place
         for each in candidates
-        for sign in each.signs
-        if sign.mark.role == "root" and sign.signature.name != USER_CODE
+        for match in each.matches
+        if match.pattern.role == "root" and match.signature.name != USER_CODE
     }
     best: Candidate | None = None
     for last in _exceptions(context.log):

@@ -33,13 +33,13 @@ class Match:
 
     Attributes:
         signature: The class it speaks for.
-        mark: How.
+        pattern: How.
         hit: The line, and where it stands.
         values: What the named groups matched, None of those that took no part; and `step` and `steps`, how far training got.
     """
 
     signature: Signature
-    mark: Pattern
+    pattern: Pattern
     hit: Hit
     values: Mapping[str, str | None] = field(default_factory=dict[str, str | None])
 
@@ -64,25 +64,25 @@ class PatternIndex:
         numbers: dict[str, int] = {}
         self._by_word: list[list[tuple[Signature, Pattern]]] = []
         self._asked: dict[int, list[str]] = {}
-        for signature, mark in ((each, mark) for each in self.signatures for mark in each.marks):
-            for expression in filter(None, (mark.line, mark.log, mark.not_log)):
+        for signature, pattern in ((each, pattern) for each in self.signatures for pattern in each.patterns):
+            for expression in filter(None, (pattern.line, pattern.log, pattern.not_log)):
                 for word in map(_unquoted, words_of(expression)):
                     at = numbers.setdefault(word, len(numbers))
                     if at == len(self._by_word):
                         self._by_word.append([])
-                    if expression is mark.line:
-                        self._by_word[at].append((signature, mark))
+                    if expression is pattern.line:
+                        self._by_word[at].append((signature, pattern))
                     else:
                         self._asked.setdefault(at, []).append(expression)
         self.sought = LogQuery(tuple(numbers), self.keeps)
 
     def keeps(self, text: str, words: frozenset[int]) -> bool:
         """True if any mark with one of these words matches a line."""
-        return any(_search(mark.line, text) for _, mark in self._with(words)) or any(
+        return any(_search(pattern.line, text) for _, pattern in self._with(words)) or any(
             _search(expression, text) for expression in self._log_conditions(words)
         )
 
-    def signs(self, log: Log) -> Iterator[Match]:
+    def matches(self, log: Log) -> Iterator[Match]:
         """Yield every sign in a log, in the order of its lines."""
         known = (
             waits_of(log)
@@ -96,12 +96,12 @@ class PatternIndex:
             if _search(expression, hit.line.text)
         )
         for hit in log.hits:
-            for signature, mark in self._with(hit.words):
-                if (mark.log and mark.log not in told) or mark.not_log in told:
+            for signature, pattern in self._with(hit.words):
+                if (pattern.log and pattern.log not in told) or pattern.not_log in told:
                     continue
-                values = match(mark, hit, known)
+                values = match(pattern, hit, known)
                 if values is not None:
-                    yield Match(signature=signature, mark=mark, hit=hit, values=values)
+                    yield Match(signature=signature, pattern=pattern, hit=hit, values=values)
 
     def _log_conditions(self, words: Iterable[int]) -> Iterator[str]:
         """Yield the conditions of marks on the log as a whole, of expressions with one of these words."""
@@ -111,51 +111,51 @@ class PatternIndex:
     def _with(self, words: Iterable[int]) -> Iterator[tuple[Signature, Pattern]]:
         seen: set[int] = set()
         for word in sorted(words):
-            for signature, mark in self._by_word[word]:
-                if id(mark) not in seen:
-                    seen.add(id(mark))
-                    yield signature, mark
+            for signature, pattern in self._by_word[word]:
+                if id(pattern) not in seen:
+                    seen.add(id(pattern))
+                    yield signature, pattern
 
 
 def match(
-    mark: Pattern, hit: Hit, known: Mapping[str, str | None] = MappingProxyType({})
+    pattern: Pattern, hit: Hit, known: Mapping[str, str | None] = MappingProxyType({})
 ) -> Mapping[str, str | None] | None:
     """Return the named groups that a mark matches in a line, and around it; None where the mark does not match.
 
     Args:
-        mark: What is looked for.
+        pattern: What is looked for.
         hit: A line with a word of it.
         known: Values of the log as a whole, which conditions may ask for too: `step` and `steps`, how far training got, and what `waits_of` and
             `shared_devices` tell.
             A condition may ask for the `phase` of the job as well, which the line's traceback tells.
     """
-    found = _search(mark.line, hit.line.text)
-    if found is None or (mark.last and not _is_exception(hit)):
+    found = _search(pattern.line, hit.line.text)
+    if found is None or (pattern.last and not _is_exception(hit)):
         return None
     said = dict.fromkeys(found.groupdict()) if is_source(hit) else found.groupdict()
-    values: dict[str, str | None] = {**known, **_condition_values(hit, mark, known), **said}
+    values: dict[str, str | None] = {**known, **_condition_values(hit, pattern, known), **said}
     frames = _frames(hit.traceback)
-    for expression, texts in ((mark.near, _near(hit)), (mark.frame, frames), (mark.raised_in, frames[:1])):
+    for expression, texts in ((pattern.near, _near(hit)), (pattern.frame, frames), (pattern.raised_in, frames[:1])):
         beside = _first(expression, texts) if expression else None
         if expression and beside is None:
             return None
         values |= beside.groupdict() if beside else {}
     if any(
         refused and _first(refused, texts)
-        for refused, texts in ((mark.not_near, _own(hit)), (mark.not_frame, _frames(hit.traceback, known=True)))
+        for refused, texts in ((pattern.not_near, _own(hit)), (pattern.not_frame, _frames(hit.traceback, known=True)))
     ):
         return None
-    return values if not mark.when or holds(mark.when, values) else None
+    return values if not pattern.when or holds(pattern.when, values) else None
 
 
-def _condition_values(hit: Hit, mark: Pattern, known: Mapping[str, str | None]) -> dict[str, str | None]:
+def _condition_values(hit: Hit, pattern: Pattern, known: Mapping[str, str | None]) -> dict[str, str | None]:
     """Return the values for a mark's condition at the place of a line: the phase of the job, and the step."""
     told: dict[str, str | None] = {}
-    if "phase" in mark.when:
+    if "phase" in pattern.when:
         told["phase"] = phase_of(hit)
     glued = (hit.traceback.start.bar, hit.traceback.start.text) if hit.traceback else ()
     if (
-        "step" in mark.when
+        "step" in pattern.when
         and (found := furthest_step((*glued, *_near(hit))))
         and found[0] > int(known.get("step") or 0)
     ):
@@ -213,8 +213,8 @@ def _frames(traceback: Traceback | None, *, known: bool = False) -> list[str]:
 
 
 def _first(expression: str, texts: Iterable[str]) -> re.Match[str] | None:
-    pattern = _compiled(expression)
-    return next((found for text in texts if (found := pattern.search(text))), None)
+    regex = _compiled(expression)
+    return next((found for text in texts if (found := regex.search(text))), None)
 
 
 def _unquoted(word: str) -> str:
@@ -225,9 +225,9 @@ def _unquoted(word: str) -> str:
 
 def _search(expression: str, text: str) -> re.Match[str] | None:
     """Return where an expression matches a line; one for its beginning may match behind a logger's words too."""
-    pattern = _compiled(expression)
-    found = pattern.search(text)
-    return found if found or "^" not in expression else pattern.search(bare(text))
+    regex = _compiled(expression)
+    found = regex.search(text)
+    return found if found or "^" not in expression else regex.search(bare(text))
 
 
 @cache

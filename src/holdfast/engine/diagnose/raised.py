@@ -136,7 +136,7 @@ def _guesses(
 
     Those whose words are known from the libraries' releases come first.
     """
-    taken = {sign.line.place for each in candidates for sign in each.signs if sign.mark.role == "root"}
+    taken = {match.line.place for each in candidates for match in each.matches if match.pattern.role == "root"}
     ended = read_log_context(log).ended
     told = ((each.name, CAREFUL, each.exception) for each in raised if each.exception)
     sensed = ((*sense_of(each), each) for each in exceptions_of(log))

@@ -86,7 +86,7 @@ def _goes_on(text: str, begun: str) -> bool:
 
 
 def _decides(matched: MatchedLine) -> bool:
-    return any(re.search(mark.line, matched.line) for mark in matched.signature.marks if mark.role == "root")
+    return any(re.search(mark.line, matched.line) for mark in matched.signature.patterns if mark.role == "root")
 
 
 def _ends(log: Log) -> Iterable[Line]:

@@ -8,7 +8,7 @@ from shlex import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from holdfast.core.document import Document
-from holdfast.core.event import Event, Stage
+from holdfast.core.event import Event, RunStage
 from holdfast.engine.report.chart import Plot, evenly
 from holdfast.engine.report.curves import Curve, gather_curves
 from holdfast.engine.report.panels import main_plot, small_plots
@@ -37,7 +37,7 @@ from holdfast.results.run import NextCommand, RunRefusal
 
 SAMPLED = 6  # evaluations whose generations are shown, the first and the last among them
 STDERR_LINES = 30
-TONES = {Stage.SUCCEEDED: "good", Stage.FAILED: "bad", Stage.CANCELLED: "halted"}
+TONES = {RunStage.SUCCEEDED: "good", RunStage.FAILED: "bad", RunStage.CANCELLED: "halted"}
 TEMPLATES = Environment(
     loader=PackageLoader("holdfast.engine"),
     autoescape=True,
@@ -140,7 +140,7 @@ def make_page(data: ReportData) -> ReportPage:
         warnings=tuple(_warnings(data, curves)),
         advice=tuple(next_commands(data.run, state)),
         refusal=tuple(data.refusal),
-        stderr=_last_words(data.stderr) if state.stage is not Stage.SUCCEEDED else "",
+        stderr=_last_words(data.stderr) if state.stage is not RunStage.SUCCEEDED else "",
         plot=main_plot(curves, progress),
         small=small_plots(curves, progress),
         evaluations=tabulate_evaluations(curves),

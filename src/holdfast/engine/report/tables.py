@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from holdfast.core.event import AttemptState, Event, Liveness, Polled, Reported, Stage
+from holdfast.core.event import AttemptState, Event, Liveness, Polled, Reported, RunStage
 from holdfast.engine.report.chart import evenly
 from holdfast.engine.report.curves import Curve
 from holdfast.engine.run.progress import Progress
@@ -126,7 +126,7 @@ def list_attempts(progress: Progress, events: Sequence[Event], now_s: float) -> 
             resumed=last_name(attempt.resume_from) if attempt.resume_from else "the beginning",
             took=render_duration(took_s),
             exit_code=attempt.exit_code,
-            because=_because(attempt) if attempt.stage is Stage.FAILED else "",
+            because=_because(attempt) if attempt.stage is RunStage.FAILED else "",
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from shlex import quote
 from typing import Any
 
-from holdfast.core.event import RunState, Stage
+from holdfast.core.event import RunStage, RunState
 from holdfast.results.run import NextCommand
 
 
@@ -28,7 +28,7 @@ def next_commands(run: str, state: RunState, *, supervised: bool | None = None) 
 def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tuple[str, str, str]]:
     resume = ("continue", f"holdfast resume {run}", "continues from the newest complete checkpoint")
     lost = [found for found in state.deliveries.values() if found.verdict == "missing"]
-    if state.stage is Stage.SUCCEEDED:
+    if state.stage is RunStage.SUCCEEDED:
         return
     if not state.stage.ended:
         if state.attempts and supervised is False:
@@ -36,14 +36,14 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
             return
         yield "watch", f"holdfast watch {run}", "shows its progress"
         yield "stop", f"holdfast stop {run}", "stops it after it saves a checkpoint"
-    elif state.stage is Stage.FAILED and lost:
+    elif state.stage is RunStage.FAILED and lost:
         for found in lost:
             folder = state.pushes.get(found.repository, {}).get("folder") or state.folder
             yield "push it", f"hf upload {quote(found.repository)} {quote(str(folder))}", "uploads what is missing"
     elif not state.attempts:
         yield "try again", command_to_try_again(state.about, state.refused_by), "shows whether it is fixed"
     else:
-        if state.stage is Stage.FAILED:
+        if state.stage is RunStage.FAILED:
             yield "why", f"holdfast diagnose {run}", "finds the cause, with the lines that show it"
         yield resume
 

@@ -5,7 +5,7 @@ from typing import Literal
 from msgspec import convert
 
 from holdfast.core.checkpoint import CheckpointIntegrity
-from holdfast.core.event import AttemptState, Delivered, RunState, Stage
+from holdfast.core.event import AttemptState, Delivered, RunStage, RunState
 from holdfast.engine.run.advice import next_commands
 from holdfast.results.run import (
     AttemptResult,
@@ -29,7 +29,7 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
         supervised: Whether a process supervises it; None where nobody looked.
     """
     newest, asked = state.current, convert(state.about, RequestedRun)
-    succeeded = state.stage is Stage.SUCCEEDED
+    succeeded = state.stage is RunStage.SUCCEEDED
     return RunResult(
         verb=verb,
         run=run,

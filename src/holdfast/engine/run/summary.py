@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from holdfast.core.event import Stage
+from holdfast.core.event import RunStage
 from holdfast.engine.run.progress import MetricValue, Progress
 from holdfast.engine.units import render_change, render_duration, render_number
 
@@ -59,10 +59,10 @@ def render_summary(progress: Progress, now_s: float) -> str:
         return f"Never started: {state.because}." if state.stage.ended else "Not started yet."
     done = f"{progress.step} of {progress.max_steps} steps" if progress.max_steps else "no step"
     match state.stage:
-        case Stage.SUCCEEDED:
+        case RunStage.SUCCEEDED:
             early = progress.max_steps is not None and progress.step < progress.max_steps
             told = f"Trained {done} in {took}{', stopped early as asked' if early else ''}"
-        case Stage.FAILED | Stage.CANCELLED:
+        case RunStage.FAILED | RunStage.CANCELLED:
             told = f"{state.stage.value.capitalize()} after {took}: {state.because}"
         case _:
             told = f"Still at work: {done} in {took}"

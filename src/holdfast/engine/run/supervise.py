@@ -17,8 +17,8 @@ from holdfast.core.event import (
     Liveness,
     Polled,
     Reported,
+    RunStage,
     RunState,
-    Stage,
     Started,
     Starting,
     Stopper,
@@ -74,7 +74,7 @@ class Verify:
 class Close:
     """Write down the verdict."""
 
-    stage: Stage
+    stage: RunStage
     because: str
 
 
@@ -121,7 +121,7 @@ def supervise(state: RunState, limits: Limits) -> Flow:
 def _take_up(state: RunState, limits: Limits) -> Flow:
     """Start the attempt that is due, if one is; one that was killed while nobody supervised it is continued."""
     current, following = state.current, len(state.attempts) + 1
-    if current and current.stage is Stage.SUCCEEDED and not state.stage.ended:
+    if current and current.stage is RunStage.SUCCEEDED and not state.stage.ended:
         return state  # only the verdict is missing
     if current is None or current.stage.ended:
         return (yield from _start(state, Start(following, resume=current is not None)))
@@ -142,23 +142,23 @@ def _start(state: RunState, start: Start, stop: Stopper | None = None) -> Flow:
 def _was_killed(state: RunState) -> bool:
     """True if the newest attempt ended without a word, and nobody had asked it to stop."""
     current = state.current
-    if current is None or current.stage is not Stage.FAILED or current.end or current.because or state.stop:
+    if current is None or current.stage is not RunStage.FAILED or current.end or current.because or state.stop:
         return False
     return current.exit_code is None or current.exit_code < 0
 
 
-def verdict(state: RunState) -> tuple[Stage, str]:
+def verdict(state: RunState) -> tuple[RunStage, str]:
     """Judge a run whose newest attempt has ended, with the reason in one sentence."""
     current = state.current
     if current is None:
-        return Stage.FAILED, "it was never started"
-    if current.stage is Stage.SUCCEEDED:
+        return RunStage.FAILED, "it was never started"
+    if current.stage is RunStage.SUCCEEDED:
         lost = [found.because for found in state.deliveries.values() if found.verdict == "missing"]
-        return (Stage.FAILED, f"it trained to its end, but {'; '.join(lost)}") if lost else (Stage.SUCCEEDED, "")
+        return (RunStage.FAILED, f"it trained to its end, but {'; '.join(lost)}") if lost else (RunStage.SUCCEEDED, "")
     if state.stop:
-        stage = Stage.CANCELLED if state.stop is Stopper.PERSON else Stage.FAILED
+        stage = RunStage.CANCELLED if state.stop is Stopper.PERSON else RunStage.FAILED
         return stage, f"stopped by {state.stop} {_reached(current)}"
-    return Stage.FAILED, how_it_failed(current)
+    return RunStage.FAILED, how_it_failed(current)
 
 
 def how_it_failed(attempt: AttemptState) -> str:
@@ -229,7 +229,7 @@ class _Loop:
     """One run's way from actions to events, and how far the ledger was read."""
 
     def __init__(self, run: str, dependencies: Dependencies) -> None:
-        self._run, self._doors = run, dependencies
+        self._run, self._dependencies = run, dependencies
         self._read = 0
         self.state = RunState()
 
@@ -243,9 +243,9 @@ class _Loop:
             case Stop(by):
                 self._stop(by)
             case TakeStacks():
-                self._doors.backend.request_stacks(self._current.id)
+                self._dependencies.backend.request_stacks(self._current.id)
             case Kill():
-                self._doors.backend.kill(self._current.id)
+                self._dependencies.backend.kill(self._current.id)
             case Verify(repository):
                 self._verify(repository)
             case Close(stage, because):
@@ -254,16 +254,16 @@ class _Loop:
 
     def catch_up(self, *unwritten: Event) -> Sequence[Event]:
         """Take in what the ledger has new, then what was not worth writing."""
-        stored = self._doors.store.read(self._run, after=self._read)
+        stored = self._dependencies.store.read(self._run, after=self._read)
         self._read = stored[-1][0] if stored else self._read
         events = (*(event for _, event in stored), *unwritten)
         self.state = fold(events, self.state)
-        self._doors.observe(self.state, events)
+        self._dependencies.observe(self.state, events)
         return events
 
     @property
     def _now(self) -> float:
-        return self._doors.clock.now_s()
+        return self._dependencies.clock.now_s()
 
     @property
     def _current(self) -> AttemptState:
@@ -272,10 +272,10 @@ class _Loop:
         return self.state.current
 
     def _record(self, *events: Event) -> None:
-        self._doors.store.append(self._run, events)
+        self._dependencies.store.append(self._run, events)
 
     def _start(self, number: int, *, resume: bool) -> None:
-        attempt, backend = self._doors.prepare(number, resume), self._doors.backend
+        attempt, backend = self._dependencies.prepare(number, resume), self._dependencies.backend
         starting = Starting(
             at_s=self._now,
             attempt=number,
@@ -290,18 +290,18 @@ class _Loop:
             self._record(Polled(at_s=self._now, attempt=number, answer=Liveness.ENDED, because=error.what))
 
     def _poll(self, after_s: float) -> Sequence[Event] | None:
-        match self._doors.orders.take():
+        match self._dependencies.orders.take():
             case "detach":
                 return None
             case "kill":
                 if not self.state.stop:  # so that the run counts as cancelled, and not as failed
                     self._record(StopRequested(at_s=self._now, by=Stopper.PERSON))
-                self._doors.backend.kill(self._current.id)
+                self._dependencies.backend.kill(self._current.id)
             case "stop" if not self.state.stop:
                 self._stop(Stopper.PERSON)
             case _:
-                self._doors.clock.sleep(after_s)
-        look = self._doors.backend.poll(self._current.id, skip=self._current.reports)
+                self._dependencies.clock.sleep(after_s)
+        look = self._dependencies.backend.poll(self._current.id, skip=self._current.reports)
         number, now = self._current.number, self._now
         polled = Polled(at_s=now, attempt=number, answer=look.answer, exit_code=look.exit_code, because=look.because)
         reports = [Reported(at_s=now, attempt=number, said=said) for said in look.reports]
@@ -311,9 +311,9 @@ class _Loop:
         return self.catch_up(*([] if polled in news else [polled]))
 
     def _verify(self, repository: str) -> None:
-        found = self._doors.verify(repository, self.state)
+        found = self._dependencies.verify(repository, self.state)
         self._record(Delivered(at_s=self._now, repository=repository, verdict=found.verdict, because=found.because))
 
     def _stop(self, by: Stopper) -> None:
         self._record(StopRequested(at_s=self._now, by=by))
-        self._doors.backend.stop(self._current.id)
+        self._dependencies.backend.stop(self._current.id)

@@ -2,7 +2,7 @@
 
 Covered: what methods of datasets do whose arguments are written out: rows are drawn, columns renamed, removed or selected. Not
 covered: `map` and everything else that makes rows of its own; after it the columns are not known.
-Source: datasets 5.2; `tests/engine/mentions/test_training_data.py` does the same with it.
+Source: datasets 5.2; `tests/engine/references/test_training_data.py` does the same with it.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -2,9 +2,9 @@
 
 The whole package travels to the environment that the script will get, which need not have holdfast: it imports the standard
 library, the runtime beside it, and whatever the script imports itself. The script is not changed: each module here takes
-the place of some functions of the libraries that the script calls, by `install(order, events)`, when they are imported.
+the place of some functions of the libraries that the script calls, by `install(part_request, events)`, when they are imported.
 
-* `order`     what is asked of one process      * `events`   what it says, one JSON object a line
+* `part_request`     what is asked of one process      * `events`   what it says, one JSON object a line
 * `part`      a process from end to end         * `guards`    network, files, trackers, children, terminals
 * `twins`     models, and what shrinks them     * `rows`      datasets
 * `trainers`  arguments, training, stages, and what is wrong where all is green

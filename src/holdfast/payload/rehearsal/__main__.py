@@ -2,7 +2,7 @@
 
     python rehearsal/__main__.py [MODULE:NAME...]
 
-Reads orders from standard input, one JSON object a line, and writes one line for each thing that happens: `ready` when the
+Reads part requests from standard input, one JSON object a line, and writes one line for each thing that happens: `ready` when the
 imports are done, `started` with a process' id, `ended` with its exit code. Closing the input ends it, and all its children.
 A library that cannot be imported is left to the script, in a process that never tried; so are all of them where one
 initializes CUDA while it is imported, as bitsandbytes does: a process that is forked afterwards cannot use the GPU.
@@ -117,7 +117,7 @@ def prepare() -> None:
 
 
 def start(line: str, folder: str, said: TextIO) -> int:
-    """Fork the process of one order, in a group of its own; return its id."""
+    """Fork the process of one part request, in a group of its own; return its id."""
     if pid := os.fork():
         return pid
     said.close()

@@ -8,7 +8,7 @@ from typing import Any
 
 from .events import EventWriter
 from .libraries import peft, safetensors, torch, transformers
-from .order import PartRequest
+from .part_request import PartRequest
 
 FILE = "adapter_model.safetensors"
 LEAST = 1e-5
@@ -34,14 +34,14 @@ HEAD = re.compile(r"\b(score|classifier)\b.*\bweight$")
 
 
 def look(
-    final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], order: PartRequest, events: EventWriter
+    final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], part_request: PartRequest, events: EventWriter
 ) -> None:
     """Tell of adapters without tensors or without training, and of merged models without their adapter.
 
     Args:
         final: Folders of what was saved at the end.
         trainings: The fact about each training; `adapter` is the largest weight of it that began as 0, if it has one.
-        order: Has the script's text.
+        part_request: Has the script's text.
         events: Where it is told.
     """
     adapters = [each for each in final if (each / FILE).is_file()]
@@ -54,23 +54,23 @@ def look(
     if adapters and learnt and not any(_largest(each) for each in adapters):
         because = f"the adapter in {adapters[0].name} is what it was before the training: all of its `lora_B` are 0"
         events.fault("no-checkpoint-saved", "save", because, fix="Save the adapter after the training, and not before.")
-    if learnt and (MERGES.search(order.source) or UNLOADS.search(order.source)):
+    if learnt and (MERGES.search(part_request.source) or UNLOADS.search(part_request.source)):
         bases = {str(each.get("base") or "") for each in learnt}
         whole = (each for each in final if (each / "config.json").is_file())
         for folder in (each for each in whole if any(_is_base(each, base) for base in bases)):
             because = f"the model in {folder.name} is the base model: what the adapter learned is not in it"
-            if MERGES.search(order.source) or not adapters:
+            if MERGES.search(part_request.source) or not adapters:
                 events.fault("user-code-error", "export", because, fix=MERGED)
             else:  # which may be wanted beside the adapter
                 events.warning("user-code-error", "export", f"{because}. {MERGED}")
 
 
-def look_at_frozen(model: Any, order: PartRequest, events: EventWriter) -> None:
+def look_at_frozen(model: Any, part_request: PartRequest, events: EventWriter) -> None:
     """Tell of an adapter that is about to be saved, and is frozen while weights of its base are trained: they are not saved with it.
 
     Args:
         model: A `PeftModel`.
-        order: Has the script's text.
+        part_request: Has the script's text.
         events: Where it is told.
     """
     named = dict(model.named_parameters())
@@ -84,7 +84,7 @@ def look_at_frozen(model: Any, order: PartRequest, events: EventWriter) -> None:
     if not lost:
         return
     because = f"the adapter is frozen, and {len(lost)} weights of its base are trained, `{lost[0]}` for one: `save_pretrained` writes the adapter alone"
-    if APART.search(order.source):
+    if APART.search(part_request.source):
         events.warning("no-checkpoint-saved", "save", because)
     else:
         fix = "Train the adapter: leave `requires_grad` as `get_peft_model` sets it. To train the whole model, do without an adapter."

@@ -10,7 +10,7 @@ from typing import Any
 from . import adapted, loops, predictions
 from .events import EventWriter
 from .libraries import torch
-from .order import PartRequest
+from .part_request import PartRequest
 
 WORDS = 8
 """Tokens that a saved model is asked for."""
@@ -22,22 +22,22 @@ TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "voc
 ADDS_TOKENS = re.compile(r"\.add_(special_)?tokens\(|\bsetup_chat_format\(|\bclone_chat_template\(")
 
 
-def look(order: PartRequest, events: EventWriter) -> None:
+def look(part_request: PartRequest, events: EventWriter) -> None:
     """Load what was saved at the end, merge what is an adapter, and have it write a few words."""
-    folders = find_models(order.inside)
-    events.fact("saved", folders=[str(each.relative_to(order.inside)) for each in folders])
-    facts = read_facts(order)
+    folders = find_models(part_request.inside)
+    events.fact("saved", folders=[str(each.relative_to(part_request.inside)) for each in folders])
+    facts = read_facts(part_request)
     trainings = [each for each in facts if each["about"] == "trained"]
     trained = trainings[-1] if trainings else None
     pushed = any(each["about"] == "push" for each in facts)
-    saved = bool(folders) or pushed or _has_weights(order.inside)
+    saved = bool(folders) or pushed or _has_weights(part_request.inside)
     predictions.judge()
     if trained is None:
-        loops.judge(order, events, saved=saved)
-    elif _lacks_model(facts, order.inside, events, saved=saved):
+        loops.judge(part_request, events, saved=saved)
+    elif _lacks_model(facts, part_request.inside, events, saved=saved):
         return
     final = [each for each in folders if not each.name.startswith("checkpoint-")] or folders[:1]
-    _look_at_adapters(final, trainings or loops.adapter_trainings(), order, events)
+    _look_at_adapters(final, trainings or loops.adapter_trainings(), part_request, events)
     if trained is not None:
         look_at_bodies(final, trained, events)
     for folder in final[:MOST]:
@@ -47,14 +47,14 @@ def look(order: PartRequest, events: EventWriter) -> None:
         if model is not None:
             write_words(model, folder, events)
     if trained is not None and final and not pushed:
-        look_for_tokenizer(final, order, events)
+        look_for_tokenizer(final, part_request, events)
 
 
 def _look_at_adapters(
-    final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], order: PartRequest, events: EventWriter
+    final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], part_request: PartRequest, events: EventWriter
 ) -> None:
     if trainings:
-        adapted.look(final, trainings, order, events)
+        adapted.look(final, trainings, part_request, events)
 
 
 def find_models(base: Path) -> list[Path]:
@@ -63,9 +63,9 @@ def find_models(base: Path) -> list[Path]:
     return sorted(found, key=lambda each: (each.name.startswith("checkpoint-"), -each.stat().st_mtime, str(each)))
 
 
-def read_facts(order: PartRequest) -> list[Mapping[str, Any]]:
+def read_facts(part_request: PartRequest) -> list[Mapping[str, Any]]:
     """Return the facts that this process has recorded about the script's requests."""
-    path = Path(order.folder, "rehearsal.jsonl")
+    path = Path(part_request.folder, "rehearsal.jsonl")
     told = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
     return [each for each in told if each["event"] == "fact"]
 
@@ -112,12 +112,12 @@ def _architecture(folder: Path) -> str:
     return str(names[0])
 
 
-def look_for_tokenizer(final: Sequence[Path], order: PartRequest, events: EventWriter) -> None:
+def look_for_tokenizer(final: Sequence[Path], part_request: PartRequest, events: EventWriter) -> None:
     """Tell of a model that no tokenizer was saved for: an error where the script gave it tokens of its own."""
     whole = [each for each in final if (each / "config.json").is_file()]
-    if any(next(order.inside.rglob(name), None) for name in TOKENIZERS):
+    if any(next(part_request.inside.rglob(name), None) for name in TOKENIZERS):
         return
-    if ADDS_TOKENS.search(order.source):
+    if ADDS_TOKENS.search(part_request.source):
         because = f"the script adds tokens, and saves no tokenizer: {final[0].name} has embeddings that no saved tokenizer produces"
         fix = f"Call `tokenizer.save_pretrained` for the folder {final[0].name} too."
         events.fault("model-files-missing", "save", because, fix=fix)

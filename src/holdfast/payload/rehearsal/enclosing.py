@@ -7,19 +7,19 @@ from pathlib import Path
 from . import sandbox
 from .events import EventWriter
 from .guards.files import caches, hub_cache, own_temporary_folder, tokens, workplaces
-from .order import PartRequest
+from .part_request import PartRequest
 
 TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - nothing is written there
 
 
-def enclose(order: PartRequest, events: EventWriter) -> PartRequest:
-    """Enclose this process, where there is a sandbox; return the order, with the way to the network."""
-    own_temporary_folder(order)
+def enclose(part_request: PartRequest, events: EventWriter) -> PartRequest:
+    """Enclose this process, where there is a sandbox; return the part request, with the way to the network."""
+    own_temporary_folder(part_request)
     with suppress(OSError):  # what is downloaded is kept only in a folder that is there
         hub_cache().mkdir(parents=True, exist_ok=True)
-    homes = [*workplaces(order), str(Path.home()), tempfile.gettempdir(), *TEMPORARY]
+    homes = [*workplaces(part_request), str(Path.home()), tempfile.gettempdir(), *TEMPORARY]
     try:
-        return sandbox.enclose(order, events, homes, caches(), tokens())
+        return sandbox.enclose(part_request, events, homes, caches(), tokens())
     except OSError as error:
         events.fact("no_sandbox", because=str(error))
-        return order
+        return part_request

@@ -15,7 +15,7 @@ from typing import Any
 from .enclosing import enclose
 from .events import EventWriter
 from .hosts import stand_in
-from .order import NOTEBOOK, PartRequest, read_order
+from .part_request import NOTEBOOK, PartRequest, read_part_request
 from .wrapping import raised_by
 
 OWN = "trl:"
@@ -25,40 +25,40 @@ MODULES = ("guards", "predictions", "devices", "pushes", "rows", "twins", "writi
 
 
 def play(line: str) -> int:
-    """Run the script as an order asks, and return the exit code."""
-    order = read_order(line)
-    order.inside.mkdir(parents=True, exist_ok=True)
-    order = find_what_was_left(order)
-    events = EventWriter(str(Path(order.folder, "rehearsal.jsonl")))
-    os.environ["HOLDFAST_ATTEMPT"] = str(Path(order.folder, "attempt"))
-    os.environ["HOLDFAST_RESUME"] = order.resume
+    """Run the script as a part request asks, and return the exit code."""
+    part_request = read_part_request(line)
+    part_request.inside.mkdir(parents=True, exist_ok=True)
+    part_request = find_what_was_left(part_request)
+    events = EventWriter(str(Path(part_request.folder, "rehearsal.jsonl")))
+    os.environ["HOLDFAST_ATTEMPT"] = str(Path(part_request.folder, "attempt"))
+    os.environ["HOLDFAST_RESUME"] = part_request.resume
     os.environ.pop("HOLDFAST_PROCESSES", None)
-    os.environ.update(order.variables)
+    os.environ.update(part_request.variables)
     if "RANK" in os.environ:
         os.environ["MASTER_PORT"] = str(free_port())  # the parts run side by side
-    if order.known_model:
-        import_module(".twins.known", __package__).make_known_model(Path(order.known_model))
-    order = enclose(order, events)
+    if part_request.known_model:
+        import_module(".twins.known", __package__).make_known_model(Path(part_request.known_model))
+    part_request = enclose(part_request, events)
     for name in MODULES:
-        import_module(f".{name}", __package__).install(order, events)
-    code = run(order, events)
-    if not code and order.part == "whole":
-        code = look_after(order, events)
+        import_module(f".{name}", __package__).install(part_request, events)
+    code = run(part_request, events)
+    if not code and part_request.part == "whole":
+        code = look_after(part_request, events)
     events.close()
     return code
 
 
-def find_what_was_left(order: PartRequest) -> PartRequest:
+def find_what_was_left(part_request: PartRequest) -> PartRequest:
     """Have a process that goes on find what the one that was stopped has written, as on the disk of a job that is started again.
 
     Returns:
-        The order, its checkpoint where this process finds it.
+        The part request, with its checkpoint where this process finds it.
     """
-    left = Path(order.folder).with_name("stop") / order.inside.name
-    if order.part != "resume" or not Path(order.resume).is_relative_to(left):
-        return order
-    shutil.copytree(left, order.inside, symlinks=True, copy_function=os.link, dirs_exist_ok=True)
-    return replace(order, resume=str(order.inside / Path(order.resume).relative_to(left)))
+    left = Path(part_request.folder).with_name("stop") / part_request.inside.name
+    if part_request.part != "resume" or not Path(part_request.resume).is_relative_to(left):
+        return part_request
+    shutil.copytree(left, part_request.inside, symlinks=True, copy_function=os.link, dirs_exist_ok=True)
+    return replace(part_request, resume=str(part_request.inside / Path(part_request.resume).relative_to(left)))
 
 
 def free_port() -> int:
@@ -69,11 +69,11 @@ def free_port() -> int:
         return port
 
 
-def run(order: PartRequest, events: EventWriter) -> int:
+def run(part_request: PartRequest, events: EventWriter) -> int:
     """Run the script to its end; return its exit code."""
     sys.path[:] = [each for each in sys.path if not each.startswith(str(Path(__file__).parent))]
     try:
-        error = raised_by(partial(_run_script, order, events))
+        error = raised_by(partial(_run_script, part_request, events))
         if error:
             events.failed(error)
             traceback.print_exception(error)
@@ -84,12 +84,12 @@ def run(order: PartRequest, events: EventWriter) -> int:
     return 1 if error else 0
 
 
-def _run_script(order: PartRequest, events: EventWriter) -> None:
+def _run_script(part_request: PartRequest, events: EventWriter) -> None:
     runtime: Any = sys.modules["holdfast_runtime_source"]
-    name, source, argv = find_script(order)
+    name, source, argv = find_script(part_request)
     if name.endswith(NOTEBOOK):
         stand_in(source, events)
-    runtime.run_script(name, source, argv, order.module)
+    runtime.run_script(name, source, argv, part_request.module)
 
 
 def _code(code: Any) -> int:
@@ -100,18 +100,18 @@ def _code(code: Any) -> int:
     return 1
 
 
-def find_script(order: PartRequest) -> tuple[str, str, list[str]]:
+def find_script(part_request: PartRequest) -> tuple[str, str, list[str]]:
     """Return the path, the text and the arguments of the script; one of TRL's own is found where TRL is installed.
 
     Raises:
         FileNotFoundError: TRL has no such script.
         SystemExit: TRL's command line refuses its words.
     """
-    if not order.script.startswith(OWN):
-        return order.script, order.source, list(order.argv)
-    name = order.script.removeprefix(OWN)
+    if not part_request.script.startswith(OWN):
+        return part_request.script, part_request.source, list(part_request.argv)
+    name = part_request.script.removeprefix(OWN)
     path = Path(str(import_module("trl").__file__)).parent / "scripts" / f"{name}.py"
-    return str(path), path.read_text(encoding="utf-8"), _own_words(name, list(order.argv))
+    return str(path), path.read_text(encoding="utf-8"), _own_words(name, list(part_request.argv))
 
 
 def _own_words(name: str, words: list[str]) -> list[str]:
@@ -133,10 +133,10 @@ def _own_words(name: str, words: list[str]) -> list[str]:
     return handed[0] if handed else words
 
 
-def look_after(order: PartRequest, events: EventWriter) -> int:
+def look_after(part_request: PartRequest, events: EventWriter) -> int:
     """Judge what the script has left behind; return 1 where it is of no use."""
     with events.during("export"):
-        error = raised_by(partial(import_module(".after", __package__).look, order, events))
+        error = raised_by(partial(import_module(".after", __package__).look, part_request, events))
         if error is None:
             return 0
         events.failed(error)

@@ -19,7 +19,7 @@ from typing import Any
 from .events import EventWriter
 from .guards import own_lines
 from .libraries import torch
-from .order import PartRequest
+from .part_request import PartRequest
 from .wrapping import when_imported, wrap
 
 PAYLOAD = str(Path(__file__).absolute().parent.parent)
@@ -298,9 +298,9 @@ def _distance(batch: ModelInput, targets: Any) -> int | None:
     return distance if shares[distance] >= MOSTLY else None
 
 
-def install(order: PartRequest, events: EventWriter) -> None:
+def install(part_request: PartRequest, events: EventWriter) -> None:
     """Watch the calls of models."""
-    watch = Predictions(events, own_lines(order))
+    watch = Predictions(events, own_lines(part_request))
     _watches[:] = [watch]
     when_imported("transformers.modeling_utils", lambda module: wrap(module.PreTrainedModel, "__call__", watch.call))
     when_imported("peft.peft_model", lambda module: wrap(module.PeftModel, "__call__", watch.call))

@@ -4,14 +4,14 @@ from typing import Any
 
 from .events import EventWriter
 from .libraries import torch
-from .order import PartRequest
+from .part_request import PartRequest
 from .wrapping import when_imported, wrap
 
 WORDS = 32
 """Tokens that a text may have; completions of trainers are shorter."""
 
 
-def install(_order: PartRequest, events: EventWriter) -> None:
+def install(_part_request: PartRequest, events: EventWriter) -> None:
     """Have models stop early."""
     when_imported("transformers.generation.utils", lambda module: _watch(module.GenerationMixin, events))
 

@@ -99,14 +99,18 @@ def _of_library(reading: ReadingState, site: Site, path: str, arguments: CallArg
     if isinstance(site.receiver, Super):
         return initialise_base(reading, site.receiver, site, arguments) if path.endswith(".__init__") else UNKNOWN
     held = receiver if isinstance(receiver, ObjectValue | Member) else None
-    draft = record(reading, site, path, arguments, receiver=held)
+    library_call = record(reading, site, path, arguments, receiver=held)
     if package not in sys.stdlib_module_names and package not in LEAVE_SETTINGS:
         expose(reading, arguments.values)
     reason = installed_reason(path, arguments.values)
     if reason is not None:
         return reason
     known = KNOWN.get(path)
-    return known(reading, replace(site, draft=draft), arguments) if known else result_of(reading, draft)
+    return (
+        known(reading, replace(site, library_call=library_call), arguments)
+        if known
+        else result_of(reading, library_call)
+    )
 
 
 def _of_builtin(reading: ReadingState, site: Site, name: str, arguments: CallArguments) -> Any:
@@ -123,8 +127,8 @@ def _of_partial(reading: ReadingState, site: Site, arguments: CallArguments) -> 
     partial: Partial = site.callee
     positional = [*(Slot(value) for value in partial.positional), *arguments.positional]
     merged = CallArguments(positional, partial.given.merged(arguments.named), arguments.more)
-    if partial.draft is not None:  # what is called is told with all its arguments instead
-        reading.drafts.pop((id(partial.draft.node), partial.draft.path, "partial"), None)
+    if partial.library_call is not None:  # what is called is told with all its arguments instead
+        reading.library_calls.pop((id(partial.library_call.node), partial.library_call.path, "partial"), None)
     return apply(reading, Site(site.node, partial.target), merged)
 
 

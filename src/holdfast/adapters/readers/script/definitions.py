@@ -85,7 +85,7 @@ def _import_from(reading: ReadingState, node: ast.ImportFrom) -> bool:
 
 def _note(reading: ReadingState, entry: Import) -> None:
     note_patcher(reading, entry.module.partition(".")[0])
-    if reading.frame.module.number == 0:
+    if reading.scope.module.number == 0:
         known = reading.imports.get(entry.place)  # come upon before, perhaps under another guard
         reading.imports[entry.place] = replace(entry, guard=either(known.guard, entry.guard)) if known else entry
 
@@ -93,7 +93,7 @@ def _note(reading: ReadingState, entry: Import) -> None:
 def _import_all(reading: ReadingState, module: str, sibling: Scope | None) -> None:
     """Bind every name of a module that stands beside the script; of any other it is not known which there are."""
     if sibling is None:
-        reading.frame.module.stars.append("" if module.startswith(".") else module)
+        reading.scope.module.stars.append("" if module.startswith(".") else module)
         return
     for key, value in list(reading.store.items()):
         if isinstance(key, tuple) and key[0] == sibling.number and not key[1].startswith("_"):
@@ -115,13 +115,13 @@ def beside(reading: ReadingState, module: str) -> Scope | None:
         tree, text = parse(text, path)
     except UsageError:
         return None
-    frame = Scope(next(reading.numbers), None, PlaceFinder(path, text))
-    reading.modules[module] = frame
+    scope = Scope(next(reading.numbers), None, PlaceFinder(path, text))
+    reading.modules[module] = scope
     reading.trees.append(tree)
-    with reading.within(frame):
+    with reading.within(scope):
         reading.bind("__name__", module)
         reading.block(tree.body)
-    return frame
+    return scope
 
 
 def _function(reading: ReadingState, node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
@@ -132,10 +132,10 @@ def _function(reading: ReadingState, node: ast.FunctionDef | ast.AsyncFunctionDe
     function = ProgramFunction(
         node.name,
         node,
-        reading.frame,
+        reading.scope,
         _defaults(reading, node.args),
         decorated=not HARMLESS.issuperset(names),
-        owner=reading.frame.owner[0] if reading.frame.kind == "class" and reading.frame.owner else None,
+        owner=reading.scope.owner[0] if reading.scope.kind == "class" and reading.scope.owner else None,
         guard=reading.standing(),
         kind=next((KINDS[name] for name in names if name in KINDS), "function"),
     )
@@ -163,15 +163,15 @@ def _class(reading: ReadingState, node: ast.ClassDef) -> bool:
     for decorator in node.decorator_list:
         reading.value(decorator)
         names.append(dotted(decorator).removesuffix("()").rpartition(".")[2])
-    frame = reading.child("class")
-    cls = ProgramClass(node.name, node, frame.number, bases, is_dataclass="dataclass" in names)
-    frame.owner = (cls, None)
-    with reading.within(frame):
+    scope = reading.child("class")
+    cls = ProgramClass(node.name, node, scope.number, bases, is_dataclass="dataclass" in names)
+    scope.owner = (cls, None)
+    with reading.within(scope):
         reading.block(node.body)
-    made = (frame.number, "__new__") in reading.store
+    made = (scope.number, "__new__") in reading.store
     cls.opaque = made or bool(node.keywords) or not HARMLESS.issuperset(names)
     cls.fields = {
-        each.target.id: _field_default(reading, frame, each)
+        each.target.id: _field_default(reading, scope, each)
         for each in node.body
         if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
     }
@@ -179,29 +179,29 @@ def _class(reading: ReadingState, node: ast.ClassDef) -> bool:
     return False
 
 
-def _field_default(reading: ReadingState, frame: Scope, node: ast.AnnAssign) -> Slot | None:
+def _field_default(reading: ReadingState, scope: Scope, node: ast.AnnAssign) -> Slot | None:
     if node.value is None:
         return None
     if not isinstance(node.value, ast.Call):
         name = node.target.id if isinstance(node.target, ast.Name) else ""
-        return Slot(reading.store.get((frame.number, name), UNKNOWN), reading.place(node.value))
+        return Slot(reading.store.get((scope.number, name), UNKNOWN), reading.place(node.value))
     given = next((keyword.value for keyword in node.value.keywords if keyword.arg == "default"), None)
     return Slot(given.value if isinstance(given, ast.Constant) else UNKNOWN, reading.place(node.value))
 
 
 def _global(reading: ReadingState, node: ast.Global) -> bool:
     for name in node.names:
-        reading.frame.elsewhere[name] = reading.frame.module
+        reading.scope.elsewhere[name] = reading.scope.module
     return False
 
 
 def _nonlocal(reading: ReadingState, node: ast.Nonlocal) -> bool:
     for name in node.names:
-        frame = reading.frame.parent
-        while frame is not None and frame.parent is not None and (frame.number, name) not in reading.store:
-            frame = frame.parent
-        if frame is not None:
-            reading.frame.elsewhere[name] = frame
+        scope = reading.scope.parent
+        while scope is not None and scope.parent is not None and (scope.number, name) not in reading.store:
+            scope = scope.parent
+        if scope is not None:
+            reading.scope.elsewhere[name] = scope
     return False
 
 

@@ -84,50 +84,50 @@ class DocumentBuilder:
     def _made(self, value: ObjectValue | Member) -> CallResult | Unknown:
         """Return the result of a call, or an item of it; anything else that is reached from there is unknown."""
         thing = value.thing if isinstance(value, Member) else value
-        known = thing.draft is not None and id(thing.draft) in self.keys
+        known = thing.library_call is not None and id(thing.library_call) in self.keys
         item = value.item if isinstance(value, Member) and value.path.endswith("()[]") else None
         if not known or (item is None and value is not thing):
             return UNKNOWN
         if ITEMS in self.reading.entries(thing.address).slots:
             return CHANGED
-        return CallResult(value.path, self.keys[id(thing.draft)], item or "")
+        return CallResult(value.path, self.keys[id(thing.library_call)], item or "")
 
-    def _receiver(self, draft: LibraryCall) -> CallResult | None:
+    def _receiver(self, library_call: LibraryCall) -> CallResult | None:
         """Return the object that a method is called on, if a call created it."""
-        made = self._made(draft.receiver) if draft.receiver else None
+        made = self._made(library_call.receiver) if library_call.receiver else None
         return made if isinstance(made, CallResult) else None
 
-    def call(self, draft: LibraryCall) -> Call:
+    def call(self, library_call: LibraryCall) -> Call:
         """Return a call as a Document holds it, and put its arguments under its key."""
-        key = self.keys[id(draft)]
-        arguments = {name: self.plain(slot.value) for name, slot in draft.arguments.items()}
+        key = self.keys[id(library_call)]
+        arguments = {name: self.plain(slot.value) for name, slot in library_call.arguments.items()}
         under: Key = tuple(int(part) if part.isdigit() else part for part in key.split("."))
-        self._put(under, PartialSettings(arguments) if draft.open else dict(arguments), draft)
+        self._put(under, PartialSettings(arguments) if library_call.open else dict(arguments), library_call)
         return Call(
-            path=draft.path,
-            label=draft.label,
+            path=library_call.path,
+            label=library_call.label,
             key=key,
             arguments=arguments,
-            positional=tuple(map(self.plain, draft.positional)),
-            open=draft.open,
-            own=draft.own,
-            flags=draft.flags,
-            place=draft.place,
-            name_place=draft.name_place,
-            guard=self._guard(draft),
-            via=draft.via,
-            same=draft.same,
-            unbound=draft.unbound,
-            defaults=frozenset(name for name, slot in draft.arguments.items() if slot.key_place)
-            if draft.via == "parser"
+            positional=tuple(map(self.plain, library_call.positional)),
+            open=library_call.open,
+            own=library_call.own,
+            flags=library_call.flags,
+            place=library_call.place,
+            name_place=library_call.name_place,
+            guard=self._guard(library_call),
+            via=library_call.via,
+            same=library_call.same,
+            unbound=library_call.unbound,
+            defaults=frozenset(name for name, slot in library_call.arguments.items() if slot.key_place)
+            if library_call.via == "parser"
             else frozenset(),
-            receiver=self._receiver(draft),
-            changed=self._changed(draft),
+            receiver=self._receiver(library_call),
+            changed=self._changed(library_call),
         )
 
-    def _changed(self, draft: LibraryCall) -> frozenset[str]:
+    def _changed(self, library_call: LibraryCall) -> frozenset[str]:
         """Return the names of the attributes that are given to what a call made."""
-        every = [self.reading.entries(address) for address in draft.made]
+        every = [self.reading.entries(address) for address in library_call.made]
         return frozenset(str(name) for entries in every for name in (*entries.slots, *("*",) * entries.open))
 
     def read(self, read: PendingRead, number: int) -> AttributeRead:
@@ -135,7 +135,7 @@ class DocumentBuilder:
         paths = {thing.path for thing in read.things}
         path = paths.pop() if len(paths) == 1 else ""
         self.key_places["reads", number, read.name] = read.place
-        makers = dict.fromkeys(id(thing.draft) for thing in read.things)
+        makers = dict.fromkeys(id(thing.library_call) for thing in read.things)
         because = read.guard.because or _patched(self.reading.patched, f"{path}.{read.name}")
         return AttributeRead(
             path=path,
@@ -152,26 +152,26 @@ class DocumentBuilder:
         because = override.guard.because or _patched(self.reading.patched, override.path)
         return replace(override, guard=Guard(override.guard.catches, because))
 
-    def _put(self, under: Key, values: dict[str, Any], draft: LibraryCall) -> None:
-        if draft.via == "parser":
+    def _put(self, under: Key, values: dict[str, Any], library_call: LibraryCall) -> None:
+        if library_call.via == "parser":
             values = {name: plain(value) for name, value in values.items()}
         if len(under) == 1:
             self.values[str(under[0])] = values
         else:
             self.values.setdefault(str(under[0]), {})[str(under[1])] = values
-        self.places[under] = draft.place
-        self.key_places[under] = draft.name_place
-        self.places |= {(*under, name): place for name, place in draft.own_places.items()}
-        self.places |= {(*under, index): place for index, place in enumerate(draft.positional_places) if place}
-        for name, slot in draft.arguments.items():
+        self.places[under] = library_call.place
+        self.key_places[under] = library_call.name_place
+        self.places |= {(*under, name): place for name, place in library_call.own_places.items()}
+        self.places |= {(*under, index): place for index, place in enumerate(library_call.positional_places) if place}
+        for name, slot in library_call.arguments.items():
             if slot.place:
                 self.places[*under, name] = slot.place
             if slot.key_place:
                 self.key_places[*under, name] = slot.key_place
 
-    def _guard(self, draft: LibraryCall) -> Guard:
-        because = draft.guard.because or _patched(self.reading.patched, draft.path)
-        return Guard(draft.guard.catches, because)
+    def _guard(self, library_call: LibraryCall) -> Guard:
+        because = library_call.guard.because or _patched(self.reading.patched, library_call.path)
+        return Guard(library_call.guard.catches, because)
 
 
 def _own(value: Any) -> Any:
@@ -206,7 +206,9 @@ def _patched(patched: Mapping[str, str], path: str) -> str:
 
 def documents(reading: ReadingState, text: str, path: str, kind: Kind = "script") -> tuple[Document, ...]:
     """Return one Document for each trainer, up to twelve; one in all if there is none."""
-    ordered = sorted(reading.drafts.values(), key=lambda draft: (not draft.main, draft.order))
+    ordered = sorted(
+        reading.library_calls.values(), key=lambda library_call: (not library_call.main, library_call.order)
+    )
     environment = read_environment(text, path, reading.variables)
     jobs = [cast(reading, trainer) for trainer in islice(trainers(reading), MOST_JOBS)] or [JobCalls({}, {})]
     return tuple(_document(reading, (text, path, kind), ordered, job, environment) for job in jobs)
@@ -220,11 +222,11 @@ def _document(
     environment: Any,
 ) -> Document:
     text, path, kind = source
-    roles = {id(draft): part for part, draft in job.parts.items()}
-    shown = [draft for draft in ordered if draft.main or id(draft) in roles]
-    keys = {id(draft): roles.get(id(draft), f"calls.{index}") for index, draft in enumerate(shown)}
+    roles = {id(library_call): part for part, library_call in job.parts.items()}
+    shown = [library_call for library_call in ordered if library_call.main or id(library_call) in roles]
+    keys = {id(library_call): roles.get(id(library_call), f"calls.{index}") for index, library_call in enumerate(shown)}
     page = DocumentBuilder(reading, keys)
-    calls = tuple(page.call(draft) for draft in shown)
+    calls = tuple(page.call(library_call) for library_call in shown)
     reads = tuple(page.read(read, number) for number, read in enumerate(_shown_reads(reading, keys)))
     said, places, key_places = environment
     if said:
@@ -251,7 +253,7 @@ def _shown_reads(reading: ReadingState, keys: Mapping[int, str]) -> Iterator[Pen
     An attribute that the program sets, on whatever, may be one of its own.
     """
     for read in reading.reads.values() if "*" not in reading.written else ():
-        ours = read.place.path == reading.path or any(id(thing.draft) in keys for thing in read.things)
+        ours = read.place.path == reading.path or any(id(thing.library_call) in keys for thing in read.things)
         if ours and read.name not in reading.written and any(thing.path for thing in read.things):
             yield read
 

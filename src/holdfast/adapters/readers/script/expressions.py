@@ -61,7 +61,7 @@ def _attribute(reading: ReadingState, node: ast.Attribute) -> Any:
     if isinstance(found, BoundMethod) and found.function.kind == "property":
         return enter(reading, found.function, CallArguments(), found.receiver)
     if isinstance(found, LibraryName) and found.path == "sys.argv":
-        return COMMAND_LINE if reading.argv is None else [reading.frame.module.places.path, *reading.argv]
+        return COMMAND_LINE if reading.argv is None else [reading.scope.module.places.path, *reading.argv]
     return found
 
 
@@ -240,7 +240,7 @@ def _slice(reading: ReadingState, node: ast.Slice) -> Any:
 
 
 def _lambda(reading: ReadingState, node: ast.Lambda) -> Any:
-    function = ProgramFunction("<lambda>", node, reading.frame, {}, guard=reading.standing())
+    function = ProgramFunction("<lambda>", node, reading.scope, {}, guard=reading.standing())
     reading.functions.append(function)
     for default in (*node.args.defaults, *node.args.kw_defaults):
         if default is not None:

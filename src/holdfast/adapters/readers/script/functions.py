@@ -44,24 +44,24 @@ def enter(
     if function in reading.stack or len(reading.stack) >= DEEPEST or visits > MOST_VISITS:
         return UNKNOWN
     reading.reached[function] = visits + 1
-    frame = reading.child("function", function.frame)
-    frame.owner = (function.owner, receiver) if function.owner else None
+    scope = reading.child("function", function.scope)
+    scope.owner = (function.owner, receiver) if function.owner else None
     reading.stack.append(function)
     try:
-        with reading.within(frame), reading.guarded(replace(function.guard, catches=frozenset())):
+        with reading.within(scope), reading.guarded(replace(function.guard, catches=frozenset())):
             _bind(reading, function, arguments if visits < MOST_VISITS else None, receiver)
-            return _body(reading, function, frame)
+            return _body(reading, function, scope)
     finally:
         reading.stack.pop()
 
 
-def _body(reading: ReadingState, function: ProgramFunction, frame: Scope) -> Any:
+def _body(reading: ReadingState, function: ProgramFunction, scope: Scope) -> Any:
     if isinstance(function.node, ast.Lambda):
         return reading.value(function.node.body)
     if not reading.block(function.node.body):
-        frame.returns.append(None)
-    result = frame.returns[0] if frame.returns else UNKNOWN
-    for other in frame.returns[1:]:
+        scope.returns.append(None)
+    result = scope.returns[0] if scope.returns else UNKNOWN
+    for other in scope.returns[1:]:
         result = joined(result, other, BRANCHES)
     return UNKNOWN if function.decorated else result
 
@@ -104,8 +104,8 @@ def construct(reading: ReadingState, cls: ProgramClass, site: Site, arguments: C
         enter(reading, init, arguments, thing)
     elif base:
         fields = own_fields(cls)
-        thing.draft = record(reading, site, base, arguments, label=cls.name, own=frozenset(fields))
-        thing.draft.own_places = default_places(fields)
+        thing.library_call = record(reading, site, base, arguments, label=cls.name, own=frozenset(fields))
+        thing.library_call.own_places = default_places(fields)
     elif own_fields(cls):
         _set_fields(reading, cls, thing, arguments)
     return thing
@@ -131,9 +131,9 @@ def initialise_base(reading: ReadingState, parent: Super, site: Site, arguments:
     """Read `super().__init__(...)`, which is a call of the library's class that the program's own derives from."""
     path = library_base(parent.cls)
     if path:
-        draft = record(reading, site, path, arguments, via="super", own=frozenset())
+        library_call = record(reading, site, path, arguments, via="super", own=frozenset())
         if isinstance(parent.receiver, ObjectValue):
-            parent.receiver.draft = draft
+            parent.receiver.library_call = library_call
     return None
 
 

@@ -66,12 +66,14 @@ def note_rivals(branches: Iterable[Sequence[LibraryCall]]) -> None:
     """Guard the calls of one thing that branches make with other arguments: each may be for another version."""
     made: dict[str, list[LibraryCall]] = {}
     for branch in branches:
-        for path, draft in {draft.path: draft for draft in branch if draft.via == "call"}.items():
-            made.setdefault(path, []).append(draft)
-    for drafts in made.values():
-        if len({frozenset(draft.arguments) for draft in drafts}) > 1:
-            for draft in drafts:
-                draft.guard = replace(draft.guard, because=draft.guard.because or RIVALS.because)
+        for path, library_call in {
+            library_call.path: library_call for library_call in branch if library_call.via == "call"
+        }.items():
+            made.setdefault(path, []).append(library_call)
+    for library_calls in made.values():
+        if len({frozenset(library_call.arguments) for library_call in library_calls}) > 1:
+            for library_call in library_calls:
+                library_call.guard = replace(library_call.guard, because=library_call.guard.because or RIVALS.because)
 
 
 def caught(node: ast.expr | None) -> frozenset[str]:
@@ -93,12 +95,12 @@ def ends(statements: Sequence[ast.stmt]) -> bool:
 def only_report(handlers: Sequence[ast.ExceptHandler], log: Sequence[LibraryCall]) -> bool:
     """True if handlers do nothing but say what happened: then there is no other way to what was tried."""
     quiet = all(isinstance(each, ast.Expr | ast.Pass | ast.Return) for handler in handlers for each in handler.body)
-    return quiet and not any(draft.path.startswith(("trl.", "transformers.", "peft.")) for draft in log)
+    return quiet and not any(library_call.path.startswith(("trl.", "transformers.", "peft.")) for library_call in log)
 
 
 def trains(log: Iterable[LibraryCall]) -> bool:
     """True if the training itself is among some calls."""
-    return any(draft.path.endswith("Trainer.train") for draft in log)
+    return any(library_call.path.endswith("Trainer.train") for library_call in log)
 
 
 def leaves_program(node: ast.expr) -> bool:

@@ -41,7 +41,7 @@ def joined(one: Any, other: Any, because: Unknown) -> Any:
         same = (
             isinstance(one, ObjectValue)
             and isinstance(other, ObjectValue)
-            and one.draft is other.draft
+            and one.library_call is other.library_call
             and one.cls is other.cls
         )
         return one if same else AnyOf(one.path, tuple(dict.fromkeys((*_things(one), *_things(other))))[:MOST_THINGS])

@@ -94,10 +94,10 @@ def _depends_on_version(target: Any) -> bool:
 
 
 def _super(reading: ReadingState, _: Site, __: CallArguments) -> Any:
-    frame = reading.frame
-    while frame.owner is None and frame.parent is not None:
-        frame = frame.parent
-    return Super(*frame.owner) if frame.owner else UNKNOWN
+    scope = reading.scope
+    while scope.owner is None and scope.parent is not None:
+        scope = scope.parent
+    return Super(*scope.owner) if scope.owner else UNKNOWN
 
 
 def _execute(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
@@ -121,7 +121,7 @@ def _import(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
     if isinstance(name, str) and not name.startswith("."):
         package = name.partition(".")[0]
         note_patcher(reading, package)
-        return LibraryName(name if site.draft else package)
+        return LibraryName(name if site.library_call else package)
     return UNKNOWN
 
 
@@ -163,7 +163,7 @@ def _copy(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
     if isinstance(value, ObjectValue):
         address = next(reading.numbers)
         reading.store[address] = reading.entries(value.address)
-        return ObjectValue(value.path, value.draft, address, value.cls)
+        return ObjectValue(value.path, value.library_call, address, value.cls)
     return value if isinstance(value, list | str | int | float | tuple | Unknown) else UNKNOWN
 
 
@@ -200,7 +200,7 @@ def _join_path(reading: ReadingState, site: Site, arguments: CallArguments) -> A
     if values and not arguments.open and all(isinstance(value, str) for value in values):
         return call_pure(posixpath.join, values)
     hidden = reason_among(values)
-    return result_of(reading, site.draft) if hidden is UNKNOWN and site.draft else hidden
+    return result_of(reading, site.library_call) if hidden is UNKNOWN and site.library_call else hidden
 
 
 FUNCTIONS: Final[Mapping[str, Known]] = {

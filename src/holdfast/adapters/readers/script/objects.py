@@ -79,7 +79,7 @@ def _of_class(reading: ReadingState, cls: ProgramClass, name: str) -> Any:
 
 
 def _of_sibling(reading: ReadingState, sibling: Sibling, name: str) -> Any:
-    return reading.store.get((sibling.frame.number, name), UNKNOWN)
+    return reading.store.get((sibling.scope.number, name), UNKNOWN)
 
 
 def _of_thing(reading: ReadingState, thing: ObjectValue, name: str) -> Any:
@@ -94,7 +94,7 @@ def _of_thing(reading: ReadingState, thing: ObjectValue, name: str) -> Any:
             return UNKNOWN if entries.open else found
     if entries.open and thing.path.endswith(SETTINGS):
         return UNKNOWN
-    given = thing.draft.arguments.get(name) if thing.draft and thing.path.endswith(SETTINGS) else None
+    given = thing.library_call.arguments.get(name) if thing.library_call and thing.path.endswith(SETTINGS) else None
     return given.value if given else Member(f"{thing.base}.{name}", thing)
 
 

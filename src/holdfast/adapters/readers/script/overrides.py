@@ -69,5 +69,5 @@ def _override(cls: ProgramClass, method: ProgramFunction, number: int) -> Overri
 def _name_place(method: ProgramFunction) -> Place:
     """Return where a method's name is written."""
     node, start = method.node, method.node.col_offset + len("def ")
-    places: PlaceFinder = method.frame.places
+    places: PlaceFinder = method.scope.places
     return places.between(node.lineno, start, node.lineno, start + len(method.name.encode()))

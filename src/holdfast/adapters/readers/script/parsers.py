@@ -105,7 +105,7 @@ def _parse_known_args(reading: ReadingState, site: Site, arguments: CallArgument
 
 
 def _make_parser(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
-    thing = ObjectValue(site.draft.path if site.draft else "", site.draft, next(reading.numbers))
+    thing = ObjectValue(site.library_call.path if site.library_call else "", site.library_call, next(reading.numbers))
     classes = arguments.argument(0, "dataclass_types")
     found = tuple(classes) if isinstance(classes, list | tuple) else (classes,)
     reading.specs[thing.address] = Spec(classes=found)
@@ -145,8 +145,8 @@ def _parsed_classes(reading: ReadingState, site: Site, spec: Spec, shares: Seque
     made = tuple(_parsed(reading, site, each, share) for each, share in zip(spec.classes, shares, strict=True))
     flags = frozenset(name for path, fields in _paths(spec) if path == OWN for name in fields)
     for each in made:
-        if isinstance(each, ObjectValue) and each.draft:
-            each.draft.flags = flags
+        if isinstance(each, ObjectValue) and each.library_call:
+            each.library_call.flags = flags
     return made
 
 
@@ -290,9 +290,9 @@ def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> A
     if not path:
         return COMMAND_LINE
     label = cls.name if isinstance(cls, ProgramClass) else path.rpartition(".")[2]
-    draft = record(reading, site, path, CallArguments([], share), via="parser", label=label, own=frozenset(own))
-    draft.own_places = default_places(own)
-    return ObjectValue(path, draft, address, cls if isinstance(cls, ProgramClass) else None)
+    library_call = record(reading, site, path, CallArguments([], share), via="parser", label=label, own=frozenset(own))
+    library_call.own_places = default_places(own)
+    return ObjectValue(path, library_call, address, cls if isinstance(cls, ProgramClass) else None)
 
 
 def _vars(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:

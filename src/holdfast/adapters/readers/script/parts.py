@@ -9,7 +9,7 @@ from holdfast.adapters.readers.notebook_edits import source_lines
 from holdfast.adapters.readers.script.source import parse
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
-from holdfast.core.lately import cache_last_call
+from holdfast.core.last_call_cache import cache_last_call
 from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.core.text import LINE_BREAK, LineIndex, Place, TextEdit
 

@@ -66,10 +66,10 @@ class Scope:
     @property
     def module(self) -> "Scope":
         """The frame of the module it stands in."""
-        frame = self
-        while frame.parent is not None:
-            frame = frame.parent
-        return frame
+        scope = self
+        while scope.parent is not None:
+            scope = scope.parent
+        return scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +99,10 @@ class ReadingState:
         argv: The command line's arguments, if one goes with the script.
         files: Gives the settings of a file that these name.
         store: Values of names by (frame, name), and entries by address.
-        frame: Whose names are at hand.
+        scope: Whose names are at hand.
         guard: What stands around the current line, from `try` and `if`.
         rest: What stands around everything from here on: a check of versions that ends the program.
-        drafts: The calls, by node, path and kind.
+        library_calls: The calls, by node, path and kind.
         log: Every call come upon, in order, to compare the branches of an `if`.
         fallbacks: Imports that stand in for one another, by the places of each arm's.
         reads: Attributes of settings that are read, by node.
@@ -123,14 +123,14 @@ class ReadingState:
     """
 
     handlers: "NodeHandlers"
-    frame: Scope
+    scope: Scope
     beside: Callable[[str], str | None] | None = None
     argv: Sequence[str | Unknown] | None = None
     files: SettingsFiles | None = None
     store: dict[Any, Any] = field(default_factory=dict[Any, Any])
     guard: Guard = OPEN
     rest: Guard = OPEN
-    drafts: dict[Any, LibraryCall] = field(default_factory=dict[Any, LibraryCall])
+    library_calls: dict[Any, LibraryCall] = field(default_factory=dict[Any, LibraryCall])
     log: list[LibraryCall] = field(default_factory=list[LibraryCall])
     imports: dict[Place, Import] = field(default_factory=dict[Place, Import])
     fallbacks: dict[tuple[tuple[Place, ...], ...], None] = field(
@@ -154,7 +154,7 @@ class ReadingState:
     numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def __post_init__(self) -> None:
-        self.path = self.frame.places.path
+        self.path = self.scope.places.path
 
     def value(self, node: ast.expr) -> Any:
         """Return the value of an expression, and record the calls in it."""
@@ -174,7 +174,7 @@ class ReadingState:
 
     def place(self, node: ast.expr | ast.stmt | ast.keyword | ast.alias) -> Place:
         """Return where a node stands."""
-        return self.frame.places.of(node)
+        return self.scope.places.of(node)
 
     def fresh(self, entries: KnownItems) -> Ref:
         """Return a new dict."""
@@ -189,26 +189,26 @@ class ReadingState:
 
     def lookup(self, name: str) -> Any:
         """Return the value of a name, as Python would find it."""
-        frame: Scope | None = self.frame.elsewhere.get(name, self.frame)
-        while frame is not None:
-            if (frame.number, name) in self.store:
-                return self.store[frame.number, name]
-            frame = frame.parent
-            while frame is not None and frame.kind == "class":
-                frame = frame.parent
+        scope: Scope | None = self.scope.elsewhere.get(name, self.scope)
+        while scope is not None:
+            if (scope.number, name) in self.store:
+                return self.store[scope.number, name]
+            scope = scope.parent
+            while scope is not None and scope.kind == "class":
+                scope = scope.parent
         if name in BUILTINS:
             return LibraryName(f"builtins.{name}")
-        stars = self.frame.module.stars
+        stars = self.scope.module.stars
         return LibraryName(f"{stars[0]}.{name}") if len(stars) == 1 and stars[0] else UNKNOWN
 
     def bind(self, name: str, value: Any) -> None:
         """Give a name a value, in the frame it belongs to."""
-        frame = self.frame.elsewhere.get(name, self.frame)
-        self.store[frame.number, name] = value
+        scope = self.scope.elsewhere.get(name, self.scope)
+        self.store[scope.number, name] = value
 
     def standing(self) -> Guard:
         """Return all that stands around the current line."""
-        return both(both(self.guard, self.frame.guard), self.rest)
+        return both(both(self.guard, self.scope.guard), self.rest)
 
     @contextmanager
     def guarded(self, guard: Guard) -> Iterator[None]:
@@ -221,19 +221,19 @@ class ReadingState:
             self.guard = before
 
     @contextmanager
-    def within(self, frame: Scope) -> Iterator[Scope]:
+    def within(self, scope: Scope) -> Iterator[Scope]:
         """Read something in another frame, under all that stands around the current line."""
-        before, guard = self.frame, self.guard
+        before, guard = self.scope, self.guard
         self.guard = self.standing()
-        self.frame = frame
+        self.scope = scope
         try:
-            yield frame
+            yield scope
         finally:
-            self.frame, self.guard = before, guard
+            self.scope, self.guard = before, guard
 
     def child(self, kind: Literal["function", "class"], parent: Scope | None = None) -> Scope:
         """Return a new frame that sees another's names: by default, the current one's."""
-        seen = parent or self.frame
+        seen = parent or self.scope
         return Scope(next(self.numbers), seen, seen.places, kind, branches=self.branches)
 
     def fork(self, branches: Sequence[Callable[[], bool]], because: Unknown = BRANCHES) -> bool:
@@ -266,7 +266,7 @@ def note_patcher(reading: ReadingState, package: str) -> None:
     if package not in PATCHERS or reading.standing().unreachable:
         return
     because = f"{package} replaces TRL's classes"
-    if reading.frame.kind == "function" and reading.branches > reading.frame.branches:
+    if reading.scope.kind == "function" and reading.branches > reading.scope.branches:
         reading.guard = both(reading.guard, Guard(because=because))
     else:
         reading.patched["*"] = because

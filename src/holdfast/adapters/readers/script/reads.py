@@ -72,10 +72,10 @@ def _readable(owner: Any, name: str) -> Iterator[ObjectValue]:
 
 def _given_settings(part: Member) -> Iterator[ObjectValue]:
     """Yield the config that a trainer was given; of plain TrainingArguments TRL makes one of its own."""
-    draft = part.thing.draft
-    slot = draft.arguments.get("args") if draft else None
+    library_call = part.thing.library_call
+    slot = library_call.arguments.get("args") if library_call else None
     for settings in settings_in(slot.value) if slot else ():
-        if draft and settings.path.partition(".")[0] == draft.path.partition(".")[0]:
+        if library_call and settings.path.partition(".")[0] == library_call.path.partition(".")[0]:
             yield settings
 
 
@@ -83,10 +83,10 @@ def _note(reading: ReadingState, settings: ObjectValue, name: str, node: ast.exp
     """Note a read; of what has attributes of its own that nobody can tell of, or this one, it is one of something else."""
     own = settings.cls is not None and _defines(reading, settings.cls, name)
     if own or reading.entries(settings.address).open:
-        settings = ObjectValue("", settings.draft, settings.address)
+        settings = ObjectValue("", settings.library_call, settings.address)
     known = reading.reads.get(id(node))
     if known is None:
-        known = PendingRead(name, reading.frame.places.last_name(node), reading.standing())
+        known = PendingRead(name, reading.scope.places.last_name(node), reading.standing())
         reading.reads[id(node)] = known
     else:
         known.guard = either(known.guard, reading.standing())

@@ -62,13 +62,13 @@ class Site:
         node: The call.
         callee: What is called.
         receiver: For a method, what it is called on.
-        draft: The note of it, where it is a library's.
+        library_call: The note of it, where it is a library's.
     """
 
     node: ast.Call
     callee: Any
     receiver: Any = None
-    draft: LibraryCall | None = None
+    library_call: LibraryCall | None = None
 
 
 def read_arguments(reading: ReadingState, node: ast.Call) -> CallArguments:
@@ -89,7 +89,7 @@ def read_arguments(reading: ReadingState, node: ast.Call) -> CallArguments:
         if keyword.arg is None:
             given.named = given.named.merged(spread_entries(reading, value))
             continue
-        slot = Slot(value, reading.place(keyword.value), reading.frame.places.keyword(keyword))
+        slot = Slot(value, reading.place(keyword.value), reading.scope.places.keyword(keyword))
         given.named = given.named.with_slot(keyword.arg, slot)
     return given
 
@@ -123,8 +123,8 @@ def record(  # noqa: PLR0913 - what a call is, in six parts
 ) -> LibraryCall:
     """Note a call of something that a library provides; come upon again, what differs in it is not known."""
     node = site.node
-    name_place = reading.frame.places.last_name(node.func)
-    draft = LibraryCall(
+    name_place = reading.scope.places.last_name(node.func)
+    library_call = LibraryCall(
         node=node,
         path=path,
         label=label or dotted(node.func),
@@ -138,15 +138,15 @@ def record(  # noqa: PLR0913 - what a call is, in six parts
         via=via,
         receiver=receiver,
         unbound=isinstance(site.callee, LibraryName) and is_class(path.rpartition(".")[0]),
-        main=reading.frame.module.number == 0,
+        main=reading.scope.module.number == 0,
         order=(node.func.end_lineno or node.lineno, node.func.end_col_offset or node.col_offset),
         positional_places=_places(node, arguments),
         same=same_keywords(node),
     )
     key = (id(node), path, via)
-    known = reading.drafts.setdefault(key, draft)
-    if known is not draft:
-        _merge(known, draft)
+    known = reading.library_calls.setdefault(key, library_call)
+    if known is not library_call:
+        _merge(known, library_call)
     reading.log.append(known)
     return known
 
@@ -201,8 +201,8 @@ def _merge(known: LibraryCall, again: LibraryCall) -> None:
     known.receiver = known.receiver if known.receiver is again.receiver else known.receiver or again.receiver
 
 
-def result_of(reading: ReadingState, draft: LibraryCall) -> ObjectValue:
+def result_of(reading: ReadingState, library_call: LibraryCall) -> ObjectValue:
     """Return the object that a call creates."""
-    made = ObjectValue(draft.path, draft, next(reading.numbers))
-    draft.made.append(made.address)
+    made = ObjectValue(library_call.path, library_call, next(reading.numbers))
+    library_call.made.append(made.address)
     return made

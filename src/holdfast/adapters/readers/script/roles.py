@@ -42,21 +42,21 @@ class JobCalls:
 
 def trainers(reading: ReadingState) -> Iterator[LibraryCall]:
     """Yield the calls that construct a trainer, in order."""
-    for draft in sorted(reading.drafts.values(), key=lambda draft: draft.order):
-        name = draft.path.rpartition(".")[2]
-        if not name.endswith("Trainer") or not draft.main or draft.via == "parser":
+    for library_call in sorted(reading.library_calls.values(), key=lambda library_call: library_call.order):
+        name = library_call.path.rpartition(".")[2]
+        if not name.endswith("Trainer") or not library_call.main or library_call.via == "parser":
             continue
-        if draft.path.partition(".")[0] in TRAINERS or _config_of(draft) is not None:
-            yield draft
+        if library_call.path.partition(".")[0] in TRAINERS or _config_of(library_call) is not None:
+            yield library_call
 
 
 def cast(reading: ReadingState, trainer: LibraryCall) -> JobCalls:
     """Return the calls that belong to a trainer."""
     config, model = _config_of(trainer), _find_model(trainer)
     adapter = _adapter(_given(trainer, ("peft_config",)))
-    if model is not None and model.draft and model.draft.path == "peft.get_peft_model":
-        adapter = adapter or _first_config(model.draft)
-        model = _thing((model.draft.positional or [_given(model.draft, ("model",))])[0])
+    if model is not None and model.library_call and model.library_call.path == "peft.get_peft_model":
+        adapter = adapter or _first_config(model.library_call)
+        model = _thing((model.library_call.positional or [_given(model.library_call, ("model",))])[0])
     found = {
         "train": config,
         "peft": adapter,
@@ -65,7 +65,7 @@ def cast(reading: ReadingState, trainer: LibraryCall) -> JobCalls:
         "dataset": _dataset(_given(trainer, ("train_dataset",))),
     }
     things = {part: thing for part, thing in found.items() if thing is not None}
-    parts = {part: thing.draft for part, thing in things.items() if thing.draft}
+    parts = {part: thing.library_call for part, thing in things.items() if thing.library_call}
     return JobCalls({"trainer": trainer, **parts}, things, frozenset(_hidden(trainer) - things.keys()))
 
 
@@ -90,13 +90,13 @@ def _adapter(value: Any) -> ObjectValue | None:
     return thing if thing and thing.is_instance and thing.path.endswith("Config") else None
 
 
-def _given(draft: LibraryCall, names: tuple[str, ...]) -> Any:
-    found = (draft.arguments[name].value for name in names if name in draft.arguments)
+def _given(library_call: LibraryCall, names: tuple[str, ...]) -> Any:
+    found = (library_call.arguments[name].value for name in names if name in library_call.arguments)
     return next(found, None)
 
 
 def _thing(value: Any) -> ObjectValue | None:
-    return value if isinstance(value, ObjectValue) and value.draft else None
+    return value if isinstance(value, ObjectValue) and value.library_call else None
 
 
 def _unclear(trainer: LibraryCall) -> bool:
@@ -116,8 +116,8 @@ def _config_of(trainer: LibraryCall) -> ObjectValue | None:
     return next((value for value in (*given, *trainer.positional) if _is_config(value)), None)
 
 
-def _first_config(draft: LibraryCall) -> ObjectValue | None:
-    values = (*draft.positional[1:], *(slot.value for slot in draft.arguments.values()))
+def _first_config(library_call: LibraryCall) -> ObjectValue | None:
+    values = (*library_call.positional[1:], *(slot.value for slot in library_call.arguments.values()))
     return next((thing for thing in map(_thing, values) if thing and thing.path.startswith("peft.")), None)
 
 
@@ -132,10 +132,10 @@ def _quantization(
     reading: ReadingState, trainer: LibraryCall, config: ObjectValue | None, model: ObjectValue | None
 ) -> ObjectValue | None:
     candidates = [trainer.arguments.get("quantization_config")]
-    if model is not None and model.draft:
-        candidates.append(model.draft.arguments.get("quantization_config"))
-    if config is not None and config.draft and "model_init_kwargs" in config.draft.arguments:
-        settings = config.draft.arguments["model_init_kwargs"].value
+    if model is not None and model.library_call:
+        candidates.append(model.library_call.arguments.get("quantization_config"))
+    if config is not None and config.library_call and "model_init_kwargs" in config.library_call.arguments:
+        settings = config.library_call.arguments["model_init_kwargs"].value
         if isinstance(settings, Ref):
             candidates.append(reading.entries(settings.address).slots.get("quantization_config"))
     things = (_thing(slot.value) for slot in candidates if slot)
@@ -147,9 +147,9 @@ def _dataset(value: Any) -> ObjectValue | None:
     for _ in range(DEEPEST):
         if isinstance(value, Member):
             value = value.thing
-        if not isinstance(value, ObjectValue) or value.draft is None:
+        if not isinstance(value, ObjectValue) or value.library_call is None:
             return None
         if value.path == "datasets.load_dataset":
             return value
-        value = value.draft.receiver
+        value = value.library_call.receiver
     return None

@@ -2,7 +2,7 @@
 
 Plain values stand for themselves, `Unknown` for what the text does not decide, and `Named` for a library's names. The
 rest is here: dicts, whose entries remember where they were written; things that calls made; and the program's own
-functions and classes. Nothing here is changed in place but `ObjectValue.draft`, `ProgramClass` and `LibraryCall`: what a program changes lies
+functions and classes. Nothing here is changed in place but `ObjectValue.library_call`, `ProgramClass` and `LibraryCall`: what a program changes lies
 in the reading's store, under an address, so that the two branches of an `if` can be told apart and joined.
 
 Frozen dataclasses with comparison would say so too, but take a quarter of the time that the whole reader takes to import.
@@ -137,13 +137,13 @@ class ObjectValue:
 
     Attributes:
         path: What was called; empty for a class that derives from no library's.
-        draft: The call, None where it cannot be told which.
+        library_call: The call, None where it cannot be told which.
         address: Of the attributes set since.
         cls: The program's own class, if it is one.
     """
 
     path: str
-    draft: LibraryCall | None
+    library_call: LibraryCall | None
     address: int
     cls: "ProgramClass | None" = None
 
@@ -191,7 +191,7 @@ class ProgramFunction:
     """A function of the program, or a lambda.
 
     Attributes:
-        frame: Where it was defined.
+        scope: Where it was defined.
         defaults: Its parameters' default values, by name.
         decorated: Whether a decorator may hand it other arguments, or have its result.
         owner: The class whose method it is.
@@ -200,7 +200,7 @@ class ProgramFunction:
 
     name: str
     node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-    frame: Any
+    scope: Any
     defaults: Mapping[str, Slot]
     decorated: bool = False
     owner: "ProgramClass | None" = None
@@ -254,14 +254,14 @@ class Partial:
     target: Any
     positional: Sequence[Any]
     given: KnownItems
-    draft: LibraryCall | None
+    library_call: LibraryCall | None
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Sibling:
     """A module that stands beside the script: the frame that holds its names."""
 
-    frame: Any
+    scope: Any
 
 
 def why(values: Iterable[Any]) -> Unknown:

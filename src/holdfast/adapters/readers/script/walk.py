@@ -97,7 +97,7 @@ def _note_check(reading: ReadingState, node: ast.If, holds: Unknown) -> None:
     if holds == VERSION and final:
         reading.rest = both(reading.rest, AFTER_VERSION_CHECK)
     if holds == VERSION or (holds == AVAILABLE and not final):
-        reading.frame.guard = both(reading.frame.guard, AFTER_VERSION_CHECK)
+        reading.scope.guard = both(reading.scope.guard, AFTER_VERSION_CHECK)
 
 
 def _certain(reading: ReadingState, node: ast.If, *, taken: bool) -> bool:
@@ -165,8 +165,10 @@ def _try(reading: ReadingState, node: ast.Try) -> bool:
         if not _handler(reading, handler):
             living.append(reading.store)
     if only_report(node.handlers, reading.log[tried:]) and trains(body):
-        for draft in body:
-            draft.guard = replace(draft.guard, catches=draft.guard.catches - (takes - reading.guard.catches))
+        for library_call in body:
+            library_call.guard = replace(
+                library_call.guard, catches=library_call.guard.catches - (takes - reading.guard.catches)
+            )
     reading.store = living[0] if living else within
     for other in living[1:]:
         reading.store = joined_stores(reading.store, other, AVAILABLE, reading.numbers)
@@ -179,7 +181,7 @@ def _note_fallbacks(reading: ReadingState, arms: Sequence[Sequence[ast.stmt]]) -
     if (
         len(arms) > 1
         and all(imports)
-        and reading.frame.module.number == 0
+        and reading.scope.module.number == 0
         and not reading.standing().holds("ImportError")
     ):
         places = tuple(tuple(reading.place(alias) for each in arm for alias in each.names) for arm in imports)
@@ -237,7 +239,7 @@ def _expression(reading: ReadingState, node: ast.Expr) -> bool:
 def _return(reading: ReadingState, node: ast.Return) -> bool:
     value = reading.value(node.value) if node.value is not None else None
     if not reading.standing().unreachable:
-        reading.frame.returns.append(value)
+        reading.scope.returns.append(value)
     return True
 
 
@@ -326,7 +328,7 @@ def assign(reading: ReadingState, target: ast.expr, value: Any, node: ast.expr |
         case ast.Starred(value=inner):
             reading.assign(inner, UNKNOWN)
         case ast.Attribute(value=owner, attr=name):
-            slot = Slot(value, reading.place(node) if node else None, reading.frame.places.last_name(target))
+            slot = Slot(value, reading.place(node) if node else None, reading.scope.places.last_name(target))
             reading.written.add(name)
             set_attribute(reading, reading.value(owner), name, slot)
         case ast.Subscript():

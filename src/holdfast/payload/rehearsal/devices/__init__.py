@@ -17,7 +17,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..guards import own_lines
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import replace_everywhere, when_imported, wrap
 from . import ranks, settings
 from .halves import Float16State
@@ -37,16 +37,16 @@ Own = Callable[[FrameType], bool]
 _kernels: list[Any] = []  # torch forgets a kernel when its library is collected
 
 
-def install(order: PartRequest, events: EventWriter) -> None:
+def install(part_request: PartRequest, events: EventWriter) -> None:
     """Have the script find the GPU that its job will have; nothing where it has none, or this machine has it."""
     ranks.install(events)
-    if order.gpu == "here":
+    if part_request.gpu == "here":
         when_imported("torch", lambda torch: _report_memory(torch, events))
-    if order.gpu != "assumed":
+    if part_request.gpu != "assumed":
         return
     count = ranks.alone(events)
     halves = Float16State()
-    when_imported("torch", lambda torch: AssumedDevice(torch, own_lines(order), events, halves).take_over(count))
+    when_imported("torch", lambda torch: AssumedDevice(torch, own_lines(part_request), events, halves).take_over(count))
     ranks.do_without_gpus(events, SHOWN_BY)
     settings.install(events, halves)
 

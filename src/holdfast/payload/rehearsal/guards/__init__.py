@@ -26,7 +26,7 @@ from types import FrameType
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..reach import hosts, is_allowed, is_local, is_read
 from ..sandbox.gate import connect, is_served, look_up
 from ..wrapping import when_imported, wrap
@@ -49,38 +49,38 @@ class OutOfReachError(ConnectionError):
     """A rehearsal reaches nothing but the Hub."""
 
 
-def install(order: PartRequest, events: EventWriter) -> None:
+def install(part_request: PartRequest, events: EventWriter) -> None:
     """Guard the process of a script."""
-    files.install(order, events)
-    guard_network(order, events)
+    files.install(part_request, events)
+    guard_network(part_request, events)
     os.environ["HF_UPDATE_DOWNLOAD_COUNTS"] = "0"  # which datasets asks of another host
     when_imported("datasets.config", lambda module: setattr(module, "HF_UPDATE_DOWNLOAD_COUNTS", False))
     guard_people(events)
     guard_exits(events)
-    guard_waiting(own_lines(order), events)
-    children.install(order, events)
-    shell_lines.install(order, events)
+    guard_waiting(own_lines(part_request), events)
+    children.install(part_request, events)
+    shell_lines.install(part_request, events)
     trackers.install(events)
 
 
-def own_lines(order: PartRequest) -> Callable[[FrameType], bool]:
+def own_lines(part_request: PartRequest) -> Callable[[FrameType], bool]:
     """Return a predicate that is true of frames of the script, or of a module beside it."""
-    script = str(Path(order.script).absolute())
-    folder = f"{Path.cwd() if order.module else Path(script).parent}/"
+    script = str(Path(part_request.script).absolute())
+    folder = f"{Path.cwd() if part_request.module else Path(script).parent}/"
     homes = tuple(f"{each}/" for each in {sys.prefix, sys.base_prefix} if not script.startswith(f"{each}/"))
 
     def own(frame: FrameType) -> bool:
         name = frame.f_code.co_filename
-        if name in (order.script, script):
+        if name in (part_request.script, script):
             return True
         return name.startswith(folder) and "/site-packages/" not in name and not (homes and name.startswith(homes))
 
     return own
 
 
-def guard_network(order: PartRequest, events: EventWriter) -> None:
+def guard_network(part_request: PartRequest, events: EventWriter) -> None:
     """Refuse connections to anything but the Hub, the proxies on the way to it, and this machine."""
-    network = Network(hosts(os.environ, offline=order.offline), events, order.port)
+    network = Network(hosts(os.environ, offline=part_request.offline), events, part_request.port)
     wrap(socket, "getaddrinfo", network.look_up)
     wrap(socket, "gethostbyname", network.look_up_one)
     wrap(socket.socket, "connect", network.connect)

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import wrap
 from . import spawned
 from .files import where
@@ -60,14 +60,14 @@ ENVIRONMENT = 10
 QUIET = "true" if os.name == "posix" else "ver"
 
 
-def install(order: PartRequest, events: EventWriter) -> None:
+def install(part_request: PartRequest, events: EventWriter) -> None:
     """Watch what the script starts."""
     own = os.getpid()
-    guard = make_guard(order)
+    guard = make_guard(part_request)
 
     def start(original: Any, popen: Any, args: Any, *more: Any, **kwargs: Any) -> None:
         line = args if isinstance(args, str) else " ".join(os.fsdecode(each) for each in _words(args))
-        is_run = _is_run(args, line, kwargs, order, events)
+        is_run = _is_run(args, line, kwargs, part_request, events)
         if not is_run:
             args, kwargs["shell"] = [QUIET], False
             kwargs.pop("executable", None)
@@ -95,13 +95,13 @@ def install(order: PartRequest, events: EventWriter) -> None:
     wrap(os, "setsid", lambda _original: os.getpgrp())
     wrap(os, "setpgrp", lambda _original: None)
     wrap(os, "setpgid", lambda _original, *_: None)
-    spawned.install(order, guard)
+    spawned.install(part_request, guard)
 
 
-def _is_run(args: Any, line: str, kwargs: dict[str, Any], order: PartRequest, events: EventWriter) -> bool:
+def _is_run(args: Any, line: str, kwargs: dict[str, Any], part_request: PartRequest, events: EventWriter) -> bool:
     """True if a command is run, and tell of one that is not; folders that it only makes are made here."""
     is_shell = bool(kwargs.get("shell"))
-    because = why_not(args, order, is_shell=is_shell)
+    because = why_not(args, part_request, is_shell=is_shell)
     lines = _lines(args, is_shell=is_shell)
     if not make_folders(lines, kwargs.get("cwd")) and because:
         events.not_run(line, because, makes=may_make(line, lines))
@@ -137,11 +137,11 @@ def split_shell(text: str) -> list[list[str]]:
     return [_split(part) for part in re.split(r"&&|\|\||[;|\n]", text)]
 
 
-def why_not(args: Any, order: PartRequest, *, is_shell: bool) -> str:
+def why_not(args: Any, part_request: PartRequest, *, is_shell: bool) -> str:
     """Return the way to rehearse a command that is not run in a rehearsal; empty where it is run."""
     if is_shell and _redirects(os.fsdecode(_words(args)[0])):
         return "running it: it writes a file"
-    answers = (_command_reason(words, order) for words in _lines(args, is_shell=is_shell) if words)
+    answers = (_command_reason(words, part_request) for words in _lines(args, is_shell=is_shell) if words)
     return next(filter(None, answers), "")
 
 
@@ -205,33 +205,33 @@ def _bare(words: Sequence[str]) -> Sequence[str]:
     return words
 
 
-def _command_reason(words: Sequence[str], order: PartRequest) -> str:
+def _command_reason(words: Sequence[str], part_request: PartRequest) -> str:
     words = _bare(words)
     name, rest = Path(words[0]).name, list(words[1:])
     if re.fullmatch(r"python[\d.]*", name) or words[0] == sys.executable:
-        return _python_reason(rest, order)
+        return _python_reason(rest, part_request)
     if name.endswith(".sh") or name in SHELLS.split():
-        return _shell_reason(rest, order)
-    if name in ("nvidia-smi", "nvcc") and order.gpu == "assumed" and shutil.which(words[0]) is None:
+        return _shell_reason(rest, part_request)
+    if name in ("nvidia-smi", "nvcc") and part_request.gpu == "assumed" and shutil.which(words[0]) is None:
         return "a machine with a GPU: holdfast rehearse --gpu there"
     if rest and rest[0] in HARMLESS.get(name, "").split():
         return ""
     return next((because for programs, because in NOT_RUN if name in programs.split()), "")
 
 
-def _shell_reason(rest: list[str], order: PartRequest) -> str:
+def _shell_reason(rest: list[str], part_request: PartRequest) -> str:
     """Return the way to rehearse a shell's commands: a single line is read, a script file is not run."""
     if rest[:1] in (["-c"], ["-lc"]) and len(rest) > 1:
-        return why_not(rest[1], order, is_shell=True)
+        return why_not(rest[1], part_request, is_shell=True)
     return "running it: it may change more than the rehearsal's folder"
 
 
-def _python_reason(rest: list[str], order: PartRequest) -> str:
+def _python_reason(rest: list[str], part_request: PartRequest) -> str:
     """Return the way to rehearse Python's program: a module or a script of the user's that trains is rehearsed by itself."""
     if rest[:1] == ["-m"] and len(rest) > 1:
         top = rest[1].partition(".")[0]
         own = Path(*rest[1].split(".")).with_suffix(".py")
-        return _own_reason(own) or _command_reason([top if top != "torch" else "torchrun", *rest[2:]], order)
+        return _own_reason(own) or _command_reason([top if top != "torch" else "torchrun", *rest[2:]], part_request)
     script = next((word for word in rest if not word.startswith("-")), "")
     return _own_reason(Path(script)) if script.endswith(".py") and rest[0] == script else ""
 

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import replace_everywhere, wrap
 from .library_files import LibraryFiles
 from .overlay import Overlay
@@ -44,12 +44,12 @@ _installed: list[Overlay] = []
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
-def install(order: PartRequest, events: EventWriter) -> Overlay:
+def install(part_request: PartRequest, events: EventWriter) -> Overlay:
     """Put the rehearsal's folder over the file system; return what maps paths."""
-    own_temporary_folder(order)
-    free = [order.folder, tempfile.gettempdir(), *SYSTEM, *caches()]
-    guarded = [*workplaces(order), *tokens()]
-    overlay = Overlay(str(order.inside), free, guarded)
+    own_temporary_folder(part_request)
+    free = [part_request.folder, tempfile.gettempdir(), *SYSTEM, *caches()]
+    guarded = [*workplaces(part_request), *tokens()]
+    overlay = Overlay(str(part_request.inside), free, guarded)
     _installed.append(overlay)
     files = GuardedFunctions(overlay, events)
     files.take_over()
@@ -75,9 +75,9 @@ def hub_cache() -> Path:
     return Path(os.environ.get("HF_HOME") or Path.home() / ".cache/huggingface")
 
 
-def workplaces(order: PartRequest) -> list[str]:
+def workplaces(part_request: PartRequest) -> list[str]:
     """Return the script's own folder, and the one that it is started in."""
-    return [str(Path(order.script).absolute().parent), os.getcwd()]
+    return [str(Path(part_request.script).absolute().parent), os.getcwd()]
 
 
 def where(path: Any) -> Any:
@@ -85,9 +85,9 @@ def where(path: Any) -> Any:
     return _installed[-1].reading(path) if _installed else path
 
 
-def own_temporary_folder(order: PartRequest) -> None:
+def own_temporary_folder(part_request: PartRequest) -> None:
     """Have temporary files made in the rehearsal's folder, if the names of sockets in it are not too long."""
-    folder = Path(order.folder, "tmp")
+    folder = Path(part_request.folder, "tmp")
     if len(str(folder)) <= LONGEST_SOCKET:
         folder.mkdir(exist_ok=True)
         os.environ["TMPDIR"] = tempfile.tempdir = str(folder)

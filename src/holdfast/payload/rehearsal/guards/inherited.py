@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from ..order import PartRequest
+from ..part_request import PartRequest
 
 NAME = "sitecustomize.py"
 REHEARSAL = Path(__file__).absolute().parent.parent
@@ -30,10 +30,10 @@ def guard():
     spec.loader.exec_module(server)
     server.load(server.HERE.parent / "runtime.py", server.RUNTIME)
     server.load(server.HERE / "__init__.py", server.PACKAGE)
-    order = importlib.import_module(server.PACKAGE + ".order").read_order({order!r})
+    part_request = importlib.import_module(server.PACKAGE + ".part_request").read_part_request({part_request!r})
     tell = importlib.import_module(server.PACKAGE + ".events").EventWriter({told!r})
     for name in ("guards", "pushes"):
-        importlib.import_module(server.PACKAGE + "." + name).install(order, tell)
+        importlib.import_module(server.PACKAGE + "." + name).install(part_request, tell)
 
 
 guard()
@@ -42,12 +42,12 @@ if own := importlib.machinery.PathFinder.find_spec("sitecustomize"):
 '''
 
 
-def make_guard(order: PartRequest) -> Path:
+def make_guard(part_request: PartRequest) -> Path:
     """Write the module that guards a process; return the folder to look for it in."""
-    folder = Path(order.folder, "guarded")
+    folder = Path(part_request.folder, "guarded")
     folder.mkdir(exist_ok=True)
-    told = str(Path(order.folder, "rehearsal.jsonl"))
-    text = TEXT.format(server=str(REHEARSAL / "__main__.py"), order=order.written(), told=told)
+    told = str(Path(part_request.folder, "rehearsal.jsonl"))
+    text = TEXT.format(server=str(REHEARSAL / "__main__.py"), part_request=part_request.written(), told=told)
     (folder / NAME).write_text(text, encoding="utf-8")
     return folder
 

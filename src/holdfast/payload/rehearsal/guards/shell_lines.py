@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import EventWriter
-from ..order import NOTEBOOK, PartRequest
+from ..part_request import NOTEBOOK, PartRequest
 from .children import make_folders, may_make, split_shell
 
 SHELL_CELL = re.compile(r"\s*%%\s*(?:bash|sh)\b.*\n")
@@ -19,17 +19,17 @@ LINE = re.compile(r"^[ \t]*(?:!|%run\s)(.*)", re.MULTILINE)
 SHOWN_BY = "running the notebook: lines of the shell are no part of its program"
 
 
-def install(order: PartRequest, events: EventWriter) -> None:
+def install(part_request: PartRequest, events: EventWriter) -> None:
     """Tell of the lines of a notebook's cells that may make files or modules, and make their folders."""
-    for command in commands(order) if order.script.endswith(NOTEBOOK) else ():
+    for command in commands(part_request) if part_request.script.endswith(NOTEBOOK) else ():
         lines = split_shell(command)
         if not make_folders(lines) and (command.startswith("%") or may_make(command, lines)):
             events.not_run(command, SHOWN_BY, makes=True)
 
 
-def commands(order: PartRequest) -> Iterator[str]:
+def commands(part_request: PartRequest) -> Iterator[str]:
     """Yield the lines of the shell in a notebook's cells, and the first lines of cells that are files."""
-    for source in _sources(Path(order.script)):
+    for source in _sources(Path(part_request.script)):
         if file := FILE_CELL.match(source):
             yield file[1].strip()
         elif SHELL_CELL.match(source):

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ..order import NOTEBOOK, PartRequest
+from ..part_request import NOTEBOOK, PartRequest
 from ..wrapping import wrap
 from .inherited import guarded
 
@@ -20,11 +20,11 @@ STARTING = ("multiprocessing.popen_spawn_posix", "multiprocessing.popen_forkserv
 MAIN = "init_main_from_path"
 
 
-def install(order: PartRequest, guard: Path) -> None:
+def install(part_request: PartRequest, guard: Path) -> None:
     """Have new processes begin with the guards, and with the script's own file."""
 
     def launch(original: Any, popen: Any, process: Any) -> None:
-        with _variables(guard), _main(order):
+        with _variables(guard), _main(part_request):
             original(popen, process)
 
     for name in STARTING:
@@ -49,15 +49,15 @@ def _variables(guard: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _main(order: PartRequest) -> Iterator[None]:
+def _main(part_request: PartRequest) -> Iterator[None]:
     """Have new processes import the script's file; a notebook has none, and its functions are nowhere to be found."""
     own: Any = multiprocessing.spawn
     before = own.get_preparation_data
 
     def prepare(name: str) -> dict[str, Any]:
         told: dict[str, Any] = before(name)
-        if MAIN in told and not order.script.endswith(NOTEBOOK):
-            told[MAIN] = str(Path(order.script).absolute())
+        if MAIN in told and not part_request.script.endswith(NOTEBOOK):
+            told[MAIN] = str(Path(part_request.script).absolute())
         return told
 
     own.get_preparation_data = prepare

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import when_imported, wrap
 from . import judging
 from .losses import LossRecord
@@ -63,7 +63,7 @@ class Loops:
         return bool(self.updates.seen) or bool(self.updates.made and self.losses.count)
 
 
-def install(_order: PartRequest, events: EventWriter) -> None:
+def install(_part_request: PartRequest, events: EventWriter) -> None:
     """Watch loops of the script's own."""
     loops = Loops(events)
     _loops[:] = [loops]
@@ -91,11 +91,11 @@ def adapter_trainings() -> list[Mapping[str, Any]]:
     return [{"adapter": each.largest_from_zero, "base": base} for each in saves for base in {*each.bases, ""}]
 
 
-def judge(order: PartRequest, events: EventWriter, *, saved: bool) -> None:
+def judge(part_request: PartRequest, events: EventWriter, *, saved: bool) -> None:
     """Judge the loops of a script that has come to its end.
 
     Args:
-        order: Has the script's text.
+        part_request: Has the script's text.
         events: Where it is told.
         saved: Whether anything was saved or pushed that may hold weights.
     """
@@ -103,11 +103,11 @@ def judge(order: PartRequest, events: EventWriter, *, saved: bool) -> None:
     if loops is None:
         return
     events.fact("loop", evaluates=loops.losses.evaluates)
-    judging.judge(loops.losses, loops.updates, loops.schedules, order.source, events)
-    loops.updates.saves.judge(order.source, events)
+    judging.judge(loops.losses, loops.updates, loops.schedules, part_request.source, events)
+    loops.updates.saves.judge(part_request.source, events)
     if saved:
         return
-    if SAVES.search(order.source):  # under a condition, mostly: every thousand steps, where it got better
+    if SAVES.search(part_request.source):  # under a condition, mostly: every thousand steps, where it got better
         events.not_rehearsed("saving", SHOWN_BY)
     else:
         because = "training came to its end, and nothing in the script saves or pushes what was trained"

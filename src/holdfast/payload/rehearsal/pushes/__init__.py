@@ -2,7 +2,7 @@
 
 Clients are left as they are: they validate names, serialize and hash files, and raise what the Hub refuses. Requests are
 taken at the door of the library that sends them, httpx or requests, before a hook may refuse them as offline. What may be
-written to is known of the order. Xet, which sends files by itself, is off.
+written to is known of the part request. Xet, which sends files by itself, is off.
 """
 
 import importlib
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import EventWriter
-from ..order import NOTEBOOK, PartRequest
+from ..part_request import NOTEBOOK, PartRequest
 from ..wrapping import when_imported, wrap
 from . import pretended
 from .dry_hub import REFUSED, DryHub, DryRequest, DryResponse
@@ -30,13 +30,13 @@ TIMEOUT_S = 10.0
 WRITES = ("POST", "PUT", "PATCH", "DELETE")
 
 
-def install(order: PartRequest, events: EventWriter) -> None:
+def install(part_request: PartRequest, events: EventWriter) -> None:
     """Have writes to the Hub answered here."""
     os.environ["HF_HUB_DISABLE_XET"] = os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     when_imported("huggingface_hub.constants", _switch_off_xet)
-    if order.script.endswith(NOTEBOOK):
+    if part_request.script.endswith(NOTEBOOK):
         pretended.install(events)
-    doors = RequestInterceptor(order, events)
+    doors = RequestInterceptor(part_request, events)
     for name in HTTPX:
         when_imported(name, doors.take_httpx)
     when_imported("requests", doors.take_requests)
@@ -83,8 +83,8 @@ class in_push:  # noqa: N801 - a context manager
 class RequestInterceptor:
     """Where requests leave this process."""
 
-    def __init__(self, order: PartRequest, events: EventWriter) -> None:
-        self._order, self._events = order, events
+    def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
+        self._part_request, self._events = part_request, events
         self._hub: DryHub | None = None
 
     @property
@@ -92,13 +92,13 @@ class RequestInterceptor:
         """The dry Hub; its address is known when huggingface_hub is imported."""
         if self._hub is None:
             endpoint = importlib.import_module("huggingface_hub.constants").ENDPOINT
-            folder = Path(self._order.folder, "pushed")
-            self._hub = DryHub(endpoint, folder, self._order, self._ask, self._events)
+            folder = Path(self._part_request.folder, "pushed")
+            self._hub = DryHub(endpoint, folder, self._part_request, self._ask, self._events)
         return self._hub
 
     def _ask(self, path: str, token: str) -> DryResponse:
         """Ask the real Hub, as the client does."""
-        if self._order.offline:
+        if self._part_request.offline:
             return DryResponse(0)
         constants = importlib.import_module("huggingface_hub.constants")
         session = importlib.import_module("huggingface_hub.utils").get_session()
@@ -125,7 +125,9 @@ class RequestInterceptor:
 
     def _is_offline(self) -> bool:
         """Whether the job itself is to leave the Hub alone."""
-        return not self._order.offline and bool(importlib.import_module("huggingface_hub.constants").HF_HUB_OFFLINE)
+        return not self._part_request.offline and bool(
+            importlib.import_module("huggingface_hub.constants").HF_HUB_OFFLINE
+        )
 
     def take_httpx(self, httpx: Any) -> None:
         """Take the place of what sends a request."""

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from ..events import EventWriter
-from ..order import ANY, PartRequest
+from ..part_request import ANY, PartRequest
 from ..reach import READS, is_read
 from . import pretended
 
@@ -86,14 +86,14 @@ class DryHub:
     Args:
         endpoint: The Hub's address.
         folder: Where files that are pushed are kept.
-        order: What is known of what may be written to.
+        part_request: What is known of what may be written to.
         ask: Asks the real Hub for a path, with a token; a status of 0 where it is not to be asked.
         events: Where it is told.
     """
 
-    def __init__(self, endpoint: str, folder: Path, order: PartRequest, ask: Ask, events: EventWriter) -> None:
+    def __init__(self, endpoint: str, folder: Path, part_request: PartRequest, ask: Ask, events: EventWriter) -> None:
         self._endpoint, self._folder, self._ask, self._events = endpoint, folder, ask, events
-        self._writable, self._token = dict(order.writable), order.token
+        self._writable, self._token = dict(part_request.writable), part_request.token
         self._known: dict[tuple[str, str], DryRepository] = {}
         self._users: dict[str, str] = {}
 

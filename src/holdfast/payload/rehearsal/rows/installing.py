@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import replace_everywhere, when_imported, wrap_everywhere
 from . import draws, schedules
 from .known import KnownRows
@@ -22,9 +22,9 @@ from .working import FunctionRunner
 ASKED = ("path", "name", "data_dir", "data_files", "split", "revision", "streaming", "features", "num_proc", "field")
 
 
-def install(order: PartRequest, events: EventWriter) -> None:
+def install(part_request: PartRequest, events: EventWriter) -> None:
     """Have datasets give the script a few of its rows from now on."""
-    when_imported("datasets", lambda module: DatasetHooks(order, events).install(module))
+    when_imported("datasets", lambda module: DatasetHooks(part_request, events).install(module))
     draws.install()
     schedules.install(events)
 
@@ -32,12 +32,12 @@ def install(order: PartRequest, events: EventWriter) -> None:
 class DatasetHooks:
     """The doors of `datasets` that scripts go through."""
 
-    def __init__(self, order: PartRequest, events: EventWriter) -> None:
-        self._order, self._events = order, events
-        self._places = SavedDatasets(order)
-        self._loading = BuilderMethods(order, events)
-        self._noting = RowRecorder(order, events)
-        self._known = KnownRows(order.known_rows, events) if order.known_rows else None
+    def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
+        self._part_request, self._events = part_request, events
+        self._places = SavedDatasets(part_request)
+        self._loading = BuilderMethods(part_request, events)
+        self._noting = RowRecorder(part_request, events)
+        self._known = KnownRows(part_request.known_rows, events) if part_request.known_rows else None
 
     def install(self, module: Any) -> None:
         """Take their place."""
@@ -47,7 +47,7 @@ class DatasetHooks:
         for name, original in combining.items():
             replace_everywhere(name, original, getattr(module, name))
         install_streams(module, self._events)
-        FunctionRunner(self._order, self._events).install(module)
+        FunctionRunner(self._part_request, self._events).install(module)
         self._loading.install(module)
         self._places.install(module)
         self._noting.install(module)

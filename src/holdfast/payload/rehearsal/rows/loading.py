@@ -16,7 +16,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..libraries import datasets
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import wrap
 from .bounds import BYTES, ROWS, Bound, is_small, rows_of, small_blocks
 from .part import as_part, part_of, scaled, whole_rows
@@ -31,9 +31,9 @@ UNKNOWN = 2**40  # rows, where their number is not known
 class BuilderMethods:
     """Takes the place of the methods of builders that write and read Arrow files."""
 
-    def __init__(self, order: PartRequest, events: EventWriter) -> None:
-        self._order, self._events = order, events
-        self._loops = bool(order.source) and not TRAINS.search(order.source)
+    def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
+        self._part_request, self._events = part_request, events
+        self._loops = bool(part_request.source) and not TRAINS.search(part_request.source)
 
     def install(self, module: Any) -> None:
         """Let a rehearsal load datasets by `datasets`, the module."""
@@ -55,7 +55,7 @@ class BuilderMethods:
         if (kwargs.get("num_proc") or 0) > PROCESSES:
             kwargs["num_proc"] = PROCESSES
         if is_small(builder) or not self._can_be_bounded(builder):
-            builder._cache_downloaded_dir = str(Path(self._order.folder, "datasets", "downloads"))
+            builder._cache_downloaded_dir = str(Path(self._part_request.folder, "datasets", "downloads"))
             original(builder, **kwargs)
         else:
             self._prepare_some(original, builder, kwargs)
@@ -83,7 +83,7 @@ class BuilderMethods:
     def _folder_of(self, builder: Any) -> str:
         """Return the folder that a builder's rows are prepared in."""
         name = hashlib.sha256(str(builder._cache_dir).encode()).hexdigest()[:16]
-        return str(Path(self._order.folder, "datasets", name))
+        return str(Path(self._part_request.folder, "datasets", name))
 
     def _read(self, original: Callable[..., Any], builder: Any, split: Any = None, *args: Any, **kwargs: Any) -> Any:
         real = rows_of_whole(builder)

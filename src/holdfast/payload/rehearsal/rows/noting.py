@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import wrap
 from .asking import calling_line, is_called_by_script
 from .choosing import first_rows
@@ -40,10 +40,10 @@ FEW = 16
 class RowRecorder:
     """Writes down what datasets held."""
 
-    def __init__(self, order: PartRequest, events: EventWriter) -> None:
-        self._events, self._source = events, order.source
-        self._folder = Path(order.folder, FOLDER)
-        self._wanted = order.part == "whole" and not order.known_rows
+    def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
+        self._events, self._source = events, part_request.source
+        self._folder = Path(part_request.folder, FOLDER)
+        self._wanted = part_request.part == "whole" and not part_request.known_rows
 
     def install(self, module: Any) -> None:
         """Note what the script makes datasets of; what it loads is noted where it is loaded."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import wrap
 from .part import as_part, part_of
 
@@ -18,8 +18,8 @@ KERNELS = (("proc",), ("sys",))  # folders in which root may write, it is said, 
 class SavedDatasets:
     """Redirects `save_to_disk` and what loads from there."""
 
-    def __init__(self, order: PartRequest) -> None:
-        self._order = order
+    def __init__(self, part_request: PartRequest) -> None:
+        self._part_request = part_request
 
     def install(self, module: Any) -> None:
         """Take the place of what writes and reads folders of datasets."""
@@ -50,10 +50,10 @@ class SavedDatasets:
 
     def _redirected(self, path: str) -> Path:
         absolute = Path(path).expanduser().absolute()
-        inside = Path(self._order.folder).absolute()
+        inside = Path(self._part_request.folder).absolute()
         if absolute.is_relative_to(inside):
             return absolute
-        return Path(self._order.inside, *absolute.parts[1:]).absolute()
+        return Path(self._part_request.inside, *absolute.parts[1:]).absolute()
 
     def _save(self, original: Callable[..., Any], dataset: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
         if "://" in str(path) or not _writable(Path(str(path)).expanduser().absolute()):

@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import wrap
 from .choosing import choose_rows, first_rows
 from .part import as_part, at_least, carry, is_mixed, part_of, whole_rows
@@ -31,8 +31,8 @@ class TooSlowError(Exception):
 class FunctionRunner:
     """Runs functions of the script on rows, within a time for all of them."""
 
-    def __init__(self, order: PartRequest, events: EventWriter) -> None:
-        self._order, self._events = order, events
+    def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
+        self._part_request, self._events = part_request, events
         self._left_s = ALL_CALLS_S
         self._inside = False  # `filter` maps
 

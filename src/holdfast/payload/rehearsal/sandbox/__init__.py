@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from . import kernel, mounts
 from .gate import find_gate, open_gate
 
@@ -86,34 +86,34 @@ def _leave_network() -> None:
 
 
 def enclose(
-    order: PartRequest, events: EventWriter, homes: Sequence[str], caches: Sequence[str], secrets: Sequence[str]
+    part_request: PartRequest, events: EventWriter, homes: Sequence[str], caches: Sequence[str], secrets: Sequence[str]
 ) -> PartRequest:
     """Enclose this process and what it will start.
 
     Args:
-        order: The part that is played.
+        part_request: The part that is played.
         events: Told of file systems that are not covered.
         homes: Folders of the user's in which a script is likely to write.
         caches: Folders that are used as they are.
         secrets: Files in them that are not to be written to.
 
     Returns:
-        The order, with the port at which the network is reached.
+        The part request, with the port at which the network is reached.
 
     Raises:
         OSError: The kernel refuses what it did not refuse when it was tried.
     """
     if MARK not in os.environ:
-        return order
-    gate = find_gate(order.gate)
+        return part_request
+    gate = find_gate(part_request.gate)
     kernel.unshare(kernel.NEWNS | kernel.NEWIPC)
-    workspace = Path(order.folder, "covered")
+    workspace = Path(part_request.folder, "covered")
     workspace.mkdir()
-    own = [order.folder, *filter(None, [order.resume])]
+    own = [part_request.folder, *filter(None, [part_request.resume])]
     uncovered = mounts.cover(str(workspace), homes, [*own, *caches], secrets)
     _leave_network()
-    port = open_gate(gate, offline=order.offline)
+    port = open_gate(gate, offline=part_request.offline)
     kernel.drop_rights(ROOTS_RIGHTS if os.geteuid() == 0 else 0)
     for path in uncovered:
         events.not_rehearsed(f"files in {path} in the sandbox", "a file system that overlayfs can lie on")
-    return replace(order, port=port)
+    return replace(part_request, port=port)

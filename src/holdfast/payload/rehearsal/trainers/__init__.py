@@ -19,7 +19,7 @@ from typing import Any
 from .. import adapted
 from ..events import TAIL, EventWriter
 from ..guards.files import where
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..pushes import in_push
 from ..rows import few
 from ..wrapping import every_class, when_imported, wrap
@@ -69,24 +69,24 @@ LOADING = (
 """How names of classes begin whose `from_pretrained` loads something, by their module, and the stage that it belongs to."""
 
 
-def install(order: PartRequest, events: EventWriter) -> None:
+def install(part_request: PartRequest, events: EventWriter) -> None:
     """Have trainers take a few steps, and tell what they do."""
-    configs.install(order, events)
-    hooks = TrainerHooks(order, events)
+    configs.install(part_request, events)
+    hooks = TrainerHooks(part_request, events)
     when_imported("transformers.trainer", hooks.watch)
     when_imported("torch.utils.data._utils.fetch", hooks.redrawn.watch)
     for name, owner, stage in LOADING:
         when_imported(name, functools.partial(_watch_loading, owner=owner, stage=stage, events=events))
     for name, owner in SAVING:
-        when_imported(name, functools.partial(_watch_saving, owner=owner, order=order, events=events))
+        when_imported(name, functools.partial(_watch_saving, owner=owner, part_request=part_request, events=events))
 
 
 class TrainerHooks:
     """What the trainers of a script do beside their own."""
 
-    def __init__(self, order: PartRequest, events: EventWriter) -> None:
-        self._order, self._events, self._rewards = order, events, Rewards(events)
-        self._periodic, self._answers = Periodic(order, events), AnswerLabels(order, events)
+    def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
+        self._part_request, self._events, self._rewards = part_request, events, Rewards(events)
+        self._periodic, self._answers = Periodic(part_request, events), AnswerLabels(part_request, events)
         self.redrawn = RedrawnSteps(events)
         self._making: Any = None  # the trainer whose `__init__` is under way
         self._stopped = False
@@ -142,18 +142,18 @@ class TrainerHooks:
     def _ask(self, trainer: Any, settings: Any, dataset: Any, seen: Mapping[str, Any]) -> None:
         """Record the request to a trainer, and shrink it."""
         asked, endless = _plain(settings), not hasattr(dataset, "__len__")
-        asked["output_dir"] = str(outside(self._order, settings.output_dir))
+        asked["output_dir"] = str(outside(self._part_request, settings.output_dir))
         if "_holdfast_asked" not in vars(settings):  # by a trainer before this one, with the same settings
             object.__setattr__(settings, "_holdfast_asked", asked)
         kinds = [each.__name__ for each in type(trainer).__mro__]
         object.__setattr__(settings, BOUND, most_steps(asked, dataset, kinds))
         chosen = _chosen(settings, asked)
-        resumes = bool(RESUMES.search(self._order.source))
+        resumes = bool(RESUMES.search(self._part_request.source))
         self._events.fact("training", trainer=kinds, arguments=asked, chosen=chosen, resumes=resumes, **seen)
-        if self._order.gpu == "none" and settings.fp16:
+        if self._part_request.gpu == "none" and settings.fp16:
             because = "fp16=True asks a GPU to train in half precision, and the job has none: nothing of it happens"
             self._events.fault("no-gpu-visible", "step", because, fix="Write `fp16=False`, or run the job on a GPU.")
-        shrink(settings, self._order, self._events)
+        shrink(settings, self._part_request, self._events)
         if endless and settings.max_steps != asked["max_steps"] <= 0:  # which the library is to complain of
             settings.max_steps = asked["max_steps"]
 
@@ -174,8 +174,8 @@ class TrainerHooks:
         note_same(given, self._events)
         for name, role in ROLES.items():
             if name in given:
-                keep_rows(given[name], self._order, name)
-                count = few_of(role, _settings_of(given), self._order)
+                keep_rows(given[name], self._part_request, name)
+                count = few_of(role, _settings_of(given), self._part_request)
                 given[name] = few(given[name], count, self._events, role)
 
     def _staged(self, stage: str) -> Any:
@@ -211,7 +211,7 @@ class TrainerHooks:
             self._rewards.judge(trainer)
         forget_steps(trainer)
         self._events.outside = TAIL
-        return with_whole_steps(trainer, shown, self._order)
+        return with_whole_steps(trainer, shown, self._part_request)
 
     def _resumed(self, trainer: Any, requested: Any) -> Any:
         """Return the checkpoint to resume from: one of this rehearsal, or none in place of a real one."""
@@ -223,14 +223,14 @@ class TrainerHooks:
         if not isinstance(folder, str | os.PathLike) or not Path(folder).is_dir():
             return requested  # nothing, or what the library is to complain of
         path = Path(where(Path(folder).absolute()))
-        if self._order.owns(path):
+        if self._part_request.owns(path):
             return str(path)
         look_at_checkpoint(path, trainer, settings, self._events)
-        return self._order.resume or None
+        return self._part_request.resume or None
 
     def _step(self, step: Any, trainer: Any, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        amid = trainer.state.global_step == self._order.stop_at - 1
-        if self._order.part == "stop" and amid and not self._stopped:
+        amid = trainer.state.global_step == self._part_request.stop_at - 1
+        if self._part_request.part == "stop" and amid and not self._stopped:
             self._stopped = True
             os.kill(os.getpid(), signal.SIGTERM)
         if self._stepping:  # the class it is made from
@@ -263,10 +263,10 @@ def _watch_loading(module: Any, owner: str, stage: str, events: EventWriter) -> 
             wrap(each, "from_pretrained", load)
 
 
-def _watch_saving(module: Any, owner: str, order: PartRequest, events: EventWriter) -> None:
+def _watch_saving(module: Any, owner: str, part_request: PartRequest, events: EventWriter) -> None:
     def save(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
         if hasattr(model, "peft_config"):
-            adapted.look_at_frozen(model, order, events)
+            adapted.look_at_frozen(model, part_request, events)
         with events.during("save"):
             return original(model, *args, **kwargs)
 

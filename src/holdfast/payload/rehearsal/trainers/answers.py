@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..rows.noting import FOLDER
 from . import tokens
 
@@ -24,8 +24,8 @@ FIX = "Mask the question and keep the answer: `labels = [-100] * len(prompt_ids)
 class AnswerLabels:
     """Looks in batches for the questions and answers of the script's rows."""
 
-    def __init__(self, order: PartRequest, events: EventWriter) -> None:
-        self._order, self._events = order, events
+    def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
+        self._part_request, self._events = part_request, events
         self._inverted = self._others = 0
 
     def look_at_batch(self, inputs: Any, trainer: Any) -> None:
@@ -66,11 +66,11 @@ class AnswerLabels:
 
     def _rows(self) -> Iterator[Any]:
         """Yield the rows that the script got, or those that stood in for them."""
-        if self._order.known_rows:
-            known = Path(self._order.known_rows)
+        if self._part_request.known_rows:
+            known = Path(self._part_request.known_rows)
             for path in known.parent.glob(f"{known.stem}*.jsonl"):
                 yield from map(json.loads, filter(str.strip, path.read_text(encoding="utf-8").splitlines()))
-        for path in Path(self._order.folder, FOLDER).glob("*.json"):
+        for path in Path(self._part_request.folder, FOLDER).glob("*.json"):
             yield from json.loads(path.read_text(encoding="utf-8"))["rows"] or ()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 
 EVERY = 2
 """Steps between two evaluations, and between two saves."""
@@ -32,61 +32,65 @@ SMALL = {
 """Settings whose values are brought down to these; smaller ones stay."""
 
 
-def shrink(settings: Any, order: PartRequest, events: EventWriter) -> None:
+def shrink(settings: Any, part_request: PartRequest, events: EventWriter) -> None:
     """Bring the arguments of a trainer down to a few steps, in place; those of a trainer before it stay as they are."""
-    if not order.owns(settings.output_dir) and (because := _closed(Path(settings.output_dir).absolute())):
+    if not part_request.owns(settings.output_dir) and (because := _closed(Path(settings.output_dir).absolute())):
         fix = "Set `output_dir` to a folder that this user may write to, or correct its permissions."
         because = f"nothing can be written to {settings.output_dir}: {because}"
         events.fault("output-path-not-writable", "save", because, fix=fix)
-    object.__setattr__(settings, "output_dir", str(inside(order, settings.output_dir)))
-    for name, value in _small(settings, order).items():
+    object.__setattr__(settings, "output_dir", str(inside(part_request, settings.output_dir)))
+    for name, value in _small(settings, part_request).items():
         asked = getattr(settings, name, None)
         if asked != value:
             events.shrunk(name, asked, value)
             object.__setattr__(settings, name, value)
 
 
-def few_of(role: str, settings: Any, order: PartRequest) -> int:
+def few_of(role: str, settings: Any, part_request: PartRequest) -> int:
     """Return the number of rows for a trainer: for an evaluation half of those to train on, and half of these where texts are generated.
 
     Args:
         role: `train` or `eval`.
         settings: The trainer's arguments, or None.
-        order: How many rows to train on.
+        part_request: How many rows to train on.
     """
     if role == "train":
-        return order.rows
-    return max(1, order.rows // (4 if getattr(settings, "num_generations", None) else 2))
+        return part_request.rows
+    return max(1, part_request.rows // (4 if getattr(settings, "num_generations", None) else 2))
 
 
-def inside(order: PartRequest, path: str | os.PathLike[str]) -> Path:
+def inside(part_request: PartRequest, path: str | os.PathLike[str]) -> Path:
     """Return where a path of the script's own lies in the rehearsal's folder.
 
     >>> str(inside(PartRequest(script="s", source="", folder="/r"), "/data/out"))
     '/r/written/data/out'
     """
     whole = Path(path).absolute()
-    return whole if whole.is_relative_to(order.folder) else order.inside / whole.relative_to(whole.anchor)
+    return whole if whole.is_relative_to(part_request.folder) else part_request.inside / whole.relative_to(whole.anchor)
 
 
-def outside(order: PartRequest, path: str | os.PathLike[str]) -> Path:
+def outside(part_request: PartRequest, path: str | os.PathLike[str]) -> Path:
     """Return a path as the script would know it in a real run: the inverse of `inside`.
 
     >>> str(outside(PartRequest(script="s", source="", folder="/r"), "/r/written/data/out"))
     '/data/out'
     """
     whole = Path(path).absolute()
-    return Path(whole.anchor, whole.relative_to(order.inside)) if whole.is_relative_to(order.inside) else whole
+    return (
+        Path(whole.anchor, whole.relative_to(part_request.inside))
+        if whole.is_relative_to(part_request.inside)
+        else whole
+    )
 
 
-def _small(settings: Any, order: PartRequest) -> dict[str, Any]:
+def _small(settings: Any, part_request: PartRequest) -> dict[str, Any]:
     """Return the settings that are brought down, with their values: names of attributes to numbers and strategies."""
     given: dict[str, Any] = {
         name: _as_it_is(value, least)
         for name, least in SMALL.items()
         if _is_number(value := getattr(settings, name, None)) and value > least
     }
-    return given | _steps(settings, order) | _group(settings) | _intervals(settings)
+    return given | _steps(settings, part_request) | _group(settings) | _intervals(settings)
 
 
 def _closed(folder: Path) -> str:
@@ -97,12 +101,12 @@ def _closed(folder: Path) -> str:
     return "" if os.access(place, os.W_OK) else f"{place} is closed to this user, or read-only"
 
 
-def _steps(settings: Any, order: PartRequest) -> dict[str, Any]:
+def _steps(settings: Any, part_request: PartRequest) -> dict[str, Any]:
     """Return the steps to take; none where what they come of is no number, of which the library is to complain."""
     asked = settings.max_steps
-    if not _is_number(asked) or not _is_number(settings.num_train_epochs) or 0 < asked <= order.steps:
+    if not _is_number(asked) or not _is_number(settings.num_train_epochs) or 0 < asked <= part_request.steps:
         return {}
-    return {"max_steps": _as_it_is(asked, order.steps) if asked > 0 else order.steps}
+    return {"max_steps": _as_it_is(asked, part_request.steps) if asked > 0 else part_request.steps}
 
 
 def _is_number(value: Any) -> TypeGuard[float]:

@@ -9,19 +9,19 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from ..order import PartRequest
+from ..part_request import PartRequest
 from .real_steps import BOUND
 
 NAMED = re.compile(r"\bcheckpoint-(\d+)")
 
 
-def with_whole_steps(trainer: Any, shown: Any, order: PartRequest) -> Any:
+def with_whole_steps(trainer: Any, shown: Any, part_request: PartRequest) -> Any:
     """Name the last checkpoint and the last step as the whole training would.
 
     Args:
         trainer: One whose training came to its end.
         shown: What `train` returned.
-        order: Has the script's text.
+        part_request: Has the script's text.
 
     Returns:
         What `train` is to return.
@@ -32,7 +32,7 @@ def with_whole_steps(trainer: Any, shown: Any, order: PartRequest) -> Any:
         return shown
     if last.is_dir():
         most = getattr(trainer.args, BOUND, None)
-        for number in _saved(asked, order.source, most or float("inf")):
+        for number in _saved(asked, part_request.source, most or float("inf")):
             other = last.with_name(f"checkpoint-{number}")
             if not other.exists():
                 other.symlink_to(last.name, target_is_directory=True)

@@ -7,7 +7,7 @@ import functools
 from typing import Any
 
 from ..events import TAIL, EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import every_class, when_imported
 
 ARGUMENTS = ("transformers.training_args", "TrainingArguments")
@@ -20,10 +20,10 @@ CONFIGS = (
 NO_GPU = "a machine with a GPU; transformers refuses it on one without, where `use_cpu=True` or `bf16=False` trains"
 
 
-def install(order: PartRequest, events: EventWriter) -> None:
+def install(part_request: PartRequest, events: EventWriter) -> None:
     """Have errors in settings told as of their stage."""
     arguments, base = ARGUMENTS
-    when_imported(arguments, lambda module: ConfigHooks(order, events).watch(getattr(module, base)))
+    when_imported(arguments, lambda module: ConfigHooks(part_request, events).watch(getattr(module, base)))
     for name, owner in CONFIGS:
         when_imported(name, functools.partial(_watch_configs, owner=owner, events=events))
 
@@ -31,18 +31,18 @@ def install(order: PartRequest, events: EventWriter) -> None:
 class ConfigHooks:
     """The arguments of trainers."""
 
-    def __init__(self, order: PartRequest, events: EventWriter) -> None:
-        self._order, self._events = order, events
+    def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
+        self._part_request, self._events = part_request, events
 
     def watch(self, base: Any) -> None:
         """Watch the class of arguments, and those made from it."""
         every_class(base, "__init__", self._init)
 
     def _init(self, init: Any, settings: Any, *args: Any, **kwargs: Any) -> None:
-        if self._order.gpu == "none":  # what compiles for a GPU is replaced with the GPU
+        if self._part_request.gpu == "none":  # what compiles for a GPU is replaced with the GPU
             for name in [each for each in kwargs if each.startswith("torch_compile") and kwargs[each]]:
                 self._events.not_rehearsed(f"{name}={kwargs.pop(name)!r}", "the job itself: compiling takes minutes")
-        if self._order.gpu == "assumed" and kwargs.get("bf16") is True and not kwargs.get("use_cpu"):
+        if self._part_request.gpu == "assumed" and kwargs.get("bf16") is True and not kwargs.get("use_cpu"):
             self._events.not_rehearsed("bf16=True", NO_GPU)
         with self._events.aside("import"):
             init(settings, *args, **kwargs)

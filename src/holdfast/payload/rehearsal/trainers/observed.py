@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 
 FILES = {"train_dataset": "train.jsonl", "eval_dataset": "test.jsonl"}
 """Names that `datasets` takes for the splits `train` and `test` of a folder."""
@@ -22,11 +22,11 @@ def note_same(given: Mapping[str, Any], events: EventWriter) -> None:
         events.fact("same_rows")
 
 
-def keep_rows(dataset: Any, order: PartRequest, role: str) -> None:
+def keep_rows(dataset: Any, part_request: PartRequest, role: str) -> None:
     """Write the rows of a dataset down, as far as JSON holds them; nothing of what is no table of rows."""
-    if order.part != "whole" or not hasattr(dataset, "column_names") or not hasattr(dataset, "__len__"):
+    if part_request.part != "whole" or not hasattr(dataset, "column_names") or not hasattr(dataset, "__len__"):
         return
-    folder = Path(order.folder, "rows")
+    folder = Path(part_request.folder, "rows")
     folder.mkdir(exist_ok=True)
     lines = []
     try:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import raised_by
 from .real_steps import BOUND
 
@@ -26,9 +26,11 @@ MAIN = "__main__"
 class Periodic:
     """Tells callbacks of the script, once for each event, of a round step."""
 
-    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+    def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
         self._events = events
-        self._every = [int(each or 1) for each in PERIODIC.findall(order.source)] if order.part == "whole" else []
+        self._every = (
+            [int(each or 1) for each in PERIODIC.findall(part_request.source)] if part_request.part == "whole" else []
+        )
         self._told: set[tuple[int, str]] = set()
 
     def report_round_step(

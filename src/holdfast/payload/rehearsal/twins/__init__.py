@@ -15,7 +15,7 @@ import re
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import when_imported
 from . import adapters, kernels, paths, quantizing, weights
 from .building import Builder
@@ -28,27 +28,27 @@ ELSEWHERE = {
 }
 
 
-def install(order: PartRequest, events: EventWriter) -> None:
+def install(part_request: PartRequest, events: EventWriter) -> None:
     """Have models that the script loads or makes be twins."""
-    builder = Builder(order, events)
-    loader = Loader(order, events, builder)
-    _report_elsewhere(order, events)
-    paths.install(order)
+    builder = Builder(part_request, events)
+    loader = Loader(part_request, events, builder)
+    _report_elsewhere(part_request, events)
+    paths.install(part_request)
 
     def in_models(module: Any) -> None:
         builder.watch(module)
         loader.watch(module)
-        kernels.watch(module, order, events)
-        quantizing.watch(module, order, events, loader)
+        kernels.watch(module, part_request, events)
+        quantizing.watch(module, part_request, events, loader)
 
     when_imported("transformers.modeling_utils", in_models)
     when_imported("transformers.utils.hub", lambda module: weights.watch(module, loader))
-    when_imported("huggingface_hub", lambda module: weights.watch_snapshots(module, order, events))
-    when_imported("transformers.integrations.peft", lambda module: adapters.watch_mixin(module, order, loader))
-    when_imported("peft.peft_model", lambda module: adapters.watch(module, order, events))
+    when_imported("huggingface_hub", lambda module: weights.watch_snapshots(module, part_request, events))
+    when_imported("transformers.integrations.peft", lambda module: adapters.watch_mixin(module, part_request, loader))
+    when_imported("peft.peft_model", lambda module: adapters.watch(module, part_request, events))
 
 
-def _report_elsewhere(order: PartRequest, events: EventWriter) -> None:
+def _report_elsewhere(part_request: PartRequest, events: EventWriter) -> None:
     for name, because in ELSEWHERE.items():
-        if re.search(rf"^\s*(from|import)\s+{name}\b", order.source, re.MULTILINE):
+        if re.search(rf"^\s*(from|import)\s+{name}\b", part_request.source, re.MULTILINE):
             events.not_rehearsed(f"models of {name}", because)

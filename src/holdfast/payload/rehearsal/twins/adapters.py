@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import wrap
 from . import heads
 from .paths import given, with_given, written_at
@@ -14,13 +14,13 @@ from .weights import size_of
 FILES = ("adapter_model.safetensors", "adapter_model.bin")
 
 
-def watch(module: Any, order: PartRequest, events: EventWriter) -> None:
+def watch(module: Any, part_request: PartRequest, events: EventWriter) -> None:
     """Have `PeftModel` load adapters without reading their weights."""
     loading: list[tuple[Any, str]] = []  # the model that an adapter is loaded into, and the adapter's name in it
 
     def found(args: Any, kwargs: Any, place: int) -> Any:
         path = given(args, kwargs, place, "model_id")
-        there = written_at(path, order)
+        there = written_at(path, part_request)
         return with_given(args, kwargs, place, "model_id", there) if there else (args, kwargs)
 
     def from_pretrained(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
@@ -29,7 +29,7 @@ def watch(module: Any, order: PartRequest, events: EventWriter) -> None:
             return original(cls, *args, **kwargs)
 
     def load_adapter(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
-        if written_at(given(args, kwargs, 0, "model_id"), order):
+        if written_at(given(args, kwargs, 0, "model_id"), part_request):
             args, kwargs = found(args, kwargs, 0)
             return original(model, *args, **kwargs)
         loading.append((model, given(args, kwargs, 1, "adapter_name")))
@@ -55,14 +55,14 @@ def watch(module: Any, order: PartRequest, events: EventWriter) -> None:
     wrap(module, "load_peft_weights", weights)
 
 
-def watch_mixin(module: Any, order: PartRequest, loader: Any) -> None:
+def watch_mixin(module: Any, part_request: PartRequest, loader: Any) -> None:
     """Have `model.load_adapter` of transformers load adapters without reading their weights."""
 
     def load_adapter(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
         path = given(args, kwargs, 0, "peft_model_id")
         if path is None or loader.active:
             return original(model, *args, **kwargs)
-        if there := written_at(path, order):
+        if there := written_at(path, part_request):
             args, kwargs = with_given(args, kwargs, 0, "peft_model_id", there)
             return original(model, *args, **kwargs)
         with loader.pretending(path):

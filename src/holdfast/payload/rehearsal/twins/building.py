@@ -14,7 +14,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..libraries import torch
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import wrap
 from .shrinking import is_config, read_block, shrink_config, thin_config, write_block
 
@@ -43,9 +43,9 @@ class NotDownloadedError(CannotRehearseError, OSError):
 class Builder:
     """Makes models small as they are made."""
 
-    def __init__(self, order: PartRequest, events: EventWriter) -> None:
+    def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
         self._events = events
-        self._every_layer = bool(NUMBERED.search(order.source))
+        self._every_layer = bool(NUMBERED.search(part_request.source))
         self._as_is = 0  # how many reasons there are to leave models alone
         self.loading = False  # whether what is made now is loaded
         self.last: tuple[str, int] = ("", 0)  # class and parameters of the original of the last twin

@@ -4,7 +4,7 @@ import importlib.util
 from typing import Any
 
 from ..events import EventWriter
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import wrap
 from .paths import given, with_given
 
@@ -14,7 +14,7 @@ KNOWN = {2: None, 3: None}
 """Versions of flash attention, where transformers itself does not list them."""
 
 
-def watch(module: Any, order: PartRequest, events: EventWriter) -> None:
+def watch(module: Any, part_request: PartRequest, events: EventWriter) -> None:
     """Have a twin take another attention where the job's needs a GPU. Names that there are not, the real code refuses."""
     versions = getattr(module, "FLASH_ATTENTION_COMPATIBILITY_MATRIX", KNOWN)
     names = {f"flash_attention_{version}": "_supports_flash_attn" for version in versions}
@@ -22,7 +22,7 @@ def watch(module: Any, order: PartRequest, events: EventWriter) -> None:
     told: set[str] = set()
 
     def instead(model: Any, requested: Any) -> Any:
-        if order.gpu != "assumed" or not isinstance(requested, str) or not _needs_gpu(model, requested, names):
+        if part_request.gpu != "assumed" or not isinstance(requested, str) or not _needs_gpu(model, requested, names):
             return requested
         if requested not in told:
             told.add(requested)

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..libraries import safetensors, torch, transformers
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import wrap
 from . import heads
 from .building import Builder, NotDownloadedError, is_twin
@@ -40,8 +40,8 @@ class Loader:
         quantizer: What would keep the weights of the twin that is being loaded in few bits.
     """
 
-    def __init__(self, order: PartRequest, events: EventWriter, builder: Builder) -> None:
-        self._order, self._events, self._builder = order, events, builder
+    def __init__(self, part_request: PartRequest, events: EventWriter, builder: Builder) -> None:
+        self._part_request, self._events, self._builder = part_request, events, builder
         self.active = False
         self.quantizer: Any = None
         self._path = ""
@@ -97,11 +97,11 @@ class Loader:
         with self._events.loading("model"):
             if path is None or self.active:  # weights that the script gives, or a part of a model that is being loaded
                 return original(cls, *args, **kwargs)
-            there = in_place_of(path, self._order)
+            there = in_place_of(path, self._part_request)
             if there is not path:
                 args, kwargs = with_given(args, without_place(kwargs), 0, PATH, there)
             placed = self._placed(kwargs)
-            if written_at(there, self._order):
+            if written_at(there, self._part_request):
                 with self._builder.left_alone():
                     return original(cls, *args, **placed)
             with self.pretending(there):
@@ -116,7 +116,7 @@ class Loader:
 
     def _placed(self, kwargs: dict[str, Any]) -> dict[str, Any]:
         """Return the keyword arguments without the placement of weights, once the real code has validated it."""
-        if self._order.gpu != "assumed":
+        if self._part_request.gpu != "assumed":
             return kwargs
         if kwargs.get("device_map") is not None:
             getattr(transformers.modeling_utils, "check_and_set_device_map", str)(kwargs["device_map"])

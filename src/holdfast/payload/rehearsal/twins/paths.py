@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import when_imported, wrap
 
 LOADERS = {
@@ -40,7 +40,7 @@ def with_given(
     return tuple(args), {**kwargs, name: value}
 
 
-def written_at(path: Any, order: PartRequest) -> str:
+def written_at(path: Any, part_request: PartRequest) -> str:
     """Return where a model lies that this rehearsal wrote, else an empty text.
 
     >>> written_at("org/model", PartRequest(script="", source="", folder="/nowhere"))
@@ -49,17 +49,17 @@ def written_at(path: Any, order: PartRequest) -> str:
     if not isinstance(path, str | os.PathLike) or not str(path):
         return ""
     whole = os.path.abspath(os.fspath(path))  # noqa: PTH100 - a shadow is at the same place, links and all
-    shadow = f"{order.inside}{whole}"
+    shadow = f"{part_request.inside}{whole}"
     if Path(shadow).is_dir():
         return shadow
-    return whole if order.owns(whole) and Path(whole).is_dir() else ""
+    return whole if part_request.owns(whole) and Path(whole).is_dir() else ""
 
 
-def in_place_of(path: Any, order: PartRequest) -> Any:
+def in_place_of(path: Any, part_request: PartRequest) -> Any:
     """Return the path to load in place of the script's."""
-    if written := written_at(path, order):
+    if written := written_at(path, part_request):
         return written
-    return order.known_model or path
+    return part_request.known_model or path
 
 
 def without_place(kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -67,12 +67,12 @@ def without_place(kwargs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kwargs.items() if name not in ("revision", "subfolder", "variant")}
 
 
-def install(order: PartRequest) -> None:
+def install(part_request: PartRequest) -> None:
     """Have configurations, tokenizers and processors come from where the model does."""
 
     def around(original: Any, cls: Any, *args: Any, **kwargs: Any) -> Any:
         path = given(args, kwargs, 0, PATH)
-        there = in_place_of(path, order)
+        there = in_place_of(path, part_request)
         if there is not path:
             args, kwargs = with_given(args, kwargs, 0, PATH, there)
             kwargs = without_place(kwargs)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..libraries import transformers
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import wrap
 
 PLAIN = {"bitsandbytes": "bitsandbytes", "torchao": "torchao", "hqq": "hqq", "compressed-tensors": "compressed_tensors"}
@@ -15,9 +15,9 @@ PLAIN = {"bitsandbytes": "bitsandbytes", "torchao": "torchao", "hqq": "hqq", "co
 WHERE = "the job itself: the weights of a twin are random, and stay dense"
 
 
-def watch(module: Any, order: PartRequest, events: EventWriter, loader: Any) -> None:
+def watch(module: Any, part_request: PartRequest, events: EventWriter, loader: Any) -> None:
     """Keep twins, and models that the rehearsal wrote, dense."""
-    quantizers = Quantizers(events, loader, lenient=order.gpu == "assumed")
+    quantizers = Quantizers(events, loader, lenient=part_request.gpu == "assumed")
     if hasattr(module, "get_hf_quantizer"):
         wrap(module, "get_hf_quantizer", quantizers.find)
     else:  # before transformers 4.57

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..libraries import hub, safetensors
-from ..order import PartRequest
+from ..part_request import PartRequest
 from ..wrapping import wrap, wrap_everywhere
 from .paths import given
 
@@ -139,7 +139,7 @@ def report_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], even
                     events.fault("model-config-weights-mismatch", "model", because, fix=fix, file=Path(file).name)
 
 
-def watch_snapshots(module: Any, _order: PartRequest, events: EventWriter) -> None:
+def watch_snapshots(module: Any, _part_request: PartRequest, events: EventWriter) -> None:
     """Have a snapshot of a model's repository be taken without its weights."""
 
     def around(original: Any, *args: Any, **kwargs: Any) -> Any:

@@ -5,8 +5,8 @@ from typing import Any
 
 from holdfast.catalog.hub.repositories import is_repository, may_be_repository
 from holdfast.core.document import Document, Unknown
-from holdfast.core.mention import Reference, Role
-from holdfast.engine.mentions.table import BUILDERS
+from holdfast.core.reference import Reference, Role
+from holdfast.engine.references.table import BUILDERS
 
 
 def job_references(document: Document) -> Iterator[Reference]:

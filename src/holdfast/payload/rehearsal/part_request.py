@@ -63,7 +63,7 @@ class PartRequest:
     port: int = 0
 
     def written(self) -> str:
-        """Return it as JSON, as `read_order` reads it."""
+        """Return it as JSON, as `read_part_request` reads it."""
         return json.dumps(asdict(self))
 
     def owns(self, path: str | os.PathLike[str]) -> bool:
@@ -82,7 +82,7 @@ class PartRequest:
         return Path(self.folder, "written")
 
 
-def read_order(text: str) -> PartRequest:
+def read_part_request(text: str) -> PartRequest:
     """Return an order from its JSON.
 
     >>> order = PartRequest(script="train.py", source="", folder="/tmp/r", argv=("--fast",))

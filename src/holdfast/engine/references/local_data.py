@@ -1,6 +1,6 @@
 """The data on this machine that the calls of a program read: files by a builder, folders, and what was saved before.
 
-Source: the signatures of datasets 5.2; `tests/engine/mentions/test_training_data.py` compares them with the installed ones.
+Source: the signatures of datasets 5.2; `tests/engine/references/test_training_data.py` compares them with the installed ones.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,10 +10,10 @@ from typing import Any, Final
 from holdfast.catalog.hub.repositories import FILE, may_be_repository
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
-from holdfast.core.mention import DataFiles, Reference
-from holdfast.engine.mentions.given import ArgumentLookup
-from holdfast.engine.mentions.names import split_of, texts_in
-from holdfast.engine.mentions.table import BUILDERS, FUNCTIONS
+from holdfast.core.reference import DataFiles, Reference
+from holdfast.engine.references.given import ArgumentLookup
+from holdfast.engine.references.names import split_of, texts_in
+from holdfast.engine.references.table import BUILDERS, FUNCTIONS
 
 COMMAND: Final = "trl "
 NAME: Final = "dataset_name"

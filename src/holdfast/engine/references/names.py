@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 from holdfast.core.calls import LibraryName
-from holdfast.core.mention import Reference
+from holdfast.core.reference import Reference
 
 SPLIT: Final = re.compile(r"datasets\.(?:splits\.)?Split\.(?P<name>TRAIN|TEST|VALIDATION)")
 
@@ -37,9 +37,9 @@ def texts_in(value: Any) -> tuple[str, ...] | None:
     return None if None in found else tuple(text for texts in found for text in texts or ())
 
 
-def without_repeats(mentions: list[Reference]) -> tuple[Reference, ...]:
+def without_repeats(references: list[Reference]) -> tuple[Reference, ...]:
     """Return mentions without those that say the same of the same place."""
     first: dict[object, Reference] = {}
-    for each in mentions:
+    for each in references:
         first.setdefault((each.role, each.name, each.key, each.split, each.files), each)
     return tuple(first.values())

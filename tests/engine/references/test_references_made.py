@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.core.document import Document
-from holdfast.engine.mentions.made import read_made
+from holdfast.engine.references.made import read_made
 
 NAME = "data/rows.jsonl"
 

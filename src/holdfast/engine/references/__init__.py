@@ -13,20 +13,20 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from holdfast.core.document import Document
-from holdfast.core.mention import Reference
-from holdfast.engine.mentions.calls import call_references
-from holdfast.engine.mentions.local_data import local_data
-from holdfast.engine.mentions.names import without_repeats
-from holdfast.engine.mentions.settings import job_references, settings_references
-from holdfast.engine.mentions.tokens import brings_token
-from holdfast.engine.mentions.written import read_written, remade
+from holdfast.core.reference import Reference
+from holdfast.engine.references.calls import call_references
+from holdfast.engine.references.local_data import local_data
+from holdfast.engine.references.names import without_repeats
+from holdfast.engine.references.settings import job_references, settings_references
+from holdfast.engine.references.tokens import brings_token
+from holdfast.engine.references.written import read_written, remade
 
 __all__ = ["mentions"]
 
 WRITES = ("target", "space", "link")
 
 
-def mentions(document: Document) -> tuple[Reference, ...]:
+def references(document: Document) -> tuple[Reference, ...]:
     """Return everything that a job names outside itself, in the order in which it is written.
 
     Args:

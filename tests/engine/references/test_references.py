@@ -16,9 +16,9 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.settings import read_settings
 from holdfast.adapters.targets.commands import read_line_documents
 from holdfast.core.document import Document
-from holdfast.core.mention import Reference
-from holdfast.engine.mentions import mentions
-from holdfast.engine.mentions.table import AUTO_PEFT, BUILDERS, FUNCTIONS, OTHER_MODEL, SETTINGS, TRAINER
+from holdfast.core.reference import Reference
+from holdfast.engine.references import references
+from holdfast.engine.references.table import AUTO_PEFT, BUILDERS, FUNCTIONS, OTHER_MODEL, SETTINGS, TRAINER
 
 IMPORTS = """from datasets import load_dataset
 from huggingface_hub import HfApi, create_repo, hf_hub_download, login, run_uv_job, snapshot_download, upload_folder
@@ -30,25 +30,25 @@ import os, sys, trackio
 
 
 def of_script(body: str) -> tuple[Reference, ...]:
-    return mentions(read_script(IMPORTS + body, "train.py")[0])
+    return references(read_script(IMPORTS + body, "train.py")[0])
 
 
 def of_job(text: str) -> tuple[Reference, ...]:
-    return mentions(JobFileReader().read(text, "job.yaml"))
+    return references(JobFileReader().read(text, "job.yaml"))
 
 
 def of_command(text: str) -> tuple[Reference, ...]:
     (line,) = read_commands(text, "run.sh")
     document = command_document(line, text, "run.sh")
     assert document
-    return mentions(document)
+    return references(document)
 
 
 def of_foreign(text: str, path: str = "recipe.yaml") -> tuple[Reference, ...]:
     document = read_settings(text, path)
     reader = find_reader(document.values)
     assert reader
-    return mentions(reader(document))
+    return references(reader(document))
 
 
 def told(found: tuple[Reference, ...]) -> list[tuple[Any, ...]]:
@@ -165,7 +165,7 @@ def test_a_mention_says_where_it_stands() -> None:
     """By keyword or by position, a name has a place of its own, which a fix can write to."""
     source = IMPORTS + 'load_dataset("a/b")\nload_dataset(path="a/c")\n'
     document = read_script(source, "train.py")[0]
-    places = [document.place(each.key) for each in mentions(document)]
+    places = [document.place(each.key) for each in references(document)]
 
     spelled = [
         source.splitlines()[(place.line or 1) - 1][(place.column or 1) - 1 : (place.end_column or 1) - 1]
@@ -277,7 +277,7 @@ def test_an_address_that_a_command_sends_away_is_named() -> None:
     (line,) = read_commands(text, "run.sh")
     (document,) = read_line_documents(line, text, "run.sh")
 
-    assert told(mentions(document)) == [("link", "https://example.org/train.py")]
+    assert told(references(document)) == [("link", "https://example.org/train.py")]
     assert document.place("script").column == text.index("https") + 1
     assert (
         list(read_line_documents(read_commands("uv run https://example.org/train.py", "run.sh")[0], "", "run.sh")) == []
@@ -304,7 +304,7 @@ def test_nothing_is_named_twice() -> None:
 
 def test_data_that_is_asked_about_by_itself_names_nothing() -> None:
     """`inspect` has read it already."""
-    assert mentions(Document(path="rows.jsonl", kind="data", values={"dataset": {"path": "a/b"}})) == ()
+    assert references(Document(path="rows.jsonl", kind="data", values={"dataset": {"path": "a/b"}})) == ()
 
 
 def test_the_table_is_what_the_libraries_take() -> None:

@@ -8,10 +8,10 @@ from holdfast.catalog.hub.repositories import is_repository, may_be_repository
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.hub import RepoKind
-from holdfast.core.mention import Reference, Role
-from holdfast.engine.mentions.given import ArgumentLookup
-from holdfast.engine.mentions.names import split_of, texts_in
-from holdfast.engine.mentions.table import (
+from holdfast.core.reference import Reference, Role
+from holdfast.engine.references.given import ArgumentLookup
+from holdfast.engine.references.names import split_of, texts_in
+from holdfast.engine.references.table import (
     AUTO_PEFT,
     BUILDERS,
     FUNCTIONS,
@@ -25,7 +25,7 @@ from holdfast.engine.mentions.table import (
     Naming,
     ReferenceField,
 )
-from holdfast.engine.mentions.tokens import hands_token
+from holdfast.engine.references.tokens import hands_token
 
 KINDS: Final[Mapping[Any, RepoKind]] = {None: "model", "model": "model", "dataset": "dataset", "space": "space"}
 LOADS: Final = ("transformers", "peft", "trl", "unsloth")
@@ -217,7 +217,7 @@ def _set(given: ArgumentLookup, name: str, setting: ReferenceField) -> Iterator[
     if not isinstance(value, str) or not fits(value, setting.role) or _any_hidden(revision, config):
         return
     yield replace(
-        _mention(given, name, setting),
+        _reference(given, name, setting),
         revision=str(revision) if revision is not None else None,
         config=str(config) if config is not None else None,
         split=_train_split(given) if setting.role == "dataset" else None,
@@ -228,7 +228,7 @@ def _any_hidden(*values: Any) -> bool:
     return any(isinstance(value, Unknown) for value in values)
 
 
-def _mention(given: ArgumentLookup, name: str, setting: ReferenceField) -> Reference:
+def _reference(given: ArgumentLookup, name: str, setting: ReferenceField) -> Reference:
     return Reference(
         role=setting.role,
         name=given.value(name),
@@ -270,7 +270,7 @@ def _target(given: ArgumentLookup) -> Reference | None:
     """Return the repository that a trainer pushes to: as its config says, or else of the name of its output folder."""
     named, folder = given.value("hub_model_id"), given.call.arguments.get("output_dir", ABSENT)
     if isinstance(named, str) and is_repository(named):
-        return _mention(given, "hub_model_id", ReferenceField(role="target"))
+        return _reference(given, "hub_model_id", ReferenceField(role="target"))
     last = folder.rstrip("/").rpartition("/")[2] if isinstance(folder, str) else ""
     if named is not None or not is_repository(last) or last in (".", ".."):
         return None

@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.engine.check.program import TRAIN_DATA
-from holdfast.engine.mentions.local_data import FILES, FROM_DISK, FROM_FILES, HARMLESS
+from holdfast.engine.references.local_data import FILES, FROM_DISK, FROM_FILES, HARMLESS
 from holdfast.engine.script.training_data import KEEPING, after, trace, written_rows
 
 pytestmark = pytest.mark.train

@@ -83,14 +83,14 @@ class Lookup(Generic[Found_co]):
     """What was found of a mention.
 
     Attributes:
-        mention: What the job names.
+        reference: What the job names.
         found: What is there, or None where nobody could say.
         because: Why nobody could.
         doubt: Of what is not here: why it may be there all the same when the job runs. Empty where it surely is not.
         hint: Of what may be on the Hub: what lies here and may have been meant.
     """
 
-    mention: Reference
+    reference: Reference
     found: Found_co | None
     because: str = ""
     doubt: str = ""
@@ -105,5 +105,5 @@ class Lookup(Generic[Found_co]):
                 are seen, those that nobody could tell of come last, so that a rule has spoken of the others before.
         """
         if self.found is None:
-            raise MissingFactError(self.mention.name, self.because)
+            raise MissingFactError(self.reference.name, self.because)
         return self.found

@@ -12,7 +12,7 @@ from typing import Final
 
 from holdfast.core.document import Document
 from holdfast.core.notebook import is_notebook, read_cells
-from holdfast.engine.mentions.written import read_written
+from holdfast.engine.references.written import read_written
 
 ON_PATHS: Final = frozenset(
     {"write_text", "write_bytes", "touch", "mkdir", "symlink_to", "exists", "is_dir", "is_file", "glob"}

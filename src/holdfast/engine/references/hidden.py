@@ -7,16 +7,16 @@ from typing import Any, Final
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Unknown
 from holdfast.core.hidden import hidden_in
-from holdfast.core.mention import Reference, Role
-from holdfast.engine.mentions.calls import fits, is_config, naming_of, pushes
-from holdfast.engine.mentions.given import ArgumentLookup
-from holdfast.engine.mentions.table import SETTINGS, TRAINER, TRAINER_POSITIONS, Naming
+from holdfast.core.reference import Reference, Role
+from holdfast.engine.references.calls import fits, is_config, naming_of, pushes
+from holdfast.engine.references.given import ArgumentLookup
+from holdfast.engine.references.table import SETTINGS, TRAINER, TRAINER_POSITIONS, Naming
 
 PARTS: Final[Mapping[Role, str]] = {"model": "model.path", "dataset": "dataset.path"}
 """Keys of other programs' files that name something."""
 
 
-def hidden_mentions(document: Document) -> tuple[Reference, ...]:
+def hidden_references(document: Document) -> tuple[Reference, ...]:
     """Return the references of a job whose names the source does not show.
 
     Args:

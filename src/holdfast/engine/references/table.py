@@ -1,14 +1,14 @@
 """Which argument of which call names what: the table that mentions are read by.
 
 Source: the signatures of datasets 5.2, transformers 5.23, peft 0.21, trl 1.16, trackio 0.43 and huggingface_hub 2.4, read and
-run; `tests/engine/mentions/test_mentions.py` compares each entry with the installed ones.
+run; `tests/engine/references/test_references.py` compares each entry with the installed ones.
 """
 
 from dataclasses import dataclass
 from typing import Final
 
 from holdfast.core.hub import RepoKind
-from holdfast.core.mention import Role
+from holdfast.core.reference import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
