@@ -9,11 +9,11 @@ import pytest
 
 from holdfast.catalog.api import load_history
 from holdfast.catalog.api.spans import span_before
-from holdfast.catalog.calls.loaded import HOMES, OWN_METHODS, Kind, lost_method_spans
+from holdfast.catalog.calls.loaded import HOMES, OWN_METHODS, LoadedKind, lost_method_spans
 from holdfast.catalog.calls.train_arguments import stack_api
 
 
-def lost(kind: Kind) -> list[str]:
+def lost(kind: LoadedKind) -> list[str]:
     """Return the methods that are said to be lost at the versions that a job file gets."""
     history, api = load_history("transformers"), stack_api()
     assert history is not None
@@ -21,7 +21,7 @@ def lost(kind: Kind) -> list[str]:
     return sorted(name for name in names if span_before(api, lost_method_spans(api, kind, name)))
 
 
-def sources(kind: Kind) -> dict[str, str]:
+def sources(kind: LoadedKind) -> dict[str, str]:
     """Return the text of each module of transformers that defines tokenizers, or models, by its path."""
     spec = util.find_spec("transformers")
     assert spec is not None
@@ -31,8 +31,8 @@ def sources(kind: Kind) -> dict[str, str]:
     return {str(path.relative_to(root)): path.read_text() for path in root.rglob(stem)}
 
 
-@pytest.mark.parametrize("kind", get_args(Kind))
-def test_no_class_has_what_all_have_lost(kind: Kind) -> None:
+@pytest.mark.parametrize("kind", get_args(LoadedKind))
+def test_no_class_has_what_all_have_lost(kind: LoadedKind) -> None:
     """Only the models that are excepted, whose names tell it, define such a method."""
     names = lost(kind)
     defined = re.compile(rf"^    def ({'|'.join(names)})\(", re.MULTILINE)

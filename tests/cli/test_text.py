@@ -9,7 +9,7 @@ from click import unstyle
 from msgspec import structs
 
 from holdfast.cli.text.answers import render_check, render_errors, render_run, render_runs, render_show, render_verify
-from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, Verdict
+from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, IntegrityVerdict
 from holdfast.core.errors import JobError, Spot, UsageError
 from holdfast.core.event import AttemptState, RunStage, RunState
 from holdfast.engine.run.answers import run_result, verify_result
@@ -221,7 +221,7 @@ def test_no_runs_are_told_with_a_way_to_the_first() -> None:
 
 
 @pytest.mark.parametrize("verdict", ["whole", "damaged", "unverifiable"])
-def test_a_checkpoints_verdict_comes_first(verdict: Verdict) -> None:
+def test_a_checkpoints_verdict_comes_first(verdict: IntegrityVerdict) -> None:
     """Then each file that is wrong, and how."""
     problems = (CheckpointProblem("model.safetensors", "truncated: 1 of 2 bytes"),)
     told = unstyle(

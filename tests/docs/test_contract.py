@@ -1,8 +1,7 @@
 """The contract's page is what the types say, and has a section for each command."""
 
-from tools.contract_page import PAGE, RESULTS, render_page
-
 from holdfast.app import VERBS
+from tools.contract_page import PAGE, RESULTS, render_page
 
 TEXTS = {"render"}
 """Commands whose answer is text."""

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -10,19 +11,34 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "src" / "holdfast"
+CAMEL_CASE = re.compile(r"[A-Z]\w*[a-z]")
+VARIABLES = ("TypeVar", "ParamSpec")
 TERM = re.compile(r"^\| ([a-z ]+) \| .+ \| `([\w.]+)` \|$", re.MULTILINE)
 TERMS = TERM.findall((ROOT / "docs" / "glossary.md").read_text(encoding="utf-8"))
 
 
-def test_a_class_name_stands_for_one_thing() -> None:
-    """No name is given to classes of two modules."""
-    homes = defaultdict[str, set[str]](set)
+def test_a_type_name_stands_for_one_thing() -> None:
+    """No name is given to two classes, to a class and an alias, or to two aliases of different types."""
+    meanings = defaultdict[str, set[str]](set)
     for path in SOURCES.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        home = str(path.relative_to(SOURCES))
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
-                homes[node.name].add(str(path.relative_to(SOURCES)))
+                meanings[node.name].add(f"class of {home}")
+        for statement in tree.body:
+            for name, value in _aliases(statement):
+                meanings[name].add(value)
 
-    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+    assert {name: each for name, each in meanings.items() if len(each) > 1} == {}
+
+
+def _aliases(statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yield the aliases of types that a statement of a module makes, each with its type; a `dict` is a `Mapping` here."""
+    if isinstance(statement, ast.Assign) and not ast.unparse(statement.value).startswith(VARIABLES):
+        for target in statement.targets:
+            if isinstance(target, ast.Name) and CAMEL_CASE.match(target.id):
+                yield target.id, ast.unparse(statement.value).replace("dict[", "Mapping[")
 
 
 def test_the_glossary_has_terms() -> None:

@@ -2,9 +2,8 @@
 
 import re
 
-from tools.console_examples import BLOCK, FOLDER, README, render_document
-
 from holdfast.cli.main import cli
+from tools.console_examples import BLOCK, FOLDER, README, render_document
 
 TEXT = README.read_text(encoding="utf-8")
 

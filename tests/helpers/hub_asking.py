@@ -7,7 +7,7 @@ from holdfast.adapters.hub.client import HubClient
 from holdfast.adapters.hub.settings import ALL_S, HubSettings
 from holdfast.adapters.hub.wire import CircuitBreaker
 from holdfast.core.hub import RepoKind
-from holdfast.core.reference import Reference, Role
+from holdfast.core.reference import Reference, ReferenceRole
 from tests.helpers.hub import LoopbackHub
 
 MINE = "hf_me_write"
@@ -21,6 +21,6 @@ def client(hub: LoopbackHub, token: str | None = MINE, *, timeout_s: float = ALL
     return HubClient(settings, answers=ResponseCache(), reach=CircuitBreaker())
 
 
-def reference(role: Role, name: str, **details: Any) -> Reference:
+def reference(role: ReferenceRole, name: str, **details: Any) -> Reference:
     """Return what a job would name."""
     return Reference(**{"role": role, "name": name, "key": role, "repo_kind": KINDS.get(role, "model"), **details})

@@ -62,7 +62,7 @@ def _rehearsing(folder: Path, told: Path, cases: list[dict[str, Any]]) -> dict[s
     rows.install(part_request, tell)
     return {
         "few": lambda dataset, **more: rows.few(dataset, part_request.rows, tell, **more),
-        "order": part_request,
+        "part_request": part_request,
         "tell": tell,
     }
 

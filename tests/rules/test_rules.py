@@ -18,7 +18,7 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import place_edits
 from holdfast.app.examples import objections
 from holdfast.catalog.api import Api, packages, released
-from holdfast.core.document import Document, Kind, Set, Unknown, apply_edits, leaves, render_key
+from holdfast.core.document import Document, DocumentKind, Set, Unknown, apply_edits, leaves, render_key
 from holdfast.core.finding import Case, Finding, Rule, Skip
 from holdfast.core.text import TextEdit, apply_text_edits
 from holdfast.engine.check.rule_runner import BROKEN, run_rules
@@ -110,7 +110,7 @@ def api_at(*versions: tuple[str, str]) -> Api:
     return Api({**newest, **dict(versions)})
 
 
-def read(kind: Kind, text: str) -> tuple[Document, ...]:
+def read(kind: DocumentKind, text: str) -> tuple[Document, ...]:
     """What a reader makes of an example."""
     if kind == "job":
         return (JobFileReader().read(text, "job.yaml"),)

@@ -35,7 +35,7 @@ from holdfast.history.messages.reading import read_messages
 from holdfast.history.release import read_release
 from holdfast.results.catalog import CatalogResult
 
-Progress = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 FEW: Final = 4
 """Wheels that are sooner read one after the other than by new processes."""
@@ -46,7 +46,7 @@ def catalog(
     *,
     source: str | None = None,
     target: str | None = None,
-    on_progress: Progress = lambda _: None,
+    on_progress: OnProgress = lambda _: None,
 ) -> CatalogResult:
     """Add releases of the libraries to the catalog.
 
@@ -168,7 +168,7 @@ def _chosen(packages: Iterable[str]) -> tuple[str, ...]:
 
 
 def _build(
-    packages: Sequence[str], source: Path, folders: tuple[Path, Path], on_progress: Progress
+    packages: Sequence[str], source: Path, folders: tuple[Path, Path], on_progress: OnProgress
 ) -> dict[str, list[str]]:
     """Build histories from a folder of wheels; they are dated by the newest of these, so that they can be built again."""
     wheels = {package: sorted(source.rglob(f"{package}-*.whl")) for package in packages}
@@ -186,7 +186,7 @@ def _build(
 
 
 def _update(
-    packages: Sequence[str], folders: tuple[Path, Path], source: ReleaseSource, on_progress: Progress
+    packages: Sequence[str], folders: tuple[Path, Path], source: ReleaseSource, on_progress: OnProgress
 ) -> dict[str, list[str]]:
     """Add what is to be had and the history has not; every history is dated today, those without news as well."""
     texts = load_texts(newest_folder(BUILTIN)) | load_texts(folders[0])

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-Verdict = Literal["whole", "damaged", "unverifiable"]
+IntegrityVerdict = Literal["whole", "damaged", "unverifiable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class CheckpointIntegrity:
 
     path: str
     step: int | None
-    verdict: Verdict
+    verdict: IntegrityVerdict
     problems: tuple[CheckpointProblem, ...] = ()
 
 

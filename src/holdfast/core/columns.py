@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-Word = Literal[
+ScalarName = Literal[
     "string", "integer", "float", "boolean", "null", "binary", "time", "image", "audio", "video", "json", "other"
 ]
 """Scalars. `json` is a column whose rows differ in type, as datasets 5 has it; `null` one without any value."""
@@ -23,7 +23,7 @@ class Scalar:
         labels: Of an integer that stands for a class, the classes' names.
     """
 
-    word: Word
+    word: ScalarName
     labels: tuple[str, ...] = ()
 
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ Phase = Literal[
     "generation", "kernels", "platform", "gguf", "user",
 ]  # fmt: skip
 Retry = Literal["yes", "after-change", "no"]
-Role = Literal["root", "hint", "echo"]
+PatternRole = Literal["root", "hint", "echo"]
 """What a line is to a class: `root` says the cause itself; `hint` speaks for it beside other lines; `echo` is what follows
 from it elsewhere, such as a launcher's table, and never a cause alone."""
 
@@ -44,7 +44,7 @@ class Pattern:
     """
 
     line: str
-    role: Role = "root"
+    role: PatternRole = "root"
     weight: float = 0.9
     near: str = ""
     not_near: str = ""

@@ -97,7 +97,7 @@ ValueEdit = Set | Remove | Rename
 Edit = ValueEdit | ReplaceCall
 
 
-Kind = Literal["job", "script", "command", "data"]
+DocumentKind = Literal["job", "script", "command", "data"]
 """What a document was made of; `data` is a dataset that is asked about by itself, and what it is to be used for."""
 
 
@@ -120,7 +120,7 @@ class Document:
     """
 
     path: str
-    kind: Kind
+    kind: DocumentKind
     text: str = ""
     values: Mapping[str, Any]
     places: Mapping[Key, Place] = field(default_factory=dict[Key, Place])

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from holdfast.core.document import Unknown
 
-Lookup = Callable[[ast.expr], Any]
+NameLookup = Callable[[ast.expr], Any]
 """Gives the value of a name, an attribute or a call that this module does not understand, or `Unknown`."""
 
 UNKNOWN: Final = Unknown()
@@ -73,7 +73,7 @@ RAISED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueE
 PLAIN: Final = (str, bytes, int, float, complex, bool, list, tuple, dict, set, frozenset, type(None))
 
 
-def evaluate(node: ast.expr, lookup: Lookup = lambda _: UNKNOWN) -> Any:
+def evaluate(node: ast.expr, lookup: NameLookup = lambda _: UNKNOWN) -> Any:
     """Return the value of an expression, or `Unknown`; containers may hold `Unknown` values.
 
     Args:
@@ -159,11 +159,11 @@ def pure_method(value: Any, name: str) -> Callable[..., Any] | None:
     return getattr(value, name, None) if known and name in METHODS else None
 
 
-def _constant(node: ast.Constant, _: Lookup) -> Any:
+def _constant(node: ast.Constant, _: NameLookup) -> Any:
     return UNKNOWN if node.value is ... else node.value
 
 
-def _sequence(node: ast.List | ast.Tuple | ast.Set, lookup: Lookup) -> Any:
+def _sequence(node: ast.List | ast.Tuple | ast.Set, lookup: NameLookup) -> Any:
     values: list[Any] = []
     for element in node.elts:
         value = evaluate(element.value if isinstance(element, ast.Starred) else element, lookup)
@@ -176,7 +176,7 @@ def _sequence(node: ast.List | ast.Tuple | ast.Set, lookup: Lookup) -> Any:
     return {ast.List: list, ast.Tuple: tuple, ast.Set: set}[type(node)](values)
 
 
-def _mapping(node: ast.Dict, lookup: Lookup) -> Any:
+def _mapping(node: ast.Dict, lookup: NameLookup) -> Any:
     result: dict[Any, Any] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         given = evaluate(value, lookup)
@@ -192,15 +192,15 @@ def _mapping(node: ast.Dict, lookup: Lookup) -> Any:
     return result
 
 
-def _unary(node: ast.UnaryOp, lookup: Lookup) -> Any:
+def _unary(node: ast.UnaryOp, lookup: NameLookup) -> Any:
     return apply_operator(node.op, evaluate(node.operand, lookup))
 
 
-def _binary(node: ast.BinOp, lookup: Lookup) -> Any:
+def _binary(node: ast.BinOp, lookup: NameLookup) -> Any:
     return apply_operator(node.op, evaluate(node.left, lookup), evaluate(node.right, lookup))
 
 
-def _boolean(node: ast.BoolOp, lookup: Lookup) -> Any:
+def _boolean(node: ast.BoolOp, lookup: NameLookup) -> Any:
     """Return the operand that decides; after an unknown one, whether the whole counts as true may be all that is known."""
     decides = isinstance(node.op, ast.Or)
     unsure = False
@@ -214,23 +214,23 @@ def _boolean(node: ast.BoolOp, lookup: Lookup) -> Any:
     return UNKNOWN if unsure else value
 
 
-def _comparison(node: ast.Compare, lookup: Lookup) -> Any:
+def _comparison(node: ast.Compare, lookup: NameLookup) -> Any:
     return compare(node.ops, [evaluate(operand, lookup) for operand in (node.left, *node.comparators)])
 
 
-def _conditional(node: ast.IfExp, lookup: Lookup) -> Any:
+def _conditional(node: ast.IfExp, lookup: NameLookup) -> Any:
     holds = truth(evaluate(node.test, lookup))
     if isinstance(holds, Unknown):
         return UNKNOWN
     return evaluate(node.body if holds else node.orelse, lookup)
 
 
-def _f_string(node: ast.JoinedStr, lookup: Lookup) -> Any:
+def _f_string(node: ast.JoinedStr, lookup: NameLookup) -> Any:
     parts = [evaluate(part, lookup) for part in node.values]
     return "".join(parts) if all(isinstance(part, str) for part in parts) else UNKNOWN
 
 
-def _formatted(node: ast.FormattedValue, lookup: Lookup) -> Any:
+def _formatted(node: ast.FormattedValue, lookup: NameLookup) -> Any:
     value = evaluate(node.value, lookup)
     spec = evaluate(node.format_spec, lookup) if node.format_spec else ""
     if not _is_plain(value) or isinstance(spec, Unknown):
@@ -239,7 +239,7 @@ def _formatted(node: ast.FormattedValue, lookup: Lookup) -> Any:
     return call_pure(format, [convert(value) if convert else value, spec])
 
 
-def _subscript(node: ast.Subscript, lookup: Lookup) -> Any:
+def _subscript(node: ast.Subscript, lookup: NameLookup) -> Any:
     value = evaluate(node.value, lookup)
     if not isinstance(value, str | list | tuple | dict) or isinstance(node.slice, ast.Slice):
         return lookup(node)
@@ -247,7 +247,7 @@ def _subscript(node: ast.Subscript, lookup: Lookup) -> Any:
     return UNKNOWN if not is_known(index) else value[index]
 
 
-def _call(node: ast.Call, lookup: Lookup) -> Any:
+def _call(node: ast.Call, lookup: NameLookup) -> Any:
     """Return the result of a pure builtin or a pure method of a plain value; the lookup evaluates other calls."""
     function = _pure(node.func, lookup)
     if function is None or any(keyword.arg is None for keyword in node.keywords):
@@ -259,7 +259,7 @@ def _call(node: ast.Call, lookup: Lookup) -> Any:
     return call_pure(function, positional, **keywords)
 
 
-def _pure(node: ast.expr, lookup: Lookup) -> Callable[..., Any] | None:
+def _pure(node: ast.expr, lookup: NameLookup) -> Callable[..., Any] | None:
     if isinstance(node, ast.Name) and node.id in FUNCTIONS:
         shadowed = not isinstance(lookup(node), Unknown)
         return None if shadowed else FUNCTIONS[node.id]
@@ -297,7 +297,7 @@ def _is_plain(value: Any) -> bool:
     return isinstance(value, PLAIN) and is_known(value)
 
 
-RULES: Final[Mapping[type[ast.expr], Callable[[Any, Lookup], Any]]] = {
+RULES: Final[Mapping[type[ast.expr], Callable[[Any, NameLookup], Any]]] = {
     ast.Constant: _constant,
     ast.List: _sequence,
     ast.Tuple: _sequence,

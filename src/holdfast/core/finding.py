@@ -6,13 +6,13 @@ from enum import StrEnum
 from inspect import signature
 from typing import Any, Final
 
-from holdfast.core.document import Document, Edit, Kind
+from holdfast.core.document import Document, DocumentKind, Edit
 from holdfast.core.text import Place, TextEdit
 
-JOB_FILES: Final[frozenset[Kind]] = frozenset({"job"})
-PROGRAMS: Final[frozenset[Kind]] = frozenset({"script", "command"})
+JOB_FILES: Final[frozenset[DocumentKind]] = frozenset({"job"})
+PROGRAMS: Final[frozenset[DocumentKind]] = frozenset({"script", "command"})
 ANY_KIND: Final = JOB_FILES | PROGRAMS
-WITH_ROWS: Final = JOB_FILES | frozenset[Kind]({"data"})
+WITH_ROWS: Final = JOB_FILES | frozenset[DocumentKind]({"data"})
 """What rules about rows are asked about: `inspect` has read every one of them, and `check` those of small files."""
 
 
@@ -123,7 +123,7 @@ class Case:
     fixed: str | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> DocumentKind:
         """What the example is an example of."""
         return "script" if self.script else "command" if self.command else "job"
 
@@ -160,7 +160,7 @@ class Rule:
     source: str
     bad: tuple[Case, ...]
     good: tuple[Case, ...]
-    kinds: frozenset[Kind] = JOB_FILES
+    kinds: frozenset[DocumentKind] = JOB_FILES
     may_be_meant: bool = False
     since: str = "0.1.0"
     needs: frozenset[str] = field(init=False)

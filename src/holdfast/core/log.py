@@ -67,7 +67,7 @@ class Frame:
         return f'File "{file}", line {self.line}, in {self.function}'
 
 
-Link = Literal["cause", "context"]
+ExceptionLink = Literal["cause", "context"]
 """`cause`: "direct cause of the following"; `context`: "During handling of the above"."""
 
 
@@ -88,7 +88,7 @@ class Traceback:
     frames: tuple[Frame, ...] = ()
     error: tuple[Line, ...] = ()
     before: tuple[Line, ...] = ()
-    earlier: tuple[tuple["Traceback", Link], ...] = ()
+    earlier: tuple[tuple["Traceback", ExceptionLink], ...] = ()
     count: int = 1
 
     @property

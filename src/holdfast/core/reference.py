@@ -8,7 +8,7 @@ from holdfast.core.finding import MissingFactError
 from holdfast.core.hub import RepoKind
 from holdfast.core.text import Place
 
-Role = Literal["dataset", "model", "adapter", "tokenizer", "target", "file", "link", "space"]
+ReferenceRole = Literal["dataset", "model", "adapter", "tokenizer", "target", "file", "link", "space"]
 """What a thing is to the job. `target` is pushed to, `file` is one file of a repository, `link` an address of a script."""
 
 Found_co = TypeVar("Found_co", covariant=True)
@@ -56,7 +56,7 @@ class Reference:
         hidden: Why the source does not show what is asked for; the name is the key then. Empty where it does.
     """
 
-    role: Role
+    role: ReferenceRole
     name: str
     key: str
     place: Place | None = None

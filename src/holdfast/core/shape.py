@@ -10,7 +10,7 @@ from holdfast.core.scan import RowCount
 DatasetType = Literal[
     "language modeling", "prompt-only", "prompt-completion", "preference", "unpaired preference", "stepwise supervision"
 ]
-Format = Literal["standard", "conversational", "unknown"]
+RowFormat = Literal["standard", "conversational", "unknown"]
 Dialect = Literal["role-content", "from-value", "none"]
 
 
@@ -32,7 +32,7 @@ class Shape:
     """
 
     types: tuple[DatasetType, ...] = ()
-    format: Format = "unknown"
+    format: RowFormat = "unknown"
     dialect: Dialect = "none"
     turns: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()

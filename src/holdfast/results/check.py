@@ -7,7 +7,7 @@ from typing import Literal
 from holdfast.core.finding import Severity
 from holdfast.results import Result, ResultPart
 
-Verdict = Literal["pass", "fail"]
+TargetVerdict = Literal["pass", "fail"]
 Position = tuple[int, int]
 """A line and a column, both counted from 1; columns in characters."""
 
@@ -267,7 +267,7 @@ class CheckResult(Result, frozen=True, kw_only=True):
     """
 
     verb: Literal["check"]
-    verdict: Verdict
+    verdict: TargetVerdict
     elapsed_s: float
     targets: Sequence[TargetResult]
     others: int

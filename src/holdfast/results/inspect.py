@@ -6,9 +6,9 @@ from typing import Literal
 from holdfast.core.finding import Severity
 from holdfast.core.methods import Method
 from holdfast.core.scan import MaskedRow, RewardResult
-from holdfast.core.shape import DatasetType, Format
+from holdfast.core.shape import DatasetType, RowFormat
 from holdfast.results import Result, ResultPart
-from holdfast.results.check import ReportedSkip, Verdict
+from holdfast.results.check import ReportedSkip, TargetVerdict
 
 
 class InspectedDataset(ResultPart, frozen=True, kw_only=True):
@@ -183,9 +183,9 @@ class InspectResult(Result, frozen=True, kw_only=True):
     """
 
     verb: Literal["inspect"]
-    verdict: Verdict
+    verdict: TargetVerdict
     dataset: InspectedDataset
-    format: Format
+    format: RowFormat
     types: Sequence[DatasetType]
     method: Method | None
     methods: Mapping[str, MethodReadiness]

@@ -7,7 +7,7 @@ from msgspec import field
 
 from holdfast.core.rehearsal import Blame, LearntFigures, StageName, Status
 from holdfast.results import Result, ResultPart
-from holdfast.results.check import Verdict
+from holdfast.results.check import TargetVerdict
 
 
 class ReportedStage(ResultPart, frozen=True, kw_only=True):
@@ -156,7 +156,7 @@ class RehearseResult(Result, frozen=True, kw_only=True):
     """
 
     verb: Literal["rehearse"]
-    verdict: Verdict
+    verdict: TargetVerdict
     path: str
     elapsed_s: float
     stages: Sequence[ReportedStage]

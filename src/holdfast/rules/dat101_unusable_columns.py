@@ -29,7 +29,7 @@ from holdfast.core.facts import Dataset
 from holdfast.core.finding import ANY_KIND, Case, Finding, MissingFactError, Rule, Severity
 from holdfast.core.methods import Method
 
-Columns = Mapping[str, Type | None]
+ColumnTypes = Mapping[str, Type | None]
 TRIED = "1.8.0"
 PROGRAM = ("trainer.train_dataset", "trainer.eval_dataset")
 PARTS = {"job": ("dataset", "dataset.eval_split"), "command": ("train.dataset_name", "train.dataset_test_split")}
@@ -60,7 +60,7 @@ def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
             yield Finding(key, f"{method} cannot train on it: {readiness.because} (the data has {has}){how}")
 
 
-def _splits(job: Document, dataset: Dataset) -> Mapping[str, Columns]:
+def _splits(job: Document, dataset: Dataset) -> Mapping[str, ColumnTypes]:
     """Return the columns of what is trained on and of what is evaluated on, by the key that names it.
 
     Raises:
@@ -72,7 +72,7 @@ def _splits(job: Document, dataset: Dataset) -> Mapping[str, Columns]:
     train, evaluated = PARTS.get(job.kind, PROGRAM)
     if job.get(train, None) is None:
         return {}
-    splits: dict[str, Columns] = {train: {name: dataset.types.get(name) for name in dataset.columns}}
+    splits: dict[str, ColumnTypes] = {train: {name: dataset.types.get(name) for name in dataset.columns}}
     if job.get(evaluated, None) is not None and dataset.eval_columns is not None:
         # Types are known of the split that is trained on alone.
         splits[evaluated] = dict.fromkeys(dataset.eval_columns)

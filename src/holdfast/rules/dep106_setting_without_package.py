@@ -33,7 +33,7 @@ STARTS |= {"adamw_bnb": "bitsandbytes", "schedule_free_": "schedulefree"}
 ATTENTION = {"flash_attention_2": ("flash-attn", "kernels"), "kernels-community/": ("kernels",)}
 SWITCHES = {"train.use_vllm": "vllm", "train.use_liger_kernel": "liger-kernel", "train.deepspeed": "deepspeed"}
 SWITCHES |= {"quantization.load_in_4bit": "bitsandbytes", "quantization.load_in_8bit": "bitsandbytes"}
-Need = tuple[str, tuple[str, ...]]
+SettingNeed = tuple[str, tuple[str, ...]]
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
@@ -67,7 +67,7 @@ def _adding(packages: tuple[str, ...], declared: list[Any]) -> Fix | None:
     return Fix(f"add `{packages[0]}` to the header", edits, safe=packages[0] != "vllm") if len(packages) == 1 else None
 
 
-def _needs(job: Document) -> Iterator[Need]:
+def _needs(job: Document) -> Iterator[SettingNeed]:
     """Yield the key of each setting that needs something, with the packages of which one will do."""
     for tracker in _listed(job.get("train.report_to", None)):
         if isinstance(tracker, str) and tracker in TRACKERS:
@@ -82,7 +82,7 @@ def _needs(job: Document) -> Iterator[Need]:
         yield "trainer.reward_funcs", ("math-verify",)
 
 
-def _model_needs(job: Document) -> Iterator[Need]:
+def _model_needs(job: Document) -> Iterator[SettingNeed]:
     attention = job.get("model.attn_implementation", None)
     for start, packages in ATTENTION.items():
         if isinstance(attention, str) and attention.startswith(start):

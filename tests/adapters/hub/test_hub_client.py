@@ -9,7 +9,7 @@ from holdfast.adapters.hub.nearest import rank
 from holdfast.catalog.hub.permissions import ABSENT, REFUSED, VALID
 from holdfast.core.errors import SourceError
 from holdfast.core.hub import Account, Link, Repo
-from holdfast.core.reference import Role
+from holdfast.core.reference import ReferenceRole
 from tests.helpers.hub import LoopbackHub, Scope, loopback_hub
 from tests.helpers.hub_asking import client, reference
 
@@ -250,7 +250,7 @@ def test_a_target_that_is_not_there_is_not_compared_with_others(hub: LoopbackHub
 def test_a_space_is_looked_for_among_spaces(hub: LoopbackHub) -> None:
     """A model of the same name is none."""
     hub.add_model("me/board", README)
-    asked: Role = "space"
+    asked: ReferenceRole = "space"
 
     assert not client(hub).repo(reference(asked, "me/board")).exists
     hub.add_space("me/board", README)

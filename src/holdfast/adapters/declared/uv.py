@@ -25,12 +25,12 @@ VERSION: Final = re.compile(r"(?m)^([A-Za-z0-9._-]+)==([^\s;]+)")
 FRAME: Final = frozenset("\u00d7\u2570\u2500\u25b6\u2502\u251c")
 """What uv draws around its errors."""
 
-Run = Callable[[list[str], str], tuple[int, str, str]]
+UvRunner = Callable[[list[str], str], tuple[int, str, str]]
 """Runs a command with an input; gives its exit code, its output and its errors."""
 
 
 def ask_uv(
-    declared: ProjectRequirements, python: str, *, lowest: bool = False, run: Run | None = None
+    declared: ProjectRequirements, python: str, *, lowest: bool = False, run: UvRunner | None = None
 ) -> dict[str, str]:
     """Return the version of each package that uv would install, by importable name.
 

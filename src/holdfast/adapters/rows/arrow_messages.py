@@ -12,7 +12,7 @@ from typing import IO, Final
 from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.types import JSON, OTHER, merge_told, types_in_metadata
-from holdfast.core.columns import ListOf, Scalar, Struct, Type, Word
+from holdfast.core.columns import ListOf, Scalar, ScalarName, Struct, Type
 from holdfast.core.json_text import DEEPEST
 
 MAGIC: Final = b"ARROW1"
@@ -28,7 +28,7 @@ LENGTH_BYTES: Final = 8
 NAME, KIND, CHILDREN, FIELD_METADATA = 0, 2, 5, 6
 KIND_STRUCT: Final = 13
 KIND_LISTS: Final = (12, 16, 21, 25, 26)
-KINDS: Final[Mapping[int, Word]] = {
+KINDS: Final[Mapping[int, ScalarName]] = {
     1: "null", 2: "integer", 3: "float", 4: "binary", 5: "string", 6: "boolean", 7: "float", 8: "time", 9: "time",
     10: "time", 11: "time", 15: "binary", 18: "time", 19: "binary", 20: "string", 23: "binary", 24: "string",
 }  # fmt: skip

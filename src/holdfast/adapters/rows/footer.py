@@ -15,7 +15,7 @@ from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rows.arrow_messages import CONTINUES, FILE_HEAD_BYTES, columns_of
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.types import OTHER, merge_told, types_in_metadata
-from holdfast.core.columns import ListOf, Scalar, Struct, Type, Word
+from holdfast.core.columns import ListOf, Scalar, ScalarName, Struct, Type
 from holdfast.core.json_text import DEEPEST
 
 MAGIC: Final = b"PAR1"
@@ -38,16 +38,16 @@ SCHEMA, NUM_ROWS, ROW_GROUPS, KEY_VALUES = 2, 3, 4, 5
 TYPE, REPETITION, NAME, CHILDREN, CONVERTED, LOGICAL = 1, 3, 4, 5, 6, 10
 GROUP_COLUMNS, GROUP_BYTES, GROUP_ROWS = 1, 2, 3
 
-PHYSICAL: Final[Sequence[Word]] = ("boolean", "integer", "integer", "time", "float", "float", "binary", "binary")
+PHYSICAL: Final[Sequence[ScalarName]] = ("boolean", "integer", "integer", "time", "float", "float", "binary", "binary")
 REPEATED: Final = 2
 LOGICAL_MAP, LOGICAL_LIST = 2, 3
 CONVERTED_MAPS, CONVERTED_LIST = (1, 2), 3
 # Logical types and the older converted ones, by number.
-LOGICAL_TYPES: Final[Mapping[int, Word]] = {
+LOGICAL_TYPES: Final[Mapping[int, ScalarName]] = {
     1: "string", 4: "string", 5: "float", 6: "time", 7: "time", 8: "time", 10: "integer", 11: "null", 12: "json",
     13: "binary", 14: "string", 15: "float",
 }  # fmt: skip
-CONVERTED_TYPES: Final[Mapping[int, Word]] = {
+CONVERTED_TYPES: Final[Mapping[int, ScalarName]] = {
     0: "string", 4: "string", 5: "float", 6: "time", 7: "time", 8: "time", 9: "time", 10: "time", 19: "json",
     20: "binary", 21: "time",
 }  # fmt: skip
@@ -169,7 +169,7 @@ def _is_map(element: dict[int, Any]) -> bool:
     return LOGICAL_MAP in element.get(LOGICAL, {}) or element.get(CONVERTED) in CONVERTED_MAPS
 
 
-def _word(element: dict[int, Any]) -> Word:
+def _word(element: dict[int, Any]) -> ScalarName:
     for logical in element.get(LOGICAL, {}):
         return LOGICAL_TYPES.get(logical, "other")
     if (told := CONVERTED_TYPES.get(element.get(CONVERTED, -1))) is not None:

@@ -6,11 +6,11 @@ Nothing is imported for it, so that a check may ask.
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type, Word
+from holdfast.core.columns import STRING, ListOf, Scalar, ScalarName, Struct, Type
 from holdfast.core.json_text import DEEPEST, parse_json
 
 # Source: `datasets.features.features`, 5.2: what a `Value` may hold, and pyarrow's names of it. Beginnings of the names.
-DTYPES: Final[Mapping[str, Word]] = {
+DTYPES: Final[Mapping[str, ScalarName]] = {
     "string": "string",
     "large_string": "string",
     "int": "integer",
@@ -32,9 +32,9 @@ DTYPES: Final[Mapping[str, Word]] = {
     "json": "json",
 }
 # Features with a word of their own. Those of molecules, meshes and papers are "other".
-DECODED: Final[Mapping[str, Word]] = {"Image": "image", "Audio": "audio", "Video": "video", "Json": "json"}
+DECODED: Final[Mapping[str, ScalarName]] = {"Image": "image", "Audio": "audio", "Video": "video", "Json": "json"}
 # polars' names of dtypes that do not begin as pyarrow's do.
-POLARS: Final[Mapping[str, Word]] = {
+POLARS: Final[Mapping[str, ScalarName]] = {
     "str": "string",
     "categorical": "string",
     "enum": "string",

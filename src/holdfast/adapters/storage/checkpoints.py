@@ -16,7 +16,7 @@ from zipfile import is_zipfile
 from holdfast.adapters.foreign_files import open_foreign, read_foreign_text
 from holdfast.adapters.local.model_files import INDEX, model_of
 from holdfast.adapters.local.weights import read_header
-from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, Verdict
+from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, IntegrityVerdict
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.json_text import parse_json
 
@@ -115,7 +115,7 @@ def _verify_without_manifest(path: Path) -> CheckpointIntegrity:
             MANIFEST, CUT_SHORT if _is_watched(path.parent) else f"{UNWATCHED}{'' if damage else NO_DAMAGE}"
         )
     ]
-    verdict: Verdict = "damaged" if damage else "unverifiable"
+    verdict: IntegrityVerdict = "damaged" if damage else "unverifiable"
     return CheckpointIntegrity(path=str(path), step=_step_of(path), verdict=verdict, problems=(*problems, *damage))
 
 

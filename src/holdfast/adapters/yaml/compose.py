@@ -22,7 +22,7 @@ from ruamel.yaml.events import (
 )
 from ruamel.yaml.reader import ReaderError
 
-from holdfast.adapters.yaml.tree import Branch, Child, Leaf, Node, after_colon, parse_plain
+from holdfast.adapters.yaml.tree import Branch, Child, Leaf, YamlNode, after_colon, parse_plain
 from holdfast.core.errors import GroupedError, JobError, Spot
 from holdfast.core.text import LineIndex
 
@@ -65,7 +65,7 @@ MISTAKES = (
 )
 
 
-def compose(text: str, path: str) -> Node | None:
+def compose(text: str, path: str) -> YamlNode | None:
     """Return the tree of a YAML document, or None for an empty one.
 
     Raises:
@@ -118,9 +118,9 @@ class _Composer:
         """Note a problem at an offset."""
         self.problems.append(JobError(what, where=Spot(self.path, *self.lines.position(offset)), fix=fix))
 
-    def document(self) -> Node | None:
+    def document(self) -> YamlNode | None:
         """Return the first document's root; read to the end, so that no mistake is missed."""
-        roots: list[Node] = []
+        roots: list[YamlNode] = []
         for event in self.events:
             if isinstance(event, DocumentStartEvent) and roots:
                 self.object_to(
@@ -130,7 +130,7 @@ class _Composer:
                 roots.append(self.node(event, depth=0))
         return roots[0] if roots else None
 
-    def node(self, event: Event, depth: int) -> Node:
+    def node(self, event: Event, depth: int) -> YamlNode:
         """Return the node that begins with an event."""
         start, end = event.start_mark.index, event.end_mark.index
         if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
@@ -177,7 +177,7 @@ class _Composer:
             self.object_to(key.start, f"key `{key.value}` is given twice", "keep one of the two")
         return key
 
-    def under(self, key: Leaf, node: Node) -> Node:
+    def under(self, key: Leaf, node: YamlNode) -> YamlNode:
         """Return a key's value; where nothing is written, ruamel.yaml places it at the next token."""
         if node.start < node.end:
             return node

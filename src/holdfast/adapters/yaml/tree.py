@@ -61,7 +61,7 @@ class Branch:
     column: int
 
 
-Node = Leaf | Branch
+YamlNode = Leaf | Branch
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Child:
     """An entry of a mapping, with its key, or of a list, without."""
 
     key: Leaf | None
-    node: Node
+    node: YamlNode
 
     @property
     def start(self) -> int:
@@ -96,7 +96,7 @@ def parse_plain(text: str) -> str | float | bool | None:
     return float(text.replace(".", "")) if NOT_FINITE.fullmatch(text) else text
 
 
-def value_of(node: Node) -> Any:
+def value_of(node: YamlNode) -> Any:
     """Return the plain value a node stands for."""
     if isinstance(node, Leaf):
         return node.value
@@ -104,7 +104,7 @@ def value_of(node: Node) -> Any:
     return list(values.values()) if node.is_list else values
 
 
-def says(node: Node, value: Any) -> bool:
+def says(node: YamlNode, value: Any) -> bool:
     """True if a node stands for just this value: 1, 1.0 and true are three."""
     return dumps(value_of(node), sort_keys=True) == dumps(value, sort_keys=True, default=repr)
 

@@ -7,7 +7,7 @@ from holdfast.core.log import Line
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.silent import ClassEvidence
 
-Files = list[tuple[str, Iterator[bytes]]]
+OpenedLogs = list[tuple[str, Iterator[bytes]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class RunHistory:
         running: The name of the run whose logs these are, while it goes on under supervision; empty otherwise.
     """
 
-    files: Files
+    files: OpenedLogs
     asked: DeclaredTraining | None = None
     knows: tuple[ClassEvidence, ...] = ()
     refused: tuple[tuple[str, Line], ...] = ()

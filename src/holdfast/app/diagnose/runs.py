@@ -8,7 +8,7 @@ from typing import Any, Final
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan
-from holdfast.app.diagnose.past import Files, RunHistory
+from holdfast.app.diagnose.past import OpenedLogs, RunHistory
 from holdfast.app.run.kept_results import load_result
 from holdfast.app.run.runs import Run, open_run
 from holdfast.core.errors import LedgerError
@@ -39,7 +39,9 @@ def read_past(name: str, runs: str | None) -> RunHistory:
     folder = run.folder / "attempts" / str(state.current.number if state.current else 1)
     ending, ended = _ending(folder), state.current is not None and state.current.stage.ended
     facts = attempt_facts(state, ending)
-    files: Files = [(str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()]
+    files: OpenedLogs = [
+        (str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()
+    ]
     if facts:
         files.append(as_log(facts, LEDGER))
     hung = hang_evidence(ending) if ended and state.current and state.current.stage is not RunStage.SUCCEEDED else []

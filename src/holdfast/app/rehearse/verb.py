@@ -38,7 +38,7 @@ from holdfast.engine.rehearse.explaining import explain_failures
 from holdfast.engine.rehearse.learning import learn
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.engine.rehearse.usage import UsageProblem, find_usage_problem, spell_arguments
-from holdfast.payload.rehearsal.part_request import Gpu, PartRequest
+from holdfast.payload.rehearsal.part_request import GpuChoice, PartRequest
 from holdfast.results.rehearse import RehearseResult
 from holdfast.signatures import all_signatures
 
@@ -255,7 +255,7 @@ def _launchers(program: Program) -> Iterator[Omitted]:
 
 def make_part_request(program: Program, folder: Path, *, gpu: bool, offline: bool) -> PartRequest:
     """Return the request that all parts share."""
-    machine: Gpu = "here" if gpu else "none" if program.local and not LocalMachine().fetch().gpus else "assumed"
+    machine: GpuChoice = "here" if gpu else "none" if program.local and not LocalMachine().fetch().gpus else "assumed"
     variables = {} if _is_started_by_python(program) else alone(program.launched_by, program.source)
     return PartRequest(
         script=program.path,

@@ -10,13 +10,13 @@ from holdfast.catalog.api.history import History, at, is_in
 from holdfast.core.api import REQUIRED, CallSignature, Deprecation, Parameter
 from holdfast.core.document import Unknown
 
-Kind = Literal["class", "function", "method", "command"]
+EntryKind = Literal["class", "function", "method", "command"]
 
 FORWARDS: Final = "forward"
 """How a class says that it hands keywords it does not know to its base."""
 
 
-def own_signature(history: History, entry: Mapping[str, Any], index: int, home: str, kind: Kind) -> CallSignature:
+def own_signature(history: History, entry: Mapping[str, Any], index: int, home: str, kind: EntryKind) -> CallSignature:
     """Return the signature that a class, function or method itself declares at one release.
 
     Args:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from holdfast.catalog.api.build import FORWARDS, Kind, merge_fields, merge_forwarded, own_signature
+from holdfast.catalog.api.build import FORWARDS, EntryKind, merge_fields, merge_forwarded, own_signature
 from holdfast.catalog.api.commands import PREFIX, command_classes, command_signature
 from holdfast.catalog.api.folders import FOLDER
 from holdfast.catalog.api.history import History, Releases, at, is_in, load_history, run_of
@@ -286,7 +286,7 @@ def _sure_positions(bases: Iterable[CallSignature | None]) -> int | None:
     return sum(known) if sum(known) >= MANY else None
 
 
-def _declared(record: _Found, kind: Kind) -> CallSignature:
+def _declared(record: _Found, kind: EntryKind) -> CallSignature:
     return own_signature(record.history, record.entry, record.release, record.home, kind)
 
 

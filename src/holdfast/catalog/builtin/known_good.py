@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from holdfast.catalog.tables import load_table
 
-Kind = Literal["text", "turns", "truth"]
+KnownRowKind = Literal["text", "turns", "truth"]
 PERSON: Final = ("role", "content")
 HUMAN: Final = ("from", "value")
 """Keys of a turn as ShareGPT has them."""
@@ -39,7 +39,7 @@ class KnownGood:
     tried: date
     releases: Mapping[str, str]
     method: str = ""
-    columns: Mapping[str, Kind] = field(default_factory=dict[str, Kind])
+    columns: Mapping[str, KnownRowKind] = field(default_factory=dict[str, KnownRowKind])
 
 
 @cache
@@ -62,7 +62,7 @@ def load_known_models() -> Mapping[str, KnownGood]:
     return {name: _known_good(name, told) for name, told in load_table("known_good")["model"].items()}
 
 
-def columns_of(method: str, *, turns: bool) -> Mapping[str, Kind]:
+def columns_of(method: str, *, turns: bool) -> Mapping[str, KnownRowKind]:
     """Return the columns that a method's trainer takes.
 
     Args:
@@ -123,7 +123,7 @@ def part_of(column: str) -> str:
     return next((part for part, names in parts.items() if column.lower() in names), WHOLE)
 
 
-def good_value(column: str, kind: Kind, number: int) -> Any:
+def good_value(column: str, kind: KnownRowKind, number: int) -> Any:
     """Return a sample value for a column of one of these kinds."""
     if kind == "truth":
         return good_truth(number)

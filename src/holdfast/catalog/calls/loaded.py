@@ -12,12 +12,12 @@ from holdfast.catalog.api import Api, load_history
 from holdfast.core.api import Span
 from holdfast.core.calls import Call
 
-Kind = Literal["tokenizer", "model"]
-LOADERS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
+LoadedKind = Literal["tokenizer", "model"]
+LOADERS: Final[tuple[tuple[LoadedKind, re.Pattern[str]], ...]] = (
     ("tokenizer", re.compile(r"transformers\.\w*Tokenizer(Fast)?\.from_pretrained\(\)")),
     ("model", re.compile(r"transformers\.(AutoModel\w*|\w+For\w+|\w+LMHeadModel)\.from_pretrained\(\)")),
 )
-HOMES: Final[dict[Kind, tuple[str, ...]]] = {
+HOMES: Final[dict[LoadedKind, tuple[str, ...]]] = {
     "tokenizer": (
         "transformers.tokenization_utils_base.PreTrainedTokenizerBase",
         "transformers.tokenization_utils_base.SpecialTokensMixin",
@@ -25,7 +25,7 @@ HOMES: Final[dict[Kind, tuple[str, ...]]] = {
     "model": ("transformers.modeling_utils.PreTrainedModel", "transformers.modeling_utils.ModuleUtilsMixin"),
 }
 """Classes that they are derived from, or were in earlier releases."""
-DERIVED: Final[dict[Kind, tuple[str, ...]]] = {
+DERIVED: Final[dict[LoadedKind, tuple[str, ...]]] = {
     "tokenizer": ("PreTrainedTokenizerBase", "PreTrainedTokenizer", "PreTrainedTokenizerFast"),
     "model": ("PreTrainedModel",),
 }
@@ -39,7 +39,7 @@ OWN_METHODS: Final = re.compile(
 """Models whose tokenizers have methods of their own that others lost."""
 
 
-def loaded_kind(owner: str) -> Kind | None:
+def loaded_kind(owner: str) -> LoadedKind | None:
     """Return the kind of object that a call returns.
 
     >>> loaded_kind("transformers.AutoTokenizer.from_pretrained()"), loaded_kind("datasets.load_dataset()")
@@ -48,7 +48,7 @@ def loaded_kind(owner: str) -> Kind | None:
     return next((kind for kind, loader in LOADERS if loader.fullmatch(owner)), None)
 
 
-def lost_method_spans(api: Api, kind: Kind, name: str) -> tuple[Span, ...]:
+def lost_method_spans(api: Api, kind: LoadedKind, name: str) -> tuple[Span, ...]:
     """Return in which releases all tokenizers, or models, had a method; nothing where some may have it at these versions."""
     if EMBEDDINGS.fullmatch(name) or any(api.signature(f"transformers.{each}.{name}") for each in DERIVED[kind]):
         return ()

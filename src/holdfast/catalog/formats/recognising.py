@@ -8,7 +8,7 @@ from holdfast.catalog.formats.forms import Form, Forms, forms_of, settle
 from holdfast.catalog.formats.settings import DEFAULTS, ColumnSettings
 from holdfast.catalog.formats.words import IMAGES
 from holdfast.core.columns import ListOf, Struct, Type, scalars_of
-from holdfast.core.shape import DatasetType, Dialect, Format, Shape
+from holdfast.core.shape import DatasetType, Dialect, RowFormat, Shape
 
 READ: Final = ("messages", "conversations", "prompt", "completion", "chosen", "rejected")
 TURNS: Final[frozenset[Form]] = frozenset(("chat", "shared", "silent", "turn"))
@@ -77,7 +77,7 @@ def _reads_whole_texts(forms: Forms, text_field: str) -> bool:
     )
 
 
-def _format(forms: set[Form]) -> Format:
+def _format(forms: set[Form]) -> RowFormat:
     """Return the format of the columns that trainers read; unknown where it is not one and the same."""
     forms = forms - {"unknown"}
     if forms and forms <= {"chat", "shared"}:

@@ -9,7 +9,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding, Fix
 from holdfast.core.text import TextEdit
 
-PlaceEdits = Callable[[Document, Iterable[Edit]], tuple[TextEdit, ...]]
+EditPlacer = Callable[[Document, Iterable[Edit]], tuple[TextEdit, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class FixResult:
     fixed: tuple[Finding, ...] = ()
 
 
-def combine_fixes(findings: Iterable[Finding], place_edits: PlaceEdits, *, unsafe: bool = False) -> FixResult:
+def combine_fixes(findings: Iterable[Finding], place_edits: EditPlacer, *, unsafe: bool = False) -> FixResult:
     """Return the edits of every fix that can be made at once. One that meets another waits for the next round.
 
     Args:
@@ -52,7 +52,7 @@ class _PlannedFixes:
     A file that trains several jobs is several documents of one text.
     """
 
-    place_edits: PlaceEdits
+    place_edits: EditPlacer
     edits: dict[int, list[Edit]] = field(default_factory=dict[int, list[Edit]])
     placed: dict[int, tuple[TextEdit, ...]] = field(default_factory=dict[int, tuple[TextEdit, ...]])
 

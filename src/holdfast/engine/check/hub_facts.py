@@ -14,7 +14,7 @@ from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, ModelFacts, NamedFile
 from holdfast.core.finding import Rule
 from holdfast.core.hub import Account, Link, PushTarget, Repo
-from holdfast.core.reference import Lookup, Reference, Role
+from holdfast.core.reference import Lookup, Reference, ReferenceRole
 from holdfast.engine.check.gather import run_concurrently
 from holdfast.engine.references import references
 from holdfast.engine.references.hidden import hidden_references
@@ -33,7 +33,7 @@ HUB_FACTS: Final = frozenset(
     | {"local_data", "columns"}
 )
 """Facts that may have to be waited for."""
-OF_THE_WHOLE: Final[Mapping[str, frozenset[Role]]] = {
+OF_THE_WHOLE: Final[Mapping[str, frozenset[ReferenceRole]]] = {
     "account": frozenset({"dataset", "model", "adapter", "tokenizer", "target", "file", "space"}),
     "dataset": frozenset({"dataset"}),
     "columns": frozenset({"dataset"}),
@@ -45,7 +45,7 @@ OF_THE_WHOLE: Final[Mapping[str, frozenset[Role]]] = {
 ACCOUNT: Final = "account"
 OUTPUT: Final = "train.output_dir"
 TOKENS: Final = ("train.eos_token", "train.pad_token")
-FOLDERS: Final = frozenset[Role]({"dataset", "model", "adapter", "tokenizer"})
+FOLDERS: Final = frozenset[ReferenceRole]({"dataset", "model", "adapter", "tokenizer"})
 """What may lie in a folder of this machine."""
 NOTHING: Final = "the job names nothing of the Hub"
 
@@ -227,11 +227,11 @@ class HubFacts:
         newest = {name: here.newest_checkpoint(name) for name in resumed_from(self._asked)} if here else {}
         return {name: found for name, found in newest.items() if found}
 
-    def _all_of(self, role: Role) -> Iterator[Reference]:
+    def _all_of(self, role: ReferenceRole) -> Iterator[Reference]:
         """Yield everything of a role that the job names, what it hides last."""
         return (each for each in (*self.references, *self.hidden) if each.role == role)
 
-    def _only(self, role: Role) -> Reference:
+    def _only(self, role: ReferenceRole) -> Reference:
         """Return the one thing of a role that the job names."""
         asked = [each for each in self.references if each.role == role]
         # Another split of the same data is no other dataset; the first is trained on.
@@ -273,7 +273,7 @@ class HubFacts:
     def _find_link(self, reference: Reference) -> Link:
         return self._places.hub.link(reference.name)
 
-    def _lookups(self, *roles: Role, find: Callable[[Reference], Found]) -> Sequence[Lookup[Found]]:
+    def _lookups(self, *roles: ReferenceRole, find: Callable[[Reference], Found]) -> Sequence[Lookup[Found]]:
         """Return the lookups of the references with some roles, the known ones first."""
         named = [each for each in self.references if each.role in roles]
         found = [self._placed(each) for each in run_concurrently([partial(_look, each, find) for each in named])]

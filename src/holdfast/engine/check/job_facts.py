@@ -12,7 +12,7 @@ from holdfast.core.document import Document
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
 from holdfast.core.job import Job
-from holdfast.core.reference import Reference, Role
+from holdfast.core.reference import Reference, ReferenceRole
 from holdfast.core.scan import Scan
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
 from holdfast.engine.resolve import Resolution
@@ -146,7 +146,7 @@ class JobFacts(HubFacts):
             raise SourceError("its rows are not at hand", where="dataset", fix="`holdfast inspect` reads them")
         return self._sources.read_rows()
 
-    def _only(self, role: Role) -> Reference:
+    def _only(self, role: ReferenceRole) -> Reference:
         """Return the job's data or its model; a path is looked for here alone, for no repository is called so."""
         name = self._job.model.path if role == "model" else self._job.dataset.path
         return self._named(role) or Reference(role=role, name=name, key=role, local=True)
@@ -155,7 +155,7 @@ class JobFacts(HubFacts):
         """Return the reference under a job key, where that may be on the Hub."""
         return next((each for each in self.references if each.key in (key, f"{key}.path")), None)
 
-    def _require_visible(self, role: Role) -> None:
+    def _require_visible(self, role: ReferenceRole) -> None:
         """Object to data or a model that may be where the job is started, and is not here.
 
         Raises:

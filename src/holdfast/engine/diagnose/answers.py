@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeGuard
 
 from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Remedy
-from holdfast.core.document import Kind
+from holdfast.core.document import DocumentKind
 from holdfast.engine.check.answers import JOB_FILES
 from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 from holdfast.rules import find_rule
@@ -62,7 +62,11 @@ def _finders(cause: Cause, reported: Collection[str] | None) -> Sequence[str]:
 
 
 def _cause(
-    cause: Cause, settings: Mapping[str, Any], is_applied: Callable[[Remedy], bool], kind: Kind, finders: Sequence[str]
+    cause: Cause,
+    settings: Mapping[str, Any],
+    is_applied: Callable[[Remedy], bool],
+    kind: DocumentKind,
+    finders: Sequence[str],
 ) -> ReportedCause:
     signature = cause.signature
     return ReportedCause(
@@ -80,7 +84,7 @@ def _cause(
     )
 
 
-def kind_of(job: str) -> Kind:
+def kind_of(job: str) -> DocumentKind:
     """Return the kind as which `holdfast check` reads a job's own file; a log alone counts as a script's.
 
     >>> kind_of("train.yaml"), kind_of("")

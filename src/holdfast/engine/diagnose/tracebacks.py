@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice, takewhile
 from typing import Final
 
-from holdfast.core.log import Frame, Line, Link, Traceback
+from holdfast.core.log import ExceptionLink, Frame, Line, Traceback
 from holdfast.engine.diagnose.cleaning import is_bar
 
 START: Final = "Traceback (most recent call last)"
@@ -34,7 +34,7 @@ ERROR: Final = re.compile(
     r"|NotFound|Invalid|Iteration|OutOfMemory)|[A-Za-z_]\w*Error|Empty|Full|error|timeout|gaierror|herror)\b"
 )
 ANY_ERROR: Final = re.compile(r"^(?:[A-Za-z_]\w*\.)*[A-Z]\w+(?:: |$)")
-LINKS: Final[dict[str, Link]] = {
+LINKS: Final[dict[str, ExceptionLink]] = {
     "During handling of the above exception, another exception occurred": "context",
     "The above exception was the direct cause of the following exception": "cause",
 }
@@ -103,7 +103,7 @@ def read_chain(start: Line, behind: Iterator[Line], leading: tuple[Line, ...] = 
         leading: Those right before it.
     """
     parts: list[PartialTraceback] = []
-    links: list[Link] = []
+    links: list[ExceptionLink] = []
     before, _, after = start.text.partition(START)
     is_prefix = before.strip() and after.startswith(":") and not BOX.search(before)
     ahead = _Ahead(behind, before if is_prefix else "")
@@ -383,10 +383,10 @@ def _cell_frame(text: str) -> Frame | None:
     return Frame(file, int(found["line"] or found["at"] or found["row"] or 0), function.split("(")[0])
 
 
-def _next_of_chain(ahead: _Ahead, links: list[Link]) -> Line | None:
+def _next_of_chain(ahead: _Ahead, links: list[ExceptionLink]) -> Line | None:
     """Return the line with which the next traceback of the chain begins; None where none follows."""
     skipped: list[Line] = []
-    link: Link | None = None
+    link: ExceptionLink | None = None
     while len(skipped) < GAP and (line := ahead.take()) is not None:
         text = line.text.strip()
         link = link or next((LINKS[said] for said in LINKS if said in text), None)
@@ -401,7 +401,7 @@ def _next_of_chain(ahead: _Ahead, links: list[Link]) -> Line | None:
     return None
 
 
-def _chain(parts: list[PartialTraceback], links: list[Link]) -> Chain:
+def _chain(parts: list[PartialTraceback], links: list[ExceptionLink]) -> Chain:
     done: list[Traceback] = []
     for at, part in enumerate(parts):
         earlier = tuple((done[before], links[before]) for before in range(at))

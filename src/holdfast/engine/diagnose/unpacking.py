@@ -45,7 +45,7 @@ STAMP: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*")
 ESCAPED: Final = b"Traceback (most recent call last):\\n"
 ESCAPE: Final = re.compile(rb"\\+([nt\"])")
 
-Line = Callable[[bytes], bytes]
+LineDecoder = Callable[[bytes], bytes]
 
 
 def feeds(data: bytes, start: int, end: int) -> int:
@@ -137,7 +137,7 @@ def _unescaped(line: bytes) -> bytes:
     return line[:at] + b"\n" + SOFT + text
 
 
-def _each_line(chunks: Iterable[bytes], change: Line) -> Iterator[bytes]:
+def _each_line(chunks: Iterable[bytes], change: LineDecoder) -> Iterator[bytes]:
     for piece in _whole_lines(chunks):
         yield b"\n".join(change(line) for line in piece.split(b"\n"))
 

@@ -6,11 +6,11 @@ from difflib import unified_diff
 from textwrap import fill
 from typing import Any, Final
 
-from holdfast.core.document import Kind
+from holdfast.core.document import DocumentKind
 from holdfast.core.finding import Case, Rule
 
-LANGUAGES: Mapping[Kind, str] = {"job": "yaml", "script": "python", "command": "sh"}
-PLURAL: Mapping[Kind, str] = {
+LANGUAGES: Mapping[DocumentKind, str] = {"job": "yaml", "script": "python", "command": "sh"}
+PLURAL: Mapping[DocumentKind, str] = {
     "script": "scripts",
     "command": "command lines",
     "job": "job files",

@@ -10,7 +10,7 @@ from holdfast.core.scan import FIRST_ROWS, RowCount
 from holdfast.core.shape import Shape
 from holdfast.engine.script.python_source import render_literal
 
-Role = Literal["prompt", "completion", "chosen", "rejected", "label", "messages", "text", "tools"]
+ColumnRole = Literal["prompt", "completion", "chosen", "rejected", "label", "messages", "text", "tools"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class ColumnReading:
     """
 
     what: str
-    parts: Mapping[Role, RowExpression]
+    parts: Mapping[ColumnRole, RowExpression]
     lines: tuple[str, ...] = ()
     choosing: tuple[str, ...] = ()
     helpers: tuple[str, ...] = ()

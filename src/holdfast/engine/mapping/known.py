@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.core.columns import ListOf, Struct
-from holdfast.engine.mapping.found import ColumnReading, DataProfile, Role, RowExpression, Uncertainty, cell
+from holdfast.engine.mapping.found import ColumnReading, ColumnRole, DataProfile, RowExpression, Uncertainty, cell
 from holdfast.engine.mapping.readings import Reading, add, find_request
 
-PAIR: Final[tuple[Role, ...]] = ("chosen", "rejected")
+PAIR: Final[tuple[ColumnRole, ...]] = ("chosen", "rejected")
 CANDIDATES: Final = ("responses", "completions", "answers", "outputs", "generations", "candidates")
 """Names of a column of several answers to one prompt."""
 SCORES: Final = ("scores", "ratings", "rewards")
@@ -45,7 +45,7 @@ def _compared(data: DataProfile, answers: tuple[str, str], by: str, worse: str, 
     lines += [f"chosen, rejected = {cell(answers[0])}, {cell(answers[1])}"]
     lines += [f"if {worse}:", "    chosen, rejected = rejected, chosen"]
     kind = all(data.forms[name] == "chat" for name in answers)
-    parts: dict[Role, RowExpression] = {}
+    parts: dict[ColumnRole, RowExpression] = {}
     for role in PAIR:
         parts[role] = RowExpression(role, "chat" if kind else "text")
     what = f"The prompt, and the answers `{answers[0]}` and `{answers[1]}`, the better one by `{by}`."
@@ -148,7 +148,7 @@ def _rated(data: DataProfile) -> Reading | None:
         '    raise ValueError("all completions have the same score, leave such rows out")',
     )
     what = f"The prompt, and of its completions the best and the worst by `{scores[0]}`; the others are left out."
-    parts: dict[Role, RowExpression] = {
+    parts: dict[ColumnRole, RowExpression] = {
         "chosen": RowExpression(f'ranked[-1]["{texts[0]}"]'),
         "rejected": RowExpression(f'ranked[0]["{texts[0]}"]'),
     }
@@ -169,7 +169,7 @@ def _ranked(data: DataProfile) -> Reading | None:
         f'    raise ValueError("all {answers[0]} have the same score, leave such rows out")',
     )
     what = f"The prompt, and of its {answers[0]} the best and the worst by `{scores[0]}`; the others are left out."
-    parts: dict[Role, RowExpression] = {
+    parts: dict[ColumnRole, RowExpression] = {
         "chosen": RowExpression("ranked[-1][1]"),
         "rejected": RowExpression("ranked[0][1]"),
     }

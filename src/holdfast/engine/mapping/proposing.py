@@ -34,11 +34,11 @@ from holdfast.engine.mapping.turns import (
 )
 from holdfast.engine.mapping.writing import dropped_rows, write
 
-Reader = Callable[[DataProfile], Iterator[Reading]]
+ColumnReader = Callable[[DataProfile], Iterator[Reading]]
 
 # What is tried for each method, the surest first.
-PAIRS: Final[tuple[Reader, ...]] = (read_known, read_aligned, read_continued, read_pairs)
-PROMPTS: Final[tuple[Reader, ...]] = (
+PAIRS: Final[tuple[ColumnReader, ...]] = (read_known, read_aligned, read_continued, read_pairs)
+PROMPTS: Final[tuple[ColumnReader, ...]] = (
     read_prompts,
     read_solutions,
     read_turns,
@@ -48,7 +48,7 @@ PROMPTS: Final[tuple[Reader, ...]] = (
     read_continued,
     read_requests,
 )
-READERS: Final[Mapping[Method, tuple[Reader, ...]]] = {
+READERS: Final[Mapping[Method, tuple[ColumnReader, ...]]] = {
     Method.SFT: (
         read_known,
         read_judged,

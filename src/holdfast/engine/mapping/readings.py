@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from holdfast.engine.mapping.found import ColumnReading, DataProfile, Role, RowExpression, Uncertainty, cell
+from holdfast.engine.mapping.found import ColumnReading, ColumnRole, DataProfile, RowExpression, Uncertainty, cell
 
 LANGUAGES: Final = (
     ("frage", "antwort"), ("pregunta", "respuesta"), ("pergunta", "resposta"), ("question", "réponse"), ("question", "reponse"),
@@ -99,7 +99,11 @@ def _request(data: DataProfile, request: str, context: str | None, system: str |
 
 
 def add(
-    reading: ColumnReading, what: str, parts: Mapping[Role, RowExpression], *uses: str, marks: tuple[str, ...] = ()
+    reading: ColumnReading,
+    what: str,
+    parts: Mapping[ColumnRole, RowExpression],
+    *uses: str,
+    marks: tuple[str, ...] = (),
 ) -> ColumnReading:
     """Return a reading with more parts.
 
@@ -131,7 +135,7 @@ def read_pairs(data: DataProfile) -> Iterator[Reading]:
     request = find_request(data, besides=pair)
     if isinstance(request, ColumnReading):
         better, worse = pair
-        parts: dict[Role, RowExpression] = {
+        parts: dict[ColumnRole, RowExpression] = {
             "chosen": RowExpression(cell(better)),
             "rejected": RowExpression(cell(worse)),
         }

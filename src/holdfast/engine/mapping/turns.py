@@ -6,18 +6,18 @@ from typing import Final
 
 from holdfast.catalog.formats.words import ANSWERS
 from holdfast.engine.mapping.conversations import ROLES, Spelled, spell
-from holdfast.engine.mapping.found import ColumnReading, DataProfile, Role, RowExpression, Uncertainty, cell
+from holdfast.engine.mapping.found import ColumnReading, ColumnRole, DataProfile, RowExpression, Uncertainty, cell
 from holdfast.engine.mapping.readings import Reading, add, find_label
 
-PAIRS: Final[tuple[tuple[Role, ...], ...]] = (("chosen", "rejected"), ("prompt", "chosen", "rejected"))
-COMPLETIONS: Final[tuple[tuple[Role, ...], ...]] = (("prompt", "completion"),)
+PAIRS: Final[tuple[tuple[ColumnRole, ...], ...]] = (("chosen", "rejected"), ("prompt", "chosen", "rejected"))
+COMPLETIONS: Final[tuple[tuple[ColumnRole, ...], ...]] = (("prompt", "completion"),)
 NOT_WHOLE: Final = ("context", "history", "input", "tools")
 """Messages that come before an answer which stands elsewhere."""
 
 
 def read_aligned(data: DataProfile) -> Iterator[Reading]:
     """Yield the readings of columns with TRL's own names, in one spelling."""
-    names: tuple[Role, ...] = ("prompt", *ANSWERS)
+    names: tuple[ColumnRole, ...] = ("prompt", *ANSWERS)
     said = {name: found for name in names if name in data.columns and (found := _spelled(data, name))}
     if len({text for _, helpers in said.values() for text in helpers}) > 1:
         return
@@ -26,8 +26,8 @@ def read_aligned(data: DataProfile) -> Iterator[Reading]:
             yield from _aligned({role: said[role] for role in roles}, data)
 
 
-def _aligned(said: Mapping[Role, Spelled], data: DataProfile) -> Iterator[ColumnReading]:
-    parts: dict[Role, RowExpression] = {role: part for role, (part, _) in said.items()}
+def _aligned(said: Mapping[ColumnRole, Spelled], data: DataProfile) -> Iterator[ColumnReading]:
+    parts: dict[ColumnRole, RowExpression] = {role: part for role, (part, _) in said.items()}
     implicit = "prompt" not in parts
     if implicit and any(part.kind == "text" for part in parts.values()):
         return
@@ -101,7 +101,7 @@ def read_asked(data: DataProfile) -> Iterator[Reading]:
     for found in read_turns(data):
         if isinstance(found, ColumnReading):
             name = found.needs[0]
-            parts: dict[Role, RowExpression] = {"prompt": found.parts["messages"]}
+            parts: dict[ColumnRole, RowExpression] = {"prompt": found.parts["messages"]}
             yield replace(found, what=f"The prompt, from the messages in `{name}`.", parts=parts)
 
 

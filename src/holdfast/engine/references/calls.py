@@ -8,7 +8,7 @@ from holdfast.catalog.hub.repositories import is_repository, may_be_repository
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.hub import RepoKind
-from holdfast.core.reference import Reference, Role
+from holdfast.core.reference import Reference, ReferenceRole
 from holdfast.engine.references.given import ArgumentLookup
 from holdfast.engine.references.names import split_of, texts_in
 from holdfast.engine.references.table import (
@@ -31,7 +31,7 @@ KINDS: Final[Mapping[Any, RepoKind]] = {None: "model", "model": "model", "datase
 LOADS: Final = ("transformers", "peft", "trl", "unsloth")
 PUSHES: Final = ("transformers", "peft", "trl", "unsloth", "datasets", "huggingface_hub")
 CONFIGURES: Final = ("Config", "Arguments")
-FOLDERS: Final = frozenset[Role]({"model", "adapter", "tokenizer"})
+FOLDERS: Final = frozenset[ReferenceRole]({"model", "adapter", "tokenizer"})
 """What may lie in a folder of this machine, whatever the folder is called."""
 YES: Final = frozenset({"true", "t", "yes", "y", "1"})
 ADDRESS: Final = ("https://", "http://")
@@ -154,7 +154,7 @@ def _files(given: ArgumentLookup, naming: Naming) -> tuple[str, ...] | Unknown:
     return tuple(f"{inside}/{name}" for name in found) or (f"{inside}/**",)
 
 
-def fits(name: str, role: Role) -> bool:
+def fits(name: str, role: ReferenceRole) -> bool:
     """True if a name may be that of a thing of some role on the Hub."""
     if role == "link":
         return name.startswith(ADDRESS)
@@ -165,7 +165,7 @@ def fits(name: str, role: Role) -> bool:
     return may_be_repository(name) or is_local(name, role)
 
 
-def is_local(name: str, role: Role) -> bool:
+def is_local(name: str, role: ReferenceRole) -> bool:
     """True if a name can only be that of a folder with a model, an adapter or a tokenizer."""
     return role in FOLDERS and bool(name) and not may_be_repository(name)
 

@@ -7,12 +7,12 @@ from typing import Any, Final
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Unknown
 from holdfast.core.hidden import hidden_in
-from holdfast.core.reference import Reference, Role
+from holdfast.core.reference import Reference, ReferenceRole
 from holdfast.engine.references.calls import fits, is_config, naming_of, pushes
 from holdfast.engine.references.given import ArgumentLookup
 from holdfast.engine.references.table import SETTINGS, TRAINER, TRAINER_POSITIONS, Naming
 
-PARTS: Final[Mapping[Role, str]] = {"model": "model.path", "dataset": "dataset.path"}
+PARTS: Final[Mapping[ReferenceRole, str]] = {"model": "model.path", "dataset": "dataset.path"}
 """Keys of other programs' files that name something."""
 
 
@@ -39,7 +39,7 @@ def _call_references(document: Document, call: Call) -> Iterator[Reference]:
     if call.name.endswith("Trainer"):
         yield from _argument_references(ArgumentLookup(document, written, TRAINER_POSITIONS), TRAINER)
     elif is_config(call):
-        roles: dict[str, Role] = {name: each.role for name, each in SETTINGS.items()}
+        roles: dict[str, ReferenceRole] = {name: each.role for name, each in SETTINGS.items()}
         if pushes(document):
             roles["hub_model_id"] = "target"
         yield from _argument_references(ArgumentLookup(document, written), roles)
@@ -53,12 +53,12 @@ def _loader_references(given: ArgumentLookup, naming: Naming) -> Iterator[Refere
     yield from _hiding(naming.role, given.key(naming.name), [name, *map(given.value, details)])
 
 
-def _argument_references(given: ArgumentLookup, roles: Mapping[str, Role]) -> Iterator[Reference]:
+def _argument_references(given: ArgumentLookup, roles: Mapping[str, ReferenceRole]) -> Iterator[Reference]:
     for name, role in roles.items():
         yield from _hiding(role, given.key(name), given.value(name))
 
 
-def _hiding(role: Role, key: str, value: Any) -> Iterator[Reference]:
+def _hiding(role: ReferenceRole, key: str, value: Any) -> Iterator[Reference]:
     hidden: Unknown | None = hidden_in(value)
     if hidden:
         yield Reference(role=role, name=key, key=key, hidden=hidden.because)

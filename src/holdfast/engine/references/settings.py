@@ -5,7 +5,7 @@ from typing import Any
 
 from holdfast.catalog.hub.repositories import is_repository, may_be_repository
 from holdfast.core.document import Document, Unknown
-from holdfast.core.reference import Reference, Role
+from holdfast.core.reference import Reference, ReferenceRole
 from holdfast.engine.references.table import BUILDERS
 
 
@@ -62,7 +62,7 @@ def _dataset(document: Document) -> Iterator[Reference]:
         yield _data("dataset", name, "dataset.eval_split", "eval_split", config, evaluated)
 
 
-def _data(role: Role, name: str, key: str, label: str, config: str | None, split: Any) -> Reference:
+def _data(role: ReferenceRole, name: str, key: str, label: str, config: str | None, split: Any) -> Reference:
     said = split if isinstance(split, str) else None
     return Reference(role=role, name=name, key=key, label=label, repo_kind="dataset", config=config, split=said)
 

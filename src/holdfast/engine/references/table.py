@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.core.hub import RepoKind
-from holdfast.core.reference import Role
+from holdfast.core.reference import ReferenceRole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Naming:
         fixed: Files that are asked for whatever is given.
     """
 
-    role: Role
+    role: ReferenceRole
     name: str
     positions: tuple[str, ...] = ()
     kind: RepoKind = "model"
@@ -42,7 +42,7 @@ class Naming:
     fixed: tuple[str, ...] = ()
 
 
-def _repository(*positions: str, role: Role = "file", files: str = "") -> Naming:
+def _repository(*positions: str, role: ReferenceRole = "file", files: str = "") -> Naming:
     """A call of huggingface_hub's that reads a repository or writes to it."""
     return Naming(
         role=role,
@@ -114,7 +114,7 @@ FUNCTIONS: Final[dict[str, Naming]] = {
 _MODEL: Final = "pretrained_model_name_or_path"
 
 
-def _loading(role: Role, *fixed: str, name: str = _MODEL) -> Naming:
+def _loading(role: ReferenceRole, *fixed: str, name: str = _MODEL) -> Naming:
     return Naming(role=role, name=name, positions=(name,), files=("gguf_file",), folder="subfolder", fixed=fixed)
 
 
@@ -149,7 +149,7 @@ METHODS: Final[dict[str, Naming]] = {
 }
 """Methods of what was made, by their name, after the package where the parameters differ."""
 
-TRAINER: Final[dict[str, Role]] = {
+TRAINER: Final[dict[str, ReferenceRole]] = {
     "model": "model",
     "ref_model": "model",
     "reward_funcs": "model",
@@ -172,7 +172,7 @@ class ReferenceField:
         config: The field beside it with the configuration of a dataset.
     """
 
-    role: Role
+    role: ReferenceRole
     kind: RepoKind = "model"
     revision: str = ""
     config: str = ""

@@ -14,7 +14,7 @@ from typing import Any, Final
 from holdfast.catalog.builtin.known_good import (
     HUMAN,
     PERSON,
-    Kind,
+    KnownRowKind,
     columns_of,
     good_text,
     good_truth,
@@ -155,7 +155,7 @@ def _numbers(first: int) -> range:
     return range(first, first + COUNT)
 
 
-def _needed(method: str, own: frozenset[str], noted: RecordedRows, *, spoken: bool) -> Mapping[str, Kind]:
+def _needed(method: str, own: frozenset[str], noted: RecordedRows, *, spoken: bool) -> Mapping[str, KnownRowKind]:
     """Return the columns that a method takes, as near to the script's own as they can be."""
     taken = [row[name] for row in noted.rows or () for name in ANSWERED if row.get(name) is not None]
     spoken = any(isinstance(each, list) for each in taken) if taken else spoken

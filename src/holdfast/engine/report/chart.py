@@ -22,7 +22,7 @@ STEPS = (1, 2, 2.5, 5, 10)  # what people count in, times a power of ten
 SPIKE = 50  # times the middle value; with a peak so high all else would lie on the floor, unless drawn by powers of ten
 
 T = TypeVar("T")
-Role = Literal["line", "raw", "redone", "dots"]
+CurveRole = Literal["line", "raw", "redone", "dots"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Series:
     """
 
     name: str
-    role: Role
+    role: CurveRole
     points: Sequence[Point]
 
 
@@ -66,7 +66,7 @@ class Trace:
     """
 
     name: str
-    role: Role
+    role: CurveRole
     last: str
     path: str
     dots: tuple[Dot, ...] = ()

@@ -11,7 +11,7 @@ from holdfast.core.columns import NULL, ListOf, Scalar, Type
 from holdfast.core.methods import ONLINE
 from holdfast.core.shape import DatasetType, Shape
 
-Place = Literal["whole", "prompt", "answer"]
+TextPart = Literal["whole", "prompt", "answer"]
 """Which part of a conversation a column holds."""
 
 # The method that reads a dataset of a type, where none is named; no trainer of TRL 1.16 reads stepwise supervision.
@@ -79,7 +79,7 @@ class Reads:
         more = [*(name for name, read in beside.items() if read), *self.images]
         return tuple(dict.fromkeys((*self.content, *more)))
 
-    def place(self, column: str) -> Place:
+    def place(self, column: str) -> TextPart:
         """Return which part of a conversation a column holds."""
         if column == "prompt":
             return "prompt"

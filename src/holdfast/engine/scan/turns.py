@@ -11,7 +11,7 @@ import polars as pl
 
 from holdfast.catalog.formats.words import ROLES
 from holdfast.core.columns import ListOf, Scalar, Struct, Type
-from holdfast.engine.scan.reads import Place
+from holdfast.engine.scan.reads import TextPart
 from holdfast.engine.scan.tally import DamageSign, DamageTally
 from holdfast.engine.scan.wording import damaged, encoding_signs, is_blank
 
@@ -46,7 +46,7 @@ _LAST: Final = pl.col("row").ne_missing(pl.col("row").shift(-1))
 _BEFORE: Final = _ROLE.shift(1)
 
 
-def judge_turns(numbers: pl.Series, lists: pl.Series, kind: Type, place: Place, tally: DamageTally) -> None:
+def judge_turns(numbers: pl.Series, lists: pl.Series, kind: Type, place: TextPart, tally: DamageTally) -> None:
     """Judge the conversations of one batch.
 
     Args:
@@ -99,7 +99,7 @@ def fields_of(kind: Type) -> Mapping[str, Type]:
     return kind.of.fields if isinstance(kind, ListOf) and isinstance(kind.of, Struct) else {}
 
 
-def _order(place: Place) -> Iterator[DamageSign]:
+def _order(place: TextPart) -> Iterator[DamageSign]:
     """Yield the signs of roles out of order. An answer goes on where its prompt ended."""
     after = ~_FIRST
     yield DamageSign("role-order", (_ROLE == "system") & (after if place != "answer" else True), LATE_SYSTEM)
@@ -149,7 +149,7 @@ def _judge_names(turns: pl.DataFrame, column: str, tally: DamageTally) -> None:
         tally.add("unknown-role", column, lines.get_column("row"), "null" if name is None else str(name))
 
 
-def _judge_presence(turns: pl.DataFrame, column: str, place: Place, tally: DamageTally) -> None:
+def _judge_presence(turns: pl.DataFrame, column: str, place: TextPart, tally: DamageTally) -> None:
     """Look at whole conversations: who speaks in them, and who last."""
     row = turns.get_column("row")
     role = turns.get_column("role").fill_null("")

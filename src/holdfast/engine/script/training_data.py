@@ -122,11 +122,11 @@ def after(data: Dataset, steps: tuple[Call, ...]) -> Dataset:
     )
 
 
-Names = dict[str, str]
+NameBindings = dict[str, str]
 """The columns there are, each with the name that it was loaded under."""
 
 
-def reshaped(step: Call) -> Callable[[Names], Names] | None:
+def reshaped(step: Call) -> Callable[[NameBindings], NameBindings] | None:
     """Return a method's effect on the column names; None where that is unknown."""
     if step.name in KEEPING:
         return dict
@@ -136,27 +136,27 @@ def reshaped(step: Call) -> Callable[[Names], Names] | None:
     return CHANGES[step.name][1](step)
 
 
-def _renamed(step: Call) -> Callable[[Names], Names] | None:
+def _renamed(step: Call) -> Callable[[NameBindings], NameBindings] | None:
     first, second = _arguments(step, "original_column_name", "new_column_name")
     return _renaming({first: second}) if isinstance(first, str) and isinstance(second, str) else None
 
 
-def _all_renamed(step: Call) -> Callable[[Names], Names] | None:
+def _all_renamed(step: Call) -> Callable[[NameBindings], NameBindings] | None:
     (mapping,) = _arguments(step, "column_mapping")
     known = isinstance(mapping, Mapping) and all(isinstance(name, str) for pair in mapping.items() for name in pair)
     return _renaming(mapping) if known else None
 
 
-def _renaming(mapping: Mapping[str, str]) -> Callable[[Names], Names]:
+def _renaming(mapping: Mapping[str, str]) -> Callable[[NameBindings], NameBindings]:
     return lambda names: {mapping.get(name, name): old for name, old in names.items()}
 
 
-def _removed(step: Call) -> Callable[[Names], Names] | None:
+def _removed(step: Call) -> Callable[[NameBindings], NameBindings] | None:
     gone = _listed(step)
     return None if gone is None else lambda names: {name: old for name, old in names.items() if name not in gone}
 
 
-def _selected(step: Call) -> Callable[[Names], Names] | None:
+def _selected(step: Call) -> Callable[[NameBindings], NameBindings] | None:
     kept = _listed(step)
     return None if kept is None else lambda names: {name: names[name] for name in kept if name in names}
 
@@ -173,7 +173,7 @@ def _arguments(step: Call, *names: str) -> list[Any]:
     return [given.get(name) for name in names]
 
 
-CHANGES: Final[Mapping[str, tuple[int, Callable[[Call], Callable[[Names], Names] | None]]]] = {
+CHANGES: Final[Mapping[str, tuple[int, Callable[[Call], Callable[[NameBindings], NameBindings] | None]]]] = {
     "rename_column": (2, _renamed),
     "rename_columns": (1, _all_renamed),
     "remove_columns": (1, _removed),

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.history.format.nodes import Node
-from holdfast.history.format.ranges import Column, Run, Spans, read_changes, read_ranges
+from holdfast.history.format.ranges import Column, Spans, ValueRun, read_changes, read_ranges
 from holdfast.history.format.weave import indices, read_weave
 from holdfast.history.format.writing import DEFAULTS, OWN, SPELLED
 
@@ -140,9 +140,9 @@ def _existing(spans: Spans) -> Column:
     return Column([(first, last, True) for first, last in spans])
 
 
-def _joined(runs: Iterable[Run]) -> list[Run]:
+def _joined(runs: Iterable[ValueRun]) -> list[ValueRun]:
     """Join runs that touch and say the same: changes through a gap are written once."""
-    joined: list[Run] = []
+    joined: list[ValueRun] = []
     for first, last, value in runs:
         if joined and joined[-1][1] + 1 == first and joined[-1][2] == value:
             joined[-1] = (joined[-1][0], last, value)

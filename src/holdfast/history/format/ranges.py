@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-Run = tuple[int, int, Any]
+ValueRun = tuple[int, int, Any]
 """The first and the last index, and the value from the one to the other."""
 
 
@@ -16,7 +16,7 @@ Spans = list[tuple[int, int]]
 class Column:
     """The values of one thing over a package's releases; where there is none, it did not exist."""
 
-    runs: list[Run] = field(default_factory=list[Run])
+    runs: list[ValueRun] = field(default_factory=list[ValueRun])
 
     def put(self, index: int, value: Any) -> None:
         """Set the value at one index that has none yet."""
@@ -31,7 +31,7 @@ class Column:
         """Return the value at an index; None where there is none."""
         return next((value for first, last, value in self.runs if first <= index <= last), None)
 
-    def within(self, spans: Spans) -> list[Run]:
+    def within(self, spans: Spans) -> list[ValueRun]:
         """Return the runs inside some ranges."""
         return [
             (max(first, low), min(last, high), value)
@@ -42,7 +42,7 @@ class Column:
 
     def make_room(self, index: int) -> None:
         """Move everything from an index on by one; the index itself gets no value."""
-        moved: list[Run] = []
+        moved: list[ValueRun] = []
         for first, last, value in self.runs:
             if first < index <= last:
                 moved += [(first, index - 1, value), (index + 1, last + 1, value)]
@@ -92,7 +92,7 @@ def read_ranges(text: str, newest: int) -> Spans:
     return spans
 
 
-def read_changes(changes: Iterable[list[Any]], spans: Iterable[tuple[int, int]]) -> Iterator[Run]:
+def read_changes(changes: Iterable[list[Any]], spans: Iterable[tuple[int, int]]) -> Iterator[ValueRun]:
     """Yield the runs of a list of changes, within the ranges where there is a value."""
     listed = list(changes)
     ends = [change[0] - 1 for change in listed[1:]] + [None]

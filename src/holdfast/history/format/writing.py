@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.history.format.nodes import Node
-from holdfast.history.format.ranges import Column, Run, Spans, write_ranges
+from holdfast.history.format.ranges import Column, Spans, ValueRun, write_ranges
 from holdfast.history.format.weave import common_order
 
 DEFAULTS: Final[Mapping[str, Any]] = {
@@ -177,7 +177,7 @@ def _inherited_from(name: str, part: Node, heads: Heads) -> str:
     return home if same and _warned(theirs, spans) == _warned(part, spans) else ""
 
 
-def _warned(part: Node, spans: Spans) -> dict[Any, list[Run]]:
+def _warned(part: Node, spans: Spans) -> dict[Any, list[ValueRun]]:
     warnings = {warned: each.exists.within(spans) for warned, each in part.parts.get("w", {}).items()}
     return {warned: runs for warned, runs in warnings.items() if runs}
 

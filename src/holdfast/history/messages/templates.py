@@ -9,7 +9,7 @@ from typing import Final
 
 from holdfast.catalog.messages.templates import HOLE, literal_words
 
-Lookup = Callable[[str], Iterable[ast.expr]]
+ExpressionLookup = Callable[[str], Iterable[ast.expr]]
 """Gives what a name may stand for."""
 
 FEWEST_WORDS: Final = 3
@@ -26,7 +26,7 @@ UNWRAPPING: Final = frozenset({"dedent", "cleandoc", "str", "_"})
 HOLES: Final = re.compile(rf"{HOLE}(?:\s*{HOLE})+")
 
 
-def templates_of(node: ast.expr, lookup: Lookup, *, percent: bool = False) -> Iterator[str]:
+def templates_of(node: ast.expr, lookup: ExpressionLookup, *, percent: bool = False) -> Iterator[str]:
     """Yield the templates of an expression that makes a message; none of one with too few words.
 
     Args:
@@ -51,7 +51,7 @@ def _shortened(text: str) -> str:
     return plain[:LONGEST].rpartition(" ")[0].rstrip(f" {HOLE}") + f" {HOLE}"
 
 
-def _texts(node: ast.expr, lookup: Lookup, depth: int) -> Iterator[str]:
+def _texts(node: ast.expr, lookup: ExpressionLookup, depth: int) -> Iterator[str]:
     """Yield each text that an expression may stand for, with holes."""
     match node:
         case ast.Constant(value=value):
@@ -75,17 +75,17 @@ def _texts(node: ast.expr, lookup: Lookup, depth: int) -> Iterator[str]:
             yield HOLE
 
 
-def _without(lookup: Lookup, name: str) -> Lookup:
+def _without(lookup: ExpressionLookup, name: str) -> ExpressionLookup:
     """Return a lookup that does not know a name: what it is made of itself cannot be told."""
     return lambda other: () if other == name else lookup(other)
 
 
-def _joined(parts: Iterable[ast.expr], lookup: Lookup, depth: int) -> Iterator[str]:
+def _joined(parts: Iterable[ast.expr], lookup: ExpressionLookup, depth: int) -> Iterator[str]:
     choices = [list(islice(_texts(part, lookup, depth), MOST)) for part in parts]
     yield from map("".join, islice(product(*choices), MOST))
 
 
-def _called(node: ast.Call, lookup: Lookup, depth: int) -> Iterator[str]:
+def _called(node: ast.Call, lookup: ExpressionLookup, depth: int) -> Iterator[str]:
     match node:
         case ast.Call(func=ast.Attribute(value=value, attr="format")):
             yield from map(_formatted, _texts(value, lookup, depth))

@@ -9,7 +9,7 @@ from typing import Literal
 ANY = "*"
 """In the place of an owner: whoever is not named."""
 Part = Literal["whole", "stop", "resume"]
-Gpu = Literal["none", "assumed", "here"]
+GpuChoice = Literal["none", "assumed", "here"]
 NOTEBOOK = ".ipynb"
 
 
@@ -52,7 +52,7 @@ class PartRequest:
     steps: int = 4
     stop_at: int = 3
     rows: int = 16
-    gpu: Gpu = "assumed"
+    gpu: GpuChoice = "assumed"
     offline: bool = False
     known_rows: str = ""
     known_model: str = ""

@@ -36,10 +36,10 @@ PACKAGED: Final[Mapping[str, Mapping[str, Any]]] = {
 ALONE: Final = ("NO", False)
 """The kind of distribution that is none, which YAML may take for false: one process, whatever number the file gives."""
 
-Files = Callable[[str], Document | None]
+SettingsReader = Callable[[str], Document | None]
 
 
-def add_accelerate_config(launch: Launch, files: Files, *, packaged: bool = False) -> None:
+def add_accelerate_config(launch: Launch, files: SettingsReader, *, packaged: bool = False) -> None:
     """Add what accelerate's file says to what the launchers say; options count before it.
 
     Args:

@@ -53,10 +53,10 @@ class Word:
     subshells: tuple[int, ...] = ()
 
 
-Command = list[Word]
+CommandWords = list[Word]
 
 
-def split_commands(text: str, path: str, environment: Mapping[str, str] | None = None) -> Iterator[Command]:
+def split_commands(text: str, path: str, environment: Mapping[str, str] | None = None) -> Iterator[CommandWords]:
     r"""Yield the commands of a shell's text, with the variables put in that it sets to plain words before.
 
     With the environment that it will be started in, variables of that are put in too, and what stands in for those not set.
@@ -80,7 +80,7 @@ def read_exports(text: str, path: str, environment: Mapping[str, str] | None = N
     return {name: value for name, value in found if value is not None}
 
 
-def _split(scanner: "Scanner") -> Iterator[Command]:
+def _split(scanner: "Scanner") -> Iterator[CommandWords]:
     """Yield the commands of a text, and keep the variables that it sets."""
     for command in scanner.commands():
         words = command[1:] if command[0].text in DECLARATIONS else command
@@ -102,13 +102,13 @@ class Scanner:
         self._has_defaults = environment is not None
         self.exported: dict[str, None] = {}  # names, in order
         self._text, self._path, self._lines = text, path, LineIndex(text)
-        self._command: Command = []
+        self._command: CommandWords = []
         self._parts: list[WordPart] = []
         self._start = 0
         self._redirected = False
         self._subshells: tuple[int, ...] = ()
 
-    def commands(self) -> Iterator[Command]:
+    def commands(self) -> Iterator[CommandWords]:
         """Yield each command's words. What is read of later ones depends on the variables set meanwhile."""
         offset, document = 0, ""
         while found := TOKEN.match(self._text, offset):
@@ -156,7 +156,7 @@ class Scanner:
             self._command.append(Word(text, place, known, quoted, self._subshells))
         self._redirected, self._parts = False, []
 
-    def _end_command(self) -> Iterator[Command]:
+    def _end_command(self) -> Iterator[CommandWords]:
         if self._command:
             command, self._command = self._command, []
             yield command

@@ -12,9 +12,9 @@ from holdfast.adapters.readers.foreign.llama_factory import read_llama_factory
 from holdfast.adapters.readers.foreign.recipes import read_recipe
 from holdfast.core.document import Document
 
-Reader = Callable[[Document], Document]
+RecipeReader = Callable[[Document], Document]
 
-MARKS: Final[tuple[tuple[frozenset[str], Reader], ...]] = (
+MARKS: Final[tuple[tuple[frozenset[str], RecipeReader], ...]] = (
     (frozenset({"base_model", "datasets"}), read_axolotl),
     (frozenset({"base_model", "pretraining_dataset"}), read_axolotl),
     (frozenset({"stage", "model_name_or_path"}), read_llama_factory),
@@ -26,7 +26,7 @@ MARKS: Final[tuple[tuple[frozenset[str], Reader], ...]] = (
 OURS: Final = frozenset({"method", "model"})
 
 
-def find_reader(values: Mapping[str, Any]) -> Reader | None:
+def find_reader(values: Mapping[str, Any]) -> RecipeReader | None:
     """Return the reader for another program's file, by the keys at its top; None where it is no such file, or one of ours.
 
     >>> find_reader({"method": "sft", "model": "x"}), find_reader({"compute_environment": "LOCAL_MACHINE"})

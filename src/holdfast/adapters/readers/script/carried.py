@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from holdfast.adapters.readers.script.parts import Node, SourcePart, read_parts, source_at, start_of
+from holdfast.adapters.readers.script.parts import SourceNode, SourcePart, read_parts, source_at, start_of
 from holdfast.core.document import Document, Set, ValueEdit, parse_key
 from holdfast.core.source import SourceExpression
 from holdfast.core.text import Place
@@ -90,7 +90,7 @@ def _function(parts: Sequence[SourcePart], place: Place) -> Function | None:
     return found
 
 
-def _binding(root: ast.AST, name: str) -> Iterator[Node]:
+def _binding(root: ast.AST, name: str) -> Iterator[SourceNode]:
     """Yield each node that binds a name in a scope, an assignment as a whole, but not in functions and classes within it."""
     queue = list(ast.iter_child_nodes(root))
     while queue:
@@ -116,11 +116,11 @@ def _targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[ast.N
         yield from (each for each in found if isinstance(each.ctx, ast.Store))
 
 
-def _end(part: SourcePart, node: Node) -> At:
+def _end(part: SourcePart, node: SourceNode) -> At:
     return part.cell or 0, part.lines.position(part.span(node)[1])
 
 
-def _position(part: SourcePart, node: Node) -> At:
+def _position(part: SourcePart, node: SourceNode) -> At:
     return part.cell or 0, part.lines.position(part.span(node)[0])
 
 
@@ -132,7 +132,7 @@ def _bound_by(node: ast.arg | ast.alias) -> str:
     return (node.asname or node.name).partition(".")[0] if isinstance(node, ast.alias) else node.arg
 
 
-def _changed(part: SourcePart, names: Collection[str], attributes: Collection[str]) -> Iterator[Node]:
+def _changed(part: SourcePart, names: Collection[str], attributes: Collection[str]) -> Iterator[SourceNode]:
     """Yield each node inside one of these objects that changes a value."""
     for node in ast.walk(part.tree):
         if not isinstance(node, ast.Attribute | ast.Subscript) or isinstance(node.ctx, ast.Load):

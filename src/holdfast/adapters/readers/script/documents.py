@@ -28,7 +28,7 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.adapters.readers.settings import plain
 from holdfast.core.calls import AttributeRead, Call, CallResult, Guard, Import, LibraryName, LocalName, OverriddenMethod
-from holdfast.core.document import Document, Key, Kind, Unknown
+from holdfast.core.document import Document, DocumentKind, Key, Unknown
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.parameters import required_parameters
 from holdfast.core.text import Place
@@ -204,7 +204,7 @@ def _patched(patched: Mapping[str, str], path: str) -> str:
     return next((patched[prefix] for prefix in prefixes if prefix in patched), "")
 
 
-def documents(reading: ReadingState, text: str, path: str, kind: Kind = "script") -> tuple[Document, ...]:
+def documents(reading: ReadingState, text: str, path: str, kind: DocumentKind = "script") -> tuple[Document, ...]:
     """Return one Document for each trainer, up to twelve; one in all if there is none."""
     ordered = sorted(
         reading.library_calls.values(), key=lambda library_call: (not library_call.main, library_call.order)
@@ -216,7 +216,7 @@ def documents(reading: ReadingState, text: str, path: str, kind: Kind = "script"
 
 def _document(
     reading: ReadingState,
-    source: tuple[str, str, Kind],
+    source: tuple[str, str, DocumentKind],
     ordered: Sequence[LibraryCall],
     job: JobCalls,
     environment: Any,

@@ -37,7 +37,7 @@ QUOTES = "\"'"
 IMPORTS = "imports."
 READS = "reads."
 REQUIREMENTS = "environment.requirements"
-Plan = Callable[[], Iterable[TextEdit]]
+EditPlan = Callable[[], Iterable[TextEdit]]
 
 
 def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
@@ -67,7 +67,7 @@ def _order(edit: TextEdit) -> tuple[str, int, tuple[int, int]]:
     return edit.path, edit.cell or 0, edit.start
 
 
-def _plans(document: Document, edits: Sequence[Edit]) -> list[Plan]:
+def _plans(document: Document, edits: Sequence[Edit]) -> list[EditPlan]:
     """Return the plans for the edits.
 
     Raises:
@@ -84,10 +84,10 @@ def _plans(document: Document, edits: Sequence[Edit]) -> list[Plan]:
     return [*plans, *_argument_plans(document, rest)]
 
 
-def _import_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
+def _import_plan(document: Document, edits: Sequence[ValueEdit]) -> EditPlan:
     moves = {edit.key.removeprefix(IMPORTS): edit.value for edit in edits if isinstance(edit, Set)}
     gone = [edit.key.removeprefix(IMPORTS) for edit in edits if isinstance(edit, Remove)]
-    plan: Plan | None = None
+    plan: EditPlan | None = None
     if len(gone) == len(edits):
         from holdfast.adapters.readers.script.call_edits import plan_removals
 
@@ -101,7 +101,7 @@ def _import_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
     return plan
 
 
-def _call_plan(document: Document, edits: Sequence[ReplaceCall]) -> Plan:
+def _call_plan(document: Document, edits: Sequence[ReplaceCall]) -> EditPlan:
     from holdfast.adapters.readers.script.call_edits import plan_calls
 
     plan = plan_calls(document, edits)
@@ -112,7 +112,7 @@ def _call_plan(document: Document, edits: Sequence[ReplaceCall]) -> Plan:
     return plan
 
 
-def _header_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
+def _header_plan(document: Document, edits: Sequence[ValueEdit]) -> EditPlan:
     try:
         wanted = apply_edits(document.values, edits)["environment"]["requirements"]
     except KeyError:
@@ -127,7 +127,7 @@ def _header_plan(document: Document, edits: Sequence[ValueEdit]) -> Plan:
     return lambda: placed
 
 
-def _argument_plans(document: Document, edits: Sequence[ValueEdit]) -> Iterator[Plan]:
+def _argument_plans(document: Document, edits: Sequence[ValueEdit]) -> Iterator[EditPlan]:
     """Yield the plans for edits of arguments: those of a call that gains and loses one are planned together."""
     coming: dict[Place, list[ValueEdit]] = {}
     for edit in edits:
@@ -146,7 +146,7 @@ def _argument_plans(document: Document, edits: Sequence[ValueEdit]) -> Iterator[
         yield _rewriting(document, place, rest)
 
 
-def _given(edit: TextEdit) -> Plan:
+def _given(edit: TextEdit) -> EditPlan:
     return lambda: (edit,)
 
 
@@ -239,7 +239,7 @@ def _is_own(document: Document, call: Call, edit: ValueEdit, where: Place | None
     return where is None or all(document.key_places.get(parse_key(f"{other.key}.{name}")) != where for other in others)
 
 
-def _rewriting(document: Document, place: Place, edits: Sequence[ValueEdit]) -> Plan:
+def _rewriting(document: Document, place: Place, edits: Sequence[ValueEdit]) -> EditPlan:
     """Return a plan that changes the set of arguments of a call or a dict.
 
     Args:

@@ -16,7 +16,7 @@ from holdfast.adapters.readers.script.parts import SourcePart, least, read_parts
 from holdfast.core.document import Document
 from holdfast.core.text import TextEdit
 
-Span = tuple[SourcePart, int, int]
+SourceSpan = tuple[SourcePart, int, int]
 
 
 @dataclass(slots=True, eq=False)
@@ -120,9 +120,9 @@ def _renamed_uses(parts: Sequence[SourcePart], statements: Sequence[Statement]) 
     return edits
 
 
-def uses_of(parts: Sequence[SourcePart], name: str, ours: set[ast.alias]) -> list[Span] | None:
+def uses_of(parts: Sequence[SourcePart], name: str, ours: set[ast.alias]) -> list[SourceSpan] | None:
     """Return where a name is read; None where it is bound otherwise too, or told in a text."""
-    found: list[Span] = []
+    found: list[SourceSpan] = []
     for part in parts:
         for node in ast.walk(part.tree):
             if isinstance(node, ast.Name) and node.id == name:

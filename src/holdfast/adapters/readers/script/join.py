@@ -9,10 +9,10 @@ from holdfast.core.document import Unknown
 MISSING: Final = object()
 MOST_THINGS: Final = 8
 """Things that one name may hold, of which the rest is forgotten."""
-Store = dict[Any, Any]
+ValueStore = dict[Any, Any]
 
 
-def joined_stores(one: Store, other: Store, because: Unknown, numbers: Iterator[int]) -> Store:
+def joined_stores(one: ValueStore, other: ValueStore, because: Unknown, numbers: Iterator[int]) -> ValueStore:
     """Return the store after two branches.
 
     Args:
@@ -70,7 +70,9 @@ def _joined_slot(one: Slot, other: Slot, because: Unknown) -> Slot:
     return one if value is one.value else Slot(value, one.place, one.key_place)
 
 
-def _joined(one: Any, other: Any, stores: tuple[Store, Store, Store], because: Unknown, numbers: Iterator[int]) -> Any:
+def _joined(
+    one: Any, other: Any, stores: tuple[ValueStore, ValueStore, ValueStore], because: Unknown, numbers: Iterator[int]
+) -> Any:
     if not (isinstance(one, Ref) and isinstance(other, Ref)):
         return joined(one, other, because)
     mine, theirs, result = stores

@@ -13,7 +13,7 @@ from holdfast.core.last_call_cache import cache_last_call
 from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.core.text import LINE_BREAK, LineIndex, Place, TextEdit
 
-Node = ast.stmt | ast.expr | ast.alias | ast.keyword | ast.arg
+SourceNode = ast.stmt | ast.expr | ast.alias | ast.keyword | ast.arg
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -36,12 +36,12 @@ class SourcePart:
     def __post_init__(self) -> None:
         self.lines = LineIndex(self.text)
 
-    def span(self, node: Node) -> tuple[int, int]:
+    def span(self, node: SourceNode) -> tuple[int, int]:
         """Return the offsets at which a node begins and ends."""
         end_line, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
         return self._offset(node.lineno, node.col_offset), self._offset(end_line, end)
 
-    def source(self, node: Node) -> str:
+    def source(self, node: SourceNode) -> str:
         """Return a node as it is written."""
         start, end = self.span(node)
         return self.text[start:end]
@@ -56,7 +56,7 @@ class SourcePart:
         broken = LINE_BREAK.search(self.text, end)
         return first, broken.start() if broken else len(self.text)
 
-    def is_at(self, node: Node | None, place: Place) -> bool:
+    def is_at(self, node: SourceNode | None, place: Place) -> bool:
         """True if a node begins at a place."""
         return node is not None and (self.cell, self.lines.position(self.span(node)[0])) == (
             place.cell,

@@ -5,12 +5,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-Kind = Literal["", "list", "dict", "number", "nothing"]
+CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+ReturnKind = Literal["", "list", "dict", "number", "nothing"]
 SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
-def kind_returned(function: FunctionNode) -> Kind:
+def kind_returned(function: CallableNode) -> ReturnKind:
     r"""Return the kind of value that every `return` of a function gives; empty where they differ, or where one cannot be read.
 
     >>> kind_returned(ast.parse("def f(rows):\n    texts = []\n    return texts").body[0])
@@ -25,13 +25,13 @@ def kind_returned(function: FunctionNode) -> Kind:
         return ""
     names = _kinds_of_names(nodes)
     returns = (each.value for each in nodes if isinstance(each, ast.Return))
-    kinds: set[Kind] = {_kind_of(value, names) if value else "nothing" for value in returns}
+    kinds: set[ReturnKind] = {_kind_of(value, names) if value else "nothing" for value in returns}
     if not kinds and not _is_stub(function.body):
         return "nothing"
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def keys_returned(function: FunctionNode) -> tuple[str, ...]:
+def keys_returned(function: CallableNode) -> tuple[str, ...]:
     r"""Return the keys of the dicts that a function returns; nothing where one of them cannot be read.
 
     >>> keys_returned(ast.parse("def f(pairs):\n    return {'acc': 1.0}").body[0])
@@ -59,9 +59,9 @@ def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from _own_nodes(child)
 
 
-def _kinds_of_names(nodes: Sequence[ast.AST]) -> dict[str, Kind]:
+def _kinds_of_names(nodes: Sequence[ast.AST]) -> dict[str, ReturnKind]:
     """Return the kinds of a function's variables, of those that are only ever assigned one kind of value."""
-    kinds: dict[str, list[Kind]] = defaultdict(list)
+    kinds: dict[str, list[ReturnKind]] = defaultdict(list)
     for node in nodes:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             kinds[node.targets[0].id].append(_kind_of(node.value, {}))
@@ -69,7 +69,7 @@ def _kinds_of_names(nodes: Sequence[ast.AST]) -> dict[str, Kind]:
     return {name: each[0] for name, each in kinds.items() if len(set(each)) == 1 and stored[name] == len(each)}
 
 
-def _kind_of(node: ast.expr, names: Mapping[str, Kind]) -> Kind:
+def _kind_of(node: ast.expr, names: Mapping[str, ReturnKind]) -> ReturnKind:
     match node:
         case ast.List() | ast.ListComp() | ast.Call(func=ast.Name(id="list")):
             return "list"

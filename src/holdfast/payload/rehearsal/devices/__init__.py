@@ -223,7 +223,7 @@ class AssumedDevice:
 
     def _take_events(self) -> None:
         cuda = self._torch.cuda
-        cuda.Event, cuda.Stream = Event, FinishedStream
+        cuda.Event, cuda.Stream = FinishedEvent, FinishedStream
         wrap(cuda, "current_stream", lambda *_, **__: FinishedStream())
         wrap(cuda, "default_stream", lambda *_, **__: FinishedStream())
         wrap(cuda, "stream", lambda _original, *_, **__: FinishedStream())
@@ -306,10 +306,10 @@ class FinishedStream:
 
     def record_event(self, event: Any = None) -> Any:
         """Return an event that has happened."""
-        return event or Event()
+        return event or FinishedEvent()
 
 
-class Event:
+class FinishedEvent:
     """An event that has happened."""
 
     def __init__(self, *_: Any, **__: Any) -> None: ...
