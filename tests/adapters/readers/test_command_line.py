@@ -49,6 +49,11 @@ def words(text: str) -> list[list[str]]:
         ('export N=2 M=3\na "$N-$M"', [["a", "2-3"]]),
         ("N=$(nproc)\na $N", [["a", "$N"]]),
         ("N=1 a", [["N=1", "a"]]),
+        ("""O="-x 1  -y"\na $O "$O" z$O""", [["a", "-x", "1", "-y", "-x 1  -y", "z-x", "1", "-y"]]),
+        ("""O=" -x "\na b${O}c $E""", [["a", "b", "-x", "c", "$E"]]),
+        ("E=\na $E b", [["a", "b"]]),
+        ("O='1 2'\nP=$O\nQ=$O a $P", [["Q=1 2", "a", "1", "2"]]),
+        ("L='accelerate launch'\n$L a.py", [["accelerate", "launch", "a.py"]]),
         ("(a; b)", [["a"], ["b"]]),
         ("", []),
     ],
@@ -56,6 +61,18 @@ def words(text: str) -> list[list[str]]:
 def test_words_are_those_of_a_shell(text: str, expected: list[list[str]]) -> None:
     """Quotes, escapes, comments, redirections, here-documents and plain variables are as in any shell."""
     assert words(text) == expected
+
+
+@pytest.mark.parametrize("options", ["--max_seq_length 512", "--bf16 true --max_seq_length 512"])
+def test_an_option_out_of_a_variable_is_not_edited_where_it_is_used(tmp_path: Path, options: str) -> None:
+    """Its text is the variable's, which other commands may use too."""
+    path = tmp_path / "run.sh"
+    path.write_text(f'OPTIONS="{options}"\ntrl sft --output_dir o $OPTIONS\n')
+    target = read_target(str(path), [])
+
+    assert target.document.get("train.max_seq_length") == 512
+    with pytest.raises(UsageError):
+        target.place_edits(target.document, [Rename("train.max_seq_length", "max_length")])
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=1))

@@ -42,8 +42,11 @@ def _placed(document: Document, edit: Edit) -> TextEdit:
 
 
 def _here(document: Document, place: Place | None) -> Place | None:
-    """Return a place that is in the command's own text; what a file says that it names is not."""
-    return place if place and place.path == document.path else None
+    """Return a place that is written out in the command; what a file or a variable of the shell gives is not."""
+    if place is None or place.path != document.path:
+        return None
+    line = document.text.splitlines()[(place.line or 1) - 1]
+    return None if line[(place.column or 1) - 1 :].startswith("$") else place
 
 
 def _call(document: Document, edit: Edit) -> Place | None:

@@ -5,7 +5,7 @@ Not covered: what a shell computes (substitutions, arithmetic, arrays, functions
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -63,6 +63,8 @@ def split_commands(text: str, path: str, environment: Mapping[str, str] | None =
 
     >>> [[word.text for word in command] for command in split_commands("N=2\ntorchrun --nproc $N a.py # two", "run.sh")]
     [['torchrun', '--nproc', '2', 'a.py']]
+    >>> [[word.text for word in command] for command in split_commands("A='-x 1'\ntrl sft $A \"$A\"", "run.sh")]
+    [['trl', 'sft', '-x', '1', '-x 1']]
     """
     yield from _split(Scanner(text, path, environment))
 
@@ -151,9 +153,10 @@ class Scanner:
             return
         if not self._redirected:
             place = self._lines.place(self._path, self._start, end)
-            text = "".join(part.text for part in self._parts)
-            known, quoted = all(part.known for part in self._parts), any(part.quoted for part in self._parts)
-            self._command.append(Word(text, place, known, quoted, self._subshells))
+            for parts in _fields(self._parts):
+                text = "".join(part.text for part in parts)
+                known, quoted = all(part.known for part in parts), any(part.quoted for part in parts)
+                self._command.append(Word(text, place, known, quoted, self._subshells))
         self._redirected, self._parts = False, []
 
     def _end_command(self) -> Iterator[CommandWords]:
@@ -176,11 +179,27 @@ class Scanner:
 
 @dataclass(frozen=True, slots=True)
 class WordPart:
-    """A piece of a word: what it stands for, whether that is known, and whether it is quoted."""
+    """A piece of a word: what it stands for, whether that is known, whether it is quoted, and whether it is a variable's value."""
 
     text: str
     known: bool = True
     quoted: bool = False
+    expanded: bool = False
+
+
+def _fields(parts: Sequence[WordPart]) -> list[list[WordPart]]:
+    """Return the words that the pieces of one give: the value of a variable is split at its spaces, unless it is assigned."""
+    if ASSIGNMENT.match(parts[0].text) and not parts[0].expanded:
+        return [list(parts)]
+    fields: list[list[WordPart]] = [[]]
+    for part in parts:
+        if not part.expanded:
+            fields[-1].append(part)
+            continue
+        pieces = [[WordPart(text)] if text else [] for text in re.split(r"[ \t\n]+", part.text)]
+        fields[-1] += pieces[0]
+        fields += pieces[1:]
+    return [field for field in fields if field]
 
 
 def _part(kind: str, text: str, variables: Mapping[str, str | None]) -> WordPart:
@@ -194,7 +213,7 @@ def _part(kind: str, text: str, variables: Mapping[str, str | None]) -> WordPart
             return WordPart(text[1:], quoted=True)
         case "variable":
             value = variables.get(text.strip("${}"))
-            return WordPart(text, known=False) if value is None else WordPart(value)
+            return WordPart(text, known=False) if value is None else WordPart(value, expanded=True)
         case _:
             return WordPart(text, known=kind != "computed")
 
