@@ -12,7 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
-from msgspec import NODEFAULT, Struct, UnsetType, structs
+from msgspec import Struct, UnsetType, structs
 
 from holdfast.cli.main import cli
 from holdfast.results import Result
@@ -110,7 +110,7 @@ def _fields(kind: type) -> Iterator[tuple[str, str, bool]]:
     """Yield each field: its name, its key in JSON, and whether it may be absent."""
     if issubclass(kind, Struct):
         for each in structs.fields(kind):
-            yield each.name, each.encode_name, each.default is not NODEFAULT
+            yield each.name, each.encode_name, not each.required
     elif is_dataclass(kind):
         yield from ((each.name, each.name, False) for each in fields(kind))
 

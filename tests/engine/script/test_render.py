@@ -468,3 +468,16 @@ def test_settings_can_be_kept_as_json() -> None:
     assert json.loads(json.dumps(world["SETTINGS"])) == world["SETTINGS"]
     assert world["SETTINGS"]["TRAIN"] == {"max_steps": 9}
     assert world["SETTINGS"]["ROWS"] == 9
+
+
+@pytest.mark.parametrize("train", [{"hub_token": "hf_secret"}, {"seed": 4, "hub_token": "hf_secret", "max_steps": 2}])
+def test_the_settings_beside_a_checkpoint_hold_no_token(train: dict[str, Any]) -> None:
+    """They are pushed with the model; the trainer gets the token all the same."""
+    script = render(job(train=train))
+    settings = script[script.index("NAME = ") : script.index("\n\n\n", script.index("SETTINGS = "))]
+    space: dict[str, Any] = {}
+    exec(settings, space)
+
+    assert space["TRAIN"]["hub_token"] == train["hub_token"]
+    assert "hf_secret" not in repr(space["SETTINGS"])
+    assert space["SETTINGS"]["TRAIN"].keys() == space["TRAIN"].keys() - {"hub_token"}

@@ -280,3 +280,22 @@ def test_a_trainer_that_may_not_push(tmp_path: Path, hub: LoopbackHub, tiny: Pat
     assert done.code == 1
     assert "403 Forbidden: You don't have the rights" in done.errors
     assert [stage for stage, _ in done.failed] == ["push"]
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        ('ModelCard("---\\nlicense: mit\\n---\\nA model").push_to_hub, "me/x"', "CommitInfo"),
+        ('login, token="hf_" + "a" * 34', "NoneType"),
+        ("api.whoami", "dict"),
+    ],
+)
+def test_what_an_offline_rehearsal_cannot_ask_fails_nothing(
+    tmp_path: Path, hub: LoopbackHub, call: str, answer: str
+) -> None:
+    """A card and a token are taken for good, and the rehearsal says that nobody asked."""
+    source = f"from huggingface_hub import login\ncreate_repo('me/x', exist_ok=True)\ntold({call})\n"
+    done = push(tmp_path, hub, source, offline=True)
+
+    assert [kind for kind, _ in answers(done)] == [answer], done.errors
+    assert [each for each in done.told if "whether the Hub accepts" in str(each.get("what"))]

@@ -26,6 +26,8 @@ ADAPTS: Final = re.compile(r"\bpeft_config\b|\bget_peft_model\b|\bPeftModel\b")
 SAID_BEFORE: Final = "what:"
 UNKNOWN: Final = "The job fails for a reason that no class of failure knows"
 IN_FILE: Final = re.compile(r'^\s*File "[^"]+", line \d+')
+NO_NETWORK: Final = "no-network-on-node"
+"""A class whose fix names settings that are not at fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +106,7 @@ def _reported_line(failure: Failure, context: FailureContext) -> FailingLine | N
 
 def _given_elsewhere(failure: Failure, context: FailureContext, line: FailingLine, said: str) -> FailingLine | None:
     """Return the line of the setting that a library objects to, where the line that failed is the one that handed it over."""
-    if line.role or not line.entered or failure.cause.signature.name == CODE or context.job:
+    if line.role or not line.entered or failure.cause.signature.name in (CODE, NO_NETWORK) or context.job:
         return None
     given = find_argument(said, context.sources, context.cells)
     return replace(given, entered=line.entered) if given else None
