@@ -69,7 +69,8 @@ class RunRequested:
     Attributes:
         at_s: Unix time, as in every event.
         folder: The run's folder, absolute.
-        about: What was asked: job, method, model, dataset, backend, and what a list of runs shows.
+        about: What was asked: job, method, model, dataset, backend, what a list of runs shows, and `runs`, the runs folder, if commands
+            have to name it.
     """
 
     at_s: float

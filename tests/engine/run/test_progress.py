@@ -13,6 +13,7 @@ from holdfast.core.event import (
     Reported,
     RunRequested,
     RunStage,
+    RunState,
     Started,
     Starting,
     Stopper,
@@ -269,3 +270,13 @@ def test_the_trail_has_no_gap_where_a_step_logged_no_loss() -> None:
     )
 
     assert progress.trail == {COLUMNS // 2: 5.0}
+
+
+@pytest.mark.parametrize(
+    ("folder", "words"), [("/data/my runs", "r --runs '/data/my runs'"), ("/data/r", "r --runs /data/r")]
+)
+def test_commands_name_a_runs_folder_that_they_would_not_look_in(folder: str, words: str) -> None:
+    """A command that is copied finds the run."""
+    state = RunState(stage=RunStage.RUNNING, about={"runs": folder})
+
+    assert [each.command for each in next_commands("r", state)] == [f"holdfast watch {words}", f"holdfast stop {words}"]

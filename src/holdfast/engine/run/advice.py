@@ -16,7 +16,7 @@ def next_commands(run: str, state: RunState, *, supervised: bool | None = None) 
         state: How it stands.
         supervised: Whether a process supervises it; None where nobody looked.
 
-    >>> [each.command for each in next_commands("a", RunState(stage=Stage.RUNNING))]
+    >>> [each.command for each in next_commands("a", RunState(stage=RunStage.RUNNING))]
     ['holdfast watch a', 'holdfast stop a']
     """
     return [
@@ -26,6 +26,8 @@ def next_commands(run: str, state: RunState, *, supervised: bool | None = None) 
 
 
 def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tuple[str, str, str]]:
+    folder = state.about.get("runs")
+    run = f"{quote(run)} --runs {quote(str(folder))}" if folder else quote(run)
     resume = ("continue", f"holdfast resume {run}", "continues from the newest complete checkpoint")
     lost = [found for found in state.deliveries.values() if found.verdict == "missing"]
     if state.stage is RunStage.SUCCEEDED:

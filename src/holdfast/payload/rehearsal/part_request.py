@@ -85,8 +85,8 @@ class PartRequest:
 def read_part_request(text: str) -> PartRequest:
     """Return an order from its JSON.
 
-    >>> order = PartRequest(script="train.py", source="", folder="/tmp/r", argv=("--fast",))
-    >>> read_order(order.written()) == order
+    >>> request = PartRequest(script="train.py", source="", folder="/tmp/r", argv=("--fast",))
+    >>> read_part_request(request.written()) == request
     True
     """
     told = json.loads(text)
