@@ -452,7 +452,7 @@ def test_a_fix_says_what_it_writes() -> None:
     beta = script.replace("'m', ", "'m', beta=0.1, ")
 
     assert fix_of(script, "ARG116").title.startswith(
-        "make the `TrainingArguments` a `DPOConfig` with those of their defaults that differ (learning_rate=5e-05"
+        "replace `TrainingArguments` with `DPOConfig`, and write out the defaults that differ (learning_rate=5e-05"
     )
     assert fix_of(beta, "ARG107").title.endswith("and move `beta` there")
     assert "`DPOConfig`" in fix_of(beta, "ARG107").title

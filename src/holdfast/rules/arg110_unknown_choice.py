@@ -81,7 +81,7 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
     since = f"; {change.note}" if change and change.note else ""
     package = parameter.home.partition(".")[0] or call.package
     message = (
-        f"{value!r} is not a `{parameter.name}` of {subject(api, call, package)}{since}; valid: {_listed(words, value)}"
+        f"{value!r} is not a value of `{parameter.name}` of {subject(api, call, package)}{since}; valid: {_listed(words, value)}"
     )
     later = _home(parameter) in REFUSED_LATER
     refused = parameter.enforced or later or (call.via == "parser" and parameter.name not in call.defaults)

@@ -38,7 +38,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         known = isinstance(given, CallResult) and call.package == "trl" and since(api, "trl", SINCE)
         if known and isinstance(given, CallResult) and api.signature(wanted) and not _fits(api, call, given, wanted):
             name = given.path.rpartition(".")[2]
-            message = f"{subject(api, call)} takes a `{wanted.rpartition('.')[2]}`, not a `{name}`"
+            message = f"{subject(api, call)} takes `{wanted.rpartition('.')[2]}`, not `{name}`"
             yield Finding(f"{call.key}.args", message, _fix(job, api, given, wanted))
 
 

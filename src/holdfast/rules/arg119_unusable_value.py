@@ -128,7 +128,7 @@ def _adapter_findings(job: Document, adapter: Call, api: Api) -> Iterator[Findin
     elif isinstance(task, str) and task not in TASKS:
         meant = nearest(task.upper(), TASKS)
         hint = f"did you mean {meant!r}?" if meant else f"it is one of {', '.join(TASKS)}"
-        yield Finding(f"peft.{TASK}", f"{task!r} is not a `{TASK}`: {hint}")
+        yield Finding(f"peft.{TASK}", f"{task!r} is not a value of `{TASK}`: {hint}")
     elif isinstance(task, str):
         yield from _task_findings(job, task)
 

@@ -92,8 +92,8 @@ def _nothing(targets: Any, settings: Mapping[str, Any]) -> str:
     """Return the message for an adapter that matches no module."""
     also = [name for name in (LAYERS, "exclude_modules", SAVED) if settings.get(name) not in (None, [], "")]
     given = f" with these {' and '.join(f'`{name}`' for name in also)}" if also else ""
-    hint = ", which as a single text has to fit a whole name" if isinstance(targets, str) else ""
-    return f"{targets!r}{hint} fits no module of this model{given}"
+    hint = ", which has to match a whole name because it is a single string," if isinstance(targets, str) else ""
+    return f"{targets!r}{hint} matches no module of this model{given}"
 
 
 def _saved(job: Document, saved: Any, modules: Sequence[str]) -> Iterator[Finding]:

@@ -90,8 +90,8 @@ def _newest_name(config: CallSignature, name: str, value: Any) -> str:
 def spelled_recast(call: Call, config: str, edits: Iterable[Edit]) -> str:
     """Return in words what the edits of a recast do: what they make, and which defaults they write out."""
     said = [f"{edit.key.rpartition('.')[2]}={render_value(edit.value)}" for edit in edits if isinstance(edit, Set)]
-    defaults = f" with those of their defaults that differ ({', '.join(said)})" if said else ""
-    return f"make the `{call.name}` a `{config.rpartition('.')[2]}`{defaults}"
+    defaults = f", and write out the defaults that differ ({', '.join(said)})" if said else ""
+    return f"replace `{call.name}` with `{config.rpartition('.')[2]}`{defaults}"
 
 
 def is_used_once(job: Document, call: Call) -> bool:
