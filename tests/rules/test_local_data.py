@@ -374,6 +374,33 @@ def test_a_path_of_a_job_is_looked_for_beside_it_and_in_the_working_directory(
     assert f"no such file or folder {where}: data/gone.jsonl" in lost
 
 
+@pytest.mark.parametrize(
+    ("rows", "codes"),
+    [
+        ("Dataset.from_list([{'prompt': 'Two?', 'answer': 'Yes.'}])", ["RWD114"]),
+        ("Dataset.from_dict({'prompt': ['Two?'], 'answer': ['Yes.']})", ["RWD114"]),
+        (
+            "load_dataset('json', data_files='data/asked.jsonl', split='train').rename_column('question', 'prompt')",
+            ["RWD114"],
+        ),
+        ("Dataset.from_list([{'prompt': 'Two?', 'solution': 'Yes.'}])", []),
+        ("Dataset.from_list([{'prompt': 'Two?', 'answer': 'Yes.'}]).map(make)", []),
+    ],
+)
+def test_a_reward_is_held_against_the_columns_wherever_the_rows_are_from(rows: str, codes: list[str]) -> None:
+    """Written out in the script, or read from a file; behind a `map` they are not known."""
+    body = f"""from made import make
+def right(completions, solution, **kwargs):
+    return [1.0 for _ in completions]
+rows = {rows}
+GRPOTrainer("x/y", reward_funcs=right, train_dataset=rows)
+"""
+    answer = check(body)
+
+    assert [each["code"] for each in answer["findings"] if each["code"] == "RWD114"] == codes
+    assert bool(skipped(answer, "RWD114")) is ("map" in rows)
+
+
 def told_of(answer: dict[str, Any], name: str) -> dict[str, Any]:
     """Return what is said of the file of some name."""
     told: dict[str, Any] = next(each for each in answer["targets"] if Path(each["path"]).name == name)

@@ -80,9 +80,7 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
     fix = Fix(f"write `{new}`", (Set(key, new),), safe=known) if new and has_edits(job, call) else None
     since = f"; {change.note}" if change and change.note else ""
     package = parameter.home.partition(".")[0] or call.package
-    message = (
-        f"{value!r} is not a value of `{parameter.name}` of {subject(api, call, package)}{since}; valid: {_listed(words, value)}"
-    )
+    message = f"{value!r} is not a value of `{parameter.name}` of {subject(api, call, package)}{since}; valid: {_listed(words, value)}"
     later = _home(parameter) in REFUSED_LATER
     refused = parameter.enforced or later or (call.via == "parser" and parameter.name not in call.defaults)
     return Finding(key, message, fix, None if refused else Severity.WARNING)

@@ -26,7 +26,7 @@ METHODS = ("grpo", "rloo")
 PASSED = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
 KEPT_BACK = frozenset({"prompt", "completion", "completion_ids"})
 """Columns that are passed under another name; RWD102 tells of functions that want them."""
-REMADE = ("dataset.map", "train.remove_unused_columns", "trainer.environment_factory", "trainer.rollout_func")
+REMADE = ("train.remove_unused_columns", "trainer.environment_factory", "trainer.rollout_func")
 
 
 def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...] | Unknown) -> Iterator[Finding]:
@@ -53,7 +53,9 @@ def _require_plain(job: Document) -> None:
     Raises:
         MissingFactError: It does.
     """
-    for key in REMADE:
+    for key in (
+        ("dataset.map", *REMADE) if job.kind == "job" else REMADE
+    ):  # a script's columns are those after its `map`
         if job.get(key, None):
             raise MissingFactError(key, "what the columns are after it is not known before the job runs")
 
@@ -101,6 +103,12 @@ trainer = GRPOTrainer(
 '''
 
 
+WRITTEN = SCRIPT.replace(
+    'load_dataset("json", data_files="rows.jsonl", split="train")',
+    'Dataset.from_list([{"prompt": "1+1?", "solution": "2"}])',
+).replace("load_dataset", "Dataset")
+
+
 def _facts(*columns: str) -> dict[str, object]:
     file = NamedFile(names=frozenset({"right"}), required={"right": ("completions", "solution")})
     return {"files": {"scores.py": file}, "columns": ("prompt", *columns)}
@@ -119,6 +127,7 @@ RULE = Rule(
     bad=(
         Case(job=JOB, facts=_facts("answer"), at="rewards.1"),
         Case(script=SCRIPT, facts=_facts("answer"), at="trainer.reward_funcs"),
+        Case(script=WRITTEN, facts=_facts("answer"), at="trainer.reward_funcs"),
     ),
     good=(
         Case(job=JOB, facts=_facts("solution")),

@@ -38,6 +38,8 @@ TRAINING = ("trl", "transformers")
 PROCESSES = "processes"
 COUNTS = ("where.world_size", "where.processes")
 TRAIN_DATA, EVAL_DATA = "train_dataset", "eval_dataset"
+OF_DATA = ("dataset", "columns")
+"""Facts about the data that a trainer is given."""
 ELSEWHERE = "a script does not say where it will run"
 
 
@@ -114,7 +116,7 @@ class ProgramFacts(HubFacts):
 
     def has(self, name: str) -> bool:
         """True if the program names what a fact is about: data that it hands its trainer counts, wherever that is from."""
-        return super().has(name) or (name == "dataset" and self._outside is not None and self._is_given(TRAIN_DATA))
+        return super().has(name) or (name in OF_DATA and self._outside is not None and self._is_given(TRAIN_DATA))
 
     @cached_property
     def dataset(self) -> Dataset:
