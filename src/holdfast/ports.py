@@ -1,4 +1,4 @@
-"""Doors to the outside: the few shapes an adapter must have."""
+"""Protocols of the adapters: what the engine may need of the world."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -143,7 +143,7 @@ class Hub(Protocol):
         ...
 
     def target(self, reference: Reference, /) -> PushTarget:
-        """True if this token may write to a repository."""
+        """Return what this token may do to a repository that is pushed to."""
         ...
 
     def link(self, address: str, /) -> Link:

@@ -1,4 +1,4 @@
-"""The verbs, each wired to the real world; the only floor where doors get keys.
+"""The verbs. This is the only layer that connects decisions to the real world.
 
 Each takes plain values and returns its result, a type of `holdfast.results`. The command line, the Python API and
 whatever faces follow are made from `VERBS`; a verb's module is imported when the verb is used, so that a quick one stays

@@ -29,7 +29,7 @@ class RunStage(StrEnum):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing further can happen by itself."""
+        """Whether this stage is final."""
         return self in (RunStage.SUCCEEDED, RunStage.FAILED, RunStage.CANCELLED)
 
 

@@ -1,4 +1,4 @@
-"""Answers that several rules ask for in a row."""
+"""A cache of one entry: the result of the last call, for rules that ask the same in a row."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps

@@ -1,1 +1,1 @@
-"""What the system does with values: decisions, and loops that take their doors as arguments."""
+"""Decisions: functions over values, and loops that take what they need of the world as arguments."""

@@ -74,7 +74,7 @@ class HubClient:
         return self._asking.once(about, partial(fetch_tensors, self._asking, reference))
 
     def target(self, reference: Reference) -> PushTarget:
-        """True if this token may write to a repository."""
+        """Return what this token may do to a repository that is pushed to."""
         about = ("target", reference.repo_kind, reference.name)
         return self._asking.once(about, partial(fetch_target, self._asking, reference.repo_kind, reference.name))
 

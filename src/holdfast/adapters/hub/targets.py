@@ -24,7 +24,7 @@ BECAUSE: Final[dict[str, Judgement]] = {
 
 
 def fetch_target(asking: HubSession, kind: RepoKind, name: str) -> PushTarget:
-    """True if this token may write to a repository, or make it.
+    """Return what this token may do to a repository: write to it, or create it.
 
     Raises:
         SourceError: The Hub does not say.
@@ -62,7 +62,7 @@ def _decide(asking: HubSession, account: Account, full: str, repo: Repo | None) 
 
 
 def judge(account: Account, full: str, *, exists: bool) -> Judgement:
-    """True if an account's token may write to a repository by what it says of itself, and why not.
+    """Return the judgement, by what the token says of itself, on whether it may write to a repository.
 
     Args:
         account: The account of a valid token.

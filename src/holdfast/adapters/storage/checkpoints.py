@@ -46,7 +46,7 @@ NO_DAMAGE = "; no damage is apparent"
 
 
 def verify_checkpoint(path: Path) -> CheckpointIntegrity:
-    """True if a checkpoint or a model's folder is whole; reads every byte that the manifest names.
+    """Return the integrity of a checkpoint or a model folder; reads every byte that the manifest names.
 
     Raises:
         UsageError: It is no folder, or nothing in it was saved by a trainer.

@@ -11,7 +11,7 @@ from holdfast.engine.run.delivery import Delivery, judge_delivery, needed_files
 
 
 def verify_push(repository: str, state: RunState) -> Delivery:
-    """True if the last push to a repository has arrived; unknown where the Hub does not say."""
+    """Return the delivery of the last push to a repository: arrived, missing, or unknown if the Hub does not answer."""
     push = state.pushes[repository]
     folder, revision = push.get("folder"), push.get("revision")
     reference = Reference(role="target", name=repository, key="output.push_to", revision=revision)

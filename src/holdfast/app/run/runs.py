@@ -1,4 +1,4 @@
-"""One run, with the keys to its doors."""
+"""One run, connected to its ledger, its backend and this machine."""
 
 import os
 import time

@@ -30,7 +30,7 @@ OVERWRITTEN: Final = ("trainer_state", "log_extra", "log_metric")
 def judge(
     method: Method | str, columns: Mapping[str, Type | None], shape: Shape, settings: ColumnSettings = DEFAULTS
 ) -> Readiness:
-    """True if a method can train on a dataset as it is, and why not; without a mapping.
+    """Return the readiness of a dataset for a method, without a mapping.
 
     Args:
         method: The method.

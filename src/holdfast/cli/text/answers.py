@@ -100,7 +100,7 @@ def render_runs(result: RunsResult) -> str:
 
 
 def render_verify(result: VerifyResult) -> str:
-    """True if a checkpoint is whole, and what is wrong with it."""
+    """Return the verdict on a checkpoint as text, with its problems."""
     colour = "green" if result.verdict == "whole" else "red"
     at = f" (step {result.step})" if result.step is not None else ""
     head = f"{style(result.verdict, fg=colour, bold=True)} {result.path}{at}"

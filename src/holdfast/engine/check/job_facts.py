@@ -25,7 +25,7 @@ UNNAMED: Final = Document(path="job.yaml", kind="job", values={})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactSources:
-    """The doors behind which facts are found.
+    """The adapters that find facts.
 
     Attributes:
         datasets: Where the training data is looked for.

@@ -183,7 +183,7 @@ def _as_they_are(reading: ColumnReading) -> ColumnReading:
 
 
 def _label(data: DataProfile, name: str) -> RowExpression | None:
-    """True if an answer is good, as far as a column surely says that."""
+    """Return the expression for whether an answer is good, if a column says so for certain."""
     values = set(map(str, data.values(name)))
     if data.forms[name] == "flag":
         return RowExpression(cell(name), "plain")

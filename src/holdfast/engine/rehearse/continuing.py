@@ -52,7 +52,7 @@ class _Steps:
 
 
 def judge_stop(parts: Mapping[Part, PartResult]) -> StageFindings:
-    """True if the job saved a whole checkpoint when it was asked to stop amid a step."""
+    """Return the findings on the checkpoint that the job saved when it was asked to stop in the middle of a step."""
     played = parts.get("stop")
     if played is None:
         return _stage_findings("stop", "not_rehearsed", 0.0, "it was not asked for")
@@ -72,7 +72,7 @@ def judge_stop(parts: Mapping[Part, PartResult]) -> StageFindings:
 
 
 def judge_resume(parts: Mapping[Part, PartResult]) -> StageFindings:
-    """True if the job went on from its checkpoint with the loss that an uninterrupted one has."""
+    """Return the findings on the resumed job: its loss must be that of an uninterrupted one."""
     played, stop = parts.get("resume"), parts.get("stop")
     if played is None or stop is None:
         return _stage_findings("resume", "not_rehearsed", 0.0, "there was no checkpoint to go on from")

@@ -42,7 +42,7 @@ class Labels:
         self.bad += int(counted.item(0, "bad"))
 
     def marked(self) -> tuple[DamagedRows, ...]:
-        """True if one kind is all there is, or how many there are of each where they are not as many."""
+        """Return the damage of labels that are all of one kind, or unbalanced."""
         every = self.good + self.bad
         if every and not (self.good and self.bad):
             return (DamagedRows("one-class", "label", every, detail="true" if self.good else "false"),)

@@ -45,7 +45,7 @@ class Preferred:
         self.differ, self.only = len(found) > 1, next(iter(found), None)
 
     def marked(self) -> tuple[DamagedRows, ...]:
-        """True if all rows prefer the same answer, where they are enough for that to be no chance."""
+        """Return the damage of rows that all prefer the same answer, if they are too many for that to be chance."""
         return () if self.differ or self.rows < ALIKE else (DamagedRows("one-answer", "chosen", self.rows),)
 
 

@@ -136,7 +136,7 @@ def _empty(turns: pl.DataFrame, kind: Type) -> Iterator[DamageSign]:
 
 
 def _speaks(field: pl.Series) -> pl.Expr:
-    """True if another field of a turn has anything in it."""
+    """Return the expression that is true if another field of a turn is not empty."""
     there = pl.col(field.name)
     if field.dtype == pl.List:
         return there.list.len().fill_null(0) > 0

@@ -49,7 +49,7 @@ AS_PYTHON: Final = rf"\A\s*\[\s*\{{\s*'(?:{_KEYS})'\s*:"
 
 
 def is_blank(text: pl.Expr) -> pl.Expr:
-    """True if there is nothing but white space."""
+    """Return the expression that is true of texts of white space alone."""
     return text.str.contains(BLANK)
 
 

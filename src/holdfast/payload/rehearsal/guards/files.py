@@ -4,7 +4,7 @@
 used as they are.
 
 Not covered: other libraries that open files in C, C++ or Rust, and programs that the script starts. What an audit hook sees
-of Python's own doors is told as a fact, `wrote`; what is deleted is told as `kept`.
+of Python's own functions is told as a fact, `wrote`; what is deleted is told as `kept`.
 """
 
 import builtins

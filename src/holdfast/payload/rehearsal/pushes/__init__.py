@@ -41,10 +41,10 @@ def install(part_request: PartRequest, events: EventWriter) -> None:
     when_imported("huggingface_hub.constants", _switch_off_xet)
     if part_request.script.endswith(NOTEBOOK):
         pretended.install(events)
-    doors = RequestInterceptor(part_request, events)
+    interceptor = RequestInterceptor(part_request, events)
     for name in HTTPX:
-        when_imported(name, doors.take_httpx)
-    when_imported("requests", doors.take_requests)
+        when_imported(name, interceptor.take_httpx)
+    when_imported("requests", interceptor.take_requests)
     for name in RAISERS:
         when_imported(name, lambda module: _stage_refusals(module, events))
 

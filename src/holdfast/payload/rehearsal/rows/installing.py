@@ -30,7 +30,7 @@ def install(part_request: PartRequest, events: EventWriter) -> None:
 
 
 class DatasetHooks:
-    """The doors of `datasets` that scripts go through."""
+    """The functions of `datasets` that scripts call."""
 
     def __init__(self, part_request: PartRequest, events: EventWriter) -> None:
         self._part_request, self._events = part_request, events
