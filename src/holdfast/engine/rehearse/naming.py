@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import cache
 from itertools import dropwhile
 from typing import Any, Final
 
@@ -195,7 +196,7 @@ def name_cause(name: str, because: str, evidence: Mapping[str, Any], *, fix: str
     """Return the cause of a class that is known by its name, with its own fix or the class's.
 
     Raises:
-        StopIteration: There is no such class.
+        KeyError: There is no such class.
     """
     signature = signature_of(name)
     shown = ", ".join(f"{key}: {value}" for key, value in evidence.items())
@@ -213,9 +214,15 @@ def signature_of(name: str) -> Signature:
     """Return the class of a name.
 
     Raises:
-        StopIteration: There is no such class.
+        KeyError: There is no such class.
     """
-    return next(each for each in all_signatures() if each.name == name)
+    return _signatures()[name]
+
+
+@cache
+def _signatures() -> Mapping[str, Signature]:
+    """Return all classes of failure by name."""
+    return {each.name: each for each in all_signatures()}
 
 
 def _limit_cause(played: PartResult, stage: StageName) -> Cause:
