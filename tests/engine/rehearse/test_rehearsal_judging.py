@@ -252,7 +252,7 @@ def test_what_libraries_warn_of_without_a_gpu_is_no_cause_of_something_else(beca
 def test_classes_are_known_by_the_rules_that_find_them() -> None:
     assert prevented_by("MOD117") == ("corrupt-model-file",)
     assert prevented_by("XYZ999") == ()
-    with pytest.raises(StopIteration):
+    with pytest.raises(KeyError):
         name_cause("no-such-class", "", {})
 
 
