@@ -1,0 +1,91 @@
+"""A number of reward weights that differs from the number of rewards.
+
+## What it does
+For GRPO and RLOO, compares the length of `reward_weights` with the number of rewards: `rewards` of a job file, `reward_funcs` of a
+trainer.
+
+## Why is this bad
+The trainer raises ValueError when it is made: "Number of reward weights must match number of reward functions". By then the model is
+loaded.
+
+## Fix safety
+There is no automatic fix: only you know the weight of each reward.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.methods import ONLINE
+
+KEY = "train.reward_weights"
+TRAINERS = ("GRPOTrainer", "RLOOTrainer")
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Report weights that are more or fewer than the rewards."""
+    weights = job.get(KEY, None)
+    if not isinstance(weights, list | tuple) or (count := _reward_count(job)) in (None, len(weights)):
+        return
+    given = f"the weights of {len(weights)} reward{'s' * (len(weights) != 1)}, and the job has {count}"
+    yield Finding(KEY, f"{given}: give each reward one weight, or leave `reward_weights` out")
+
+
+def _reward_count(job: Document) -> int | None:
+    """Return the number of rewards; None if nothing says it."""
+    if job.kind == "job":
+        rewards = job.get("rewards", None)
+        return len(rewards) if isinstance(rewards, list) and job.get("method") in ONLINE else None
+    trainer = job.call("trainer")
+    if trainer is None or trainer.package != "trl" or trainer.name not in TRAINERS or trainer.guard.holds("ValueError"):
+        return None
+    if "environment_factory" in trainer.arguments:  # it may add a reward of its own
+        return None
+    given = job.get("trainer.reward_funcs", trainer.positional[1] if len(trainer.positional) > 1 else None)
+    if isinstance(given, list | tuple):
+        return len(given)
+    return None if given is None else 1
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B-Instruct
+dataset: trl-lib/DeepMath-103K
+rewards: [accuracy_reward, think_format_reward]
+train:
+  reward_weights: [1.0, 0.5]
+"""
+SCRIPT = """
+from trl import GRPOConfig, GRPOTrainer
+from trl.rewards import accuracy_reward, think_format_reward
+
+args = GRPOConfig(output_dir="out", reward_weights=[1.0, 0.5])
+trainer = GRPOTrainer(
+    "Qwen/Qwen2.5-0.5B", reward_funcs=[accuracy_reward, think_format_reward], args=args, train_dataset=rows
+)
+"""
+
+RULE = Rule(
+    code="RWD115",
+    name="unmatched-reward-weights",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.16, the `__init__` of both trainers. Tried with a job file and a tiny model: ValueError, `Number of reward weights (1) "
+        "must match number of reward functions (2)`."
+    ),
+    kinds=ANY_KIND,
+    bad=(
+        Case(job=JOB.replace(", 0.5", ""), at=KEY),
+        Case(job=JOB.replace("grpo", "rloo").replace(", think_format_reward", ""), at=KEY),
+        Case(script=SCRIPT.replace("1.0, 0.5", "1.0, 0.5, 0.1"), at=KEY),
+        Case(script=SCRIPT.replace("[accuracy_reward, think_format_reward]", "accuracy_reward"), at=KEY),
+    ),
+    good=(
+        Case(job=JOB),
+        Case(job=JOB.partition("train:")[0]),
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("[accuracy_reward, think_format_reward]", "rewards")),
+    ),
+)
