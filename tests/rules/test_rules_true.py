@@ -52,12 +52,16 @@ UNTIL = {
     "PRC101": "trainer",
     "PRC102": "config",
     "RWD101": "trainer",
+    "RWD115": "trainer",
 }
 # Examples that nothing refuses, which is what their rules say, or that need what is not at hand.
 NOT_CARRIED = {
     "ARG102-bad1": "silent: text counts as true",
     "ARG109-bad0": "a warning",
-    "ARG119-bad5": "training runs; `AutoPeftModelForCausalLM` refuses what it saves",
+    "ARG119-bad3": "silent: each row loses its last five tokens",
+    "ARG119-bad4": "silent: each weight is NaN after a step",
+    "ARG119-bad5": "silent: it trains",
+    "ARG119-bad8": "training runs; `AutoPeftModelForCausalLM` refuses what it saves",
     "ARG110-bad5": "silent: an unknown sampling strategy is the default one",
     "ARG103-bad1": "silent, and needs bitsandbytes",
     "ARG103-good0": "needs bitsandbytes",
@@ -164,7 +168,7 @@ def substituted(each: Example, model: Path) -> Job:
     if method in ("grpo", "rloo"):
         edits += [Set(f"train.{key}", value) for key, value in SMALL.items() if key not in train]
         if each.rule.code != "RWD101" and not (each.rule.code == "DAT101" and document.get("rewards", None)):
-            edits.append(Set("rewards", ["rewards.py:score"]))
+            edits.append(Set("rewards", ["rewards.py:score"] * len(document.get("rewards", None) or (1,))))
     if "max_steps" not in train and not document.get("dataset.streaming", default=False):
         edits.append(Set("train.max_steps", 1))
     return parse_job(document.with_values(edits, Place("test")))

@@ -185,7 +185,7 @@ RULE = Rule(
     severity=Severity.ERROR,
     check=check,
     source=(
-        "Tried with trl 1.16, transformers 5.23, peft 0.21 and a tiny model, one argument at a time: each bad example raises ValueError or "
+        "Tried with trl 1.16, transformers 5.23, peft 0.21 and a tiny model, one argument at a time: each bad example but those below raises ValueError or "
         "ZeroDivisionError before the first step, `torch.optim.AdamW` those of the optimizer. With a `max_length` of -5 each row of SFT loses its last five "
         "tokens, DPO and reward raise ValueError, and KTO makes no step; with a `weight_decay` of NaN or infinity each weight is NaN after a step. Each `task_type` was trained with SFT, DPO, GRPO and reward for a step, saved and loaded by "
         "`AutoPeftModelForCausalLM`: ValueError but for CAUSAL_LM and none; `SEQ_CLS` with KTO and RLOO likewise."
