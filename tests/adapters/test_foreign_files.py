@@ -21,9 +21,11 @@ ALLOWED: Final[Mapping[str, str]] = {
     "adapters/storage/log_files.py": "a log may be a FIFO, or standard input; it is read in pieces",
     "adapters/storage/journal.py": "appending; lines are read by `open_foreign`",
     "adapters/storage/locks.py": "locks, whose content is not read",
+    "adapters/storage/private_files.py": "files of ours are written, with the mode that they need",
     "adapters/storage/run_folder.py": "the tail of a file that this process's attempt writes",
     "adapters/storage/check_cache.py": "entries that holdfast wrote, each with its checksum",
     "adapters/backends/local.py": "what the guard of an attempt wrote",
+    "adapters/rehearsal/gate.py": "the folder of a socket of ours",
     "adapters/rehearsal/server.py": "what the processes of a rehearsal wrote",
     "adapters/rehearsal/rewards.py": "what the process that asks a reward wrote",
     "adapters/environment/history_files.py": "releases' history, which came with the package",
@@ -32,7 +34,6 @@ ALLOWED: Final[Mapping[str, str]] = {
     "adapters/payload.py": "a file of the package",
     "app/rehearse/isolating.py": "what the processes of a rehearsal wrote",
     "app/rehearse/observing.py": "what the processes of a rehearsal wrote",
-    "app/run/verb.py": "the supervisor's own log",
 }
 METHODS_OF_OURS: Final = frozenset({"self", "source", "self._question", "self._keys", "record"})
 """What has a method `open` and is no path."""

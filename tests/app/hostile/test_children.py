@@ -35,6 +35,9 @@ LISTED: Final = {
     "payload/rehearsal/__main__.py:main": "a file of ours, whose own folder is first on its path",
     "payload/rehearsal/__main__.py:start": "forked: the rehearsed script is the user's",
     "payload/rehearsal/guards/children.py:system": "what the rehearsed script starts",
+    "payload/rehearsal/sandbox/__init__.py:_try": "forked: it imports nothing",
+    "payload/rehearsal/sandbox/__init__.py:_try_in_a_child": "forked: it imports nothing",
+    "payload/rehearsal/sandbox/__init__.py:enter": "forked: the server itself, which imports its own files",
 }
 
 

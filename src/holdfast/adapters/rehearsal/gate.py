@@ -20,6 +20,8 @@ from holdfast.payload.rehearsal.reach import hosts, hub_endpoint, is_allowed, is
 
 NAME: Final = "gate"
 CHUNK: Final = 1 << 16
+PATIENCE_S: Final = 10.0
+"""A sandbox sends its port as soon as it has connected."""
 REFUSED: Final = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 PORTS: Final = {"http": 80, "https": 443}
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -48,7 +50,8 @@ class Gate:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._cancel.get()()
+        with suppress(RuntimeError):  # its loop is closed already
+            self._cancel.get()()
         self._thread.join()
         self._listener.close()
 
@@ -68,8 +71,8 @@ class Gate:
 
     async def _serve(self, sandbox: socket.socket, loop: asyncio.AbstractEventLoop) -> None:
         """Answer at the port of a sandbox until its last process has ended."""
-        with sandbox:
-            sandbox.settimeout(None)
+        with sandbox, suppress(OSError, ValueError):  # it may end at any time, and before it has asked
+            sandbox.settimeout(PATIENCE_S)
             kind, (port, *_), _, _ = socket.recv_fds(sandbox, CHUNK, 1)
             sandbox.settimeout(0)
             allowed = hosts(self._variables, offline=kind == b"offline")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Hub,
         LocalReferences,
     )
+from holdfast.core.text import Place
 
 Found = TypeVar("Found")
 HUB_FACTS: Final = frozenset(
@@ -118,6 +119,11 @@ class HubFacts:
         """True if what is named lies on this machine, so that the Hub is not asked for it."""
         found = self._outside is not None and each.role in FOLDERS and self._outside.here.holds(each.name)
         return each.local or found
+
+    @property
+    def absent_files(self) -> Mapping[str, Place]:
+        """The files of settings that a command names and that do not exist; a job file names none."""
+        return {}
 
     @property
     def files(self) -> Mapping[str, NamedFile]:
