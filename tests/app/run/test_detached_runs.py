@@ -33,11 +33,11 @@ def begun(runs: Path, *ends: Event, plan: Plan = PLAN) -> Run:
 
 @pytest.mark.parametrize("ends", [(), (Closed(at_s=2.0, stage=RunStage.CANCELLED, because="stopped by a person"),)])
 def test_a_supervisor_that_ends_at_once_is_reported_with_its_reason(tmp_path: Path, ends: tuple[Event, ...]) -> None:
-    run = begun(tmp_path, *ends, plan=replace(PLAN, secrets=("A_SECRET_THAT_IS_NOT_SET",)))
+    run = begun(tmp_path, *ends, plan=replace(PLAN, backend="nowhere"))
 
     with pytest.raises(BackendError) as caught:
         resume(run.name, runs=tmp_path, detach=True)
 
-    assert "secrets are not set: A_SECRET_THAT_IS_NOT_SET" in caught.value.what
+    assert "no backend is called 'nowhere'" in caught.value.what
     assert caught.value.where == str(run.folder / "supervisor.log")
     assert f"holdfast resume {run.name}" in caught.value.fix
