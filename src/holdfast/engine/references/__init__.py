@@ -21,7 +21,7 @@ from holdfast.engine.references.settings import job_references, settings_referen
 from holdfast.engine.references.tokens import brings_token
 from holdfast.engine.references.written import read_written, remade
 
-__all__ = ["mentions"]
+__all__ = ["references"]
 
 WRITES = ("target", "space", "link")
 
