@@ -14,6 +14,7 @@ There is no automatic fix: only you know the weight of each reward.
 
 from collections.abc import Iterator
 
+from holdfast.catalog.models.base_models import trainer_of_trl
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
@@ -36,8 +37,8 @@ def _reward_count(job: Document) -> int | None:
     if job.kind == "job":
         rewards = job.get("rewards", None)
         return len(rewards) if isinstance(rewards, list) and job.get("method") in ONLINE else None
-    trainer = job.call("trainer")
-    if trainer is None or trainer.package != "trl" or trainer.name not in TRAINERS or trainer.guard.holds("ValueError"):
+    trainer = trainer_of_trl(job)
+    if trainer is None or trainer.name not in TRAINERS:
         return None
     if "environment_factory" in trainer.arguments:  # it may add a reward of its own
         return None
