@@ -10,6 +10,7 @@ dict_keys(['prompt', 'answer'])
 
 import ast
 import gc
+import os
 import random
 import sysconfig
 import tokenize
@@ -52,6 +53,12 @@ def rows(config: str, split: str, seed: int = 0) -> list[dict[str, Any]]:
     return SHAPES[config](chosen, random.Random(f"{split} {seed}"))  # noqa: S311 - draws examples, guards nothing
 
 
+def texts() -> Iterator[str]:
+    """Yield every question and every answer; nothing is parsed before the first is asked for."""
+    for entry in entries():
+        yield from entry
+
+
 @cache
 def entries() -> tuple[DocumentedEntry, ...]:
     """Return every entry once, shuffled the same way each time: by the digest of its question."""
@@ -65,10 +72,18 @@ def entries() -> tuple[DocumentedEntry, ...]:
 
 
 def _modules(library: Path) -> Iterator[tuple[str, Path]]:
-    for path in sorted(library.rglob("*.py")):
-        parts = tuple(part for part in path.relative_to(library).with_suffix("").parts if part != "__init__")
-        if not SKIPPED.intersection(parts) and not any(part.startswith(("_", "test_", "config-")) for part in parts):
+    paths = []
+    for folder, folders, files in os.walk(library):
+        folders[:] = [name for name in folders if _is_public(name)]
+        paths += [Path(folder, name) for name in files if name.endswith(".py")]
+    for path in sorted(paths):
+        parts = [part for part in path.relative_to(library).with_suffix("").parts if part != "__init__"]
+        if all(_is_public(part) for part in parts):
             yield ".".join(parts), path
+
+
+def _is_public(part: str) -> bool:
+    return part not in SKIPPED and not part.startswith(("_", "test_", "config-"))
 
 
 def _documented(module: str, path: Path) -> Iterator[DocumentedEntry]:

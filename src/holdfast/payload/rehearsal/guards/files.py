@@ -210,6 +210,8 @@ class GuardedFunctions:
     def _scandir(self, original: Any, path: Any = ".") -> Any:
         if path is None or isinstance(path, int | bytes) or self.passes(path):
             return original("." if path is None else path)
+        if not self._overlay.cwd and not self._overlay.alters(self._overlay.whole(path)):
+            return original(path)
         return DirectoryEntries(os.fspath(path), self._names(path))
 
     def _names(self, path: Any) -> list[str]:

@@ -143,7 +143,7 @@ class Overlay:
         """Return the names that the script finds in a folder. Raises OSError if it finds no folder."""
         whole = self.whole(path)
         shadow = self.shadow(whole)
-        if not self._holds_something() or not self.guards(whole) or not (_there(shadow) or self._gone):
+        if not self.alters(whole):
             return _listdir(whole)
         if not _there(shadow) and self.is_gone(whole):
             raise _error(errno.ENOENT, path)
@@ -152,6 +152,10 @@ class Overlay:
             return own
         under = [name for name in _listdir(whole) if f"{whole}/{name}".replace("//", "/") not in self._gone]
         return list(dict.fromkeys([*own, *under]))
+
+    def alters(self, whole: str) -> bool:
+        """Whether the script may find something else in a folder than what lies there."""
+        return self._holds_something() and self.guards(whole) and (_there(self.shadow(whole)) or bool(self._gone))
 
     def _holds_something(self) -> bool:
         """Whether there are shadows, whoever made them: a trainer writes to them as its own folder."""
