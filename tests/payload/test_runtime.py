@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +21,7 @@ from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.storage.checkpoints import newest_whole, verify_checkpoint
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.payload import runtime
+from tests.helpers.forked import Fork, forks
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 PATIENCE_S = 120
@@ -154,38 +155,63 @@ def count_parameters(safetensors: Path) -> int:
     return sum(math.prod(tensor["shape"]) for name, tensor in header.items() if name != "__metadata__")
 
 
-def train(folder: Path, model: Path, **variables: str) -> Ended:
-    return run(folder, TRAIN, str(model), str(folder / "out"), **variables)
+@dataclass(frozen=True, slots=True)
+class Trainings:
+    """Attempts of `TRAIN`, each in a forked process.
+
+    Attributes:
+        fork: Runs a script.
+        model: The model that is trained.
+    """
+
+    fork: Fork
+    model: Path
+
+    def start(self, folder: Path, **variables: str) -> Ended:
+        """Train from the beginning."""
+        return self._attempt(folder, folder / "out", variables)
+
+    def resume(self, ended: Ended, folder: Path) -> Ended:
+        """Continue as a second attempt of the run would: same output folder, newest whole checkpoint."""
+        checkpoint, _ = newest_whole(ended.out)
+        return self._attempt(folder, ended.out, {"HOLDFAST_RESUME": str(checkpoint)})
+
+    def _attempt(self, folder: Path, out: Path, variables: dict[str, str]) -> Ended:
+        (folder / "attempt.py").write_text(render_attempt(TRAIN, "train.py", load_runtime()))
+        environment = quiet_environment(HOLDFAST_ATTEMPT=str(folder), **variables)
+        done = self.fork(["attempt.py", str(self.model), str(out)], folder, environment)
+        return Ended(folder, done.exit_code, done.stdout, done.stderr, read_events(folder))
 
 
 @pytest.fixture(scope="module")
-def straight(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Ended:
+def trainings(tiny: Path) -> Iterator[Trainings]:
+    with forks() as fork:
+        yield Trainings(fork, tiny)
+
+
+@pytest.fixture(scope="module")
+def straight(tmp_path_factory: pytest.TempPathFactory, trainings: Trainings) -> Ended:
     """A training that nothing disturbed."""
-    return train(tmp_path_factory.mktemp("straight"), tiny)
+    return trainings.start(tmp_path_factory.mktemp("straight"))
 
 
 @pytest.fixture(scope="module")
-def stopped(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Ended:
+def stopped(tmp_path_factory: pytest.TempPathFactory, trainings: Trainings) -> Ended:
     """A training that got SIGTERM in its seventh step."""
-    return train(tmp_path_factory.mktemp("stopped"), tiny, DEED="term@7")
+    return trainings.start(tmp_path_factory.mktemp("stopped"), DEED="term@7")
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Ended:
+def killed(tmp_path_factory: pytest.TempPathFactory, trainings: Trainings) -> Ended:
     """A training that was killed while it saved its second checkpoint."""
-    return train(tmp_path_factory.mktemp("killed"), tiny, DEED="kill-in-save@10")
+    return trainings.start(tmp_path_factory.mktemp("killed"), DEED="kill-in-save@10")
 
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory, tiny: Path) -> Ended:
     """Two ranks, of which the second alone got SIGTERM."""
-    return train(tmp_path_factory.mktemp("pair"), tiny, DEED="term-rank-1@3", HOLDFAST_PROCESSES="2")
-
-
-def resumed(ended: Ended, folder: Path, model: Path) -> Ended:
-    """Continue as a second attempt of the run would: same output folder, newest whole checkpoint."""
-    checkpoint, _ = newest_whole(ended.out)
-    return run(folder, TRAIN, str(model), str(ended.out), HOLDFAST_RESUME=str(checkpoint))
+    folder = tmp_path_factory.mktemp("pair")
+    return run(folder, TRAIN, str(tiny), str(folder / "out"), DEED="term-rank-1@3", HOLDFAST_PROCESSES="2")
 
 
 @pytest.mark.train
@@ -295,9 +321,11 @@ def test_sigterm_saves_before_it_stops(stopped: Ended) -> None:
 
 
 @pytest.mark.train
-def test_a_stopped_training_continues_exactly(stopped: Ended, straight: Ended, tiny: Path, tmp_path: Path) -> None:
+def test_a_stopped_training_continues_exactly(
+    stopped: Ended, straight: Ended, trainings: Trainings, tmp_path: Path
+) -> None:
     """Its weights are in the end those of an undisturbed training, bit for bit."""
-    after = resumed(stopped, tmp_path, tiny)
+    after = trainings.resume(stopped, tmp_path)
 
     assert [step["step"] for step in after.those("step")] == list(range(8, STEPS + 1))
     assert (after.those("start")[0]["step"], after.end["status"]) == (7, "finished")
@@ -308,7 +336,7 @@ def test_a_stopped_training_continues_exactly(stopped: Ended, straight: Ended, t
 def test_a_killed_training_continues_from_the_last_whole_checkpoint(
     killed: Ended,
     straight: Ended,
-    tiny: Path,
+    trainings: Trainings,
     tmp_path: Path,
 ) -> None:
     """The one that was being written is passed over; and no older one is deleted before its successor is whole."""
@@ -318,17 +346,17 @@ def test_a_killed_training_continues_from_the_last_whole_checkpoint(
     assert whole == killed.out / "checkpoint-5"
     assert [(each.step, each.verdict) for each in passed_over] == [(10, "unverifiable")]
 
-    after = resumed(killed, tmp_path, tiny)
+    after = trainings.resume(killed, tmp_path)
 
     assert after.those("step")[0]["step"] == 6
     assert (killed.out / "final" / "model.safetensors").read_bytes() == straight.weights()
 
 
 @pytest.mark.train
-def test_what_was_trained_to_the_end_trains_no_further(straight: Ended, tiny: Path, tmp_path: Path) -> None:
+def test_what_was_trained_to_the_end_trains_no_further(straight: Ended, trainings: Trainings, tmp_path: Path) -> None:
     """Transformers alone would train one step more."""
     before = straight.weights()
-    after = resumed(straight, tmp_path, tiny)
+    after = trainings.resume(straight, tmp_path)
 
     assert (after.those("step"), after.end["status"], after.end["step"]) == ([], "finished", STEPS)
     assert straight.weights() == before
@@ -349,9 +377,9 @@ def test_two_ranks_stop_together(pair: Ended) -> None:
 
 
 @pytest.mark.train
-def test_a_failure_that_the_script_swallows_is_one(tiny: Path, tmp_path: Path) -> None:
+def test_a_failure_that_the_script_swallows_is_one(trainings: Trainings, tmp_path: Path) -> None:
     """Nor does a NaN hide: the trainer logs a loss of 0 and says nothing."""
-    broken = train(tmp_path, tiny, DEED="break@2")
+    broken = trainings.start(tmp_path, DEED="break@2")
     third = broken.those("step")[2]
 
     assert "caught: it broke" in broken.stdout
@@ -361,18 +389,18 @@ def test_a_failure_that_the_script_swallows_is_one(tiny: Path, tmp_path: Path) -
 
 
 @pytest.mark.train
-def test_a_training_that_a_callback_ends_is_finished(tiny: Path, tmp_path: Path) -> None:
+def test_a_training_that_a_callback_ends_is_finished(trainings: Trainings, tmp_path: Path) -> None:
     """Early stopping is no failure."""
-    enough = train(tmp_path, tiny, DEED="enough@2")
+    enough = trainings.start(tmp_path, DEED="enough@2")
 
     assert (enough.exit_code, enough.end["status"]) == (0, "finished")
     assert enough.end["because"] == "a callback stopped training at step 2"
 
 
 @pytest.mark.train
-def test_sigterm_during_an_evaluation_lets_it_end(tiny: Path, tmp_path: Path) -> None:
+def test_sigterm_during_an_evaluation_lets_it_end(trainings: Trainings, tmp_path: Path) -> None:
     """The evaluation is told, the next step is the last."""
-    ended = train(tmp_path, tiny, DEED="term-in-evaluation@4")
+    ended = trainings.start(tmp_path, DEED="term-in-evaluation@4")
 
     assert ended.order[-4:] == ["evaluate", "step", "checkpoint", "end"]
     assert (ended.exit_code, ended.end["step"]) == (143, 5)

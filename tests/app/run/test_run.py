@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 JOB = """\
 method: sft
 model: builtin:tiny-chat
-dataset: {path: "builtin:stdlib-docstrings", eval_split: test, rows: 200}
+dataset: rows.jsonl
 samples: {prompts: 0}
 train:
   max_steps: 24
@@ -30,7 +30,22 @@ train:
   eval_strategy: "no"
 """
 
+ROWS = "".join(
+    json.dumps(
+        {"messages": [{"role": role, "content": f"{number} plus {number} is"} for role in ("user", "assistant")]}
+    )
+    + "\n"
+    for number in range(200)
+)
+
 pytestmark = pytest.mark.train
+
+
+def make_place(folder: Path, env: dict[str, str]) -> Place:
+    """Return a folder with a job in it, and its rows."""
+    (folder / "job.yaml").write_text(JOB)
+    (folder / "rows.jsonl").write_text(ROWS)
+    return Place(folder, env)
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +56,7 @@ def env(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture
 def at(tmp_path: Path, env: dict[str, str]) -> Iterator[Place]:
     """A folder with a job in it; whatever was started there is gone afterwards."""
-    (tmp_path / "job.yaml").write_text(JOB)
-    yield Place(tmp_path, env)
+    yield make_place(tmp_path, env)
     for process in psutil.process_iter(["cmdline"]):
         if str(tmp_path) in " ".join(process.info["cmdline"] or []):
             process.kill()
@@ -51,8 +65,7 @@ def at(tmp_path: Path, env: dict[str, str]) -> Iterator[Place]:
 @pytest.fixture(scope="module")
 def straight(env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, dict[str, Any]]:
     """The run that nobody interrupts."""
-    place = Place(tmp_path_factory.mktemp("straight"), env)
-    (place.folder / "job.yaml").write_text(JOB)
+    place = make_place(tmp_path_factory.mktemp("straight"), env)
     code, answer, err = place.type("run", "job.yaml")
     assert code == 0, err
     return place, answer

@@ -5,10 +5,12 @@ Not covered: optimizers of FSDP and DeepSpeed, which save under other names, so 
 """
 
 import hashlib
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 from zipfile import is_zipfile
@@ -38,6 +40,8 @@ ARCHIVE = b"PK\x03\x04"
 """How a file of `torch.save` begins since torch 1.6: it is a zip archive."""
 MANIFEST_BYTES = 100_000_000
 """More than the manifest of any model takes."""
+MANY_FOLDERS = 2_000
+"""Folders that are searched for one to suggest."""
 EMPTY = (".gitattributes", ".gitignore", ".gitkeep", "__init__.py")
 """Files that may hold nothing."""
 CUT_SHORT = "missing: the save was cut short, since holdfast writes the manifest last"
@@ -76,7 +80,8 @@ def _require_something(folder: Path) -> None:
         return
     if _lacks_weights(folder):
         return
-    inner = sorted({file.parent for file in folder.rglob("*") if file.suffix in WEIGHTS})
+    walked = islice(os.walk(folder), MANY_FOLDERS)
+    inner = sorted(Path(inside) for inside, _, files in walked if any(Path(name).suffix in WEIGHTS for name in files))
     inner = inner or sorted(path for path in folder.glob("checkpoint-*") if path.is_dir())
     fix = f"name one of its folders, such as {inner[-1]}" if inner else "name the folder of a checkpoint or of a model"
     raise UsageError("nothing to verify: the folder has no weights", where=str(folder), fix=fix)
