@@ -11,9 +11,12 @@ SPREAD := --numprocesses auto --dist loadfile
 demo: .venv/train  ## train a tiny chat model on this machine, with nothing but Python at hand
 	$(BIN)holdfast run examples/quickstart.yaml
 
-check: lint types floors test  ## everything CI runs
+check: .venv/dev  ## everything CI runs
+	$(MAKE) --jobs 2 --output-sync lint types floors
+	$(MAKE) test
 
-check-all: lint types floors .venv/mutation  ## the long suites too
+check-all: .venv/mutation  ## the long suites too
+	$(MAKE) --jobs 2 --output-sync lint types floors
 	$(BIN)pytest -m "" $(SPREAD) $(ARGS)
 
 check-pythons: .venv/dev  ## all but training, on every other Python at hand
@@ -29,8 +32,13 @@ fix: .venv/dev
 lint: .venv/dev
 	$(BIN)ruff check . && $(BIN)ruff format --check .
 
-types: .venv/dev
-	$(BIN)mypy && $(BIN)pyright --pythonpath $(BIN)python
+types: mypy pyright
+
+mypy: .venv/dev
+	$(BIN)mypy
+
+pyright: .venv/dev
+	$(BIN)pyright --pythonpath $(BIN)python
 
 floors: .venv/dev
 	$(BIN)lint-imports
@@ -61,4 +69,4 @@ docs: .venv/dev  ## pages made from code
 	$(UV) --constraint constraints.txt --editable ".[train,dev,mutation]"
 	touch $@
 
-.PHONY: demo check check-all check-pythons fix lint types floors test mutation docs
+.PHONY: demo check check-all check-pythons fix lint types mypy pyright floors test mutation docs
