@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from holdfast.core.backends import BackendCapabilities
 from holdfast.core.columns import Type
 from holdfast.core.event import Event, Liveness
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
@@ -36,7 +37,7 @@ class PollResult:
 class Backend(Protocol):
     """A place that runs attempts."""
 
-    name: str
+    capabilities: BackendCapabilities
 
     def submit(self, attempt: Attempt) -> str:
         """Start the attempt and return the backend's id of it; if it was started before, start nothing.

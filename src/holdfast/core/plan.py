@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from holdfast.core.backends import DEFAULT_BACKEND
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
@@ -50,7 +52,7 @@ class Plan:
     script: str
     script_name: str
     cwd: str
-    backend: str = "local"
+    backend: str = DEFAULT_BACKEND.name
     arguments: tuple[str, ...] = ()
     processes: int = 1
     variables: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.core.backends import BackendCapabilities
 from holdfast.core.errors import BackendError, LedgerError
 from holdfast.core.event import (
     Closed,
@@ -455,7 +456,7 @@ def test_a_refusing_backend_fails_the_run_with_its_reason() -> None:
 class Hanging(FakeBackend):
     """An attempt that does nothing but be alive until it is killed."""
 
-    name = "hanging"
+    capabilities = BackendCapabilities(name="hanging")
     done: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def submit(self, attempt: Attempt) -> str:

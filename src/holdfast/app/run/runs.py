@@ -2,21 +2,20 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol
 
-from holdfast.adapters.backends.local import LocalBackend
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.environment.interpreters import select_interpreter
 from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.storage.checkpoints import newest_whole
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
 from holdfast.adapters.terminal.logs import log_events, log_to_run
 from holdfast.app.arguments import PathName, runs_folder
+from holdfast.app.run.backends import open_backend
 from holdfast.app.run.delivering import verify_push
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
@@ -25,7 +24,7 @@ from holdfast.core.plan import Attempt, Plan
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.supervise import Dependencies, Limits, drive
 from holdfast.engine.run.watch import watch_run
-from holdfast.ports import Backend, Order
+from holdfast.ports import Order
 from holdfast.results.check import CheckResult
 
 
@@ -195,51 +194,3 @@ def open_run(name: PathName, runs: PathName | None) -> Run:
         hint = f"one of {', '.join(near)}" if near else "`holdfast runs` lists them; --runs names their folder"
         raise UsageError(what, where=str(base), fix=hint)
     return Run(name=found[0], folder=base / found[0], ledger=ledger)
-
-
-def require_backend(name: str) -> None:
-    """Refuse the name of a backend that there is not.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
-    if name not in BACKENDS:
-        fix = f"choose one of {', '.join(BACKENDS)}"
-        raise UsageError(f"no backend is called {name!r}", where="where.backend", fix=fix)
-
-
-def open_backend(plan: Plan, environment: Mapping[str, str]) -> Backend:
-    """Return the backend a plan runs on, with the environment its attempts inherit.
-
-    Raises:
-        UsageError: There is no such backend, a secret is not set, or nothing here can run the script.
-    """
-    require_backend(plan.backend)
-    if missing := [name for name in plan.secrets if not environment.get(name)]:
-        fix = f"export {missing[0]}=…; a run keeps the names of its secrets, not their values"
-        raise UsageError(f"secrets are not set: {', '.join(missing)}", where="the environment", fix=fix)
-    return BACKENDS[plan.backend](plan, environment)
-
-
-def attached_backend(name: str) -> Backend:
-    """Return a backend for attempts that were started already.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
-    require_backend(name)
-    return BACKENDS[name](None, os.environ)
-
-
-def _open_local(plan: Plan | None, environment: Mapping[str, str]) -> LocalBackend:
-    if plan is None:
-        return LocalBackend((), environment)
-    if unknown := sorted(plan.options.keys() - LocalBackend.options):
-        fix = f"it has {', '.join(sorted(LocalBackend.options))}"
-        raise UsageError(f"the local backend has no option {unknown[0]!r}", where="where.options", fix=fix)
-    interpreter = select_interpreter(str(Path(plan.cwd, plan.script_name)), plan.script, plan.options)
-    return LocalBackend(interpreter, environment)
-
-
-BACKENDS: Mapping[str, Callable[[Plan | None, Mapping[str, str]], Backend]] = {LocalBackend.name: _open_local}
-"""Each opens its backend for a plan; without one, for attempts that were started already."""

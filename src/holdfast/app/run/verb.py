@@ -32,6 +32,7 @@ from holdfast.app.check.target import check_rules
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import OFFLINE
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
+from holdfast.app.run.backends import attach_backend, require_backend
 from holdfast.app.run.kept_results import save_result
 from holdfast.app.run.planning import make_plan, secret_references
 from holdfast.app.run.reporting import write_report
@@ -39,9 +40,7 @@ from holdfast.app.run.runs import (
     NO_OBSERVER,
     Run,
     RunObserver,
-    attached_backend,
     open_run,
-    require_backend,
 )
 from holdfast.app.run.secrets import resolve_request, with_secrets
 from holdfast.core.errors import BackendError, UsageError
@@ -285,7 +284,7 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     if state.current is None:
         return _stop_before_start(found)
     if state.current.id:
-        attached_backend(state.current.backend).stop(state.current.id)
+        attach_backend(state.current.backend).stop(state.current.id)
     return _supervise_or_watch(found, observer, detach=False)
 
 

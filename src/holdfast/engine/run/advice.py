@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from shlex import quote
 from typing import Any
 
+from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.event import RunStage, RunState
 from holdfast.results.run import NextCommand
 
@@ -61,5 +62,5 @@ def command_to_try_again(about: Mapping[str, Any], refused_by: str) -> str:
     target = str(about.get("target", "job.yaml"))
     if refused_by != "rehearsal":
         return f"holdfast check {quote(target)}"
-    here = "" if "method" in about else f" --set where.backend={about.get('backend', 'local')}"
+    here = "" if "method" in about else f" --set where.backend={about.get('backend', DEFAULT_BACKEND.name)}"
     return f"holdfast rehearse {quote(target)}{here}"

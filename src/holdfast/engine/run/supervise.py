@@ -279,7 +279,7 @@ class _Loop:
         starting = Starting(
             at_s=self._now,
             attempt=number,
-            backend=backend.name,
+            backend=backend.capabilities.name,
             resume_from=attempt.resume_from,
             passed_over=attempt.passed_over,
         )
