@@ -27,7 +27,7 @@ from holdfast.app.rehearse.failure_context import read_failure_context
 from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
 from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, run_parts
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import ScriptArgumentsError, UsageError
 from holdfast.core.rehearsal import Omitted, PartResult, Rehearsal
 from holdfast.core.requirement import Requirement, parse_requirement
 from holdfast.core.script_header import find_header, read_header
@@ -216,14 +216,12 @@ def _unlaunched(launcher: NeededLauncher) -> str:
     )
 
 
-def _usage_error(program: Program, problem: UsageProblem) -> UsageError:
-    """Return the error for invalid script arguments, with the way to pass them."""
-    words = (*map(quote, program.arguments), spell_arguments(problem.wanted))
-    given = "correct the arguments after `--`"
+def _usage_error(program: Program, problem: UsageProblem) -> ScriptArgumentsError:
+    """Return the error for invalid script arguments, with the words that pass those which are missing."""
     started = f"-- python -m {program.module}" if program.module else f"{quote(program.path)} --"
-    lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'}: `holdfast rehearse {started} {' '.join(words)}`"
-    fix = lacking if problem.wanted else given
-    return UsageError(f"{program.path} {problem.what}", where=program.path, fix=fix)
+    words = (started, *map(quote, program.arguments), spell_arguments(problem.wanted))
+    what = f"{program.path} {problem.what}"
+    return ScriptArgumentsError(what, where=program.path, words=" ".join(words), missing=len(problem.wanted))
 
 
 def other_versions(program: Program, versions: Mapping[str, str]) -> Iterator[Omitted]:
