@@ -159,6 +159,7 @@ class Failure:
         role: What the function is to the library that calls it: `callback`; empty where the script calls it.
         code: The line's text.
         key: The key of the job file that is at fault, where that is known.
+        rule: The rule whose objection it is; empty for a failure that was raised or measured.
         blame: Whether data, model or code is at fault; `unknown` until that was asked.
         over: The limit that it went over, in words; empty where it failed by itself.
         blamed: What shows that: how it went with known-good rows or a known-good model in place of the script's own.
@@ -173,6 +174,7 @@ class Failure:
     code: str = ""
     key: str = ""
     over: str = ""
+    rule: str = ""
     blame: Blame = "unknown"
     blamed: str = ""
 

@@ -84,8 +84,6 @@ GUESSED: Final[Mapping[str, tuple[str, ...]]] = {
 """What a failure looks like, and what it is where that was told: no parameter is trained, a function made the values."""
 NO_GRADIENT: Final = ("no-trainable-parameters", "weights-not-updated")
 """What a loss without a gradient is where that was told: a log cannot tell which parameters are trained, a rehearsal can."""
-ROWS: Final = "rows "
-"""How the names of rows that were made fewer begin."""
 ZERO: Final = re.compile(r"^ZeroDivisionError: integer (?:division or )?modulo by zero")
 LACKING: Final = re.compile(
     r"(?:FileNotFound|ModuleNotFound|DatasetNotFound|EmptyDataset|CalledProcess)Error\b|\b(?:No such file|Unable to find|"
@@ -94,16 +92,8 @@ LACKING: Final = re.compile(
 """What is said where a file, a folder or a module is not there."""
 ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
 """A path that only Colab or Kaggle has."""
-REFUSED: Final = "connections to "
-"""How what is not rehearsed begins where a program was kept from the network."""
 UNSAVED: Final = "it differs because of the weights that are not saved, which is reported at `save`"
 NO_INPUT: Final = "the script reads standard input, which a rehearsal does not have"
-BEYOND: Final = (
-    "the rehearsal does not connect to",
-    "the rehearsal sends nothing to",
-    "no small twin of the model type",
-)
-"""What a rehearsal says where it does not go on: `guards.OutOfReachError`, `twins.building.CannotRehearseError`."""
 
 
 def judge(
@@ -228,13 +218,14 @@ def _left_off(whole: PartResult) -> str:
         return f"{whole.over} here, but made progress"
     if whole.facts("stdin") and not whole.happened("step"):
         return NO_INPUT
-    return because if any(words in because for words in BEYOND) else _too_few(whole) or _unmade(whole)
+    out_of_reach = any(each["because"] in because for each in whole.reported("out_of_reach"))
+    return because if out_of_reach else _too_few(whole) or _unmade(whole)
 
 
 def _too_few(whole: PartResult) -> str:
     """Return that a whole number came out as 0, by which the script divides: mostly of its few rows; else nothing."""
     because = because_of(whole)
-    few = any(str(each["what"]).startswith(ROWS) for each in whole.reported("shrunk"))
+    few = any(each.get("unit") == "rows" for each in whole.reported("shrunk"))
     return f"{because}: with so few rows a number of steps or batches is 0" if few and ZERO.search(because) else ""
 
 
@@ -246,7 +237,7 @@ def _unmade(whole: PartResult) -> str:
     if ELSEWHERE.search(because):
         return f"{because[:200]}: the host of a notebook may have it"
     commands = [f"`{each['command']}` was not run" for each in whole.facts("not_run")]
-    refused = [f"no {each['what']}" for each in whole.reported("not_rehearsed") if each["what"].startswith(REFUSED)]
+    refused = [f"no {each['what']}" for each in whole.reported("not_rehearsed") if "host" in each]
     makers = [*commands, *refused]
     return f"{because[:200]}: {makers[-1]}, which may make it" if makers else ""
 
@@ -309,6 +300,7 @@ def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> I
             yield Failure(
                 stage=each.stage,
                 cause=name_cause(name, each.message, {"rule": each.code}, fix=_advice_of(name, each.code)),
+                rule=each.code,
                 blame="model" if each.stage == "model" else "data",
                 blamed=f"{each.code} says so of what the script gave its trainer",
             )
