@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.adapters.targets.project import Project, Projects
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, TargetRequest
-from holdfast.app.hub_access import OFFLINE, WALKED
+from holdfast.app.hub_access import HubAccess
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 from holdfast.engine.check.answers import JOB_FILES
@@ -77,10 +77,10 @@ def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckReques
     projects, asked = Projects(), CheckRequest()
     _require_codes((*options.only, *options.ignore), "the command line")
     if options.arguments and not targets:
-        _add(asked, COMMAND_LINE, projects.find("-"), options, _reason_without_hub(options))
+        _add(asked, COMMAND_LINE, projects.find("-"), options, _hub_access(options))
     for target in targets:
         for path in _files(target, projects, asked, judged=options.force_exclude):
-            _add(asked, path, projects.find(path), options, _reason_without_hub(options, walked=path != target))
+            _add(asked, path, projects.find(path), options, _hub_access(options, walked=path != target))
     if options.sets and asked.questions and not any(question.sets for question in asked.questions.values()):
         from holdfast.adapters.targets.overrides import require_no_overrides
 
@@ -89,11 +89,11 @@ def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckReques
     return asked
 
 
-def _reason_without_hub(options: CheckOptions, *, walked: bool = False) -> str:
-    """Return why the Hub is not asked about a file: what is judged like the files of a folder comes from a hook, by the hundred."""
+def _hub_access(options: CheckOptions, *, walked: bool = False) -> HubAccess:
+    """Return whether the Hub is asked about a file. Files that are judged like those of a folder come from a hook, by the hundred."""
     if options.offline:
-        return OFFLINE
-    return WALKED if walked or options.force_exclude else ""
+        return HubAccess.OFFLINE
+    return HubAccess.WALKED if walked or options.force_exclude else HubAccess.ASKED
 
 
 def _files(target: str, projects: Projects, request: CheckRequest, *, judged: bool) -> Iterable[str]:
@@ -123,7 +123,7 @@ def _judged(folders: Any, judged: Any, request: CheckRequest) -> Iterator[str]:
         yield judged
 
 
-def _add(request: CheckRequest, path: str, project: Project, options: CheckOptions, unasked: str) -> None:
+def _add(request: CheckRequest, path: str, project: Project, options: CheckOptions, hub: HubAccess) -> None:
     """Ask about a file, unless it was asked about before."""
     if path in request.questions:
         return
@@ -140,7 +140,7 @@ def _add(request: CheckRequest, path: str, project: Project, options: CheckOptio
         resolve=options.resolve or project.resolve or CATALOG,
         checklist=options.checklist,
         edits=options.edits,
-        unasked=unasked,
+        hub=hub,
     )
 
 

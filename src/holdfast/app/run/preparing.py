@@ -9,7 +9,7 @@ from holdfast.adapters.storage.run_folder import save_plan
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check.target import check_rules
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.app.hub_access import OFFLINE
+from holdfast.app.hub_access import HubAccess
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
 from holdfast.app.run.backends import require_backend
 from holdfast.app.run.kept_results import save_result
@@ -67,7 +67,9 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
     target = read_target(path, request.sets)
     if target.job:
         require_backend(target.job.where.backend)
-    checked = check_rules(target, TargetRequest(path=path, unasked=OFFLINE if request.offline else ""))
+    checked = check_rules(
+        target, TargetRequest(path=path, hub=HubAccess.OFFLINE if request.offline else HubAccess.ASKED)
+    )
     refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
     references = secret_references(target)
     plan = None if refusals else make_plan(target, request.arguments, references)
