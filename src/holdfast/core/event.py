@@ -4,16 +4,25 @@ The ledger holds events and nothing else. `fold` makes the state anew from them,
 was killed continues where it was.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from signal import SIGINT, SIGKILL, SIGTERM
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from holdfast.core.errors import LedgerError
+from holdfast.core.training_event import (
+    Evaluated,
+    PushStarted,
+    StepDone,
+    TrainingEnded,
+    TrainingEvent,
+    parse_training_event,
+)
 
+Kind = TypeVar("Kind", bound=TrainingEvent)
 ENDED_FROM_OUTSIDE = (128 + SIGTERM, -SIGTERM, -SIGINT, -SIGKILL)
 """Exit codes of a process that a stop ended, or a kill."""
 
@@ -109,15 +118,20 @@ class Started:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """The training process said something.
+    """The training process reported an event.
 
     Attributes:
-        said: One event of the training process (`docs/contract.md`), as it came.
+        said: The event as it was written (`docs/contract.md`); the ledger keeps fields that this version does not know.
     """
 
     at_s: float
     attempt: int
     said: Mapping[str, Any]
+
+    @property
+    def training_event(self) -> TrainingEvent:
+        """The event, typed."""
+        return parse_training_event(self.said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +220,7 @@ class AttemptState:
         reports: How many events of the training process were taken in.
         steps: Optimizer steps it has done, counted over all attempts, as the trainer does.
         max_steps: Steps the trainer means to do, or None before it said so.
-        end: The last event of the training process, if it is an `end`.
+        end: The last event of the training process, if that ended it.
         metrics: The newest value of each metric.
     """
 
@@ -223,7 +237,7 @@ class AttemptState:
     reports: int = 0
     steps: int = 0
     max_steps: int | None = None
-    end: Mapping[str, Any] | None = None
+    end: TrainingEnded | None = None
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
@@ -236,7 +250,7 @@ class RunState:
         seen_s: When the last event happened.
         stop: Who asked the current attempt to stop; None where nobody did.
         stop_s: When they did.
-        pushes: The last push to each repository of the Hub, as the training process told it when it began.
+        pushes: The last push to each repository of the Hub.
         deliveries: What was found there afterwards, by repository.
         refused_by: What forbade it before it was started; empty where nothing did.
         codes: What it was refused for.
@@ -251,7 +265,7 @@ class RunState:
     stop: Stopper | None = None
     stop_s: float = 0.0
     attempts: tuple[AttemptState, ...] = ()
-    pushes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    pushes: Mapping[str, PushStarted] = field(default_factory=dict[str, PushStarted])
     deliveries: Mapping[str, Delivered] = field(default_factory=dict[str, Delivered])
     refused_by: Refuser = ""
     codes: tuple[str, ...] = ()
@@ -266,6 +280,13 @@ class RunState:
         """Repositories that were pushed to by a run that went well, where nobody has looked yet."""
         succeeded = self.current is not None and self.current.stage is RunStage.SUCCEEDED
         return tuple(sorted(self.pushes.keys() - self.deliveries.keys())) if succeeded else ()
+
+
+def training_events(events: Iterable[Event], kind: type[Kind]) -> Iterator[Kind]:
+    """Yield the events of one kind that the training process reported."""
+    for event in events:
+        if isinstance(event, Reported) and isinstance(reported := event.training_event, kind):
+            yield reported
 
 
 def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
@@ -306,20 +327,27 @@ def advance(state: RunState, event: Event) -> RunState:
             state = replace(state, stage=event.stage, because=event.because)
             state = replace(state, refused_by=event.refused_by, codes=event.codes)
         case Started() | Reported() | Polled():
-            attempts = tuple(
-                _advance_attempt(old, event) if old.number == event.attempt else old for old in state.attempts
-            )
-            running = attempts[-1:] and attempts[-1].stage is RunStage.RUNNING and not state.stage.ended
-            state = replace(state, attempts=attempts, stage=RunStage.RUNNING if running else state.stage)
-            if isinstance(event, Reported) and event.said.get("event") == "push" and event.said.get("repository"):
-                state = _after_push(state, str(event.said["repository"]), event.said)
+            state = _advance_attempts(state, event)
     return replace(state, seen_s=event.at_s)
 
 
-def _after_push(state: RunState, repository: str, report: Mapping[str, Any]) -> RunState:
+def _advance_attempts(state: RunState, event: Started | Reported | Polled) -> RunState:
+    """Return the state with one attempt advanced; the run is running if its newest attempt is."""
+    reported = event.training_event if isinstance(event, Reported) else None
+    attempts = tuple(
+        _advance_attempt(old, event, reported) if old.number == event.attempt else old for old in state.attempts
+    )
+    running = attempts[-1:] and attempts[-1].stage is RunStage.RUNNING and not state.stage.ended
+    state = replace(state, attempts=attempts, stage=RunStage.RUNNING if running else state.stage)
+    return _after_push(state, reported) if isinstance(reported, PushStarted) else state
+
+
+def _after_push(state: RunState, push: PushStarted) -> RunState:
     """Return the state after a push began: what was found there before is out of date."""
-    deliveries = {name: found for name, found in state.deliveries.items() if name != repository}
-    return replace(state, pushes={**state.pushes, repository: report}, deliveries=deliveries)
+    if not push.repository:
+        return state
+    deliveries = {name: found for name, found in state.deliveries.items() if name != push.repository}
+    return replace(state, pushes={**state.pushes, push.repository: push}, deliveries=deliveries)
 
 
 def changes(state: RunState, event: Event) -> bool:
@@ -327,7 +355,9 @@ def changes(state: RunState, event: Event) -> bool:
     return replace(advance(state, event), seen_s=state.seen_s) != state
 
 
-def _advance_attempt(attempt: AttemptState, event: Started | Reported | Polled) -> AttemptState:
+def _advance_attempt(
+    attempt: AttemptState, event: Started | Reported | Polled, reported: TrainingEvent | None
+) -> AttemptState:
     match event:
         case Started():
             return replace(attempt, id=event.id, stage=RunStage.RUNNING)
@@ -337,22 +367,21 @@ def _advance_attempt(attempt: AttemptState, event: Started | Reported | Polled) 
         case Polled():
             return replace(attempt, answer=event.answer, because=event.because)
         case Reported():
-            return _advance_report(attempt, event.said)
+            return _advance_report(attempt, reported or TrainingEvent())
 
 
-def _advance_report(attempt: AttemptState, report: Mapping[str, Any]) -> AttemptState:
-    kind = report.get("event")
+def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState:
     metrics = dict(attempt.metrics)
-    if kind == "step" and isinstance(report.get("loss"), (int, float)):
-        metrics["train_loss"] = report["loss"]
-    if kind == "evaluate":
-        metrics |= {name: value for name, value in report.get("metrics", {}).items() if isinstance(value, (int, float))}
+    if isinstance(event, StepDone) and event.loss is not None:
+        metrics["train_loss"] = event.loss
+    if isinstance(event, Evaluated):
+        metrics |= dict(event.figures())
     return replace(
         attempt,
         reports=attempt.reports + 1,
-        steps=report.get("step") or attempt.steps,
-        max_steps=report.get("max_steps") or attempt.max_steps,
-        end=report if kind == "end" else None,
+        steps=event.step or attempt.steps,
+        max_steps=event.max_steps or attempt.max_steps,
+        end=event if isinstance(event, TrainingEnded) else None,
         metrics=metrics,
     )
 
@@ -362,10 +391,10 @@ def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> RunStage:
 
     An attempt that finished and was then ended from outside had nothing left to do but to leave.
     """
-    end = attempt.end or {}
-    if end.get("status") == "finished" and exit_code in (0, None, *ENDED_FROM_OUTSIDE):
+    status = attempt.end.status if attempt.end else None
+    if status == "finished" and exit_code in (0, None, *ENDED_FROM_OUTSIDE):
         return RunStage.SUCCEEDED
-    return RunStage.CANCELLED if end.get("status") == "stopped" else RunStage.FAILED
+    return RunStage.CANCELLED if status == "stopped" else RunStage.FAILED
 
 
 def event_to_json(event: Event) -> tuple[str, dict[str, Any]]:

@@ -596,7 +596,7 @@ def test_a_push_is_judged_by_what_the_run_told_of_it() -> None:
     store, folders = FakeStore(), []
 
     def verify(repository: str, state: RunState) -> Delivery:
-        folders.append(state.pushes[repository]["folder"])
+        folders.append(state.pushes[repository].folder)
         return Delivery("arrived")
 
     backend = FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=0, reports=[push, end])])

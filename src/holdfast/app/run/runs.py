@@ -19,8 +19,9 @@ from holdfast.app.run.backends import open_backend
 from holdfast.app.run.delivering import verify_push
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Closed, Event, Refuser, Reported, RunRequested, RunStage, RunState, fold
+from holdfast.core.event import Closed, Event, Refuser, RunRequested, RunStage, RunState, fold, training_events
 from holdfast.core.plan import Attempt, Plan
+from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.supervise import Dependencies, Limits, drive
 from holdfast.engine.run.watch import watch_run
@@ -112,9 +113,9 @@ class Run:
     def _newest_checkpoint(self) -> tuple[str | None, tuple[str, ...]]:
         """Return the newest whole checkpoint in any folder that the run has saved one in, and what is wrong with newer ones."""
         saved = {
-            str(Path(event.said["path"]).parent)
-            for _, event in self.ledger.read(self.name)
-            if isinstance(event, Reported) and event.said.get("event") == "checkpoint"
+            str(Path(event.path).parent)
+            for event in training_events((each for _, each in self.ledger.read(self.name)), CheckpointSaved)
+            if event.path
         }
         folders = {*saved, *map(str, self.folder.glob("checkpoints/*"))}
         found = [newest_whole(Path(folder)) for folder in sorted(folders)]

@@ -41,7 +41,8 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
         yield "stop", f"holdfast stop {run}", "stops it after it saves a checkpoint"
     elif state.stage is RunStage.FAILED and lost:
         for found in lost:
-            folder = state.pushes.get(found.repository, {}).get("folder") or state.folder
+            push = state.pushes.get(found.repository)
+            folder = (push and push.folder) or state.folder
             yield "push it", f"hf upload {quote(found.repository)} {quote(str(folder))}", "uploads what is missing"
     elif not state.attempts:
         yield "try again", command_to_try_again(state.about, state.refused_by), "shows whether it is fixed"

@@ -52,9 +52,12 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
 
 
 def _delivery(state: RunState, delivered: Delivered) -> DeliveryResult:
-    folder = state.pushes.get(delivered.repository, {}).get("folder")
+    push = state.pushes.get(delivered.repository)
     return DeliveryResult(
-        repository=delivered.repository, verdict=delivered.verdict, because=delivered.because, folder=folder or None
+        repository=delivered.repository,
+        verdict=delivered.verdict,
+        because=delivered.because,
+        folder=push.folder or None if push else None,
     )
 
 
