@@ -28,6 +28,7 @@ from holdfast.app.rehearse.observing import find_environment_fault, observe, pre
 from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, run_parts
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
 from holdfast.core.errors import ScriptArgumentsError, UsageError
+from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Omitted, PartResult, Rehearsal
 from holdfast.core.requirement import Requirement, parse_requirement
 from holdfast.core.script_header import find_header, read_header
@@ -50,13 +51,6 @@ OFFLINE: Final = {"HF_HUB_OFFLINE": "1"}
 NO_SOLUTION: Final = "No solution found"
 """What uv says of requirements that contradict one another: on no machine would they be met."""
 NAMES: Final = re.compile(r"\b[A-Z]\w+(?:Trainer|Config)\b")
-TRAINERS: Final = {
-    "grpo": "GRPOTrainer",
-    "dpo": "DPOTrainer",
-    "kto": "KTOTrainer",
-    "reward": "RewardTrainer",
-    "rloo": "RLOOTrainer",
-}
 ALWAYS: Final = ("torch", "transformers.trainer", "transformers.models.auto.modeling_auto", "datasets", "accelerate")
 WITH_TRL: Final = "trackio"
 """What TRL imports when it writes a model's card, where it is installed."""
@@ -270,8 +264,9 @@ def make_part_request(program: Program, folder: Path, *, gpu: bool, offline: boo
 def wanted(program: Program) -> list[str]:
     """Return the modules to import before the first fork: those that the script imports from the libraries."""
     if program.path.startswith(OWN):
-        method = program.path.removeprefix(OWN)
-        return [*ALWAYS, "peft", f"trl:{TRAINERS.get(method, 'SFTTrainer')}", WITH_TRL]
+        name = program.path.removeprefix(OWN)
+        method = next((each for each in Method if each == name), Method.SFT)
+        return [*ALWAYS, "peft", f"trl:{method.trainer}", WITH_TRL]
     names = sorted(set(NAMES.findall(program.source))) if "trl" in program.source else []
     trl = [*(f"trl:{each}" for each in names), *([WITH_TRL] if names else [])]
     return [*ALWAYS, *(["peft"] if "peft" in program.source else []), *trl]

@@ -9,7 +9,7 @@ from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.job import Job
 from holdfast.core.methods import Method
 from holdfast.engine.script.carried_files import carried_files, referred_files
-from holdfast.engine.script.outline import TRAINERS, outline_loading, outline_reading, outline_training
+from holdfast.engine.script.outline import outline_loading, outline_reading, outline_training
 from holdfast.engine.script.python_source import render_block, render_imports, render_literal
 from holdfast.engine.script.requirements import list_requirements, render_header
 
@@ -39,7 +39,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "huggingface_hub": ("HfApi",),
     "peft": ("LoraConfig",),
     "transformers": ("AutoTokenizer", "BitsAndBytesConfig", "EarlyStoppingCallback", "TrainerCallback", "set_seed"),
-    "trl": tuple(f"{trainer}{part}" for trainer in TRAINERS.values() for part in ("Config", "Trainer")),
+    "trl": tuple(f"{method.stem}{part}" for method in Method for part in ("Config", "Trainer")),
     MODULE: TRL_REWARDS,
 }
 """What a script may import of the packages that it installs."""

@@ -10,8 +10,6 @@ from holdfast.core.methods import Method
 from holdfast.engine.tokens.preparing import Sequenced
 from holdfast.engine.tokens.recipe import Recipe
 
-"""The label of what is not learned from."""
-
 
 def kept_span(sequence: Sequenced, recipe: Recipe) -> tuple[int, int]:
     """Return between which places the ids of a text are kept."""
