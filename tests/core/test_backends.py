@@ -21,7 +21,7 @@ def compared_names(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Compare):
             for side in (node.left, *node.comparators):
-                if isinstance(side, ast.Constant) and side.value in BACKENDS:
+                if isinstance(side, ast.Constant) and isinstance(side.value, str) and side.value in BACKENDS:
                     yield f"{path.name}:{node.lineno}: {side.value}"
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.event import Reported, RunRequested, Starting, fold
+from holdfast.core.event import Event, Reported, RunRequested, Starting, fold
 from holdfast.core.training_event import KINDS, StepDone, TrainingEnded, TrainingEvent, parse_training_event
 
 JSON = st.recursive(
@@ -20,7 +20,7 @@ NAMES = ("event", "at", "step", "max_steps", "loss", "metrics", "nan", "path", "
 @given(st.dictionaries(st.sampled_from(NAMES), JSON), st.sampled_from([*map(str, KINDS), "later", ""]))
 def test_whatever_is_written_is_an_event(written: dict[str, Any], kind: str) -> None:
     """A ledger that another version wrote, or that is damaged, is read on."""
-    events = [RunRequested(at_s=0, folder="f"), Starting(at_s=1, attempt=1, backend="x")]
+    events: list[Event] = [RunRequested(at_s=0, folder="f"), Starting(at_s=1, attempt=1, backend="x")]
     told = Reported(at_s=2, attempt=1, said={**written, "event": kind})
 
     assert isinstance(told.training_event, TrainingEvent)
