@@ -7,12 +7,12 @@ random, so losses are high, answers are nonsense, and neither is told.
 import math
 from typing import Any
 
-from ..adapted import largest_moved, lora_of
 from ..events import EventWriter
 from ..libraries import torch
 from . import gradients, rates
 from .batches import MATRIX
 from .ends import look_at_ends, report_ends
+from .saved_adapters import largest_moved, lora_of
 from .targets import look_at_targets
 
 """What is told where a batch was cut, and labels with it."""
