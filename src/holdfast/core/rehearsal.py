@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from holdfast.core.diagnosis import Cause
 from holdfast.core.event import EndReason
+from holdfast.core.training_event import Heartbeat, TrainingEnded, TrainingEvent
 
 StageName = Literal[
     "import", "data", "model", "tokenize", "step", "evaluate", "save", "stop", "resume", "push", "export"
@@ -13,13 +14,12 @@ StageName = Literal[
 STAGES: Final[tuple[StageName, ...]] = (
     "import", "data", "model", "tokenize", "step", "evaluate", "save", "stop", "resume", "push", "export",
 )  # fmt: skip
-HEARTBEAT: Final = "heartbeat"
-"""What a process says for as long as it lives, whether it gets on or not."""
+Kind = TypeVar("Kind", bound=TrainingEvent)
 Part = Literal["whole", "stop", "resume"]
 Status = Literal["pass", "fail", "not_rehearsed"]
 Blame = Literal["data", "model", "code", "unknown"]
 ProcessEvent = Mapping[str, Any]
-"""One event that a process wrote, as JSON."""
+"""One event that the hooks of a process wrote, as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class PartResult:
         code: Its exit code; negative for a signal; None where it was ended by us.
         over: Why it was ended: a limit, in words; empty where it ended by itself.
         hook_events: What the hooks said, in order: `payload/rehearsal/events.py` lists the events.
-        events: What the runtime said, as a real attempt's ledger would have it.
+        events: The runtime's events, as those of a real attempt.
         logs: The text of its output, by name: `stdout.log`, `stderr.log`.
         stacks: Where its main thread was when it was ended.
         damage: What is wrong with the checkpoint that it left, or empty.
@@ -42,7 +42,7 @@ class PartResult:
     code: int | None
     over: str = ""
     hook_events: tuple[ProcessEvent, ...] = ()
-    events: tuple[ProcessEvent, ...] = ()
+    events: tuple[TrainingEvent, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict[str, str])
     stacks: str = ""
     damage: str = ""
@@ -60,26 +60,26 @@ class PartResult:
         """Return the first fact about something; empty where there is none."""
         return next(iter(self.facts(about)), {})
 
-    def happened(self, event: str) -> tuple[ProcessEvent, ...]:
-        """Return the runtime's records of one event, in order."""
-        return tuple(each for each in self.events if each["event"] == event)
+    def happened(self, kind: type[Kind]) -> tuple[Kind, ...]:
+        """Return the runtime's events of one kind, in order."""
+        return tuple(event for event in self.events if isinstance(event, kind))
 
     @property
     def is_slow(self) -> bool:
         """Whether a limit ended it while it was getting on: something was said in the last third of its time."""
-        told = (*self.hook_events, *(each for each in self.events if each["event"] != HEARTBEAT))
-        said = sorted(each["at"] for each in told if "at" in each)
-        return bool(self.over and said) and said[-1] - said[0] > self.elapsed_s * 2 / 3
+        times_s = [each["at"] for each in self.hook_events if "at" in each]
+        times_s += [event.at for event in self.events if event.at is not None and not isinstance(event, Heartbeat)]
+        return bool(self.over and times_s) and max(times_s) - min(times_s) > self.elapsed_s * 2 / 3
 
     @property
-    def end(self) -> ProcessEvent:
-        """How the script ended, as the runtime said it; empty where nothing was said."""
-        return next(iter(self.happened("end")), {})
+    def end(self) -> TrainingEnded:
+        """The event with which the script ended; an empty one if there is none."""
+        return next(iter(self.happened(TrainingEnded)), TrainingEnded())
 
     @property
     def exited(self) -> bool:
         """Whether the script ended itself with an error code, by `sys.exit`."""
-        return self.end.get("reason") == EndReason.EXIT
+        return self.end.reason == EndReason.EXIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

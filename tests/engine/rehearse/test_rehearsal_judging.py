@@ -9,6 +9,7 @@ import pytest
 from holdfast.core.diagnosis import Cause, Diagnosis
 from holdfast.core.finding import Rule
 from holdfast.core.rehearsal import STAGES, Objection, Part, PartResult, Rehearsal, StageName
+from holdfast.core.training_event import parse_training_event
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.answers import refuses
 from holdfast.engine.rehearse.naming import cause_of, name_cause
@@ -37,7 +38,8 @@ def played(part: Part = "whole", **changes: Any) -> PartResult:
         "hook_events": tuple(PASSED),
         "events": tuple(steps(s1=2.0, s2=1.5, s3=1.2, s4=1.0)),
     }
-    return PartResult(part=part, **(usual | changes))
+    told = usual | changes
+    return PartResult(part=part, **{**told, "events": tuple(map(parse_training_event, told["events"]))})
 
 
 def stopped(**changes: Any) -> PartResult:

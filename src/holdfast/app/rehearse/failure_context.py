@@ -51,7 +51,7 @@ def _cells(program: Program) -> Iterator[tuple[int, int]]:
 
 def _last_line(played: PartResult) -> Traceback | None:
     """Return the line at which a script ended itself, as a traceback would give it; None where it did not."""
-    file, _, line = str(played.end.get("where") or "").rpartition(":")
+    file, _, line = (played.end.where or "").rpartition(":")
     if not played.exited or not file:
         return None
     return Traceback(start=Line(0, because_of(played)), frames=(Frame(file, int(line), EXIT),))

@@ -11,6 +11,7 @@ from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.rehearse.observing import observe
 from holdfast.core.diagnosis import Cause
 from holdfast.core.rehearsal import Objection, Part, PartResult, Rehearsal, StageName
+from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.naming import cause_of
@@ -35,7 +36,7 @@ def run_parts(
 
     def go_on(ended: PartResult) -> PartRequest | None:
         parts[ended.part] = ended
-        saved = [each["path"] for each in ended.happened("checkpoint")]
+        saved = [event.path for event in ended.happened(CheckpointSaved) if event.path]
         fails = "whole" in parts and not _came_through(parts["whole"])
         if ended.part != "stop" or fails or not saved or not Path(saved[-1]).is_dir():
             return None

@@ -4,7 +4,6 @@ A stage passes only where something of it was gone through and nothing of it fai
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
@@ -24,6 +23,7 @@ from holdfast.core.rehearsal import (
     StageName,
     StageResult,
 )
+from holdfast.core.training_event import StepDone, TrainingEnded, TrainingStarted
 from holdfast.engine.rehearse.continuing import DIVERGES, StageFindings, judge_resume, judge_stop, warn_of_restarts
 from holdfast.engine.rehearse.naming import because_of, general_advice, name_cause, signature_of
 from holdfast.engine.rehearse.tracebacks import spell_place
@@ -116,7 +116,7 @@ def judge(
     failures = [_with_objection(each, objections) for each in failures]
     failures += _objected(objections, failures)
     results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
-    if results["step"].status == "pass" and whole.happened("start"):  # a loop of its own is not asked to stop
+    if results["step"].status == "pass" and whole.happened(TrainingStarted):  # a loop of its own is not asked to stop
         for found in (judge_stop(parts), judge_resume(parts)):
             result, more = _again(found, parts, failures, diagnose, unsaved=_leaves_weights_unsaved(whole))
             failures += more
@@ -199,7 +199,7 @@ def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
     stage = failed_stage(whole)
     cause = diagnose(whole, stage)
     stage = _about(cause.signature.name, stage, own=not _raised(whole))
-    where = str(whole.end.get("where") or "")
+    where = whole.end.where or ""
     yield Failure(stage=_happened_in(stage, whole), cause=cause, part=whole.part, where=where, over=whole.over)
 
 
@@ -213,10 +213,10 @@ def _happened_in(stage: StageName, whole: PartResult) -> StageName:
 
 def _left_off(whole: PartResult) -> str:
     """Return why a rehearsal did not go on where the job would: it was slow here, or went where no rehearsal goes; else nothing."""
-    because = str(whole.end.get("because"))
+    because = whole.end.because or ""
     if whole.is_slow:
         return f"{whole.over} here, but made progress"
-    if whole.facts("stdin") and not whole.happened("step"):
+    if whole.facts("stdin") and not whole.happened(StepDone):
         return NO_INPUT
     out_of_reach = any(each["because"] in because for each in whole.reported("out_of_reach"))
     return because if out_of_reach else _too_few(whole) or _unmade(whole)
@@ -263,7 +263,7 @@ def failed_stage(played: PartResult) -> StageName:
     """Return the stage that a part ended in: the one that its last exception left, else the one that it was in."""
     if told := _raised(played):
         return cast(StageName, told[-1]["stage"])
-    if played.end.get("reason") in IN_TRAINING:
+    if played.end.reason in IN_TRAINING:
         return "step"
     ended = played.reported("script_ended") or played.reported("enter") or played.reported("stage")
     last = ended[-1] if ended else {"stage": "import"}
@@ -272,8 +272,8 @@ def failed_stage(played: PartResult) -> StageName:
 
 def _raised(played: PartResult) -> list[ProcessEvent]:
     """Return the stage failures with the exception that ended the script."""
-    end = played.end
-    return [each for each in played.reported("failed") if not end or _same(each["error"], str(end.get("because")))]
+    ends = played.happened(TrainingEnded)
+    return [each for each in played.reported("failed") if not ends or _same(each["error"], ends[0].because or "")]
 
 
 def _same(error: str, because: str) -> bool:
@@ -357,7 +357,7 @@ def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure
     raised = [each for each in failures if each.part == "whole"]
     if raised and (_before(raised[0].stage, stage) or not whole.facts("trains")):
         return f"the script failed at `{raised[0].stage}`"
-    if raised and raised[0].stage == RESUMED_STAGE and whole.facts("trains") and not whole.happened("step"):
+    if raised and raised[0].stage == RESUMED_STAGE and whole.facts("trains") and not whole.happened(StepDone):
         return "the script failed at `resume`, before its first step"
     if because := _left_off(whole):
         return f"the rehearsal ended at `{failed_stage(whole)}`: {because}"
@@ -373,7 +373,7 @@ def _worked(stage: StageName, whole: PartResult) -> bool:
     if stage in ("stop", "resume"):
         return False
     if stage == "step":  # of a loop of the script's own nobody hears a step; a trainer may be refused before its first
-        return bool(whole.happened("step")) or not whole.facts("trains")
+        return bool(whole.happened(StepDone)) or not whole.facts("trains")
     if stage == "push":
         return bool(whole.facts("push"))
     return stage != "export" or any(each["folders"] for each in whole.facts("saved"))
@@ -384,7 +384,4 @@ def _before(one: StageName, other: StageName) -> bool:
 
 
 def _versions(whole: PartResult) -> Mapping[str, str]:
-    found: dict[str, str] = defaultdict(str)
-    for each in whole.happened("start"):
-        found |= each.get("versions", {})
-    return dict(found)
+    return {name: version for each in whole.happened(TrainingStarted) for name, version in each.versions.items()}

@@ -10,6 +10,7 @@ from math import ceil, inf
 from typing import Any, Final
 
 from holdfast.core.rehearsal import LearntFigures, PartResult, TokenFigures
+from holdfast.core.training_event import StepDone
 from holdfast.results.inspect import TokenReport
 
 Fact = Mapping[str, Any]
@@ -30,7 +31,7 @@ def learn(whole: PartResult, tokens: TokenReport | None = None) -> LearntFigures
     learnt: dict[str, Any] = {}
     if asked.get("per_device_train_batch_size") and asked.get("gradient_accumulation_steps"):
         learnt |= _step_figures(asked, _rows(whole), tokens)
-    steps = [each["elapsed_s"] for each in whole.happened("step") if each.get("elapsed_s")]
+    steps = [step.elapsed_s for step in whole.happened(StepDone) if step.elapsed_s]
     if steps:
         learnt["twin_step_s"] = sorted(steps)[len(steps) // 2]
     if model.get("parameters"):
