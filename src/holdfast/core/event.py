@@ -196,17 +196,19 @@ class Closed:
 
 Event = RunRequested | Starting | Started | Reported | Polled | StopRequested | Delivered | Closed
 KINDS: Mapping[str, type[Event]] = {
-    "asked": RunRequested,
+    "requested": RunRequested,
     "starting": Starting,
     "started": Started,
     "reported": Reported,
     "polled": Polled,
-    "stopasked": StopRequested,
+    "stop_requested": StopRequested,
     "delivered": Delivered,
     "closed": Closed,
 }
 """Events by the word that the ledger keeps for each."""
 WORDS: Mapping[type[Event], str] = {kind: word for word, kind in KINDS.items()}
+EARLIER_WORDS: Mapping[str, str] = {"asked": "requested", "stopasked": "stop_requested"}
+"""Words of ledgers that an earlier version wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -408,6 +410,7 @@ def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
     Raises:
         LedgerError: The kind is unknown, or a field is missing or of the wrong type.
     """
+    kind = EARLIER_WORDS.get(kind, kind)
     if kind not in KINDS:
         raise LedgerError(f"unknown event {kind!r}", where="the ledger", fix="use the holdfast version that wrote it")
     try:
