@@ -74,19 +74,19 @@ def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckReques
         UsageError: A folder cannot be read, a code begins like that of no rule, or overrides are given and no job file.
         ExceptionGroup: Of a UsageError for everything wrong with a project's settings.
     """
-    projects, asked = Projects(), CheckRequest()
+    projects, request = Projects(), CheckRequest()
     _require_codes((*options.only, *options.ignore), "the command line")
     if options.arguments and not targets:
-        _add(asked, COMMAND_LINE, projects.find("-"), options, _hub_access(options))
+        _add(request, COMMAND_LINE, projects.find("-"), options, _hub_access(options))
     for target in targets:
-        for path in _files(target, projects, asked, judged=options.force_exclude):
-            _add(asked, path, projects.find(path), options, _hub_access(options, walked=path != target))
-    if options.sets and asked.questions and not any(question.sets for question in asked.questions.values()):
+        for path in _files(target, projects, request, judged=options.force_exclude):
+            _add(request, path, projects.find(path), options, _hub_access(options, walked=path != target))
+    if options.sets and request.questions and not any(question.sets for question in request.questions.values()):
         from holdfast.adapters.targets.overrides import require_no_overrides
 
-        require_no_overrides(next(iter(asked.questions)), options.sets)
-    asked.alone = len(asked.questions) == 1 and not options.force_exclude and {*targets} <= asked.questions.keys()
-    return asked
+        require_no_overrides(next(iter(request.questions)), options.sets)
+    request.alone = len(request.questions) == 1 and not options.force_exclude and {*targets} <= request.questions.keys()
+    return request
 
 
 def _hub_access(options: CheckOptions, *, walked: bool = False) -> HubAccess:

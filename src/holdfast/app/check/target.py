@@ -53,8 +53,8 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
         ExceptionGroup: It is, and breaks the schema of a job file; what rules object to in the rest of the file is in it.
     """
     try:
-        asked = read_check_target(request)
-        checked = check_rules(asked, request)
+        target = read_check_target(request)
+        checked = check_rules(target, request)
     except (UsageError, ExceptionGroup) as error:
         errors = flatten(error)
         if not errors:
@@ -68,10 +68,12 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
         return _unreadable(request, *errors)
     result = structs.replace(
         target_result(checked, edits=request.edits),
-        unasked=request.hub.value if _is_passed_by(asked, request) else None,
-        checklist=_checklist(request, asked, checked) if request.checklist else None,
+        unasked=request.hub.value if _is_passed_by(target, request) else None,
+        checklist=_checklist(request, target, checked) if request.checklist else None,
     )
-    return TargetOutcome(result, asked.modules, asked.reads_more or request.checklist or _looks_outside(asked, request))
+    return TargetOutcome(
+        result, target.modules, target.reads_more or request.checklist or _looks_outside(target, request)
+    )
 
 
 def _unreadable(request: TargetRequest, *errors: HoldfastError) -> TargetOutcome:

@@ -89,15 +89,15 @@ def _job(run: Run) -> tuple[str, str]:
 
 def _ending(folder: Path) -> Ending:
     """Return the last words of an attempt's guard, and its stacks."""
-    told: dict[str, Any] = {}
+    guard_record: dict[str, Any] = {}
     with suppress(OSError, ValueError, TypeError):
-        told = dict(parse_json(read_foreign_text(folder / "exit.json")))
+        guard_record = dict(parse_json(read_foreign_text(folder / "exit.json")))
     stacks = ""
     with suppress(OSError):
         stacks = read_foreign_text(folder / "stacks.txt")
     return Ending(
-        oom_kills=told.get("oom_kills"),
-        disk_free_bytes=told.get("disk_free_bytes"),
+        oom_kills=guard_record.get("oom_kills"),
+        disk_free_bytes=guard_record.get("disk_free_bytes"),
         stacks=stacks,
         stacks_path=str(folder / "stacks.txt"),
     )

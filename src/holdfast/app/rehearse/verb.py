@@ -94,19 +94,19 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         UsageError: There is no such target, or an argument is wrong.
     """
     began_s = time.monotonic()
-    asked = program_of(as_path(target), as_overrides(set), as_texts(arguments))
+    program = program_of(as_path(target), as_overrides(set), as_texts(arguments))
     with ExitStack() as stack:
         warm = warm or stack.enter_context(WarmServer())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsal-"))).resolve()
-        part_request = make_part_request(asked, folder, gpu=gpu, offline=offline)
-        found = _start(
-            asked,
+        part_request = make_part_request(program, folder, gpu=gpu, offline=offline)
+        rehearsal = _start(
+            program,
             part_request,
             RehearsalOptions(limit_s=limit_s, on_progress=on_progress, warm=warm, here=here, whose=isolate),
         )
-    found = replace(found, omitted=(*_launchers(asked), *found.omitted))
+    rehearsal = replace(rehearsal, omitted=(*_launchers(program), *rehearsal.omitted))
     return rehearse_result(
-        found, elapsed_s=time.monotonic() - began_s, path=asked.path, isolated=isolate, strict=strict
+        rehearsal, elapsed_s=time.monotonic() - began_s, path=program.path, isolated=isolate, strict=strict
     )
 
 
@@ -134,23 +134,23 @@ def _start(program: Program, part_request: PartRequest, options: RehearsalOption
         return judge_unstarted(name_cause("invalid-config-value", _unlaunched(launcher), {}))
     words = (program.python or sys.executable,) if options.here else interpreter_of(program)
     try:
-        found = _rehearsed(program, part_request, words, options)
+        rehearsal = _rehearsed(program, part_request, words, options)
     except NoEnvironmentError as error:
         if is_made(words) and NO_SOLUTION not in str(error):
             return _started_here(program, part_request, options, str(error))
         said = PartResult(part="whole", code=1, logs={"stderr.log": str(error)})
         return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
-    if found.passed:
+    if rehearsal.passed:
         remember_pass(program, words)
-    return found
+    return rehearsal
 
 
 def _started_here(program: Program, part_request: PartRequest, options: RehearsalOptions, because: str) -> Rehearsal:
     """Return a rehearsal in this environment, where the project's own cannot be built on this machine."""
-    found = _start(program, part_request, replace(options, here=True))
+    rehearsal = _start(program, part_request, replace(options, here=True))
     last = next((line.strip() for line in reversed(because.splitlines()) if line.strip()), "uv did not say why")
-    own = Omitted(what="the environment that the project declares", because=f"a machine that can make it: {last}")
-    return replace(found, omitted=(own, *found.omitted))
+    omitted = Omitted(what="the environment that the project declares", because=f"a machine that can make it: {last}")
+    return replace(rehearsal, omitted=(omitted, *rehearsal.omitted))
 
 
 def _rehearsed(
@@ -177,17 +177,17 @@ def _rehearsed(
     if problem:
         raise _usage_error(program, problem)
     observed = observe(parts["whole"], folder / "whole")
-    found = judge_parts(parts, observed.objections, imports_s=0.0 if used else ready["elapsed_s"])
-    again = Replayer(server, found, limit_again(parts, options.limit_s), options.on_progress)
-    found = isolating.isolate(found, parts, part_request, again, forced=options.whose)
-    found = explain_failures(found, read_failure_context(program, parts))
+    rehearsal = judge_parts(parts, observed.objections, imports_s=0.0 if used else ready["elapsed_s"])
+    again = Replayer(server, rehearsal, limit_again(parts, options.limit_s), options.on_progress)
+    rehearsal = isolating.isolate(rehearsal, parts, part_request, again, forced=options.whose)
+    rehearsal = explain_failures(rehearsal, read_failure_context(program, parts))
     learnt = learn(parts["whole"], observed.tokens)
     omitted = tuple(other_versions(program, ready["versions"])) if options.here else ()
     return replace(
-        found,
-        versions={**ready["versions"], **found.versions},
+        rehearsal,
+        versions={**ready["versions"], **rehearsal.versions},
         learnt=learnt,
-        omitted=(*omitted, *found.omitted),
+        omitted=(*omitted, *rehearsal.omitted),
         no_sandbox=ready["no_sandbox"] or next(filter(None, map(_refused_sandbox, parts.values())), ""),
     )
 

@@ -87,13 +87,13 @@ class Run:
         """Write down that a run which has no attempt is taken up again."""
         state = self.state()
         if state.stage.ended or state.stop:
-            asked = RunRequested(at_s=SystemClock().now_s(), folder=str(self.folder), about=state.about)
-            self.ledger.append(self.name, [asked])
+            requested = RunRequested(at_s=SystemClock().now_s(), folder=str(self.folder), about=state.about)
+            self.ledger.append(self.name, [requested])
 
     def refuse(self, by: Refuser, because: str, codes: Sequence[str] = ()) -> None:
         """Write down what forbade it before it was started."""
-        now_s, told = SystemClock().now_s(), tuple(codes)
-        closed = Closed(at_s=now_s, stage=RunStage.FAILED, because=because, refused_by=by, codes=told)
+        now_s = SystemClock().now_s()
+        closed = Closed(at_s=now_s, stage=RunStage.FAILED, because=because, refused_by=by, codes=tuple(codes))
         self.ledger.append(self.name, [closed])
 
     def _prepare(self, plan: Plan, number: int, *, resume: bool) -> Attempt:
@@ -188,10 +188,10 @@ def open_run(name: PathName, runs: PathName | None) -> Run:
     wanted = Path(name).name  # a folder's path is as good
     if not wanted:
         raise UsageError("the run has no name", where=str(base), fix="`holdfast runs` lists the runs")
-    found = [run for run in known if run == wanted] or [run for run in known if run.startswith(wanted)]
-    if len(found) != 1:
-        near = found or get_close_matches(wanted, known, n=3)
-        what = f"{len(found)} runs begin with {wanted!r}" if found else f"no run is called {wanted!r}"
+    matching = [run for run in known if run == wanted] or [run for run in known if run.startswith(wanted)]
+    if len(matching) != 1:
+        near = matching or get_close_matches(wanted, known, n=3)
+        what = f"{len(matching)} runs begin with {wanted!r}" if matching else f"no run is called {wanted!r}"
         hint = f"one of {', '.join(near)}" if near else "`holdfast runs` lists them; --runs names their folder"
         raise UsageError(what, where=str(base), fix=hint)
-    return Run(name=found[0], folder=base / found[0], ledger=ledger)
+    return Run(name=matching[0], folder=base / matching[0], ledger=ledger)

@@ -114,46 +114,46 @@ def resume(
     Raises:
         UsageError: There is no such run, it has succeeded, or it was refused.
     """
-    found = open_run(run, runs)
-    state = found.state()
+    opened = open_run(run, runs)
+    state = opened.state()
     if state.stage is RunStage.SUCCEEDED:
-        raise UsageError(f"{found.name} has succeeded", where=str(found.folder), fix=START_ANEW)
+        raise UsageError(f"{opened.name} has succeeded", where=str(opened.folder), fix=START_ANEW)
     if state.refused_by:
         fix = f"correct the job; {START_ANEW}"
-        raise UsageError(f"{found.name} was {state.because}", where=str(found.folder), fix=fix)
+        raise UsageError(f"{opened.name} was {state.because}", where=str(opened.folder), fix=fix)
     try:
-        ready = _with_plan(found) if has_plan(found.folder) else _prepare_again(found, observer)
+        ready = _with_plan(opened) if has_plan(opened.folder) else _prepare_again(opened, observer)
     except RunClosed as closed:
         return closed.result
     return _supervise_or_watch(ready, observer, detach=detach)
 
 
-def _with_plan(found: Run) -> Run:
+def _with_plan(run: Run) -> Run:
     """Return a run that has a plan, with its secrets if this process is to supervise it."""
-    return found if is_supervised(found.folder) else with_secrets(found)
+    return run if is_supervised(run.folder) else with_secrets(run)
 
 
-def _prepare_again(found: Run, observer: RunObserver) -> Run:
+def _prepare_again(run: Run, observer: RunObserver) -> Run:
     """Check and rehearse a run again that ended, or was killed, before it had a plan; return it with its secrets.
 
     Raises:
         RunClosed: It may not start.
         UsageError: Another process prepares it, or its request is lost.
     """
-    request = load_request(found.folder)
+    request = load_request(run.folder)
     gone = [path for path in (request.target, request.cwd) if not Path(path).exists()] if request else ["request.json"]
     if request is None or gone:
-        what = f"{found.name} was never started, and {gone[0]} is no longer there"
-        raise UsageError(what, where=str(found.folder), fix=START_ANEW)
-    with supervising(found.folder) as mine:
+        what = f"{run.name} was never started, and {gone[0]} is no longer there"
+        raise UsageError(what, where=str(run.folder), fix=START_ANEW)
+    with supervising(run.folder) as mine:
         if not mine:
-            what = f"another process checks and rehearses {found.name}"
-            raise UsageError(what, where=str(found.folder), fix=f"wait for it, or `holdfast stop {found.name}`")
+            what = f"another process checks and rehearses {run.name}"
+            raise UsageError(what, where=str(run.folder), fix=f"wait for it, or `holdfast stop {run.name}`")
         request = resolve_request(request)
-        found.reopen()
+        run.reopen()
         with chdir(request.cwd):
             job = check_job(request, request.target)
-            ready = replace(found, secrets=job.references.values)
+            ready = replace(run, secrets=job.references.values)
             prepare_run(ready, job, request, observer)
             return ready
 
@@ -168,22 +168,22 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     Raises:
         UsageError: There is no such run, or it is not running.
     """
-    found = open_run(run, runs)
-    state = found.state()
+    opened = open_run(run, runs)
+    state = opened.state()
     if state.stage.ended:
-        raise UsageError(f"{found.name} is not running: {state.stage}", where=str(found.folder), fix="nothing to do")
-    found.ledger.append(found.name, [StopRequested(at_s=SystemClock().now_s(), by=Stopper.PERSON)])
+        raise UsageError(f"{opened.name} is not running: {state.stage}", where=str(opened.folder), fix="nothing to do")
+    opened.ledger.append(opened.name, [StopRequested(at_s=SystemClock().now_s(), by=Stopper.PERSON)])
     if state.current is None:
-        return _stop_unstarted(found)
+        return _stop_unstarted(opened)
     if state.current.id:
         attach_backend(state.current.backend).stop(state.current.id)
-    return _supervise_or_watch(found, observer, detach=False)
+    return _supervise_or_watch(opened, observer, detach=False)
 
 
-def _stop_unstarted(found: Run) -> RunResult:
+def _stop_unstarted(run: Run) -> RunResult:
     """Close a run that has no attempt, unless a process checks or rehearses it: that one does so itself."""
-    with supervising(found.folder) as mine:
-        return cancel_unstarted(found) if mine else run_result(found.name, found.state())
+    with supervising(run.folder) as mine:
+        return cancel_unstarted(run) if mine else run_result(run.name, run.state())
 
 
 def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:

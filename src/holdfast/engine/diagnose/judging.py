@@ -170,15 +170,15 @@ def rank(
     by_class: dict[str, list[Match]] = {}
     for match in matches:
         by_class.setdefault(match.signature.name, []).append(match)
-    found = [made for group in by_class.values() if (made := _candidate(group, context))]
-    found = _later_less(found, context)
+    candidates = [made for group in by_class.values() if (made := _candidate(group, context))]
+    candidates = _later_less(candidates, context)
     known = {signature.name: signature for signature in signatures}
-    found = _with_silent(found, silent, known, context)
+    candidates = _with_silent(candidates, silent, known, context)
     if USER_CODE in known:
-        found += _unknown_exception(found, known[USER_CODE], context)
-    found = [each for each in found if each.signature.name not in ruled_out or _is_explicit(each)]
-    found.sort(key=lambda each: (-round(each.score, 3), _order(log, each.line)))
-    return _covered_last(found)
+        candidates += _unknown_exception(candidates, known[USER_CODE], context)
+    candidates = [each for each in candidates if each.signature.name not in ruled_out or _is_explicit(each)]
+    candidates.sort(key=lambda each: (-round(each.score, 3), _order(log, each.line)))
+    return _covered_last(candidates)
 
 
 def _is_explicit(candidate: Candidate) -> bool:

@@ -141,7 +141,7 @@ def _leaves_weights_unsaved(whole: PartResult) -> bool:
 
 
 def _again(
-    found: StageFindings,
+    findings: StageFindings,
     parts: Mapping[Part, PartResult],
     failures: Sequence[Failure],
     diagnose: Diagnose,
@@ -149,16 +149,16 @@ def _again(
     unsaved: bool,
 ) -> tuple[StageResult, list[Failure]]:
     """Return the result of stopping or of resuming, and its own failure, if there is one that is not known already."""
-    if unsaved and found.wrong and found.wrong[0] == DIVERGES:
-        return replace(found.result, status="not_rehearsed", because=UNSAVED), []
-    result = _blocked_stage(found.result, parts, failures)
+    if unsaved and findings.wrong and findings.wrong[0] == DIVERGES:
+        return replace(findings.result, status="not_rehearsed", because=UNSAVED), []
+    result = _blocked_stage(findings.result, parts, failures)
     result = replace(result, missed=result.status == "not_rehearsed")
-    if found.failed is not None:
-        cause = diagnose(found.failed, result.name)
+    if findings.failed is not None:
+        cause = diagnose(findings.failed, result.name)
         if same := _same_failure(cause, failures):
-            return replace(found.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"), []
-        return result, [Failure(stage=result.name, cause=cause, part=found.failed.part, over=found.failed.over)]
-    return result, [Failure(stage=result.name, cause=name_cause(*found.wrong))] if found.wrong else []
+            return replace(findings.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"), []
+        return result, [Failure(stage=result.name, cause=cause, part=findings.failed.part, over=findings.failed.over)]
+    return result, [Failure(stage=result.name, cause=name_cause(*findings.wrong))] if findings.wrong else []
 
 
 def _blocked_stage(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:

@@ -30,7 +30,7 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
     folder = state.about.get("runs")
     run = f"{quote(run)} --runs {quote(str(folder))}" if folder else quote(run)
     resume = ("continue", f"holdfast resume {run}", "continues from the newest complete checkpoint")
-    lost = [found for found in state.deliveries.values() if found.verdict == "missing"]
+    lost = [delivery for delivery in state.deliveries.values() if delivery.verdict == "missing"]
     if state.stage is RunStage.SUCCEEDED:
         return
     if not state.stage.ended:
@@ -40,10 +40,10 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
         yield "watch", f"holdfast watch {run}", "shows its progress"
         yield "stop", f"holdfast stop {run}", "stops it after it saves a checkpoint"
     elif state.stage is RunStage.FAILED and lost:
-        for found in lost:
-            push = state.pushes.get(found.repository)
+        for delivery in lost:
+            push = state.pushes.get(delivery.repository)
             folder = (push and push.folder) or state.folder
-            yield "push it", f"hf upload {quote(found.repository)} {quote(str(folder))}", "uploads what is missing"
+            yield "push it", f"hf upload {quote(delivery.repository)} {quote(str(folder))}", "uploads what is missing"
     elif not state.attempts:
         yield "try again", command_to_try_again(state.about, state.refused_by), "shows whether it is fixed"
     else:

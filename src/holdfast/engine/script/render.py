@@ -57,12 +57,12 @@ def render_script(job: Job, *, name: str, sources: Mapping[str, str]) -> str:
         UsageError: The job asks for what cannot be rendered.
     """
     data, training = outline_reading(job), outline_training(job)
-    asked = {"job": job, "name": name, "data": data, "model": outline_loading(job), "training": training}
+    outline = {"job": job, "name": name, "data": data, "model": outline_loading(job), "training": training}
     files = carried_files(job, sources)
-    body = TEMPLATES.get_template("body.jinja").render(asked, files=files)
-    preamble = TEMPLATES.get_template("preamble.jinja").render(asked)
+    body = TEMPLATES.get_template("body.jinja").render(outline, files=files)
+    preamble = TEMPLATES.get_template("preamble.jinja").render(outline)
     return TEMPLATES.get_template("script.py.jinja").render(
-        asked,
+        outline,
         header=render_header(job.environment.python, list_requirements(job)),
         title=TITLES[job.method],
         standard=render_imports(STANDARD, preamble + body),
