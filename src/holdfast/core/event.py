@@ -1,7 +1,7 @@
-"""Events: what happened to a run; and the state that follows from them.
+"""The events of a run, and the state that follows from them.
 
-The ledger holds events and nothing else. `fold` makes the state anew from them, so a supervisor that
-was killed continues where it was.
+The ledger holds events and nothing else. `fold` makes the state from them, so a supervisor that was killed continues
+where it was.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,11 +24,11 @@ from holdfast.core.training_event import (
 
 Kind = TypeVar("Kind", bound=TrainingEvent)
 ENDED_FROM_OUTSIDE = (128 + SIGTERM, -SIGTERM, -SIGINT, -SIGKILL)
-"""Exit codes of a process that a stop ended, or a kill."""
+"""Exit codes of a process that was stopped or killed."""
 
 
 class RunStage(StrEnum):
-    """Where a run or an attempt stands. Every backend maps its own words onto these."""
+    """The stage of a run or an attempt. Every backend maps its own words onto these."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -53,7 +53,7 @@ Refuser = Literal["check", "rehearsal", ""]
 
 
 class Liveness(StrEnum):
-    """What a backend can say when asked how an attempt is. Unknown never ends anything."""
+    """The state of an attempt according to its backend. Unknown never ends anything."""
 
     ALIVE = "alive"
     ENDED = "ended"
@@ -61,7 +61,7 @@ class Liveness(StrEnum):
 
 
 class EndReason(StrEnum):
-    """Kind of reason for the end of a training process: `reason` of its last event."""
+    """Kinds of reasons why a training process ended: `reason` of its last event."""
 
     FINISHED = "finished"
     EXCEPTION = "exception"
@@ -73,13 +73,13 @@ class EndReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequested:
-    """Somebody asked for a run.
+    """A run was requested.
 
     Attributes:
         at_s: Unix time, as in every event.
         folder: The run's folder, absolute.
-        about: What was asked: job, method, model, dataset, backend, what a list of runs shows, and `runs`, the runs folder, if commands
-            have to name it.
+        about: The request as a list of runs shows it: job, method, model, dataset, backend; and `runs`, the runs folder,
+            if commands have to name it.
     """
 
     at_s: float
@@ -89,11 +89,11 @@ class RunRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starting:
-    """An attempt is about to be handed to its backend. Written before, so that it is never handed over twice.
+    """An attempt is about to be submitted. It is written before, so that no attempt is submitted twice.
 
     Attributes:
-        resume_from: The checkpoint that it continues from; None where it begins anew.
-        passed_over: Newer checkpoints that it cannot continue from, each with what is wrong.
+        resume_from: The checkpoint that it continues from; None if it begins anew.
+        passed_over: Newer checkpoints that it cannot continue from, each with the reason.
     """
 
     at_s: float
@@ -105,10 +105,10 @@ class Starting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """The backend took the attempt.
+    """The backend accepted the attempt.
 
     Attributes:
-        id: The backend's name for it.
+        id: The backend's id of it.
     """
 
     at_s: float
@@ -136,11 +136,11 @@ class Reported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polled:
-    """The backend told how the attempt is.
+    """The backend was polled.
 
     Attributes:
-        exit_code: Of an ended attempt; negative for a signal, None where nobody knows it.
-        because: Why the answer is unknown, or why an attempt never started.
+        exit_code: The exit code of an ended attempt; negative for a signal, None if it is unknown.
+        because: Why the answer is unknown, or why the attempt never started.
     """
 
     at_s: float
@@ -152,10 +152,10 @@ class Polled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRequested:
-    """The attempt is to save and end.
+    """A stop was requested: the attempt is to save and end.
 
     Attributes:
-        by: Who asked for it.
+        by: Who requested it.
     """
 
     at_s: float
@@ -164,12 +164,12 @@ class StopRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivered:
-    """Somebody looked whether what was pushed is on the Hub.
+    """A push was verified: the repository on the Hub was compared with what was pushed.
 
     Attributes:
-        repository: Where it was pushed to.
-        verdict: Whether it is there; unknown where the Hub could not be asked.
-        because: What is not there, or why nobody could ask.
+        repository: The repository.
+        verdict: Whether everything is there; unknown if the Hub did not answer.
+        because: What is missing, or why the Hub did not answer.
     """
 
     at_s: float
@@ -183,8 +183,8 @@ class Closed:
     """The supervisor's verdict on the run.
 
     Attributes:
-        refused_by: What forbade it before it was started; empty of a run that was.
-        codes: What it was refused for: rules of `check`, or a class of failure.
+        refused_by: What refused the run before its start; empty if it was started.
+        codes: The reasons of the refusal: rules of `check`, or a class of failure.
     """
 
     at_s: float
@@ -213,15 +213,15 @@ EARLIER_WORDS: Mapping[str, str] = {"asked": "requested", "stopasked": "stop_req
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptState:
-    """What is known of one attempt.
+    """The state of one attempt.
 
     Attributes:
-        id: The backend's name for it; empty until the backend took it.
-        stage: Where it stands.
-        answer: What the backend said last.
-        reports: How many events of the training process were taken in.
-        steps: Optimizer steps it has done, counted over all attempts, as the trainer does.
-        max_steps: Steps the trainer means to do, or None before it said so.
+        id: The backend's id of it; empty until the backend accepts it.
+        stage: Its stage.
+        answer: The backend's last answer.
+        reports: Number of the training process' events that were read.
+        steps: Optimizer steps done, counted over all attempts, as the trainer counts.
+        max_steps: Optimizer steps that the trainer plans; None before it reports them.
         end: The last event of the training process, if that ended it.
         metrics: The newest value of each metric.
     """
@@ -245,17 +245,17 @@ class AttemptState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunState:
-    """Everything the supervisor knows of a run, made from its events alone.
+    """The state of a run, made from its events alone.
 
     Attributes:
-        started_s: When the run was asked for, unix time.
-        seen_s: When the last event happened.
-        stop: Who asked the current attempt to stop; None where nobody did.
-        stop_s: When they did.
+        started_s: Unix time of the request.
+        seen_s: Unix time of the last event.
+        stop: Who requested that the current attempt stops; None if nobody did.
+        stop_s: Unix time of that request.
         pushes: The last push to each repository of the Hub.
-        deliveries: What was found there afterwards, by repository.
-        refused_by: What forbade it before it was started; empty where nothing did.
-        codes: What it was refused for.
+        deliveries: The verification of each push, by repository.
+        refused_by: What refused it before its start; empty if nothing did.
+        codes: The reasons of the refusal.
     """
 
     folder: str = ""
@@ -279,7 +279,7 @@ class RunState:
 
     @property
     def unverified(self) -> tuple[str, ...]:
-        """Repositories that were pushed to by a run that went well, where nobody has looked yet."""
+        """Repositories that a run which succeeded has pushed to, and that were not verified yet."""
         succeeded = self.current is not None and self.current.stage is RunStage.SUCCEEDED
         return tuple(sorted(self.pushes.keys() - self.deliveries.keys())) if succeeded else ()
 
@@ -345,7 +345,7 @@ def _advance_attempts(state: RunState, event: Started | Reported | Polled) -> Ru
 
 
 def _after_push(state: RunState, push: PushStarted) -> RunState:
-    """Return the state after a push began: what was found there before is out of date."""
+    """Return the state after a push began: an earlier verification of the repository is out of date."""
     if not push.repository:
         return state
     deliveries = {name: found for name, found in state.deliveries.items() if name != push.repository}
@@ -353,7 +353,7 @@ def _after_push(state: RunState, push: PushStarted) -> RunState:
 
 
 def changes(state: RunState, event: Event) -> bool:
-    """Whether an event says anything new; one that does not need not be kept."""
+    """True if an event changes the state; one that does not need not be stored."""
     return replace(advance(state, event), seen_s=state.seen_s) != state
 
 
@@ -389,9 +389,9 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
 
 
 def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> RunStage:
-    """Judge an ended attempt. Exit code 0 alone is not success: the trainer must have reached its last step.
+    """Return the stage of an ended attempt. Exit code 0 alone is no success: the trainer must have reached its last step.
 
-    An attempt that finished and was then ended from outside had nothing left to do but to leave.
+    An attempt that was ended from outside after it had finished has succeeded.
     """
     status = attempt.end.status if attempt.end else None
     if status == "finished" and exit_code in (0, None, *ENDED_FROM_OUTSIDE):

@@ -31,13 +31,13 @@ from holdfast.results.check import CheckResult
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run that somebody asked for.
+    """A run that was requested.
 
     Attributes:
-        name: Its name, which is its folder's.
+        name: Its name, which is also its folder's.
         folder: Its folder, absolute.
-        ledger: Where its events are.
-        secrets: Values of secrets that its job gives, by their variables.
+        ledger: The ledger with its events.
+        secrets: Values of the secrets that its job gives, by variable.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Run:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     def state(self) -> RunState:
-        """Return the run's present state from its ledger."""
+        """Return the run's state, from its ledger."""
         return fold(self.ledger.outline(self.name))
 
     def supervise(self, observer: "RunObserver") -> RunState:
-        """Bring it to its end, unless the person detaches."""
+        """Supervise the run until it ends or the person detaches; return its state."""
         plan, clock = load_plan(self.folder), SystemClock()
 
         def look(state: RunState, events: Sequence[Event]) -> None:
@@ -70,7 +70,7 @@ class Run:
             return drive(self.name, Limits(timeout_s=plan.timeout_s), dependencies)
 
     def watch(self, observer: "RunObserver") -> RunState:
-        """Look on until it has ended, or until nobody supervises it."""
+        """Follow the run until it ends or nobody supervises it; return its state."""
         return watch_run(
             self.name,
             self.ledger,
@@ -80,18 +80,18 @@ class Run:
         )
 
     def close(self, stage: RunStage, because: str) -> None:
-        """Write down how it ended that never started."""
+        """Record the end of a run that was never started."""
         self.ledger.append(self.name, [Closed(at_s=SystemClock().now_s(), stage=stage, because=because)])
 
     def reopen(self) -> None:
-        """Write down that a run which has no attempt is taken up again."""
+        """Record that a run without an attempt is continued."""
         state = self.state()
         if state.stage.ended or state.stop:
             requested = RunRequested(at_s=SystemClock().now_s(), folder=str(self.folder), about=state.about)
             self.ledger.append(self.name, [requested])
 
     def refuse(self, by: Refuser, because: str, codes: Sequence[str] = ()) -> None:
-        """Write down what forbade it before it was started."""
+        """Record that the run was refused before its start."""
         now_s = SystemClock().now_s()
         closed = Closed(at_s=now_s, stage=RunStage.FAILED, because=because, refused_by=by, codes=tuple(codes))
         self.ledger.append(self.name, [closed])
@@ -111,7 +111,7 @@ class Run:
         )
 
     def _newest_checkpoint(self) -> tuple[str | None, tuple[str, ...]]:
-        """Return the newest whole checkpoint in any folder that the run has saved one in, and what is wrong with newer ones."""
+        """Return the newest complete checkpoint in any folder that the run saved one in, and the damage of newer ones."""
         saved = {
             str(Path(event.path).parent)
             for event in training_events((each for _, each in self.ledger.read(self.name)), CheckpointSaved)
@@ -129,11 +129,11 @@ class RunObserver(Protocol):
     """Follows a run while it is supervised, and may stop it or detach from it."""
 
     def on_checked(self, check: CheckResult) -> None:
-        """Receive the answer of `check` for a job that is about to run."""
+        """Receive the result of `check` for a job that is about to run."""
         ...
 
     def on_rehearsal_progress(self, said: str) -> None:
-        """Receive a few words on each step of the rehearsal before a run."""
+        """Receive a message on each step of the rehearsal before the run."""
         ...
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
@@ -177,7 +177,7 @@ def _step(checkpoint: str) -> int:
 
 
 def open_run(name: PathName, runs: PathName | None) -> Run:
-    """Return a run by its name, or by the beginning of it where only one run's begins so.
+    """Return a run by its name, or by a beginning of it that only one run has.
 
     Raises:
         UsageError: There is none, or more than one.
