@@ -134,15 +134,15 @@ def _start(program: Program, part_request: PartRequest, options: RehearsalOption
         return judge_unstarted(name_cause("invalid-config-value", _unlaunched(launcher), {}))
     words = (program.python or sys.executable,) if options.here else interpreter_of(program)
     try:
-        rehearsal = _rehearsed(program, part_request, words, options)
+        found = _rehearsed(program, part_request, words, options)
     except NoEnvironmentError as error:
         if is_made(words) and NO_SOLUTION not in str(error):
             return _started_here(program, part_request, options, str(error))
         said = PartResult(part="whole", code=1, logs={"stderr.log": str(error)})
         return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
-    if rehearsal.passed:
+    if found.passed:
         remember_pass(program, words)
-    return rehearsal
+    return found
 
 
 def _started_here(program: Program, part_request: PartRequest, options: RehearsalOptions, because: str) -> Rehearsal:
@@ -177,17 +177,17 @@ def _rehearsed(
     if problem:
         raise _usage_error(program, problem)
     observed = observe(parts["whole"], folder / "whole")
-    rehearsal = judge_parts(parts, observed.objections, imports_s=0.0 if used else ready["elapsed_s"])
-    again = Replayer(server, rehearsal, limit_again(parts, options.limit_s), options.on_progress)
-    rehearsal = isolating.isolate(rehearsal, parts, part_request, again, forced=options.whose)
-    rehearsal = explain_failures(rehearsal, read_failure_context(program, parts))
+    found = judge_parts(parts, observed.objections, imports_s=0.0 if used else ready["elapsed_s"])
+    again = Replayer(server, found, limit_again(parts, options.limit_s), options.on_progress)
+    found = isolating.isolate(found, parts, part_request, again, forced=options.whose)
+    found = explain_failures(found, read_failure_context(program, parts))
     learnt = learn(parts["whole"], observed.tokens)
     omitted = tuple(other_versions(program, ready["versions"])) if options.here else ()
     return replace(
-        rehearsal,
-        versions={**ready["versions"], **rehearsal.versions},
+        found,
+        versions={**ready["versions"], **found.versions},
         learnt=learnt,
-        omitted=(*omitted, *rehearsal.omitted),
+        omitted=(*omitted, *found.omitted),
         no_sandbox=ready["no_sandbox"] or next(filter(None, map(_refused_sandbox, parts.values())), ""),
     )
 
