@@ -7,7 +7,7 @@ from typing import Final
 
 from holdfast.adapters.declared import find_declared
 from holdfast.adapters.targets import Target, read_target
-from holdfast.catalog.api import load_history, packages
+from holdfast.catalog.api import load_history
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.requirement import ProjectRequirements
@@ -103,15 +103,6 @@ def release_dates(package: str) -> dict[str, str]:
     if history is None or about is None:
         return {}
     return dict(zip(history.versions, about["dates"], strict=True))
-
-
-def newest_on(date: str) -> dict[str, str]:
-    """Return the newest release of each package on a day."""
-    by_package = {package: release_dates(package) for package in packages()}
-    found = {
-        package: [version for version, day in dates.items() if day <= date] for package, dates in by_package.items()
-    }
-    return {package: versions[-1] for package, versions in found.items() if versions}
 
 
 def _said(finding: Finding) -> Said:

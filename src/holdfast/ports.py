@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from holdfast.core.backends import BackendCapabilities
 from holdfast.core.columns import Type
 from holdfast.core.event import Event, Liveness
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
@@ -18,13 +19,13 @@ from holdfast.core.scan import UnreadablePart
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollResult:
-    """What a backend saw of an attempt.
+    """The result of polling an attempt once.
 
     Attributes:
         answer: Alive, ended or unknown.
-        exit_code: Of an ended attempt; negative for a signal, None where nobody knows.
+        exit_code: The exit code of an ended attempt; negative for a signal, None if it is unknown.
         because: Why the answer is unknown, or why the attempt could not start.
-        reports: Events of the training process after those skipped, in order.
+        reports: The training process' events after those skipped, in order, as they were written.
     """
 
     answer: Liveness
@@ -36,13 +37,14 @@ class PollResult:
 class Backend(Protocol):
     """A place that runs attempts."""
 
-    name: str
+    capabilities: BackendCapabilities
+    """What it can do. Its name in job files is one of them."""
 
     def submit(self, attempt: Attempt) -> str:
         """Start the attempt and return the backend's id of it; if it was started before, start nothing.
 
         Raises:
-            BackendError: It is refused.
+            BackendError: The backend refuses it.
         """
         ...
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from holdfast.core.backends import BackendCapabilities
 from holdfast.core.event import Event, Liveness
 from holdfast.core.plan import Attempt, Plan
 from holdfast.ports import Order, PollResult
@@ -31,7 +32,7 @@ class FakeStore:
 class FakeBackend:
     """Answers each poll with the next look of the script; when it ran out the attempt has finished."""
 
-    name = "fake"
+    capabilities = BackendCapabilities(name="fake")
 
     def __init__(self, looks: Iterable[PollResult] = ()) -> None:
         self._looks = iter(looks)

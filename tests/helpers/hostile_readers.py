@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from holdfast.app.check.target import check_target
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.app.hub_access import OFFLINE
+from holdfast.app.hub_access import HubAccess
 from holdfast.core.errors import HoldfastError
 from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Starting
 from holdfast.engine.check.rule_runner import BROKEN
@@ -84,7 +84,7 @@ def run_reader(reader: Reader, path: Path, data: bytes) -> None:
 
 
 def _checked(path: Path) -> None:
-    _check(TargetRequest(path=str(path), unasked=OFFLINE))
+    _check(TargetRequest(path=str(path), hub=HubAccess.OFFLINE))
 
 
 def _check(request: TargetRequest) -> None:
@@ -107,13 +107,13 @@ def _checked_job(path: Path) -> None:
 def _started(path: Path) -> None:
     """Check a command line whose words are a file's lines."""
     words = path.read_bytes().decode("utf-8", "surrogateescape").split("\n")
-    _check(TargetRequest(path="command line", arguments=tuple(words), unasked=OFFLINE))
+    _check(TargetRequest(path="command line", arguments=tuple(words), hub=HubAccess.OFFLINE))
 
 
 def _launched(path: Path) -> None:
     """Check a command line that names a file of accelerate's."""
     words = ("accelerate", "launch", "--config_file", str(path), str(path.parent / "train.py"))
-    _check(TargetRequest(path="command line", arguments=words, unasked=OFFLINE))
+    _check(TargetRequest(path="command line", arguments=words, hub=HubAccess.OFFLINE))
 
 
 def _inspected(path: Path) -> None:

@@ -18,7 +18,8 @@ from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, run_parts
-from holdfast.app.rehearse.verb import ALWAYS, TRAINERS, make_part_request
+from holdfast.app.rehearse.verb import ALWAYS, make_part_request
+from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Rehearsal
 from tests.helpers.fault_world import make_world
 from tests.helpers.hub import loopback_hub
@@ -34,7 +35,7 @@ def rehearsals(folder: Path, **variables: str) -> Iterator[Rehearse]:
     """Start a server, with further variables of its environment, and yield what rehearses a job."""
     make_world(world := folder / "world")
     (told := folder / "told").mkdir()
-    trainers = [f"trl:{name}" for name in ("SFTTrainer", *TRAINERS.values())]
+    trainers = [f"trl:{method.trainer}" for method in Method]
     with loopback_hub() as hub, chdir(world):  # which the server, and so each job, is started in
         wanted = [*ALWAYS, "peft", *trainers]
         server = RehearsalServer(

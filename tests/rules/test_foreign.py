@@ -14,7 +14,7 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.folders import find_files
 from holdfast.app.check.programs import check
-from holdfast.app.hub_access import OFFLINE, open_outside
+from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.core.document import Document, Rename
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Severity
@@ -134,7 +134,7 @@ def test_a_fix_is_written_where_the_setting_stands(tmp_path: Path) -> None:
 def findings(path: Path) -> dict[str, str]:
     """Return what the rules object to in a file, by the key that they name."""
     asked = read_target(str(path))
-    checked = check(asked, tuple(all_rules()), "catalog", open_outside(asked.document, OFFLINE))
+    checked = check(asked, tuple(all_rules()), "catalog", open_outside(asked.document, HubAccess.OFFLINE))
     errors = (finding for finding in checked.findings if severity_of(finding) is Severity.ERROR)
     return {finding.key: finding.rule.code if finding.rule else "" for finding in errors}
 
@@ -167,7 +167,7 @@ def test_more_of_yaml_than_is_read_is_a_skip_with_its_reason(tmp_path: Path) -> 
     """Another program's file may have anchors and tags: nothing is known of it then, and nothing is wrong with it."""
     path = written(tmp_path, "run.yaml", AXOLOTL.replace("NousResearch", "&a !!str NousResearch"))
     asked = read_target(str(path))
-    checked = check(asked, tuple(all_rules()), "catalog", open_outside(asked.document, OFFLINE))
+    checked = check(asked, tuple(all_rules()), "catalog", open_outside(asked.document, HubAccess.OFFLINE))
 
     assert not checked.findings
     assert any("anchors and aliases" in skip.because for skip in checked.skips)

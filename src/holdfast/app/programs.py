@@ -6,6 +6,7 @@ from holdfast.adapters.environment.interpreters import select_interpreter
 from holdfast.adapters.rehearsal.programs import Program, read_program
 from holdfast.adapters.targets import read_target
 from holdfast.app.rendering import script_of
+from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import UsageError
 from holdfast.engine.check.answers import JOB_FILES
 
@@ -34,7 +35,7 @@ def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Pr
     return Program(
         path=target,
         source=script_of(job),
-        local=where.backend == "local",
+        local=capabilities_of(where.backend).is_here,
         python=str(where.options.get("python", "")),
         variables=job.job.environment.variables,
         job=job.document,

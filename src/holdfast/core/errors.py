@@ -4,6 +4,7 @@
   - UsageError        the question was wrong: bad option, missing target, missing extra
     - JobError        a job file breaks its schema; raised in a GroupedError, all at once
       - RuleError     a rule objects to a job file that breaks its schema too
+    - ScriptArgumentsError  a script needs other arguments
     - LaterPythonError  a script is written for a newer Python than this one
   - SourceError       a fact could not be had: a file, a dataset, the Hub
   - BackendError      a place to run refused or broke
@@ -79,6 +80,28 @@ class RuleError(JobError):
     def __init__(self, message: str, rule: "Rule", *, where: Spot, fix: str) -> None:
         super().__init__(f"{rule.code} {message}", where=where, fix=fix)
         self.message, self.rule = message, rule
+
+
+class ScriptArgumentsError(UsageError):
+    """A script needs other arguments than it was given.
+
+    Attributes:
+        words: The words after the verb that pass what is missing too.
+        missing: How many arguments are missing; 0 if one is refused.
+
+    >>> error = ScriptArgumentsError("t.py requires `--lr`", where="t.py", words="t.py -- --lr …", missing=1)
+    >>> error.for_verb("run").fix
+    'pass it: `holdfast run t.py -- --lr …`'
+    """
+
+    def __init__(self, what: str, *, where: str | Spot, words: str, missing: int, verb: str = "rehearse") -> None:
+        lacking = f"pass {'them' if missing > 1 else 'it'}: `holdfast {verb} {words}`"
+        super().__init__(what, where=where, fix=lacking if missing else "correct the arguments after `--`")
+        self.words, self.missing = words, missing
+
+    def for_verb(self, verb: str) -> Self:
+        """Return the same error for another verb's command line."""
+        return type(self)(self.what, where=self.where, words=self.words, missing=self.missing, verb=verb)
 
 
 class LaterPythonError(UsageError):

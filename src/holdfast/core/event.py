@@ -1,25 +1,34 @@
-"""Events: what happened to a run; and the state that follows from them.
+"""The events of a run, and the state that follows from them.
 
-The ledger holds events and nothing else. `fold` makes the state anew from them, so a supervisor that
-was killed continues where it was.
+The ledger holds events and nothing else. `fold` makes the state from them, so a supervisor that was killed continues
+where it was.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from signal import SIGINT, SIGKILL, SIGTERM
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from holdfast.core.errors import LedgerError
+from holdfast.core.training_event import (
+    Evaluated,
+    PushStarted,
+    StepDone,
+    TrainingEnded,
+    TrainingEvent,
+    parse_training_event,
+)
 
+Kind = TypeVar("Kind", bound=TrainingEvent)
 ENDED_FROM_OUTSIDE = (128 + SIGTERM, -SIGTERM, -SIGINT, -SIGKILL)
-"""Exit codes of a process that a stop ended, or a kill."""
+"""Exit codes of a process that was stopped or killed."""
 
 
 class RunStage(StrEnum):
-    """Where a run or an attempt stands. Every backend maps its own words onto these."""
+    """The stage of a run or an attempt. Every backend maps its own words onto these."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -44,7 +53,7 @@ Refuser = Literal["check", "rehearsal", ""]
 
 
 class Liveness(StrEnum):
-    """What a backend can say when asked how an attempt is. Unknown never ends anything."""
+    """The state of an attempt according to its backend. Unknown never ends anything."""
 
     ALIVE = "alive"
     ENDED = "ended"
@@ -52,7 +61,7 @@ class Liveness(StrEnum):
 
 
 class EndReason(StrEnum):
-    """Kind of reason for the end of a training process: `reason` of its last event."""
+    """Kinds of reasons why a training process ended: `reason` of its last event."""
 
     FINISHED = "finished"
     EXCEPTION = "exception"
@@ -64,13 +73,13 @@ class EndReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequested:
-    """Somebody asked for a run.
+    """A run was requested.
 
     Attributes:
         at_s: Unix time, as in every event.
         folder: The run's folder, absolute.
-        about: What was asked: job, method, model, dataset, backend, what a list of runs shows, and `runs`, the runs folder, if commands
-            have to name it.
+        about: The request as a list of runs shows it: job, method, model, dataset, backend; and `runs`, the runs folder,
+            if commands have to name it.
     """
 
     at_s: float
@@ -80,11 +89,11 @@ class RunRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starting:
-    """An attempt is about to be handed to its backend. Written before, so that it is never handed over twice.
+    """An attempt is about to be submitted. It is written before, so that no attempt is submitted twice.
 
     Attributes:
-        resume_from: The checkpoint that it continues from; None where it begins anew.
-        passed_over: Newer checkpoints that it cannot continue from, each with what is wrong.
+        resume_from: The checkpoint that it continues from; None if it begins anew.
+        passed_over: Newer checkpoints that it cannot continue from, each with the reason.
     """
 
     at_s: float
@@ -96,10 +105,10 @@ class Starting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started:
-    """The backend took the attempt.
+    """The backend accepted the attempt.
 
     Attributes:
-        id: The backend's name for it.
+        id: The backend's id of it.
     """
 
     at_s: float
@@ -109,24 +118,29 @@ class Started:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reported:
-    """The training process said something.
+    """The training process reported an event.
 
     Attributes:
-        said: One event of the training process (`docs/contract.md`), as it came.
+        said: The event as it was written (`docs/contract.md`); the ledger keeps fields that this version does not know.
     """
 
     at_s: float
     attempt: int
     said: Mapping[str, Any]
 
+    @property
+    def training_event(self) -> TrainingEvent:
+        """The event, typed."""
+        return parse_training_event(self.said)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Polled:
-    """The backend told how the attempt is.
+    """The backend was polled.
 
     Attributes:
-        exit_code: Of an ended attempt; negative for a signal, None where nobody knows it.
-        because: Why the answer is unknown, or why an attempt never started.
+        exit_code: The exit code of an ended attempt; negative for a signal, None if it is unknown.
+        because: Why the answer is unknown, or why the attempt never started.
     """
 
     at_s: float
@@ -138,10 +152,10 @@ class Polled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopRequested:
-    """The attempt is to save and end.
+    """A stop was requested: the attempt is to save and end.
 
     Attributes:
-        by: Who asked for it.
+        by: Who requested it.
     """
 
     at_s: float
@@ -150,12 +164,12 @@ class StopRequested:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivered:
-    """Somebody looked whether what was pushed is on the Hub.
+    """A push was verified: the repository on the Hub was compared with what was pushed.
 
     Attributes:
-        repository: Where it was pushed to.
-        verdict: Whether it is there; unknown where the Hub could not be asked.
-        because: What is not there, or why nobody could ask.
+        repository: The repository.
+        verdict: Whether everything is there; unknown if the Hub did not answer.
+        because: What is missing, or why the Hub did not answer.
     """
 
     at_s: float
@@ -169,8 +183,8 @@ class Closed:
     """The supervisor's verdict on the run.
 
     Attributes:
-        refused_by: What forbade it before it was started; empty of a run that was.
-        codes: What it was refused for: rules of `check`, or a class of failure.
+        refused_by: What refused the run before its start; empty if it was started.
+        codes: The reasons of the refusal: rules of `check`, or a class of failure.
     """
 
     at_s: float
@@ -182,31 +196,33 @@ class Closed:
 
 Event = RunRequested | Starting | Started | Reported | Polled | StopRequested | Delivered | Closed
 KINDS: Mapping[str, type[Event]] = {
-    "asked": RunRequested,
+    "requested": RunRequested,
     "starting": Starting,
     "started": Started,
     "reported": Reported,
     "polled": Polled,
-    "stopasked": StopRequested,
+    "stop_requested": StopRequested,
     "delivered": Delivered,
     "closed": Closed,
 }
 """Events by the word that the ledger keeps for each."""
 WORDS: Mapping[type[Event], str] = {kind: word for word, kind in KINDS.items()}
+EARLIER_WORDS: Mapping[str, str] = {"asked": "requested", "stopasked": "stop_requested"}
+"""Words of ledgers that an earlier version wrote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptState:
-    """What is known of one attempt.
+    """The state of one attempt.
 
     Attributes:
-        id: The backend's name for it; empty until the backend took it.
-        stage: Where it stands.
-        answer: What the backend said last.
-        reports: How many events of the training process were taken in.
-        steps: Optimizer steps it has done, counted over all attempts, as the trainer does.
-        max_steps: Steps the trainer means to do, or None before it said so.
-        end: The last event of the training process, if it is an `end`.
+        id: The backend's id of it; empty until the backend accepts it.
+        stage: Its stage.
+        answer: The backend's last answer.
+        reports: Number of the training process' events that were read.
+        steps: Optimizer steps done, counted over all attempts, as the trainer counts.
+        max_steps: Optimizer steps that the trainer plans; None before it reports them.
+        end: The last event of the training process, if that ended it.
         metrics: The newest value of each metric.
     """
 
@@ -223,23 +239,23 @@ class AttemptState:
     reports: int = 0
     steps: int = 0
     max_steps: int | None = None
-    end: Mapping[str, Any] | None = None
+    end: TrainingEnded | None = None
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunState:
-    """Everything the supervisor knows of a run, made from its events alone.
+    """The state of a run, made from its events alone.
 
     Attributes:
-        started_s: When the run was asked for, unix time.
-        seen_s: When the last event happened.
-        stop: Who asked the current attempt to stop; None where nobody did.
-        stop_s: When they did.
-        pushes: The last push to each repository of the Hub, as the training process told it when it began.
-        deliveries: What was found there afterwards, by repository.
-        refused_by: What forbade it before it was started; empty where nothing did.
-        codes: What it was refused for.
+        started_s: Unix time of the request.
+        seen_s: Unix time of the last event.
+        stop: Who requested that the current attempt stops; None if nobody did.
+        stop_s: Unix time of that request.
+        pushes: The last push to each repository of the Hub.
+        deliveries: The verification of each push, by repository.
+        refused_by: What refused it before its start; empty if nothing did.
+        codes: The reasons of the refusal.
     """
 
     folder: str = ""
@@ -251,7 +267,7 @@ class RunState:
     stop: Stopper | None = None
     stop_s: float = 0.0
     attempts: tuple[AttemptState, ...] = ()
-    pushes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    pushes: Mapping[str, PushStarted] = field(default_factory=dict[str, PushStarted])
     deliveries: Mapping[str, Delivered] = field(default_factory=dict[str, Delivered])
     refused_by: Refuser = ""
     codes: tuple[str, ...] = ()
@@ -263,9 +279,16 @@ class RunState:
 
     @property
     def unverified(self) -> tuple[str, ...]:
-        """Repositories that were pushed to by a run that went well, where nobody has looked yet."""
+        """Repositories that a run which succeeded has pushed to, and that were not verified yet."""
         succeeded = self.current is not None and self.current.stage is RunStage.SUCCEEDED
         return tuple(sorted(self.pushes.keys() - self.deliveries.keys())) if succeeded else ()
+
+
+def training_events(events: Iterable[Event], kind: type[Kind]) -> Iterator[Kind]:
+    """Yield the events of one kind that the training process reported."""
+    for event in events:
+        if isinstance(event, Reported) and isinstance(reported := event.training_event, kind):
+            yield reported
 
 
 def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
@@ -306,28 +329,37 @@ def advance(state: RunState, event: Event) -> RunState:
             state = replace(state, stage=event.stage, because=event.because)
             state = replace(state, refused_by=event.refused_by, codes=event.codes)
         case Started() | Reported() | Polled():
-            attempts = tuple(
-                _advance_attempt(old, event) if old.number == event.attempt else old for old in state.attempts
-            )
-            running = attempts[-1:] and attempts[-1].stage is RunStage.RUNNING and not state.stage.ended
-            state = replace(state, attempts=attempts, stage=RunStage.RUNNING if running else state.stage)
-            if isinstance(event, Reported) and event.said.get("event") == "push" and event.said.get("repository"):
-                state = _after_push(state, str(event.said["repository"]), event.said)
+            state = _advance_attempts(state, event)
     return replace(state, seen_s=event.at_s)
 
 
-def _after_push(state: RunState, repository: str, report: Mapping[str, Any]) -> RunState:
-    """Return the state after a push began: what was found there before is out of date."""
-    deliveries = {name: found for name, found in state.deliveries.items() if name != repository}
-    return replace(state, pushes={**state.pushes, repository: report}, deliveries=deliveries)
+def _advance_attempts(state: RunState, event: Started | Reported | Polled) -> RunState:
+    """Return the state with one attempt advanced; the run is running if its newest attempt is."""
+    reported = event.training_event if isinstance(event, Reported) else None
+    attempts = tuple(
+        _advance_attempt(old, event, reported) if old.number == event.attempt else old for old in state.attempts
+    )
+    running = attempts[-1:] and attempts[-1].stage is RunStage.RUNNING and not state.stage.ended
+    state = replace(state, attempts=attempts, stage=RunStage.RUNNING if running else state.stage)
+    return _after_push(state, reported) if isinstance(reported, PushStarted) else state
+
+
+def _after_push(state: RunState, push: PushStarted) -> RunState:
+    """Return the state after a push began: an earlier verification of the repository is out of date."""
+    if not push.repository:
+        return state
+    deliveries = {name: found for name, found in state.deliveries.items() if name != push.repository}
+    return replace(state, pushes={**state.pushes, push.repository: push}, deliveries=deliveries)
 
 
 def changes(state: RunState, event: Event) -> bool:
-    """Whether an event says anything new; one that does not need not be kept."""
+    """True if an event changes the state; one that does not need not be stored."""
     return replace(advance(state, event), seen_s=state.seen_s) != state
 
 
-def _advance_attempt(attempt: AttemptState, event: Started | Reported | Polled) -> AttemptState:
+def _advance_attempt(
+    attempt: AttemptState, event: Started | Reported | Polled, reported: TrainingEvent | None
+) -> AttemptState:
     match event:
         case Started():
             return replace(attempt, id=event.id, stage=RunStage.RUNNING)
@@ -337,35 +369,34 @@ def _advance_attempt(attempt: AttemptState, event: Started | Reported | Polled) 
         case Polled():
             return replace(attempt, answer=event.answer, because=event.because)
         case Reported():
-            return _advance_report(attempt, event.said)
+            return _advance_report(attempt, reported or TrainingEvent())
 
 
-def _advance_report(attempt: AttemptState, report: Mapping[str, Any]) -> AttemptState:
-    kind = report.get("event")
+def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState:
     metrics = dict(attempt.metrics)
-    if kind == "step" and isinstance(report.get("loss"), (int, float)):
-        metrics["train_loss"] = report["loss"]
-    if kind == "evaluate":
-        metrics |= {name: value for name, value in report.get("metrics", {}).items() if isinstance(value, (int, float))}
+    if isinstance(event, StepDone) and event.loss is not None:
+        metrics["train_loss"] = event.loss
+    if isinstance(event, Evaluated):
+        metrics |= dict(event.figures())
     return replace(
         attempt,
         reports=attempt.reports + 1,
-        steps=report.get("step") or attempt.steps,
-        max_steps=report.get("max_steps") or attempt.max_steps,
-        end=report if kind == "end" else None,
+        steps=event.step or attempt.steps,
+        max_steps=event.max_steps or attempt.max_steps,
+        end=event if isinstance(event, TrainingEnded) else None,
         metrics=metrics,
     )
 
 
 def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> RunStage:
-    """Judge an ended attempt. Exit code 0 alone is not success: the trainer must have reached its last step.
+    """Return the stage of an ended attempt. Exit code 0 alone is no success: the trainer must have reached its last step.
 
-    An attempt that finished and was then ended from outside had nothing left to do but to leave.
+    An attempt that was ended from outside after it had finished has succeeded.
     """
-    end = attempt.end or {}
-    if end.get("status") == "finished" and exit_code in (0, None, *ENDED_FROM_OUTSIDE):
+    status = attempt.end.status if attempt.end else None
+    if status == "finished" and exit_code in (0, None, *ENDED_FROM_OUTSIDE):
         return RunStage.SUCCEEDED
-    return RunStage.CANCELLED if end.get("status") == "stopped" else RunStage.FAILED
+    return RunStage.CANCELLED if status == "stopped" else RunStage.FAILED
 
 
 def event_to_json(event: Event) -> tuple[str, dict[str, Any]]:
@@ -379,6 +410,7 @@ def event_from_json(kind: str, fields: Mapping[str, Any]) -> Event:
     Raises:
         LedgerError: The kind is unknown, or a field is missing or of the wrong type.
     """
+    kind = EARLIER_WORDS.get(kind, kind)
     if kind not in KINDS:
         raise LedgerError(f"unknown event {kind!r}", where="the ledger", fix="use the holdfast version that wrote it")
     try:

@@ -22,6 +22,7 @@ from pydantic import (
 )
 from pydantic.fields import FieldInfo
 
+from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.document import Document, Key
 from holdfast.core.errors import GroupedError
 from holdfast.core.job_examples import EXAMPLES
@@ -168,7 +169,7 @@ class Environment(_Part):
 class Where(_Part):
     """Where the job runs and what it may use."""
 
-    backend: str = "local"
+    backend: str = DEFAULT_BACKEND.name
     """Where the job runs: `local`, this machine."""
     hardware: str | None = None
     """Flavor or GPU kind, in the backend's words. Has no effect on this machine."""

@@ -20,15 +20,26 @@ class Method(StrEnum):
         return self in ONLINE
 
     @property
+    def stem(self) -> str:
+        """The word before `Trainer` and `Config` in TRL's names: `SFT`, `Reward`."""
+        return self.value.title() if self is Method.REWARD else self.value.upper()
+
+    @property
+    def trainer(self) -> str:
+        """Name of its trainer: `SFTTrainer`."""
+        return f"{self.stem}Trainer"
+
+    @property
     def config(self) -> str:
         """Path of the class that holds its settings.
 
         >>> Method.REWARD.config, Method.SFT.config
         ('trl.RewardConfig', 'trl.SFTConfig')
         """
-        word = self.value.title() if self is Method.REWARD else self.value.upper()
-        return f"trl.{word}Config"
+        return f"trl.{self.stem}Config"
 
 
 ONLINE: Final = (Method.GRPO, Method.RLOO)
 """Methods whose trainers sample completions and ask reward functions."""
+ONLINE_TRAINERS: Final = tuple(method.trainer for method in ONLINE)
+"""Names of their trainers."""

@@ -4,18 +4,20 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from holdfast.core.backends import DEFAULT_BACKEND
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """What `holdfast run` was asked, so that a run that was killed before it had a plan goes on from there.
+    """The arguments of `holdfast run`, so that a run that was killed before it had a plan can continue.
 
     Attributes:
         target: The job file or script, absolute.
-        cwd: The folder it was asked in, absolute.
+        cwd: The folder that it was started in, absolute.
         sets: Overrides of the job's keys, as `KEY=VALUE`.
-        arguments: Words of the script's own command line.
-        despite: Codes of the findings to go on in spite of.
-        offline: Whether the Hub is left alone when the job is checked and rehearsed.
+        arguments: The script's own arguments.
+        despite: Codes of rules that do not refuse the job.
+        offline: Whether the check and the rehearsal leave the Hub out.
         rehearse: Whether it is rehearsed first.
     """
 
@@ -30,19 +32,19 @@ class RunRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What every attempt of a run starts from.
+    """A job as it will run: what every attempt of a run starts from.
 
     Attributes:
         name: The job's name.
-        script: Source of the training script, rendered from a job file or the user's own; references stand for its secrets.
-        script_name: The name its tracebacks show.
-        cwd: Folder the script runs in, absolute: relative paths of the job mean this one.
-        backend: The place it runs.
-        arguments: Words of the script's own command line.
-        processes: Processes a machine; above 1 the attempt starts itself under torchrun.
+        script: Source of the training script, rendered from a job file or the user's own; references replace its secrets.
+        script_name: The name in its tracebacks.
+        cwd: The folder that the script runs in, absolute. Relative paths of the job start from it.
+        backend: Name of the backend.
+        arguments: The script's own arguments.
+        processes: Processes per machine; above 1 the attempt starts itself under torchrun.
         variables: Environment variables of the training process; never a secret's value.
-        secrets: Names of the variables whose values come from where holdfast runs, or from the job's own file.
-        timeout_s: Seconds the run may take, or None.
+        secrets: Names of variables whose values come from where holdfast runs, or from the job's own file.
+        timeout_s: Seconds that the run may take; None if it has no limit.
         options: The backend's own options.
     """
 
@@ -50,7 +52,7 @@ class Plan:
     script: str
     script_name: str
     cwd: str
-    backend: str = "local"
+    backend: str = DEFAULT_BACKEND.name
     arguments: tuple[str, ...] = ()
     processes: int = 1
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -77,8 +79,8 @@ class Attempt:
         number: Counts from 1.
         folder: The attempt's own folder, absolute; its `attempt.py` is there.
         plan: What to start.
-        resume_from: Checkpoint folder to continue from, or None to start anew.
-        passed_over: Newer checkpoints that cannot be continued from, each with what is wrong.
+        resume_from: The checkpoint that it continues from; None if it begins anew.
+        passed_over: Newer checkpoints that it cannot continue from, each with the reason.
     """
 
     run: str
@@ -90,5 +92,5 @@ class Attempt:
 
     @property
     def id(self) -> str:
-        """The key under which a backend starts the attempt at most once."""
+        """The key by which a backend starts the attempt at most once."""
         return f"{self.run}/{self.number}"

@@ -135,9 +135,9 @@ def _values(secrets: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(map(re.escape, sorted(spelled, key=len, reverse=True)))) if spelled else None
 
 
-def _replaced(shape: SecretShape, hide: Hide, found: re.Match[str]) -> str:
-    secret, before = found["secret"], found[0][: found.start("secret") - found.start()]
-    return before + hide(secret, found.groupdict().get("kind") or "") if shape.accepts(secret) else found[0]
+def _replaced(shape: SecretShape, hide: Hide, match: re.Match[str]) -> str:
+    secret, before = match["secret"], match[0][: match.start("secret") - match.start()]
+    return before + hide(secret, match.groupdict().get("kind") or "") if shape.accepts(secret) else match[0]
 
 
 def is_secret(name: str, value: str) -> bool:

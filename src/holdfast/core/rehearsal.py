@@ -1,11 +1,12 @@
-"""Rehearsals: what became of each stage of a job's path on a tiny twin of its model."""
+"""Rehearsals: the result of each stage of a job's path on a tiny twin of its model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from holdfast.core.diagnosis import Cause
 from holdfast.core.event import EndReason
+from holdfast.core.training_event import Heartbeat, TrainingEnded, TrainingEvent
 
 StageName = Literal[
     "import", "data", "model", "tokenize", "step", "evaluate", "save", "stop", "resume", "push", "export"
@@ -13,36 +14,35 @@ StageName = Literal[
 STAGES: Final[tuple[StageName, ...]] = (
     "import", "data", "model", "tokenize", "step", "evaluate", "save", "stop", "resume", "push", "export",
 )  # fmt: skip
-HEARTBEAT: Final = "heartbeat"
-"""What a process says for as long as it lives, whether it gets on or not."""
+Kind = TypeVar("Kind", bound=TrainingEvent)
 Part = Literal["whole", "stop", "resume"]
 Status = Literal["pass", "fail", "not_rehearsed"]
 Blame = Literal["data", "model", "code", "unknown"]
 ProcessEvent = Mapping[str, Any]
-"""One event that a process wrote, as JSON."""
+"""One event that the hooks of a process wrote, as JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartResult:
-    """What one process of a rehearsal left.
+    """The result of one process of a rehearsal.
 
     Attributes:
-        part: Which part of the path it went.
-        code: Its exit code; negative for a signal; None where it was ended by us.
-        over: Why it was ended: a limit, in words; empty where it ended by itself.
-        hook_events: What the hooks said, in order: `payload/rehearsal/events.py` lists the events.
-        events: What the runtime said, as a real attempt's ledger would have it.
-        logs: The text of its output, by name: `stdout.log`, `stderr.log`.
-        stacks: Where its main thread was when it was ended.
-        damage: What is wrong with the checkpoint that it left, or empty.
-        elapsed_s: From the fork to the end.
+        part: The part of the path.
+        code: Its exit code; negative for a signal; None if a limit ended it.
+        over: The limit that ended it, in words; empty if it ended by itself.
+        hook_events: The hooks' events, in order; `payload/rehearsal/events.py` lists them.
+        events: The runtime's events, as those of a real attempt.
+        logs: Its output, by name: `stdout.log`, `stderr.log`.
+        stacks: The stack of its main thread when it was ended.
+        damage: The damage of the checkpoint that it left; empty if there is none.
+        elapsed_s: Seconds from the fork to the end.
     """
 
     part: Part
     code: int | None
     over: str = ""
     hook_events: tuple[ProcessEvent, ...] = ()
-    events: tuple[ProcessEvent, ...] = ()
+    events: tuple[TrainingEvent, ...] = ()
     logs: Mapping[str, str] = field(default_factory=dict[str, str])
     stacks: str = ""
     damage: str = ""
@@ -53,45 +53,45 @@ class PartResult:
         return tuple(each for each in self.hook_events if each["event"] == event)
 
     def facts(self, about: str) -> tuple[ProcessEvent, ...]:
-        """Return the recorded requests of the script to the libraries about one thing."""
+        """Return the hooks' records about one thing, in order."""
         return tuple(each for each in self.reported("fact") if each["about"] == about)
 
     def first(self, about: str) -> ProcessEvent:
-        """Return the first fact about something; empty where there is none."""
+        """Return the first record about something; empty if there is none."""
         return next(iter(self.facts(about)), {})
 
-    def happened(self, event: str) -> tuple[ProcessEvent, ...]:
-        """Return the runtime's records of one event, in order."""
-        return tuple(each for each in self.events if each["event"] == event)
+    def happened(self, kind: type[Kind]) -> tuple[Kind, ...]:
+        """Return the runtime's events of one kind, in order."""
+        return tuple(event for event in self.events if isinstance(event, kind))
 
     @property
     def is_slow(self) -> bool:
-        """Whether a limit ended it while it was getting on: something was said in the last third of its time."""
-        told = (*self.hook_events, *(each for each in self.events if each["event"] != HEARTBEAT))
-        said = sorted(each["at"] for each in told if "at" in each)
-        return bool(self.over and said) and said[-1] - said[0] > self.elapsed_s * 2 / 3
+        """Whether a limit ended it while it made progress: it wrote an event in the last third of its time."""
+        times_s = [each["at"] for each in self.hook_events if "at" in each]
+        times_s += [event.at for event in self.events if event.at is not None and not isinstance(event, Heartbeat)]
+        return bool(self.over and times_s) and max(times_s) - min(times_s) > self.elapsed_s * 2 / 3
 
     @property
-    def end(self) -> ProcessEvent:
-        """How the script ended, as the runtime said it; empty where nothing was said."""
-        return next(iter(self.happened("end")), {})
+    def end(self) -> TrainingEnded:
+        """The event with which the script ended; an empty one if there is none."""
+        return next(iter(self.happened(TrainingEnded)), TrainingEnded())
 
     @property
     def exited(self) -> bool:
         """Whether the script ended itself with an error code, by `sys.exit`."""
-        return self.end.get("reason") == EndReason.EXIT
+        return self.end.reason == EndReason.EXIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageResult:
-    """What became of one stage.
+    """The result of one stage.
 
     Attributes:
         name: The stage.
-        status: `not_rehearsed` where nothing of it was gone through: it is no pass.
-        elapsed_s: Time spent in it.
-        because: Why it failed, or why it was not gone through.
-        missed: Whether it was not gone through though the job would come to it.
+        status: `not_rehearsed` if nothing of it was run, which is no pass.
+        elapsed_s: Seconds spent in it.
+        because: Why it failed, or why it was not rehearsed.
+        missed: Whether it was not rehearsed although the job reaches it.
     """
 
     name: StageName
@@ -103,11 +103,11 @@ class StageResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Omitted:
-    """Something of the job that this machine cannot show.
+    """Something that cannot be rehearsed on this machine.
 
     Attributes:
         what: What it is: `4-bit loading`.
-        because: What would show it.
+        because: What would test it.
     """
 
     what: str
@@ -116,12 +116,12 @@ class Omitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shrunk:
-    """Something that was made smaller.
+    """Something that the rehearsal made smaller.
 
     Attributes:
         what: A setting, or what it is in words.
-        asked: What the script asked for.
-        given: What it got.
+        asked: The script's value.
+        given: The value in the rehearsal.
     """
 
     what: str
@@ -131,13 +131,13 @@ class Shrunk:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objection:
-    """What may be wrong with what the script gave its trainer, or with what came of it.
+    """A fault in what the script gave its trainer, or in the result.
 
     Attributes:
-        code: The rule of `check` that says so, or the class of failure that it may be.
-        message: What it says.
-        stage: The stage that it is about.
-        fails: Whether the job is of no use with it; else it is a warning.
+        code: The rule of `check`, or the class of failure.
+        message: The rule's message.
+        stage: The stage that it belongs to.
+        fails: Whether it fails the rehearsal; otherwise it is a warning.
     """
 
     code: str
@@ -151,17 +151,18 @@ class Failure:
     """Why a rehearsal failed.
 
     Attributes:
-        stage: Where.
+        stage: The stage that failed.
         cause: The class, with its evidence and its fix in the script's own values.
-        part: The process that raised it; None where nothing was raised.
-        where: The user's own line: `train.py:12`, or the line of the job file's key; empty where none is to blame.
+        part: The process that raised it; None if nothing was raised.
+        where: The user's own line: `train.py:12`, or the line of the job file's key; empty if there is none.
         function: The user's own function that the line stands in: `Log.on_log`; empty at the top of a file.
         role: What the function is to the library that calls it: `callback`; empty where the script calls it.
         code: The line's text.
-        key: The key of the job file that is at fault, where that is known.
-        blame: Whether data, model or code is at fault; `unknown` until that was asked.
-        over: The limit that it went over, in words; empty where it failed by itself.
-        blamed: What shows that: how it went with known-good rows or a known-good model in place of the script's own.
+        key: The key of the job file that is at fault, if that is known.
+        rule: The rule whose objection it is; empty for a failure that was raised or measured.
+        blame: Whether data, model or code is at fault; `unknown` until it was isolated.
+        over: The limit that it exceeded, in words; empty if it failed by itself.
+        blamed: The evidence for `blame`: the result with known-good rows or a known-good model.
     """
 
     stage: StageName
@@ -173,6 +174,7 @@ class Failure:
     code: str = ""
     key: str = ""
     over: str = ""
+    rule: str = ""
     blame: Blame = "unknown"
     blamed: str = ""
 
@@ -223,18 +225,18 @@ class LearntFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rehearsal:
-    """What going a job's whole path on a twin showed.
+    """The result of running a job end to end on a twin of its model.
 
     Attributes:
         stages: Each stage once, in the order of the path.
-        failures: The first is the one that stopped it; others are wrong although nothing stopped.
-        warnings: What the rules say of its rows and its model, where the job may be of use all the same.
-        omitted: What was not shown.
+        failures: The first one stopped it; the others were found although nothing stopped.
+        warnings: Objections that do not fail the job.
+        omitted: What could not be rehearsed.
         shrunk: What was made smaller.
-        facts: What the script asked the libraries for, as it ran.
-        versions: Releases it ran with, by package.
+        facts: The hooks' records of the script's requests to the libraries.
+        versions: Releases by package.
         learnt: Figures of the job at its full size, for `plan`.
-        no_sandbox: Why the kernel gave the script no sandbox; empty where it did; None where nothing was run.
+        no_sandbox: Why there was no sandbox; empty if there was one; None if nothing was run.
     """
 
     stages: tuple[StageResult, ...]
@@ -249,11 +251,11 @@ class Rehearsal:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing failed. What was not rehearsed did not fail, and did not pass."""
+        """Whether nothing failed. A stage that was not rehearsed neither failed nor passed."""
         return not self.failures and all(stage.status != "fail" for stage in self.stages)
 
     @property
     def complete(self) -> bool:
-        """Whether something beyond `import` was gone through, and no stage was missed that the job would come to."""
+        """Whether a stage beyond `import` passed, and no stage was missed that the job reaches."""
         beyond = any(stage.status == "pass" and stage.name != "import" for stage in self.stages)
         return beyond and not any(stage.missed for stage in self.stages)

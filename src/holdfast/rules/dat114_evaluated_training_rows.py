@@ -25,7 +25,6 @@ from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 LOAD = "datasets.load_dataset"
 ROLES = ("train_dataset", "eval_dataset")
 PARAMETERS = ("path", "name", "data_dir", "data_files", "split")
-SPLITTING = 1  # so many of a dataset's parameters may differ: the split
 
 
 def check(job: Document) -> Iterator[Finding]:

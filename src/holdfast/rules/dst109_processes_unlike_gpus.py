@@ -15,16 +15,16 @@ There is no automatic fix: as many processes as GPUs change how many rows a step
 from collections.abc import Iterator
 
 from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.core.backends import backend_of
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
-BACKEND = "hf-jobs"
 SHARING = ("vllm", "sglang")  # a server may have the other GPUs
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to processes without a GPU, and to GPUs without a process."""
-    if job.get("where.backend", None) != BACKEND:
+    if not backend_of(job).has_flavors:
         return
     hardware = job.get("where.hardware", None)
     flavor = load_flavors().get(hardware) if isinstance(hardware, str) else None

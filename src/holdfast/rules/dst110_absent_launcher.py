@@ -15,7 +15,7 @@ There is no automatic fix. Start the script with its launcher, or read the varia
 from collections.abc import Iterator
 
 from holdfast.catalog.environment.launchers import wanted_launcher
-from holdfast.catalog.hub.jobs import BACKEND
+from holdfast.core.backends import HF_JOBS, backend_of
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.text import Place
@@ -32,7 +32,7 @@ def check(job: Document) -> Iterator[Finding]:
     launcher = wanted_launcher(job.text)
     if launcher is None:
         return
-    remote = job.get("where.backend", None) == BACKEND
+    remote = backend_of(job) is HF_JOBS
     reads = f"the script reads `{launcher.variable}`, which {launcher.name} sets"
     says = "`hf jobs uv run` starts it without" if remote else f"start it with `{COMMANDS[launcher.name]} {job.path}`"
     yield Finding(

@@ -15,6 +15,7 @@ but a token leaves this machine: unsafe. Here, `hf auth login` saves one.
 
 from collections.abc import Iterator
 
+from holdfast.core.backends import backend_of
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
 
@@ -27,12 +28,12 @@ def check(job: Document, hub_token: bool) -> Iterator[Finding]:  # noqa: FBT001 
         return
     secrets = job.get(SECRETS, None)
     passed_on = secrets if isinstance(secrets, list) else []
-    backend = job.get("where.backend", "local")
-    if backend == "local" and not hub_token:
+    backend = backend_of(job)
+    if backend.is_here and not hub_token:
         yield Finding(PUSH, "no Hub token is at hand: run `hf auth login`, or set HF_TOKEN")
-    elif backend != "local" and "HF_TOKEN" not in passed_on:
+    elif not backend.is_here and "HF_TOKEN" not in passed_on:
         fix = Fix("pass HF_TOKEN on", (Set(SECRETS, [*passed_on, "HF_TOKEN"]),), safe=False)
-        yield Finding(PUSH, f"{backend} gets no Hub token: name HF_TOKEN in `{SECRETS}`", fix)
+        yield Finding(PUSH, f"{backend.name} gets no Hub token: name HF_TOKEN in `{SECRETS}`", fix)
 
 
 JOB = """

@@ -15,6 +15,7 @@ Naming the secret passes the token on, which the job needs, but it leaves this m
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.references import finding, once, repositories
+from holdfast.core.backends import backend_of
 from holdfast.core.document import Document, Set
 from holdfast.core.facts import Dataset, ModelFacts
 from holdfast.core.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
@@ -22,7 +23,6 @@ from holdfast.core.hub import Repo
 from holdfast.core.reference import Lookup, Reference
 
 SECRETS, TOKEN = "environment.secrets", "HF_TOKEN"
-HERE = "local"
 
 
 def check(
@@ -33,7 +33,7 @@ def check(
     passed_on = secrets if isinstance(secrets, list) else []
     variables = job.get("environment.variables", None)
     given = TOKEN in passed_on or (isinstance(variables, dict) and TOKEN in variables)
-    if job.get("where.backend", HERE) == HERE or given:
+    if backend_of(job).is_here or given:
         return
     for reference, repo in once(repositories(job, datasets, models)):
         if repo.exists and repo.readable and (repo.private or repo.gated):

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.hub.jobs import timeout_s
+from holdfast.core.backends import BACKEND_KEY, backend_of
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 
@@ -31,11 +32,11 @@ USUAL_START_S = 60.0
 def check(job: Document) -> Iterator[Finding]:
     """Object to a timeout under the least time that the job can take."""
     timeout = job.get("where.timeout", None)
-    backend = job.get("where.backend", "local")
+    backend = backend_of(job)
     if timeout is None:
-        if backend != "local":
-            fault = f"without `where.timeout` the default of {backend} holds (Hugging Face Jobs: 30 minutes)"
-            yield Finding("where.backend", fault, severity=Severity.WARNING)
+        if not backend.is_here:
+            fault = f"without `where.timeout` the default of {backend.name} holds (Hugging Face Jobs: 30 minutes)"
+            yield Finding(BACKEND_KEY, fault, severity=Severity.WARNING)
         return
     seconds, steps = _seconds(timeout), setting(job, "max_steps")
     if seconds is None:

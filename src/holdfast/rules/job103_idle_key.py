@@ -13,6 +13,7 @@ without it.
 
 from collections.abc import Iterator
 
+from holdfast.core.backends import backend_of
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 
@@ -26,18 +27,18 @@ IDLE = {
 }
 # What a job gets that does not name the key: nothing was asked for.
 DEFAULTS = {"recover": {"attempts": 3, "allow": ["batch_size", "checkpointing"]}}
-LOCAL = {"where.hardware": "the hardware of this machine cannot be chosen"}
+UNCHOSEN = {"where.hardware": "the hardware of this machine cannot be chosen"}
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each key that was given a value and has no effect."""
-    local = LOCAL if job.get("where.backend", "local") == "local" else {}
-    for key, instead in {**IDLE, **local}.items():
+    backend = backend_of(job)
+    for key, instead in {**IDLE, **({} if backend.chooses_hardware else UNCHOSEN)}.items():
         if job.get(key) not in (ABSENT, None, [], {}, DEFAULTS.get(key)):
             yield Finding(key, f"`{key}` has no effect yet: {instead}")
     nodes = job.get("where.nodes", 1)
-    if local and isinstance(nodes, int) and nodes > 1:
-        message = f"the local backend has one machine, not {nodes}"
+    if not backend.spans_machines and isinstance(nodes, int) and nodes > 1:
+        message = f"the {backend.name} backend has one machine, not {nodes}"
         yield Finding("where.nodes", message, severity=Severity.ERROR)
 
 

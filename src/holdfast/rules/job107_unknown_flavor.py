@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.hub.flavors import flavors_made, gone_flavors, load_flavors
 from holdfast.catalog.hub.jobs import submissions
+from holdfast.core.backends import backend_of
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest
@@ -26,7 +27,7 @@ NEAR = 0.8  # `a10g-larg` and `A100_large` are near a flavor, `b300x8` is not: i
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each flavor that is not on the list."""
-    if job.kind == "job" and job.get("where.backend", None) == "hf-jobs":
+    if job.kind == "job" and backend_of(job).has_flavors:
         yield from _judge("where.hardware", job.get("where.hardware", None))
     for sent in submissions(job):
         yield from _judge(sent.key("flavor"), sent.given("flavor"))

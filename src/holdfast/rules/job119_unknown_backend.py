@@ -12,22 +12,21 @@ A misspelt name is replaced by the nearest one, which may be another place than 
 
 from collections.abc import Iterator
 
+from holdfast.core.backends import BACKEND_KEY, LOCAL, SLURM
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest
 
-BACKEND = "where.backend"
-
 
 def check(job: Document, backends: frozenset[str]) -> Iterator[Finding]:
     """Object to a backend that is not among those there are."""
-    backend = job.get(BACKEND, None)
+    backend = job.get(BACKEND_KEY, None)
     if not isinstance(backend, str) or backend in backends:
         return
     known = sorted(backends)
     near = nearest(backend, tuple(known))
-    fix = Fix(f"use {near}", (Set(BACKEND, near),), safe=False) if near else None
-    yield Finding(BACKEND, f"no backend is called {backend!r}; choose one of {', '.join(known)}", fix)
+    fix = Fix(f"use {near}", (Set(BACKEND_KEY, near),), safe=False) if near else None
+    yield Finding(BACKEND_KEY, f"no backend is called {backend!r}; choose one of {', '.join(known)}", fix)
 
 
 JOB = """
@@ -36,7 +35,7 @@ model: Qwen/Qwen2.5-0.5B
 dataset: trl-lib/Capybara
 where: {backend: local, timeout: 1h}
 """
-FACTS: dict[str, object] = {"backends": frozenset({"local"})}
+FACTS: dict[str, object] = {"backends": frozenset({LOCAL.name})}
 
 RULE = Rule(
     code="JOB119",
@@ -46,13 +45,13 @@ RULE = Rule(
     check=check,
     source="holdfast itself: `holdfast run` looks the name up in the same table, and says the same.",
     bad=(
-        Case(job=JOB.replace("local", "loca"), facts=FACTS, at=BACKEND, fixed=JOB),
-        Case(job=JOB.replace("local", "banana"), facts=FACTS, at=BACKEND),
-        Case(job=JOB.replace("local", "slurm"), facts=FACTS, at=BACKEND),
+        Case(job=JOB.replace("local", "loca"), facts=FACTS, at=BACKEND_KEY, fixed=JOB),
+        Case(job=JOB.replace("local", "banana"), facts=FACTS, at=BACKEND_KEY),
+        Case(job=JOB.replace("local", "slurm"), facts=FACTS, at=BACKEND_KEY),
     ),
     good=(
         Case(job=JOB, facts=FACTS),
         Case(job=JOB.replace("where: {backend: local, timeout: 1h}\n", ""), facts=FACTS),
-        Case(job=JOB.replace("local", "slurm"), facts={"backends": frozenset({"local", "slurm"})}),
+        Case(job=JOB.replace("local", "slurm"), facts={"backends": frozenset({LOCAL.name, SLURM.name})}),
     ),
 )

@@ -21,14 +21,14 @@ from holdfast.catalog.api.since import since
 from holdfast.core.calls import CallResult
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.methods import Method
 
 FULL = "0.27.0"
-TRAINERS = ("sft", "dpo", "grpo", "kto", "rloo", "reward")
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Point out a base model in twice the room."""
-    if not since(api, "trl", FULL) or job.get("method", "") not in TRAINERS:
+    if not since(api, "trl", FULL) or job.get("method", "") not in tuple(Method):
         return
     trainer = job.call("trainer")
     if trainer is None or trainer.package != "trl" or trainer.open or not _adapts(job):

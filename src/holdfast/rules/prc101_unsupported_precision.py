@@ -18,6 +18,7 @@ Taking away what the machine does not have is safe: it could not have been used.
 from collections.abc import Iterator
 
 from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.core.backends import backend_of
 from holdfast.core.document import Document, Remove, Set
 from holdfast.core.facts import Gpu, Machine
 from holdfast.core.finding import Case, Finding, Fix, MissingFactError, Rule, Severity
@@ -52,11 +53,12 @@ def _gpus(job: Document, machine: Machine) -> tuple[Gpu, ...]:
     Raises:
         MissingFactError: It runs elsewhere, and nobody says on what.
     """
-    if job.get("where.backend", "local") == "local":
+    backend = backend_of(job)
+    if backend.is_here:
         return machine.gpus
     hardware = job.get("where.hardware", None)
     flavor = load_flavors().get(hardware) if isinstance(hardware, str) else None
-    if flavor is None or job.get("where.backend") != "hf-jobs":
+    if flavor is None or not backend.has_flavors:
         raise MissingFactError("where.hardware", "what the backend runs it on is not known")
     return flavor.gpus
 

@@ -20,9 +20,8 @@ from holdfast.catalog.api.since import since
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.methods import ONLINE
+from holdfast.core.methods import ONLINE, ONLINE_TRAINERS
 
-TRAINERS = ("GRPOTrainer", "RLOOTrainer")
 FUNCTIONS = "trainer.reward_funcs"
 
 
@@ -43,7 +42,12 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 def _script(job: Document, api: Api) -> Iterator[Finding]:
     trainer = job.call("trainer")
-    if trainer is None or trainer.package != "trl" or trainer.name not in TRAINERS or trainer.guard.holds("ValueError"):
+    if (
+        trainer is None
+        or trainer.package != "trl"
+        or trainer.name not in ONLINE_TRAINERS
+        or trainer.guard.holds("ValueError")
+    ):
         return
     rewards = job.get(FUNCTIONS)
     if rewards is ABSENT and since(api, "trl", "1.8.0") and _shows_all(trainer):

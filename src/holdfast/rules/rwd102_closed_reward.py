@@ -22,9 +22,9 @@ from holdfast.catalog.api.since import since
 from holdfast.core.calls import Call, LocalName
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.methods import ONLINE_TRAINERS
 
 KEY = "trainer.reward_funcs"
-TRAINERS = ("GRPOTrainer", "RLOOTrainer")
 ALWAYS = ("prompts", "completions")
 ADDED = {"0.18.0": ("completion_ids",), "0.20.0": ("trainer_state",), "1.0.0": ("log_extra", "log_metric")}
 KEPT_BACK = {"completion": "completions", "prompt": "prompts"}
@@ -33,7 +33,7 @@ KEPT_BACK = {"completion": "completions", "prompt": "prompts"}
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each reward function that will be called with what it does not take."""
     trainer = job.call("trainer")
-    if trainer is None or trainer.package != "trl" or trainer.name not in TRAINERS or "trl" not in api.versions:
+    if trainer is None or trainer.package != "trl" or trainer.name not in ONLINE_TRAINERS or "trl" not in api.versions:
         return
     if (
         trainer.guard.holds("TypeError")

@@ -19,9 +19,9 @@ from typing import Any
 from holdfast.core.calls import Call, LocalName
 from holdfast.core.document import Document, Remove
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.methods import ONLINE_TRAINERS
 
 KEY = "train.remove_unused_columns"
-TRAINERS = ("GRPOTrainer", "RLOOTrainer")
 PASSED = frozenset(
     {"prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments"}
     | {"prompt", "image", "images", "tools"}
@@ -31,7 +31,12 @@ PASSED = frozenset(
 def check(job: Document) -> Iterator[Finding]:
     """Object to columns that are dropped although a reward names them."""
     trainer = job.call("trainer")
-    if trainer is None or trainer.package != "trl" or trainer.name not in TRAINERS or trainer.guard.holds("TypeError"):
+    if (
+        trainer is None
+        or trainer.package != "trl"
+        or trainer.name not in ONLINE_TRAINERS
+        or trainer.guard.holds("TypeError")
+    ):
         return
     if job.get(KEY, None) is not True:
         return

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from holdfast.core.calls import LocalName
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.methods import ONLINE_TRAINERS
 
 KEY = "trainer.reward_funcs"
-TRAINERS = ("trl.GRPOTrainer", "trl.RLOOTrainer")
+TRAINERS = tuple(f"trl.{name}" for name in ONLINE_TRAINERS)
 SPELLED = {"number": "one number", "nothing": "nothing"}
 
 

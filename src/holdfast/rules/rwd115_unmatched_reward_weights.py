@@ -17,10 +17,9 @@ from collections.abc import Iterator
 from holdfast.catalog.models.base_models import trainer_of_trl
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.methods import ONLINE
+from holdfast.core.methods import ONLINE, ONLINE_TRAINERS
 
 KEY = "train.reward_weights"
-TRAINERS = ("GRPOTrainer", "RLOOTrainer")
 
 
 def check(job: Document) -> Iterator[Finding]:
@@ -38,7 +37,7 @@ def _reward_count(job: Document) -> int | None:
         rewards = job.get("rewards", None)
         return len(rewards) if isinstance(rewards, list) and job.get("method") in ONLINE else None
     trainer = trainer_of_trl(job)
-    if trainer is None or trainer.name not in TRAINERS:
+    if trainer is None or trainer.name not in ONLINE_TRAINERS:
         return None
     if "environment_factory" in trainer.arguments:  # it may add a reward of its own
         return None

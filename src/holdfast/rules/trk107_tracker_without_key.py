@@ -13,6 +13,7 @@ Naming the secret passes the key on, which is what the report asks for, but it l
 
 from collections.abc import Iterator
 
+from holdfast.core.backends import backend_of
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import JOB_FILES, Case, Finding, Fix, Rule, Severity
 
@@ -22,7 +23,7 @@ OFFLINE = ("offline", "disabled", "dryrun")
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to a report that nobody is allowed to make."""
-    if job.get("track.with", None) != "wandb" or job.get("where.backend", "local") == "local":
+    if job.get("track.with", None) != "wandb" or backend_of(job).is_here:
         return
     variables = job.get("environment.variables", None)
     if isinstance(variables, dict) and (KEY in variables or variables.get("WANDB_MODE") in OFFLINE):

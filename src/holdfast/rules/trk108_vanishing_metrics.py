@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
+from holdfast.core.backends import backend_of
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.script_header import find_header
@@ -29,7 +30,7 @@ VARIABLES = ("TRACKIO_SPACE_ID", "TRACKIO_SERVER_URL", "TRACKIO_BUCKET_ID", "TRA
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to a report that nobody will be able to read."""
     if job.kind == "job":
-        away = job.get("where.backend", "local") == "hf-jobs" and job.get("track.with", None) == "trackio"
+        away = not backend_of(job).keeps_disk and job.get("track.with", None) == "trackio"
         if away and job.get("track.space", None) is None and not _elsewhere(job):
             yield Finding(
                 "track.with", "these metrics stay on the job's disk, and go with it: name a Space in `track.space`"

@@ -7,7 +7,7 @@ import pytest
 
 from holdfast.adapters.targets import read_target
 from holdfast.app.check.programs import check
-from holdfast.app.hub_access import OFFLINE, open_outside
+from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.core.finding import Severity
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.rules import all_rules
@@ -23,7 +23,7 @@ def test_a_preset_is_found_to_fail(preset: Path, tmp_path: Path) -> None:
     path = tmp_path / preset.name
     path.write_text(preset.read_text(encoding="utf-8"), encoding="utf-8")
     asked = read_target(str(path))
-    checked = check(asked, tuple(all_rules()), "catalog", open_outside(asked.document, OFFLINE))
+    checked = check(asked, tuple(all_rules()), "catalog", open_outside(asked.document, HubAccess.OFFLINE))
     errors = [finding for finding in checked.findings if severity_of(finding) is Severity.ERROR]
     lines = path.read_text(encoding="utf-8").splitlines()
 

@@ -1,7 +1,6 @@
 """Holdfast's own log: coloured on a terminal, plain elsewhere, and kept with full times in the run's folder."""
 
 import io
-import logging
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from holdfast.adapters.terminal.logs import LOG, log_to_console, log_to_run
+from holdfast.adapters.terminal.logs import LOG, log_to_run
 from holdfast.core.errors import LedgerError
 
 
@@ -68,41 +67,3 @@ def test_a_disk_that_fills_up_costs_lines_of_the_log_and_nothing_else(
         LOG.info("attempt 1 starts")
 
     assert capsys.readouterr().err == ""
-
-
-def test_a_pipe_gets_plain_lines_however_long() -> None:
-    """No colours, no wrapping; the level stands before the message."""
-    to = console(tty=False)
-    log_to_console(to)
-    LOG.warning("x" * 200)
-
-    assert written(to) == f"WARNING {'x' * 200}\n"
-
-
-@pytest.mark.parametrize(("environ", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
-def test_a_terminal_gets_colours_unless_it_wants_none(environ: dict[str, str], coloured: bool) -> None:
-    """NO_COLOR is honoured."""
-    to = console(tty=True, **environ)
-    log_to_console(to)
-    LOG.error("boom")
-
-    assert "boom" in written(to)
-    assert bool(re.search(r"\x1b\[[\d;]*3[0-7]", written(to))) == coloured
-
-
-def test_brackets_in_a_message_are_no_markup() -> None:
-    """A message is text."""
-    to = console(tty=True)
-    log_to_console(to)
-    LOG.error("[bold]x[/]")
-
-    assert "[bold]x[/]" in written(to)
-
-
-def test_others_loggers_are_left_alone() -> None:
-    """Only holdfast's own lines are shown."""
-    to = console(tty=False)
-    log_to_console(to)
-    logging.getLogger("urllib3").warning("not ours")
-
-    assert written(to) == ""

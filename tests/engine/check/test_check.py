@@ -17,7 +17,7 @@ from holdfast.core.text import Place
 from holdfast.engine.check.gather import gather
 from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.check.job_facts import FactSources, JobFacts, process_count
-from holdfast.engine.check.rule_runner import BROKEN, MissingFact, needed_facts, run_rules, select, severity_of, verdict
+from holdfast.engine.check.rule_runner import BROKEN, MissingFact, needed_facts, run_rules, select, severity_of
 from holdfast.rules import all_rules
 from tests.helpers.fake_hub import FakeHub
 
@@ -125,15 +125,13 @@ def test_a_rule_that_breaks_is_a_skip_that_says_so() -> None:
     assert skip.because == f"{BROKEN}: KeyError: 'no such key'"
 
 
-def test_the_verdict_is_fail_for_errors_alone() -> None:
-    """An error fails; a warning does not, nor does a skip; a finding's own severity comes before its rule's."""
+def test_a_findings_own_severity_comes_before_its_rules() -> None:
+    """A rule may be sure of one finding and not of another."""
     error, warning = rule(too_long), rule(too_long, severity=Severity.WARNING)
-    milder = Finding("train", "", severity=Severity.INFO, rule=error)
 
-    assert verdict(run_rules([error], DOCUMENT, {})) == "fail"
-    assert verdict(run_rules([warning], DOCUMENT, {})) == "pass"
-    assert verdict([Skip(error, ("dataset",), "offline"), milder]) == "pass"
-    assert severity_of(milder) is Severity.INFO
+    assert severity_of(Finding("train", "", severity=Severity.INFO, rule=error)) is Severity.INFO
+    assert severity_of(Finding("train", "", rule=warning)) is Severity.WARNING
+    assert severity_of(Finding("train", "")) is Severity.ERROR
 
 
 def test_rules_are_selected_by_the_beginnings_of_codes() -> None:

@@ -9,7 +9,9 @@ import pytest
 from holdfast.core.diagnosis import HEALTHY, Pattern, Phase, Remedy, Signature
 from holdfast.core.log import Line
 from holdfast.engine.diagnose import PatternIndex, read_log
-from holdfast.engine.diagnose.judging import (
+from holdfast.engine.diagnose.judging import Candidate, rank
+from holdfast.engine.diagnose.silent import ClassEvidence
+from holdfast.engine.diagnose.weights import (
     BESIDE_EXCEPTION,
     EARLIER,
     HANDLED,
@@ -23,10 +25,7 @@ from holdfast.engine.diagnose.judging import (
     UNDER_USER_CODE,
     WARNED,
     WRAPS,
-    Candidate,
-    rank,
 )
-from holdfast.engine.diagnose.silent import ClassEvidence
 from tests.helpers.diagnose_signatures import first, found, signature
 
 FULL = signature("full", Pattern(line=r"CUDA out of memory\. Tried to allocate (?P<tried>[\d.]+ GiB)", weight=0.9))

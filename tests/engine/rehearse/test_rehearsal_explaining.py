@@ -10,6 +10,7 @@ from holdfast.core.diagnosis import Cause, Evidence
 from holdfast.core.document import Document
 from holdfast.core.log import Traceback
 from holdfast.core.rehearsal import Failure, PartResult, Rehearsal
+from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.reading import LogQuery
 from holdfast.engine.rehearse.advising import Circumstances, advise
@@ -66,7 +67,7 @@ def explained(  # noqa: PLR0913 - one for each thing that is known of a failure
 ) -> Failure:
     """Return the one failure of a script that ended with a traceback."""
     error = log.strip().splitlines()[-1]
-    end = {"event": "end", "status": "failed", "because": error}
+    end = TrainingEnded(status="failed", because=error)
     hook_events = tuple({"event": "fact", **each} for each in facts)
     played = PartResult(part="whole", code=1, events=(end,), hook_events=hook_events, logs={"stderr.log": log})
     shown = tuple(Evidence(path="stderr.log", line=1, text=line.strip()) for line in log.strip().splitlines()[::-1])

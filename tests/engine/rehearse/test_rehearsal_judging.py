@@ -9,6 +9,7 @@ import pytest
 from holdfast.core.diagnosis import Cause, Diagnosis
 from holdfast.core.finding import Rule
 from holdfast.core.rehearsal import STAGES, Objection, Part, PartResult, Rehearsal, StageName
+from holdfast.core.training_event import parse_training_event
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.answers import refuses
 from holdfast.engine.rehearse.naming import cause_of, name_cause
@@ -37,7 +38,8 @@ def played(part: Part = "whole", **changes: Any) -> PartResult:
         "hook_events": tuple(PASSED),
         "events": tuple(steps(s1=2.0, s2=1.5, s3=1.2, s4=1.0)),
     }
-    return PartResult(part=part, **(usual | changes))
+    told = usual | changes
+    return PartResult(part=part, **{**told, "events": tuple(map(parse_training_event, told["events"]))})
 
 
 def stopped(**changes: Any) -> PartResult:
@@ -257,13 +259,27 @@ def test_classes_are_known_by_the_rules_that_find_them() -> None:
 
 
 def test_where_a_rehearsal_does_not_go_nothing_failed_and_nothing_passed() -> None:
-    because = "ConnectionError: the rehearsal does not connect to judge.example: it only reads from the Hub"
-    hook_events = (*PASSED[:3], {"event": "failed", "stage": "step", "error": because})
+    """The message that the rehearsal raised may be wrapped by the library that caught it."""
+    raised = "no way to judge.example"
+    because = f"ConnectionError: MaxRetryError(OutOfReachError('{raised}'))"
+    hook_events = (
+        *PASSED[:3],
+        {"event": "out_of_reach", "because": raised},
+        {"event": "failed", "stage": "step", "error": because},
+    )
     found = judged(played(code=1, hook_events=hook_events, events=({"event": "end", "because": because},)))
     assert found.passed
     assert status(found, "step") == "not_rehearsed"
     assert status(found, "model") == "pass"
     assert "judge.example" in str(next(stage.because for stage in found.stages if stage.name == "evaluate"))
+
+
+def test_a_script_that_uses_the_words_of_a_rehearsal_fails_all_the_same() -> None:
+    """Only what the rehearsal itself raised is not held against a script."""
+    because = "ValueError: the rehearsal does not connect to judge.example: it only reads from the Hub"
+    hook_events = (*PASSED[:3], {"event": "failed", "stage": "step", "error": because})
+    found = judged(played(code=1, hook_events=hook_events, events=({"event": "end", "because": because},)))
+    assert not found.passed
 
 
 def test_a_message_that_only_suggests_a_class_gives_way_to_what_is_known() -> None:
@@ -292,8 +308,13 @@ def test_a_loop_of_its_own_is_not_asked_to_stop() -> None:
 
 
 UNFETCHED = {"event": "fact", "about": "not_run", "command": "wget http://a.b/rows.jsonl", "stage": "import"}
-FEWER = {"event": "shrunk", "what": "rows of the training", "asked": 900, "given": 16}
-REFUSED = {"event": "not_rehearsed", "what": "connections to a.b", "because": "a machine where it may be asked"}
+FEWER = {"event": "shrunk", "what": "rows of the training", "asked": 900, "given": 16, "unit": "rows"}
+REFUSED = {
+    "event": "not_rehearsed",
+    "what": "connections to a.b",
+    "because": "a machine where it may be asked",
+    "host": "a.b",
+}
 
 
 @pytest.mark.parametrize(

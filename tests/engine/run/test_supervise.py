@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from holdfast.core.backends import BackendCapabilities
 from holdfast.core.errors import BackendError, LedgerError
 from holdfast.core.event import (
     Closed,
@@ -455,7 +456,7 @@ def test_a_refusing_backend_fails_the_run_with_its_reason() -> None:
 class Hanging(FakeBackend):
     """An attempt that does nothing but be alive until it is killed."""
 
-    name = "hanging"
+    capabilities = BackendCapabilities(name="hanging")
     done: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def submit(self, attempt: Attempt) -> str:
@@ -595,7 +596,7 @@ def test_a_push_is_judged_by_what_the_run_told_of_it() -> None:
     store, folders = FakeStore(), []
 
     def verify(repository: str, state: RunState) -> Delivery:
-        folders.append(state.pushes[repository]["folder"])
+        folders.append(state.pushes[repository].folder)
         return Delivery("arrived")
 
     backend = FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=0, reports=[push, end])])

@@ -19,7 +19,7 @@ from holdfast.core.methods import Method
 from holdfast.core.scan import Tokens
 from holdfast.engine.check.rule_runner import run_rules, select, severity_of
 from holdfast.engine.tokens import tokenize_rows
-from holdfast.engine.tokens.cutting import cut_labels, is_left_out
+from holdfast.engine.tokens.cutting import is_left_out, kept_span
 from holdfast.engine.tokens.preparing import Sequenced, prepare_rows
 from holdfast.engine.tokens.reading import look_at
 from holdfast.engine.tokens.recipe import Recipe, read_recipe
@@ -239,6 +239,16 @@ def prepared(case: Case, folder: str) -> tuple[Recipe, list[Sequenced], Tokens]:
     done = prepare_rows(list(enumerate(case.rows)), look_at(case.rows[0], recipe), recipe, tokenizer)
     assert not done.failed
     return recipe, done.sequences, tokenize_rows([Batch(0, pl.DataFrame(case.rows))], tokenizer, recipe)
+
+
+def cut_labels(sequence: Sequenced, recipe: Recipe) -> tuple[list[int], list[int]]:
+    """Return the ids of a text as the model gets them, and the labels: the same ids, or -100 for what is not learned."""
+    low, high = kept_span(sequence, recipe)
+    mask = sequence.mask or [1] * len(sequence.ids)
+    labels = [
+        token if at >= sequence.start and mask[at] else -100 for at, token in enumerate(sequence.ids[low:high], low)
+    ]
+    return sequence.ids[low:high], labels
 
 
 @pytest.mark.parametrize("name", CASES)

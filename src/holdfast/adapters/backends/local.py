@@ -6,16 +6,18 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import psutil
 
+from holdfast.adapters.environment.interpreters import select_interpreter
 from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.adapters.storage.locks import is_held
+from holdfast.core.backends import LOCAL
 from holdfast.core.errors import BackendError
 from holdfast.core.event import Liveness
 from holdfast.core.json_text import parse_json
-from holdfast.core.plan import Attempt
+from holdfast.core.plan import Attempt, Plan
 from holdfast.ports import PollResult
 
 GUARD = Path(__file__).parents[2] / "payload" / "guard.py"
@@ -33,13 +35,23 @@ class LocalBackend:
     Not covered: several machines; a guard killed by hand, whose attempt then ends with an unknown exit code.
     """
 
-    name = "local"
-    options = frozenset({"python"})
-    """Keys of a job's `where.options`: `python` is the interpreter that attempts run under."""
+    capabilities = LOCAL
 
     def __init__(self, interpreter: Sequence[str], environment: Mapping[str, str]) -> None:
         self._interpreter, self._environment = interpreter, environment
         self._tails: dict[str, _Reports] = {}
+
+    @classmethod
+    def open(cls, plan: Plan | None, environment: Mapping[str, str]) -> Self:
+        """Return the backend for a plan, with an interpreter for its script; without a plan, for attempts that run.
+
+        Raises:
+            UsageError: Nothing here can run the script.
+        """
+        if plan is None:
+            return cls((), environment)
+        script = str(Path(plan.cwd, plan.script_name))
+        return cls(select_interpreter(script, plan.script, plan.options), environment)
 
     def submit(self, attempt: Attempt) -> str:
         """Start the attempt under a guard and return its folder, which is its id."""

@@ -43,7 +43,3 @@ class Finder:
                     self._at = found + len(value) + 2 * len(quote)
                     return self._lines.place(self._path, found, self._at)
         return Place(self._path)
-
-    def place_at(self, line: int, column: int) -> Place:
-        """Return a place by its line and column, counted from 1."""
-        return Place(self._path, line, column)

@@ -27,6 +27,7 @@ from holdfast.adapters.environment.marked_processes import end_group
 from holdfast.adapters.rehearsal.gate import Gate
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.core.rehearsal import PartResult
+from holdfast.core.training_event import CheckpointSaved, parse_training_event
 from holdfast.payload.rehearsal.part_request import PartRequest
 
 MARK: Final = "HOLDFAST_REHEARSAL"
@@ -246,8 +247,8 @@ def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) 
 def read_played(part: _RunningPart) -> PartResult:
     """Return the result that a part left in its folder."""
     folder = Path(part.part_request.folder)
-    events = _lines(folder / "attempt" / "events.jsonl")
-    saved = [each["path"] for each in events if each["event"] == "checkpoint"]
+    events = [parse_training_event(each) for each in _lines(folder / "attempt" / "events.jsonl")]
+    saved = [event.path for event in events if isinstance(event, CheckpointSaved) and event.path]
     return PartResult(
         part=part.part_request.part,
         code=None if part.over else part.code,

@@ -36,7 +36,7 @@ TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, MAP, STRUCT = range
 # Fields of parquet.thrift that are read, by number.
 SCHEMA, NUM_ROWS, ROW_GROUPS, KEY_VALUES = 2, 3, 4, 5
 TYPE, REPETITION, NAME, CHILDREN, CONVERTED, LOGICAL = 1, 3, 4, 5, 6, 10
-GROUP_COLUMNS, GROUP_BYTES, GROUP_ROWS = 1, 2, 3
+GROUP_BYTES, GROUP_ROWS = 2, 3
 
 PHYSICAL: Final[Sequence[ScalarName]] = ("boolean", "integer", "integer", "time", "float", "float", "binary", "binary")
 REPEATED: Final = 2

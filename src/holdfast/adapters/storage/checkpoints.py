@@ -148,18 +148,18 @@ def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]], step: int) ->
         added = (name for name in _files(folder) if _is_state(name) and name not in files)
         yield from (CheckpointProblem(name, "not in the manifest") for name in added)
         yield from _lacking_weights(files)
-    for name, told in files.items():
+    for name, promised in files.items():
         path = folder / name
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
             yield CheckpointProblem(name, "not a file of this folder")
         elif not path.is_file():
             yield CheckpointProblem(name, "missing")
-        elif path.stat().st_size != told["bytes"]:
+        elif path.stat().st_size != promised["bytes"]:
             size = path.stat().st_size
             yield CheckpointProblem(
-                name, f"{'truncated' if size < told['bytes'] else 'grown'}: {size} of {told['bytes']} bytes"
+                name, f"{'truncated' if size < promised['bytes'] else 'grown'}: {size} of {promised['bytes']} bytes"
             )
-        elif _hash(path) != told["sha256"]:
+        elif _hash(path) != promised["sha256"]:
             yield CheckpointProblem(name, "changed: its sha256 is another")
 
 

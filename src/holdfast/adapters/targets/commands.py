@@ -19,7 +19,7 @@ from holdfast.adapters.readers.script.edits import can_place as can_place_in_scr
 from holdfast.adapters.readers.script.edits import place_edits as place_script_edits
 from holdfast.adapters.targets import Target, missing_file, read_text
 from holdfast.adapters.targets.siblings import SiblingSettings, read_documents
-from holdfast.catalog.hub.jobs import BACKEND
+from holdfast.core.backends import BACKEND_KEY, HF_JOBS, BackendCapabilities, capabilities_of
 from holdfast.core.document import Document, Edit, Key, Set, Unknown, apply_edits
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.text import Place, TextEdit
@@ -113,13 +113,18 @@ def read_line_documents(line: CommandLine, text: str, path: str) -> Iterator[Doc
     _add_installed(line, Path(path).parent)
     absent = partial(_with_absent, line=line, files=files, text=text)
     yield from map(absent, _line_documents(line, text, path, files))
-    if path == COMMAND_LINE and line.launch.values.get("where.backend") != BACKEND:
+    if path == COMMAND_LINE and _backend(line).shares_files:
         files.require((word.text for word in line.words), path)
+
+
+def _backend(line: CommandLine) -> BackendCapabilities:
+    """Return the backend that a command sends its program to."""
+    return capabilities_of(line.launch.values.get(BACKEND_KEY))
 
 
 def _line_documents(line: CommandLine, text: str, path: str, files: SiblingSettings) -> Iterator[Document]:
     program = line.program
-    if program and program.name.text.startswith(ADDRESS) and line.launch.values.get("where.backend") == BACKEND:
+    if program and program.name.text.startswith(ADDRESS) and _backend(line) is HF_JOBS:
         said = {"script": program.name.text}
         at: dict[Key, Place] = {("script",): program.name.place}
         yield with_launch(Document(path=path, kind="command", text=text, values=said, places=at), line.launch)
@@ -139,7 +144,7 @@ def _with_absent(document: Document, *, line: CommandLine, files: SiblingSetting
 
     Nothing is sure where the command runs elsewhere, or where the shell's text may make or bring such a file.
     """
-    elsewhere = line.launch.values.get("where.backend") == BACKEND or is_lost(line.before)
+    elsewhere = not _backend(line).shares_files or is_lost(line.before)
     if elsewhere or not files.missing or BRINGS.search(text):
         return document
     named = {files.named(word.text): word.place for word in line.words if word.known}

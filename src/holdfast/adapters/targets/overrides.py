@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.adapters.yaml.compose import compose
 from holdfast.adapters.yaml.tree import value_of
+from holdfast.core.backends import BACKEND_KEY, LOCAL
 from holdfast.core.document import Document, Set
 from holdfast.core.errors import GroupedError, JobError, Spot, UsageError
 from holdfast.core.text import Place
@@ -31,7 +32,7 @@ ALIASES = {"NUM_GPUS_OVERRIDE": "where.processes"}
 """Variables of other launchers that stand for a key."""
 TYPED: Final = "on the command line"
 EXPORTED: Final = "in the environment"
-LOCAL: Final = ("where.backend", "local")
+RUNS_HERE: Final = Set(BACKEND_KEY, LOCAL.name)
 """What may be said of a script too: that it will run on this machine."""
 AS_WRITTEN = ("environment", "variables")
 """The mapping whose keys are names in capitals."""
@@ -110,7 +111,7 @@ def require_no_overrides(path: str, sets: Iterable[str]) -> None:
     """
     for text in sets:
         edit = parse_set(text).edit
-        if (edit.key, edit.value) != LOCAL:
+        if edit != RUNS_HERE:
             what = f"`{edit.key}` cannot be set: {path} is no job file"
             raise UsageError(what, where="--set", fix="give a script its own arguments behind `--`")
 

@@ -16,6 +16,7 @@ from holdfast.adapters.readers.command_line.words import Word
 from holdfast.adapters.targets.commands import read_line_documents, read_script_documents
 from holdfast.adapters.targets.siblings import SiblingSettings
 from holdfast.catalog.hub.jobs import IMAGES, UV
+from holdfast.core.backends import BACKEND_KEY, HF_JOBS
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
@@ -71,7 +72,7 @@ def _arguments(call: Call) -> tuple[str, ...] | None:
 
 def _launch(document: Document, call: Call) -> Launch:
     launch = Launch((), by=("hf jobs uv run" if call.name in UV else "hf jobs run",))
-    launch.say("where.backend", "hf-jobs", call.name_place)
+    launch.say(BACKEND_KEY, HF_JOBS.name, call.name_place)
     for name, value in call.arguments.items():
         _note(launch, name, value, document.place(f"{call.key}.{name}"))
     return launch

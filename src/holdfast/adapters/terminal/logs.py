@@ -11,10 +11,6 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from rich.console import Console
-from rich.highlighter import NullHighlighter
-from rich.logging import RichHandler
-
 from holdfast.adapters.secrets import redacted
 from holdfast.adapters.storage.private_files import make_private, open_private
 from holdfast.core.errors import LedgerError
@@ -48,23 +44,6 @@ class RunLog(logging.FileHandler):
         """Close the file; what cannot be written any more is lost too."""
         with suppress(OSError):
             super().close()
-
-
-def log_to_console(console: Console, level: int = logging.WARNING) -> None:
-    """Send the log to a console too, through which it leaves a live display intact.
-
-    Args:
-        console: Its own rules say whether there are colours: a terminal, and no `NO_COLOR`.
-        level: The least that is worth a line.
-    """
-    handler: logging.Handler
-    if console.is_terminal:
-        handler = RichHandler(console=console, show_time=False, show_path=False, highlighter=NullHighlighter())
-    else:
-        handler = logging.StreamHandler(console.file)
-        handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
-    handler.setLevel(level)
-    _add(handler)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ def rule_errors(request: TargetRequest) -> list[RuleError]:
 def _findings(part: ValidPart, request: TargetRequest) -> list[Finding]:
     target = Target(documents=(part.document,), job=part.job, place_edits=JobFileReader().place_edits)
     rules = _askable(select(rules_of_jobs(), only=request.only, ignore=request.ignore), part)
-    checked = jobs.check(target, part.job, list(rules), open_outside(part.document, request.unasked), request.unasked)
+    checked = jobs.check(target, part.job, list(rules), open_outside(part.document, request.hub), request.hub)
     standing, _ = split_suppressed(checked.findings, target.documents)
     return [finding for finding in standing if severity_of(finding) is Severity.ERROR]
 

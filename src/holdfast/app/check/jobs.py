@@ -10,7 +10,7 @@ from holdfast.adapters.local.datasets import LocalDatasets
 from holdfast.adapters.local.models import LocalModels
 from holdfast.adapters.targets import Target, read_beside
 from holdfast.app.check.target_request import INSPECTED, local_rows
-from holdfast.app.hub_access import job_folder
+from holdfast.app.hub_access import HubAccess, job_folder
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.job import Job
@@ -27,10 +27,10 @@ TOLD = ("trl", "transformers", "peft")
 
 
 def check(
-    target: Target, job: Job, rules: Sequence[Rule], outside: ReferenceResolver, unasked: str = ""
+    target: Target, job: Job, rules: Sequence[Rule], outside: ReferenceResolver, hub: HubAccess = HubAccess.ASKED
 ) -> CheckedTarget:
-    """Check a job file, given the job that it holds, and why the Hub is not asked about it."""
-    folder, rows = job_folder(target.document, unasked), local_rows(target, unasked)
+    """Check a job file, given its job, and whether the Hub is asked about it."""
+    folder, rows = job_folder(target.document, hub), local_rows(target, hub)
     sources = FactSources(
         datasets=LocalDatasets(folder),
         machines=LocalMachine(),

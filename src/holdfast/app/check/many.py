@@ -107,7 +107,7 @@ def _basis(request: TargetRequest, surroundings: CheckEnvironment) -> CacheBasis
         *request.arguments,
         *["checklist"] * request.checklist,
         f"edits={request.edits}",
-        f"unasked={request.unasked}",
+        f"hub={request.hub.name}",
     )
     return CacheBasis(
         name=digest(request.path, str(path.absolute()), *options),

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.adapters.targets.project import Project, Projects
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, TargetRequest
-from holdfast.app.hub_access import OFFLINE, WALKED
+from holdfast.app.hub_access import HubAccess
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 from holdfast.engine.check.answers import JOB_FILES
@@ -74,26 +74,26 @@ def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckReques
         UsageError: A folder cannot be read, a code begins like that of no rule, or overrides are given and no job file.
         ExceptionGroup: Of a UsageError for everything wrong with a project's settings.
     """
-    projects, asked = Projects(), CheckRequest()
+    projects, request = Projects(), CheckRequest()
     _require_codes((*options.only, *options.ignore), "the command line")
     if options.arguments and not targets:
-        _add(asked, COMMAND_LINE, projects.find("-"), options, _reason_without_hub(options))
+        _add(request, COMMAND_LINE, projects.find("-"), options, _hub_access(options))
     for target in targets:
-        for path in _files(target, projects, asked, judged=options.force_exclude):
-            _add(asked, path, projects.find(path), options, _reason_without_hub(options, walked=path != target))
-    if options.sets and asked.questions and not any(question.sets for question in asked.questions.values()):
+        for path in _files(target, projects, request, judged=options.force_exclude):
+            _add(request, path, projects.find(path), options, _hub_access(options, walked=path != target))
+    if options.sets and request.questions and not any(question.sets for question in request.questions.values()):
         from holdfast.adapters.targets.overrides import require_no_overrides
 
-        require_no_overrides(next(iter(asked.questions)), options.sets)
-    asked.alone = len(asked.questions) == 1 and not options.force_exclude and {*targets} <= asked.questions.keys()
-    return asked
+        require_no_overrides(next(iter(request.questions)), options.sets)
+    request.alone = len(request.questions) == 1 and not options.force_exclude and {*targets} <= request.questions.keys()
+    return request
 
 
-def _reason_without_hub(options: CheckOptions, *, walked: bool = False) -> str:
-    """Return why the Hub is not asked about a file: what is judged like the files of a folder comes from a hook, by the hundred."""
+def _hub_access(options: CheckOptions, *, walked: bool = False) -> HubAccess:
+    """Return whether the Hub is asked about a file. Files that are judged like those of a folder come from a hook, by the hundred."""
     if options.offline:
-        return OFFLINE
-    return WALKED if walked or options.force_exclude else ""
+        return HubAccess.OFFLINE
+    return HubAccess.WALKED if walked or options.force_exclude else HubAccess.ASKED
 
 
 def _files(target: str, projects: Projects, request: CheckRequest, *, judged: bool) -> Iterable[str]:
@@ -123,7 +123,7 @@ def _judged(folders: Any, judged: Any, request: CheckRequest) -> Iterator[str]:
         yield judged
 
 
-def _add(request: CheckRequest, path: str, project: Project, options: CheckOptions, unasked: str) -> None:
+def _add(request: CheckRequest, path: str, project: Project, options: CheckOptions, hub: HubAccess) -> None:
     """Ask about a file, unless it was asked about before."""
     if path in request.questions:
         return
@@ -140,7 +140,7 @@ def _add(request: CheckRequest, path: str, project: Project, options: CheckOptio
         resolve=options.resolve or project.resolve or CATALOG,
         checklist=options.checklist,
         edits=options.edits,
-        unasked=unasked,
+        hub=hub,
     )
 
 

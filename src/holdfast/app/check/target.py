@@ -10,7 +10,7 @@ from msgspec import structs
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check import programs
 from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, local_rows
-from holdfast.app.hub_access import WALKED, open_outside
+from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.core.errors import GroupedError, HoldfastError, JobError, SourceError, UsageError, flatten
 from holdfast.core.finding import Finding, Rule
 from holdfast.core.outcome import Raised, outcome_of
@@ -53,8 +53,8 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
         ExceptionGroup: It is, and breaks the schema of a job file; what rules object to in the rest of the file is in it.
     """
     try:
-        asked = read_check_target(request)
-        checked = check_rules(asked, request)
+        target = read_check_target(request)
+        checked = check_rules(target, request)
     except (UsageError, ExceptionGroup) as error:
         errors = flatten(error)
         if not errors:
@@ -68,10 +68,12 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
         return _unreadable(request, *errors)
     result = structs.replace(
         target_result(checked, edits=request.edits),
-        unasked=request.unasked if _is_passed_by(asked, request) else None,
-        checklist=_checklist(request, asked, checked) if request.checklist else None,
+        unasked=request.hub.value if _is_passed_by(target, request) else None,
+        checklist=_checklist(request, target, checked) if request.checklist else None,
     )
-    return TargetOutcome(result, asked.modules, asked.reads_more or request.checklist or _looks_outside(asked, request))
+    return TargetOutcome(
+        result, target.modules, target.reads_more or request.checklist or _looks_outside(target, request)
+    )
 
 
 def _unreadable(request: TargetRequest, *errors: HoldfastError) -> TargetOutcome:
@@ -103,14 +105,14 @@ def read_check_target(request: TargetRequest, text: str | None = None) -> Target
 
 def _looks_outside(target: Target, request: TargetRequest) -> bool:
     """True if an answer rests on what is outside now, and may be another the next time."""
-    if request.unasked == WALKED:
-        return _names_local(target, open_outside(target.document, WALKED))
+    if request.hub is HubAccess.WALKED:
+        return _names_local(target, open_outside(target.document, request.hub))
     return any(references(document) for document in target.documents)
 
 
 def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
     """Ask the rules about one target."""
-    concerned: Iterable[Rule] = all_rules() if local_rows(target, request.unasked) else rules_of_jobs()
+    concerned: Iterable[Rule] = all_rules() if local_rows(target, request.hub) else rules_of_jobs()
     rules = list(select(concerned, only=request.only, ignore=request.ignore))
     first = [rule for rule in rules if IGNORES not in rule.needs]
     checked = _check(target, first, request)
@@ -127,16 +129,20 @@ def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
 
 def _check(target: Target, rules: Sequence[Rule], request: TargetRequest) -> CheckedTarget:
     """Check a job file or a program: what the first needs, its schema and its facts, takes longer to import than a script takes to check."""
-    outside = open_outside(target.document, request.unasked)
+    outside = open_outside(target.document, request.hub)
     if target.job:
         from holdfast.app.check import jobs
 
-        return jobs.check(target, target.job, rules, outside, request.unasked)
+        return jobs.check(target, target.job, rules, outside, request.hub)
     checked = programs.check(target, rules, request.resolve, outside)
-    if request.unasked != WALKED:
+    if request.hub is not HubAccess.WALKED:
         return checked
     local = _names_local(target, outside)
-    open_ = (skip for skip in checked.skips if skip.because != WALKED and (local or not skip.rule.needs & HUB_FACTS))
+    open_ = (
+        skip
+        for skip in checked.skips
+        if skip.because != request.hub.value and (local or not skip.rule.needs & HUB_FACTS)
+    )
     return replace(checked, skips=tuple(open_))
 
 
@@ -148,7 +154,7 @@ def _names_local(target: Target, outside: ReferenceResolver) -> bool:
 
 def _is_passed_by(target: Target, request: TargetRequest) -> bool:
     """True if the Hub is not asked about a program, since it was found in a folder."""
-    return request.unasked == WALKED and target.job is None
+    return request.hub is HubAccess.WALKED and target.job is None
 
 
 def _checklist(request: TargetRequest, target: Target, checked: CheckedTarget) -> list[ChecklistItem]:

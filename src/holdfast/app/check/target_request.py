@@ -5,7 +5,7 @@ from pathlib import Path
 
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.targets import Target
-from holdfast.app.hub_access import job_folder
+from holdfast.app.hub_access import HubAccess, job_folder
 
 STANDARD_INPUT = "-"
 CATALOG = "catalog"
@@ -31,7 +31,7 @@ class TargetRequest:
         resolve: Who says which versions a program gets: `catalog`, or `uv`.
         checklist: Whether to go through the checklists too.
         edits: Whether fixes are told with their edits of the text.
-        unasked: Why the Hub is not asked about what it names; empty where it is.
+        hub: Whether the Hub is asked about its names.
     """
 
     path: str
@@ -43,12 +43,12 @@ class TargetRequest:
     resolve: str = CATALOG
     checklist: bool = False
     edits: bool = True
-    unasked: str = ""
+    hub: HubAccess = HubAccess.ASKED
 
 
-def local_rows(target: Target, unasked: str) -> Path | None:
+def local_rows(target: Target, hub: HubAccess) -> Path | None:
     """Return where a job file's data lies here, so that rules about rows can be asked; None where it does not."""
     if target.job is None:
         return None
-    path = job_folder(target.document, unasked) / expanded(target.job.dataset.path)
+    path = job_folder(target.document, hub) / expanded(target.job.dataset.path)
     return path if is_there(path) else None

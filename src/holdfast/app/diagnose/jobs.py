@@ -10,7 +10,7 @@ from holdfast.app.check.programs import resolve_versions
 from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import CATALOG, TargetRequest
 from holdfast.app.diagnose.rows import find_in_rows
-from holdfast.app.hub_access import OFFLINE, open_outside
+from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Finding
@@ -52,7 +52,7 @@ def read_job(path: str, versions: Mapping[str, str], text: str | None = None) ->
         versions: Releases by package.
         text: What is taken for its text; what it holds if None.
     """
-    question = TargetRequest(path=path, unasked=OFFLINE)
+    question = TargetRequest(path=path, hub=HubAccess.OFFLINE)
     try:
         target = read_check_target(question, text)
     except (HoldfastError, ExceptionGroup) as error:
@@ -67,7 +67,9 @@ def _findings(target: Target, request: TargetRequest, versions: Mapping[str, str
         return check_rules(target, request).findings
     version_context = resolve_versions(target.document.path, target.documents, CATALOG)
     resolution = resolve_cached(ProjectRequirements(kind="command", origin=THE_LOG, requirements=tuple(pins)))
-    version_context = replace(version_context, resolution=resolution, outside=open_outside(target.document, OFFLINE))
+    version_context = replace(
+        version_context, resolution=resolution, outside=open_outside(target.document, HubAccess.OFFLINE)
+    )
     results = check_program(rules_of_jobs(), target.documents, version_context)
     standing, _ = split_suppressed([each for each in results if isinstance(each, Finding)], target.documents)
     return tuple(standing)

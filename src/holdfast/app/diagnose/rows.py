@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.app.hub_access import OFFLINE
+from holdfast.app.hub_access import HubAccess
 from holdfast.core.calls import CallResult
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError
@@ -34,7 +34,7 @@ def find_in_rows(document: Document) -> Iterator[Finding]:
         return
     with TemporaryDirectory() as folder, suppress(HoldfastError, ExceptionGroup):
         job = _write(Path(folder), method, given)
-        question = TargetRequest(path=str(job), only=(ROWS,), unasked=OFFLINE)
+        question = TargetRequest(path=str(job), only=(ROWS,), hub=HubAccess.OFFLINE)
         for finding in check_rules(read_check_target(question), question).findings:
             at = "eval_dataset" if finding.key.endswith("eval_split") else "train_dataset"
             if finding.count is None or finding.count >= MOST * len(given[at]):

@@ -1,6 +1,6 @@
 """A run as what `diagnose` reads: its logs, its job, what the ledger knows, and what was left of its newest attempt."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -12,9 +12,10 @@ from holdfast.app.diagnose.past import OpenedLogs, RunHistory
 from holdfast.app.run.kept_results import load_result
 from holdfast.app.run.runs import Run, open_run
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Event, Reported, RunStage
+from holdfast.core.event import Event, RunStage, training_events
 from holdfast.core.json_text import parse_json
 from holdfast.core.log import Line
+from holdfast.core.training_event import CheckpointSaved, TrainingStarted
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence, refused_by
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import as_log, ending_evidence
@@ -45,7 +46,7 @@ def read_past(name: str, runs: str | None) -> RunHistory:
     if facts:
         files.append(as_log(facts, LEDGER))
     hung = hang_evidence(ending) if ended and state.current and state.current.stage is not RunStage.SUCCEEDED else []
-    started = _last(events, "start")
+    started = next(training_events(reversed(events), TrainingStarted), TrainingStarted())
     job, text = _job(run)
     return RunHistory(
         files=files,
@@ -54,31 +55,24 @@ def read_past(name: str, runs: str | None) -> RunHistory:
         refused=_refused(run, refused_by(state)),
         job=job,
         text=text,
-        versions={name: str(version) for name, version in started.get("versions", {}).items() if name != "python"},
+        versions={name: version for name, version in started.versions.items() if name != "python"},
         running="" if state.stage.ended or not is_supervised(run.folder) else run.name,
     )
 
 
-def _last(events: Sequence[Event], kind: str) -> Mapping[str, Any]:
-    """Return the training process's last event of one kind; empty where there is none."""
-    said = [event.said for event in events if isinstance(event, Reported) and event.said.get("event") == kind]
-    return said[-1] if said else {}
-
-
 def _declared_training(
-    run: Run, events: Sequence[Event], started: Mapping[str, Any], text: str
+    run: Run, events: Sequence[Event], started: TrainingStarted, text: str
 ) -> DeclaredTraining | None:
     """Return the trainer's settings as it reported them, defaults included."""
-    config = started.get("config")
-    if not isinstance(config, dict):
+    if not started.config:
         return None
-    saved = bool(_last(events, "checkpoint")) or any((run.folder / "model").glob("*"))
+    saved = any(training_events(events, CheckpointSaved)) or any((run.folder / "model").glob("*"))
     state = run.state()
     return DeclaredTraining(
         path=LEDGER,
         text=text,
         method=str(state.about.get("method") or ""),
-        settings={name: value for name, value in config.items() if not (name == "save_strategy" and saved)},
+        settings={name: value for name, value in started.config.items() if not (name == "save_strategy" and saved)},
     )
 
 
@@ -95,15 +89,15 @@ def _job(run: Run) -> tuple[str, str]:
 
 def _ending(folder: Path) -> Ending:
     """Return the last words of an attempt's guard, and its stacks."""
-    told: dict[str, Any] = {}
+    guard_record: dict[str, Any] = {}
     with suppress(OSError, ValueError, TypeError):
-        told = dict(parse_json(read_foreign_text(folder / "exit.json")))
+        guard_record = dict(parse_json(read_foreign_text(folder / "exit.json")))
     stacks = ""
     with suppress(OSError):
         stacks = read_foreign_text(folder / "stacks.txt")
     return Ending(
-        oom_kills=told.get("oom_kills"),
-        disk_free_bytes=told.get("disk_free_bytes"),
+        oom_kills=guard_record.get("oom_kills"),
+        disk_free_bytes=guard_record.get("disk_free_bytes"),
         stacks=stacks,
         stacks_path=str(folder / "stacks.txt"),
     )

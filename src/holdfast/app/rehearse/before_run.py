@@ -26,9 +26,9 @@ def rehearse_unless_passed(
     Raises:
         UsageError: The question was wrong.
     """
-    asked = program_of(target, sets, arguments)
+    program = program_of(target, sets, arguments)
     with suppress(UsageError):  # the rehearsal itself says what is wrong with a header
-        words = interpreter_of(asked)
-        if passed_before(asked, words):
+        words = interpreter_of(program)
+        if passed_before(program, words):
             return None
     return rehearse(target, set=sets, arguments=arguments, offline=offline, on_progress=on_progress)

@@ -25,16 +25,16 @@ def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> 
     """Return the context that explains the failures of a program's rehearsal."""
     raised: dict[Part, Traceback] = {}
     for part, played in parts.items():
-        if found := _last_line(played) or _last_traceback(played):
-            raised[part] = found
-    frames = [frame for found in raised.values() for each in found.chain for frame in each.frames]
+        if traceback := _last_line(played) or _last_traceback(played):
+            raised[part] = traceback
+    frames = [frame for traceback in raised.values() for each in traceback.chain for frame in each.frames]
     sources = {frame.file: text for frame in frames if (text := _own_text(frame, program)) is not None}
     sources |= {program.path: program.source} if program.job is None else {}
     shown = {path: _as_named(path) for path in sources}
     return FailureContext(
         target=program.path,
         parts=parts,
-        tracebacks={part: _renamed(found, shown) for part, found in raised.items()},
+        tracebacks={part: _renamed(traceback, shown) for part, traceback in raised.items()},
         sources={shown[path]: text for path, text in sources.items()},
         cells=tuple(_cells(program)),
         job=program.job,
@@ -51,7 +51,7 @@ def _cells(program: Program) -> Iterator[tuple[int, int]]:
 
 def _last_line(played: PartResult) -> Traceback | None:
     """Return the line at which a script ended itself, as a traceback would give it; None where it did not."""
-    file, _, line = str(played.end.get("where") or "").rpartition(":")
+    file, _, line = (played.end.where or "").rpartition(":")
     if not played.exited or not file:
         return None
     return Traceback(start=Line(0, because_of(played)), frames=(Frame(file, int(line), EXIT),))

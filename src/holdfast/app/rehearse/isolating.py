@@ -139,8 +139,8 @@ def _lines(rows: Sequence[Row]) -> str:
 def _noted(folder: Path) -> Iterator[RecordedRows]:
     """Yield the rows that the script loaded, in the order of its lines."""
     for path in sorted(folder.glob("*.json"), key=lambda each: int(each.stem)):
-        told = parse_json(path.read_text(encoding="utf-8"))
-        yield RecordedRows(int(path.stem), told["rows"] or _whole_lines(told["asked"]), told["features"])
+        note = parse_json(path.read_text(encoding="utf-8"))
+        yield RecordedRows(int(path.stem), note["rows"] or _whole_lines(note["asked"]), note["features"])
 
 
 def _whole_lines(requested: Mapping[str, Any]) -> list[Row] | None:

@@ -14,7 +14,7 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import Target
 from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import TargetRequest
-from holdfast.app.hub_access import OFFLINE
+from holdfast.app.hub_access import HubAccess
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Finding, Severity
@@ -134,7 +134,7 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
     """
     if not path.endswith(".py") or not Path(path).is_file():
         return None
-    question = TargetRequest(path=path, only=(OF_ENVIRONMENT,), unasked=OFFLINE)
+    question = TargetRequest(path=path, only=(OF_ENVIRONMENT,), hub=HubAccess.OFFLINE)
     try:
         found = check_rules(read_check_target(question), question).findings
     except (HoldfastError, ExceptionGroup):  # the rehearsal itself says what is wrong with it
@@ -169,7 +169,7 @@ def _model_objections(job: Document) -> Iterator[Objection]:
 
     with suppress(HoldfastError, ExceptionGroup):  # the rehearsal itself says what is wrong with it
         target = Target(documents=(job,), job=parse_job(job), place_edits=JobFileReader().place_edits)
-        question = TargetRequest(path=job.path, only=(OF_MODEL,), unasked=OFFLINE)
+        question = TargetRequest(path=job.path, only=(OF_MODEL,), hub=HubAccess.OFFLINE)
         yield from _objections(check_rules(target, question).findings, "model")
 
 

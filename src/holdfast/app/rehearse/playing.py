@@ -10,7 +10,8 @@ import psutil
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.rehearse.observing import observe
 from holdfast.core.diagnosis import Cause
-from holdfast.core.rehearsal import Failure, Objection, Part, PartResult, Rehearsal, StageName
+from holdfast.core.rehearsal import Objection, Part, PartResult, Rehearsal, StageName
+from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.engine.rehearse import judge
 from holdfast.engine.rehearse.naming import cause_of
@@ -35,7 +36,7 @@ def run_parts(
 
     def go_on(ended: PartResult) -> PartRequest | None:
         parts[ended.part] = ended
-        saved = [each["path"] for each in ended.happened("checkpoint")]
+        saved = [event.path for event in ended.happened(CheckpointSaved) if event.path]
         fails = "whole" in parts and not _came_through(parts["whole"])
         if ended.part != "stop" or fails or not saved or not Path(saved[-1]).is_dir():
             return None
@@ -97,18 +98,14 @@ class Replayer:
         return play_whole(self.server, part_requests, self.limit_s)
 
     def _judged(self, parts: Mapping[Part, PartResult], part_request: PartRequest) -> Rehearsal:
-        rules = any(text.startswith("rule: ") for each in self.found.failures for text in _shown(each))
-        objections = observe(parts["whole"], Path(part_request.folder, "whole")).objections if rules else ()
+        objected = any(each.rule for each in self.found.failures)
+        objections = observe(parts["whole"], Path(part_request.folder, "whole")).objections if objected else ()
         return judge_parts(parts, objections, imports_s=0.0)
 
 
 def limit_again(parts: Mapping[Part, PartResult], limit_s: float) -> float:
     """Return the time that a part may take when it is played again."""
     return min(limit_s, AGAIN_S + AGAIN * max(each.elapsed_s for each in parts.values()))
-
-
-def _shown(failure: Failure) -> list[str]:
-    return [each.text for each in failure.cause.evidence]
 
 
 def judge_parts(parts: Mapping[Part, PartResult], objections: Sequence[Objection], *, imports_s: float) -> Rehearsal:

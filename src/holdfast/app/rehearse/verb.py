@@ -27,7 +27,8 @@ from holdfast.app.rehearse.failure_context import read_failure_context
 from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
 from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, run_parts
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import ScriptArgumentsError, UsageError
+from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Omitted, PartResult, Rehearsal
 from holdfast.core.requirement import Requirement, parse_requirement
 from holdfast.core.script_header import find_header, read_header
@@ -50,13 +51,6 @@ OFFLINE: Final = {"HF_HUB_OFFLINE": "1"}
 NO_SOLUTION: Final = "No solution found"
 """What uv says of requirements that contradict one another: on no machine would they be met."""
 NAMES: Final = re.compile(r"\b[A-Z]\w+(?:Trainer|Config)\b")
-TRAINERS: Final = {
-    "grpo": "GRPOTrainer",
-    "dpo": "DPOTrainer",
-    "kto": "KTOTrainer",
-    "reward": "RewardTrainer",
-    "rloo": "RLOOTrainer",
-}
 ALWAYS: Final = ("torch", "transformers.trainer", "transformers.models.auto.modeling_auto", "datasets", "accelerate")
 WITH_TRL: Final = "trackio"
 """What TRL imports when it writes a model's card, where it is installed."""
@@ -100,19 +94,19 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         UsageError: There is no such target, or an argument is wrong.
     """
     began_s = time.monotonic()
-    asked = program_of(as_path(target), as_overrides(set), as_texts(arguments))
+    program = program_of(as_path(target), as_overrides(set), as_texts(arguments))
     with ExitStack() as stack:
         warm = warm or stack.enter_context(WarmServer())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsal-"))).resolve()
-        part_request = make_part_request(asked, folder, gpu=gpu, offline=offline)
-        found = _start(
-            asked,
+        part_request = make_part_request(program, folder, gpu=gpu, offline=offline)
+        rehearsal = _start(
+            program,
             part_request,
             RehearsalOptions(limit_s=limit_s, on_progress=on_progress, warm=warm, here=here, whose=isolate),
         )
-    found = replace(found, omitted=(*_launchers(asked), *found.omitted))
+    rehearsal = replace(rehearsal, omitted=(*_launchers(program), *rehearsal.omitted))
     return rehearse_result(
-        found, elapsed_s=time.monotonic() - began_s, path=asked.path, isolated=isolate, strict=strict
+        rehearsal, elapsed_s=time.monotonic() - began_s, path=program.path, isolated=isolate, strict=strict
     )
 
 
@@ -153,10 +147,10 @@ def _start(program: Program, part_request: PartRequest, options: RehearsalOption
 
 def _started_here(program: Program, part_request: PartRequest, options: RehearsalOptions, because: str) -> Rehearsal:
     """Return a rehearsal in this environment, where the project's own cannot be built on this machine."""
-    found = _start(program, part_request, replace(options, here=True))
+    rehearsal = _start(program, part_request, replace(options, here=True))
     last = next((line.strip() for line in reversed(because.splitlines()) if line.strip()), "uv did not say why")
-    own = Omitted(what="the environment that the project declares", because=f"a machine that can make it: {last}")
-    return replace(found, omitted=(own, *found.omitted))
+    omitted = Omitted(what="the environment that the project declares", because=f"a machine that can make it: {last}")
+    return replace(rehearsal, omitted=(omitted, *rehearsal.omitted))
 
 
 def _rehearsed(
@@ -216,14 +210,12 @@ def _unlaunched(launcher: NeededLauncher) -> str:
     )
 
 
-def _usage_error(program: Program, problem: UsageProblem) -> UsageError:
-    """Return the error for invalid script arguments, with the way to pass them."""
-    words = (*map(quote, program.arguments), spell_arguments(problem.wanted))
-    given = "correct the arguments after `--`"
+def _usage_error(program: Program, problem: UsageProblem) -> ScriptArgumentsError:
+    """Return the error for invalid script arguments, with the words that pass those which are missing."""
     started = f"-- python -m {program.module}" if program.module else f"{quote(program.path)} --"
-    lacking = f"pass {'them' if len(problem.wanted) > 1 else 'it'}: `holdfast rehearse {started} {' '.join(words)}`"
-    fix = lacking if problem.wanted else given
-    return UsageError(f"{program.path} {problem.what}", where=program.path, fix=fix)
+    words = (started, *map(quote, program.arguments), spell_arguments(problem.wanted))
+    what = f"{program.path} {problem.what}"
+    return ScriptArgumentsError(what, where=program.path, words=" ".join(words), missing=len(problem.wanted))
 
 
 def other_versions(program: Program, versions: Mapping[str, str]) -> Iterator[Omitted]:
@@ -272,8 +264,9 @@ def make_part_request(program: Program, folder: Path, *, gpu: bool, offline: boo
 def wanted(program: Program) -> list[str]:
     """Return the modules to import before the first fork: those that the script imports from the libraries."""
     if program.path.startswith(OWN):
-        method = program.path.removeprefix(OWN)
-        return [*ALWAYS, "peft", f"trl:{TRAINERS.get(method, 'SFTTrainer')}", WITH_TRL]
+        name = program.path.removeprefix(OWN)
+        method = next((each for each in Method if each == name), Method.SFT)
+        return [*ALWAYS, "peft", f"trl:{method.trainer}", WITH_TRL]
     names = sorted(set(NAMES.findall(program.source))) if "trl" in program.source else []
     trl = [*(f"trl:{each}" for each in names), *([WITH_TRL] if names else [])]
     return [*ALWAYS, *(["peft"] if "peft" in program.source else []), *trl]

@@ -13,12 +13,14 @@ from holdfast.engine.run.delivery import Delivery, judge_delivery, needed_files
 def verify_push(repository: str, state: RunState) -> Delivery:
     """Return the delivery of the last push to a repository: arrived, missing, or unknown if the Hub does not answer."""
     push = state.pushes[repository]
-    folder, revision = push.get("folder"), push.get("revision")
-    reference = Reference(role="target", name=repository, key="output.push_to", revision=revision)
+    reference = Reference(role="target", name=repository, key="output.push_to", revision=push.revision)
     try:
         there = open_hub().repo_tree(reference)
     except SourceError as error:
         return Delivery("unknown", f"whether {repository} has it is not known: {error.what}")
-    names = needed_files(path.name for path in Path(folder).glob("*") if path.is_file()) if folder else []
-    here = {name: read_stored(Path(str(folder), name)) for name in names}
-    return judge_delivery(repository, here, there, float(push.get("at") or 0.0))
+    here = {}
+    if push.folder:
+        folder = Path(push.folder)
+        names = needed_files(path.name for path in folder.glob("*") if path.is_file())
+        here = {name: read_stored(folder / name) for name in names}
+    return judge_delivery(repository, here, there, push.at or 0.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.rendering import script_of
-from holdfast.app.run.runs import open_backend
+from holdfast.app.run.backends import open_backend
 from holdfast.core.plan import Plan
 from holdfast.core.redact import named_secrets
 from holdfast.core.secret_references import SecretReferences, separate_secrets

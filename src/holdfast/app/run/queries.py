@@ -58,13 +58,13 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
     Raises:
         UsageError: There is no such run.
     """
-    found = open_run(run, runs)
-    state, supervised = found.state(), is_supervised(found.folder)
-    if state.stage.ended and not supervised and not (found.folder / "report.html").exists():
+    opened = open_run(run, runs)
+    state, supervised = opened.state(), is_supervised(opened.folder)
+    if state.stage.ended and not supervised and not (opened.folder / "report.html").exists():
         with suppress(LedgerError):  # a folder that is gone, or cannot be written
-            write_report(found)  # a kill came between the verdict and the report
-    result = run_result(found.name, state, "show", supervised=supervised)
-    return structs.replace(result, refusal=read_refusals(found, state))
+            write_report(opened)  # a kill came between the verdict and the report
+    result = run_result(opened.name, state, "show", supervised=supervised)
+    return structs.replace(result, refusal=read_refusals(opened, state))
 
 
 def logs(run: PathName, *, attempt: int | None = None, runs: PathName | None = None) -> LogsResult:
@@ -81,16 +81,16 @@ def logs(run: PathName, *, attempt: int | None = None, runs: PathName | None = N
     Raises:
         UsageError: There is no such run or attempt.
     """
-    found = open_run(run, runs)
-    attempts = {each.number for each in found.state().attempts}
+    opened = open_run(run, runs)
+    attempts = {each.number for each in opened.state().attempts}
     number = attempt or max(attempts, default=0)
     if number not in attempts:
         fix = f"choose one of {sorted(attempts)}" if attempts else "it was never started; `holdfast show` says why"
-        raise UsageError(f"{found.name} has no attempt {number}", where=str(found.folder), fix=fix)
-    folder = found.folder / "attempts" / str(number)
+        raise UsageError(f"{opened.name} has no attempt {number}", where=str(opened.folder), fix=fix)
+    folder = opened.folder / "attempts" / str(number)
     return LogsResult(
         verb="logs",
-        run=found.name,
+        run=opened.name,
         attempt=number,
         folder=str(folder),
         stdout=_read(folder / "stdout.log"),

@@ -2,42 +2,42 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol
 
-from holdfast.adapters.backends.local import LocalBackend
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.environment.interpreters import select_interpreter
 from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.storage.checkpoints import newest_whole
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
 from holdfast.adapters.terminal.logs import log_events, log_to_run
 from holdfast.app.arguments import PathName, runs_folder
+from holdfast.app.run.backends import open_backend
 from holdfast.app.run.delivering import verify_push
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Closed, Event, Refuser, Reported, RunRequested, RunStage, RunState, fold
+from holdfast.core.event import Closed, Event, Refuser, RunRequested, RunStage, RunState, fold, training_events
 from holdfast.core.plan import Attempt, Plan
+from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.supervise import Dependencies, Limits, drive
 from holdfast.engine.run.watch import watch_run
-from holdfast.ports import Backend, Order
+from holdfast.ports import Order
 from holdfast.results.check import CheckResult
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run that somebody asked for.
+    """A run that was requested.
 
     Attributes:
-        name: Its name, which is its folder's.
+        name: Its name, which is also its folder's.
         folder: Its folder, absolute.
-        ledger: Where its events are.
-        secrets: Values of secrets that its job gives, by their variables.
+        ledger: The ledger with its events.
+        secrets: Values of the secrets that its job gives, by variable.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Run:
     secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
     def state(self) -> RunState:
-        """Return the run's present state from its ledger."""
+        """Return the run's state, from its ledger."""
         return fold(self.ledger.outline(self.name))
 
     def supervise(self, observer: "RunObserver") -> RunState:
-        """Bring it to its end, unless the person detaches."""
+        """Supervise the run until it ends or the person detaches; return its state."""
         plan, clock = load_plan(self.folder), SystemClock()
 
         def look(state: RunState, events: Sequence[Event]) -> None:
@@ -70,7 +70,7 @@ class Run:
             return drive(self.name, Limits(timeout_s=plan.timeout_s), dependencies)
 
     def watch(self, observer: "RunObserver") -> RunState:
-        """Look on until it has ended, or until nobody supervises it."""
+        """Follow the run until it ends or nobody supervises it; return its state."""
         return watch_run(
             self.name,
             self.ledger,
@@ -80,20 +80,20 @@ class Run:
         )
 
     def close(self, stage: RunStage, because: str) -> None:
-        """Write down how it ended that never started."""
+        """Record the end of a run that was never started."""
         self.ledger.append(self.name, [Closed(at_s=SystemClock().now_s(), stage=stage, because=because)])
 
     def reopen(self) -> None:
-        """Write down that a run which has no attempt is taken up again."""
+        """Record that a run without an attempt is continued."""
         state = self.state()
         if state.stage.ended or state.stop:
-            asked = RunRequested(at_s=SystemClock().now_s(), folder=str(self.folder), about=state.about)
-            self.ledger.append(self.name, [asked])
+            requested = RunRequested(at_s=SystemClock().now_s(), folder=str(self.folder), about=state.about)
+            self.ledger.append(self.name, [requested])
 
     def refuse(self, by: Refuser, because: str, codes: Sequence[str] = ()) -> None:
-        """Write down what forbade it before it was started."""
-        now_s, told = SystemClock().now_s(), tuple(codes)
-        closed = Closed(at_s=now_s, stage=RunStage.FAILED, because=because, refused_by=by, codes=told)
+        """Record that the run was refused before its start."""
+        now_s = SystemClock().now_s()
+        closed = Closed(at_s=now_s, stage=RunStage.FAILED, because=because, refused_by=by, codes=tuple(codes))
         self.ledger.append(self.name, [closed])
 
     def _prepare(self, plan: Plan, number: int, *, resume: bool) -> Attempt:
@@ -111,11 +111,11 @@ class Run:
         )
 
     def _newest_checkpoint(self) -> tuple[str | None, tuple[str, ...]]:
-        """Return the newest whole checkpoint in any folder that the run has saved one in, and what is wrong with newer ones."""
+        """Return the newest complete checkpoint in any folder that the run saved one in, and the damage of newer ones."""
         saved = {
-            str(Path(event.said["path"]).parent)
-            for _, event in self.ledger.read(self.name)
-            if isinstance(event, Reported) and event.said.get("event") == "checkpoint"
+            str(Path(event.path).parent)
+            for event in training_events((each for _, each in self.ledger.read(self.name)), CheckpointSaved)
+            if event.path
         }
         folders = {*saved, *map(str, self.folder.glob("checkpoints/*"))}
         found = [newest_whole(Path(folder)) for folder in sorted(folders)]
@@ -129,11 +129,11 @@ class RunObserver(Protocol):
     """Follows a run while it is supervised, and may stop it or detach from it."""
 
     def on_checked(self, check: CheckResult) -> None:
-        """Receive the answer of `check` for a job that is about to run."""
+        """Receive the result of `check` for a job that is about to run."""
         ...
 
     def on_rehearsal_progress(self, said: str) -> None:
-        """Receive a few words on each step of the rehearsal before a run."""
+        """Receive a message on each step of the rehearsal before the run."""
         ...
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
@@ -177,7 +177,7 @@ def _step(checkpoint: str) -> int:
 
 
 def open_run(name: PathName, runs: PathName | None) -> Run:
-    """Return a run by its name, or by the beginning of it where only one run's begins so.
+    """Return a run by its name, or by a beginning of it that only one run has.
 
     Raises:
         UsageError: There is none, or more than one.
@@ -188,58 +188,10 @@ def open_run(name: PathName, runs: PathName | None) -> Run:
     wanted = Path(name).name  # a folder's path is as good
     if not wanted:
         raise UsageError("the run has no name", where=str(base), fix="`holdfast runs` lists the runs")
-    found = [run for run in known if run == wanted] or [run for run in known if run.startswith(wanted)]
-    if len(found) != 1:
-        near = found or get_close_matches(wanted, known, n=3)
-        what = f"{len(found)} runs begin with {wanted!r}" if found else f"no run is called {wanted!r}"
+    matching = [run for run in known if run == wanted] or [run for run in known if run.startswith(wanted)]
+    if len(matching) != 1:
+        near = matching or get_close_matches(wanted, known, n=3)
+        what = f"{len(matching)} runs begin with {wanted!r}" if matching else f"no run is called {wanted!r}"
         hint = f"one of {', '.join(near)}" if near else "`holdfast runs` lists them; --runs names their folder"
         raise UsageError(what, where=str(base), fix=hint)
-    return Run(name=found[0], folder=base / found[0], ledger=ledger)
-
-
-def require_backend(name: str) -> None:
-    """Refuse the name of a backend that there is not.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
-    if name not in BACKENDS:
-        fix = f"choose one of {', '.join(BACKENDS)}"
-        raise UsageError(f"no backend is called {name!r}", where="where.backend", fix=fix)
-
-
-def open_backend(plan: Plan, environment: Mapping[str, str]) -> Backend:
-    """Return the backend a plan runs on, with the environment its attempts inherit.
-
-    Raises:
-        UsageError: There is no such backend, a secret is not set, or nothing here can run the script.
-    """
-    require_backend(plan.backend)
-    if missing := [name for name in plan.secrets if not environment.get(name)]:
-        fix = f"export {missing[0]}=…; a run keeps the names of its secrets, not their values"
-        raise UsageError(f"secrets are not set: {', '.join(missing)}", where="the environment", fix=fix)
-    return BACKENDS[plan.backend](plan, environment)
-
-
-def attached_backend(name: str) -> Backend:
-    """Return a backend for attempts that were started already.
-
-    Raises:
-        UsageError: There is none of that name.
-    """
-    require_backend(name)
-    return BACKENDS[name](None, os.environ)
-
-
-def _open_local(plan: Plan | None, environment: Mapping[str, str]) -> LocalBackend:
-    if plan is None:
-        return LocalBackend((), environment)
-    if unknown := sorted(plan.options.keys() - LocalBackend.options):
-        fix = f"it has {', '.join(sorted(LocalBackend.options))}"
-        raise UsageError(f"the local backend has no option {unknown[0]!r}", where="where.options", fix=fix)
-    interpreter = select_interpreter(str(Path(plan.cwd, plan.script_name)), plan.script, plan.options)
-    return LocalBackend(interpreter, environment)
-
-
-BACKENDS: Mapping[str, Callable[[Plan | None, Mapping[str, str]], Backend]] = {LocalBackend.name: _open_local}
-"""Each opens its backend for a plan; without one, for attempts that were started already."""
+    return Run(name=matching[0], folder=base / matching[0], ledger=ledger)

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
+from holdfast.core.backends import BACKEND_KEY, HF_JOBS, backend_of
 from holdfast.core.calls import Call, Guard
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.text import Place
 
 UV: Final = frozenset({"run_uv_job", "create_scheduled_uv_job"})
 IMAGES: Final = frozenset({"run_job", "create_scheduled_job"})
-BACKEND: Final = "hf-jobs"
 DEFAULT_TIMEOUT: Final = "30 minutes"
 """What the Hub gives a job for which no timeout was sent, by the guide's own word."""
 
@@ -62,7 +62,7 @@ class Submission:
     def key(self, name: str = "") -> str:
         """Return the key of an argument; without a name, of the whole."""
         if self.call is None:
-            return ON_COMMAND_LINE.get(name, "where.backend")
+            return ON_COMMAND_LINE.get(name, BACKEND_KEY)
         return f"{self.call.key}.{name}" if name else self.call.key
 
     def given(self, name: str) -> Any:
@@ -88,7 +88,7 @@ def submissions(job: Document, names: frozenset[str] = UV | IMAGES) -> Iterator[
         job: What was read.
         names: The functions to look for; a command line is yielded where all are.
     """
-    if job.kind != "job" and job.get("where.backend", None) == BACKEND and names == UV | IMAGES:
+    if job.kind != "job" and backend_of(job) is HF_JOBS and names == UV | IMAGES:
         yield Submission(job)
     for call in job.calls:
         if call.package == "huggingface_hub" and call.name in names and not call.guard.because:

@@ -17,6 +17,7 @@ from rich.text import Text
 from holdfast.cli.output import shown
 from holdfast.cli.text.news import render_news, render_standing
 from holdfast.core.event import Event, Reported, RunState, Starting
+from holdfast.core.training_event import StepDone
 from holdfast.engine.run.progress import Progress, follow
 from holdfast.engine.run.screen import TerminalStream
 from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
@@ -80,7 +81,7 @@ class LiveView:
     def _show_event(self, event: Event) -> None:
         if isinstance(event, Starting):
             self._end_streams()
-        is_step = isinstance(event, Reported) and event.said.get("event") == "step"
+        is_step = isinstance(event, Reported) and isinstance(event.training_event, StepDone)
         if not (is_step and self._live):  # the panel shows each step
             self._say(render_news(event, self.progress, self._now_s()))
 

@@ -1,13 +1,19 @@
 """One line for each event of a run that people care to hear of."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from rich.text import Text
 
 from holdfast.core.event import Event, Liveness, Polled, Reported, Started, Starting, StopRequested
+from holdfast.core.training_event import (
+    CheckpointSaved,
+    Evaluated,
+    Measurement,
+    PushStarted,
+    StepDone,
+    TrainingEvent,
+    TrainingStarted,
+)
 from holdfast.engine.report.tables import last_name
-from holdfast.engine.run.progress import Progress, measured
+from holdfast.engine.run.progress import Progress
 from holdfast.engine.run.summary import SPOKEN
 from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
 
@@ -21,8 +27,8 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
         now_s: Unix time.
     """
     match event:
-        case Reported(said=said):
-            return _render_report(said, progress, now_s)
+        case Reported():
+            return _render_report(event.training_event, progress, now_s)
         case Starting():
             resumed = f", from {last_name(event.resume_from)}" if event.resume_from else ""
             begins = ", from the beginning" if event.passed_over and not event.resume_from else ""
@@ -47,22 +53,19 @@ def render_standing(progress: Progress) -> Text | None:
     return Text(f"{progress.phase}: step {_count(progress)}") if progress.step else None
 
 
-def _render_report(report: Mapping[str, Any], progress: Progress, now_s: float) -> Text | None:
-    match report.get("event"):
-        case "start":
-            words, style = [f"training{_size(report)}, {progress.max_steps or '?'} steps"], "bold"
-        case "step" if _figures(report):
-            words, style = [f"step {_count(progress)}", *_figures(report), *_pace(progress, now_s)], ""
-        case "evaluate":
-            words, style = [f"evaluation at step {report.get('step', 0)}", *_figures(report)], "magenta"
-        case "checkpoint":
-            size = f"  {render_bytes(report['bytes'])}" if report.get("bytes") else ""
-            words, style = [f"saved {last_name(str(report.get('path', '')))}{size}"], "green"
-        case "push":
-            words, style = (
-                ["pushing to the Hub", *([f"as {report['repository']}"] if report.get("repository") else [])],
-                "green",
-            )
+def _render_report(event: TrainingEvent, progress: Progress, now_s: float) -> Text | None:
+    match event:
+        case TrainingStarted():
+            words, style = [f"training{_size(event)}, {progress.max_steps or '?'} steps"], "bold"
+        case StepDone() if figures := _figures(event):
+            words, style = [f"step {_count(progress)}", *figures, *_pace(progress, now_s)], ""
+        case Evaluated():
+            words, style = [f"evaluation at step {event.step or 0}", *_figures(event)], "magenta"
+        case CheckpointSaved():
+            size = f"  {render_bytes(event.bytes)}" if event.bytes else ""
+            words, style = [f"saved {last_name(event.path or '')}{size}"], "green"
+        case PushStarted():
+            words, style = ["pushing to the Hub", *([f"as {event.repository}"] if event.repository else [])], "green"
         case _:
             return None
     return Text("  ".join(words), style)
@@ -73,10 +76,10 @@ def _count(progress: Progress) -> str:
     return f"{progress.step:>{len(whole)}}/{whole}"
 
 
-def _figures(report: Mapping[str, Any]) -> list[str]:
-    values = dict(measured(report))
+def _figures(event: Measurement) -> list[str]:
+    values = dict(event.figures())
     names = ("loss", "grad_norm", "learning_rate", *(name for name in SPOKEN if name != "loss"))
-    broken = [f"{name} is not finite" for name in report.get("nan", ())]
+    broken = [f"{name} is not finite" for name in event.nan]
     return [f"{name} {render_number(values[name])}" for name in names if name in values] + broken
 
 
@@ -86,9 +89,9 @@ def _pace(progress: Progress, now_s: float) -> list[str]:
     return [*speed, f"{render_duration(left_s)} left"] if left_s is not None else speed
 
 
-def _size(report: Mapping[str, Any]) -> str:
+def _size(event: TrainingStarted) -> str:
     """Return the number of trained parameters, and of all; empty where the trainer did not report it."""
-    whole = report.get("parameters") or 0
-    trained = report.get("trainable") or whole
+    whole = event.parameters
+    trained = event.trainable or whole
     of = f" of {render_count(whole)}" if trained < whole else ""
     return f" {render_count(trained)}{of} parameters" if whole else ""

@@ -8,6 +8,7 @@ from typing import Final
 from holdfast.catalog.api import Api, made
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.hub.repositories import may_be_repository
+from holdfast.core.backends import BACKEND_KEY, LOCAL, capabilities_of
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
@@ -42,7 +43,7 @@ class FactSources:
     models: Models
     outside: ReferenceResolver | None = None
     read_rows: Callable[[], Scan] | None = None
-    backends: frozenset[str] = frozenset({"local"})
+    backends: frozenset[str] = frozenset({LOCAL.name})
     read_file: Callable[[str], str] | None = None
 
 
@@ -94,9 +95,9 @@ class JobFacts(HubFacts):
     @cached_property
     def machine(self) -> Machine:
         """The machine that the job will run on."""
-        backend = self._job.where.backend
-        if backend != "local":
-            raise SourceError(f"the job runs on {backend}, not here", where="where.backend", fix="check it there")
+        backend = capabilities_of(self._job.where.backend)
+        if not backend.is_here:
+            raise SourceError(f"the job runs on {backend.name}, not here", where=BACKEND_KEY, fix="check it there")
         return self._here
 
     @cached_property

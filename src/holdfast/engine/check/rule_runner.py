@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.finding import BETWEEN_REASONS, Finding, Fix, MissingFactError, Rule, Severity, Skip
@@ -47,12 +47,6 @@ def run_rules(
         if document.kind in rule.kinds:
             strict.hidden_reads.clear()
             yield from _ask(rule, document, known, strict.hidden_reads)
-
-
-def verdict(results: Iterable[Finding | Skip]) -> Literal["pass", "fail"]:
-    """Return `fail` if a finding is an error. A skip is no error, and no pass either: it is told beside."""
-    errors = (severity_of(result) is Severity.ERROR for result in results if isinstance(result, Finding))
-    return "fail" if any(errors) else "pass"
 
 
 def severity_of(finding: Finding) -> Severity:

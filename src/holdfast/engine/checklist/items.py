@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from holdfast.catalog.environment.packages import REQUIREMENTS, declared_requirements, providers
 from holdfast.catalog.hub.jobs import DEFAULT_TIMEOUT, submissions
+from holdfast.core.backends import backend_of
 from holdfast.core.document import ABSENT, Document, Unknown, parse_key
 from holdfast.core.notebook import is_notebook
 from holdfast.core.text import Place
@@ -173,8 +174,8 @@ def _pushed(job: Document) -> ItemState:
     if job.kind == "job":
         if job.get("output.push_to", None):
             return _pass("the script pushes the model, and waits for it", _at(job, "output.push_to"))
-        local = job.get("where.backend", "local") == "local"
-        return _not_applicable("the model stays on this machine") if local else _unknown("it is not pushed")
+        stays = backend_of(job).is_here
+        return _not_applicable("the model stays on this machine") if stays else _unknown("it is not pushed")
     place = _pushes(job)
     if place:
         hidden = is_notebook(job.path) or is_conditional(job.text, place.line or 0)
@@ -199,7 +200,7 @@ def _token(job: Document) -> ItemState:
             return _unknown("it is sent without HF_TOKEN, as far as can be seen", each.place() or _at(job, each.key()))
     if sent:
         return _pass("HF_TOKEN is sent along", _at(job, sent[0].key("secrets")))
-    if job.get("where.backend", None) == "hf-jobs":
+    if not backend_of(job).shares_files:
         return _unknown("HF_TOKEN is not among the secrets", _at(job, "where.backend"))
     pushes = _pushes(job)
     return (
@@ -295,7 +296,7 @@ def _variables(job: Document) -> ItemState:
 
 
 def _cost(job: Document) -> ItemState:
-    if job.kind == "job" and job.get("where.backend", "local") == "local":
+    if job.kind == "job" and backend_of(job).is_here:
         return _not_applicable("running on this machine costs nothing")
     return _unknown(f"what it will cost is not known: {NOT_ESTIMATED}")
 

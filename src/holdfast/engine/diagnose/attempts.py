@@ -11,6 +11,7 @@ from typing import Final
 
 from holdfast.core.event import AttemptState, Delivered, EndReason, RunStage, RunState, Stopper
 from holdfast.core.log import Line
+from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, name_state, signal_of
 from holdfast.engine.diagnose.hangs import find_hang
 from holdfast.engine.diagnose.silent import ClassEvidence
@@ -84,8 +85,8 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
         name = "job-time-limit" if state.stop is Stopper.TIMEOUT else "job-cancelled-externally"
         yield EndingFact(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97, values)
         return
-    end = attempt.end or {}
-    signal = _signal(attempt, str(end.get("because", "")) if end.get("status") == "stopped" else "")
+    end = attempt.end or TrainingEnded()
+    signal = _signal(attempt, end.because or "" if end.status == "stopped" else "")
     if signal and (known := NO_MEMORY_KILL if signal == SIGKILL and ending.oom_kills == 0 else SIGNALS.get(signal)):
         text = f"{signal.name}, which holdfast did not send, ended it {at}"
         yield EndingFact(text, *known, {**values, "signal": signal.name})
@@ -101,7 +102,7 @@ def _signal(attempt: AttemptState, because: str) -> Signals | None:
 
 def _died(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
     """Yield the machine's evidence for a death: memory, disk, a signal."""
-    failed = (attempt.end or {}).get("status") != "stopped"
+    failed = attempt.end is None or attempt.end.status != "stopped"
     if ending.oom_kills and failed:
         text = f"the kernel killed {ending.oom_kills} of its processes for lack of memory (oom_kill)"
         yield EndingFact(text, "cpu-ram-oom-kill", 0.95 if _signal(attempt, "") == SIGKILL else 0.85)
@@ -111,18 +112,17 @@ def _died(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
 
 def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
     """Yield the last words of the launcher and of the process itself, as logs have them."""
-    end = attempt.end or {}
+    end = attempt.end or TrainingEnded()
     if attempt.exit_code is not None and attempt.exit_code < 0:
         yield EndingFact(f"failed (exitcode: {attempt.exit_code}) {Signals(-attempt.exit_code).name}")
     elif attempt.exit_code is not None:
         yield EndingFact(f"the training process ended with exit code {attempt.exit_code}")
     if attempt.because:
         yield name_state(attempt.because) or EndingFact(attempt.because)
-    because = str(end.get("because") or "")
-    if because:
-        swallowed = end.get("status") == "failed" and not end.get("where")
+    if end.because:
+        swallowed = end.status == "failed" and not end.where
         otherwise = SWALLOWED if swallowed else ("", 0.0)
-        yield EndingFact(because, *REASONS.get(end.get("reason"), otherwise))
+        yield EndingFact(end.because, *REASONS.get(end.reason, otherwise))
 
 
 def hang_evidence(ending: Ending) -> list[ClassEvidence]:

@@ -1,8 +1,8 @@
 """Which of the classes that a log speaks for is the cause: roots before what follows from them.
 
-The decisive sign of a class counts as much as its mark says. It counts less where the log itself says that something else came
-before: in an exception that only wraps another, in one that was handled, in what was said after another rank had failed, in an
-exception after which training went on.
+The decisive line of a class counts as much as its pattern says. It counts less where the log shows that something else came
+first: in an exception that only wraps another, in one that was handled, after another rank had failed, and in an exception
+after which training went on. `weights.py` has the numbers.
 """
 
 import re
@@ -17,23 +17,26 @@ from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import calling_frames, is_users
 from holdfast.engine.diagnose.silent import ENDS_WELL, ClassEvidence
 from holdfast.engine.diagnose.tracebacks import ERROR, START
+from holdfast.engine.diagnose.weights import (
+    ALONE,
+    BESIDE_EXCEPTION,
+    COVERS,
+    EARLIER,
+    HANDLED,
+    HINT,
+    IN_USER_CODE,
+    LATER,
+    MERELY_WARNED,
+    NOT_SURE,
+    SURE,
+    SURVIVED,
+    TOLERATED,
+    TORN_DOWN,
+    UNDER_USER_CODE,
+    WARNED,
+    WRAPS,
+)
 
-HINT: Final = 0.35
-"""Share of the doubt that is left which a hint takes away, times its weight."""
-ALONE: Final = 0.45
-"""What hints count for without a line that says the cause."""
-COVERS: Final = 0.5
-"""Score from which a class is believed that another one is only its echo."""
-WRAPS: Final = 0.8
-"""An exception that another was the direct cause of."""
-HANDLED: Final = 0.9
-"""An exception while which was handled another was raised: often a fallback that was tried."""
-LATER: Final = 0.9
-"""An exception after another one that is a root too: more often it follows from it than not."""
-TORN_DOWN: Final = 0.7
-"""One of those that say that something else failed, after another one: what failed is known."""
-NOT_SURE: Final = 0.88
-"""Most that a class is sure of by what only advises, or by what a launcher says of a process that failed."""
 ADVICE: Final = re.compile(
     r"^\W*(?:Please|Try|Consider|Maybe|You (?:can|may|should|might|could)|Make sure|Ensure|Check|If (?:you|this)|In order to|To (?:fix|resolve|avoid|use))\b"
 )
@@ -41,39 +44,21 @@ ADVICE: Final = re.compile(
 WRAPPERS: Final = re.compile(
     r"ChildFailedError|CalledProcessError|RayTaskError|SignalException|ProcessExitedException|ProcessRaisedException"
 )
-EARLIER: Final = 0.5
-"""What ended an attempt before the last one, if that one tells of anything itself."""
-SURVIVED: Final = 0.4
-"""An exception after which training went on to its end."""
 KEEPS_FROM_STARTING: Final = frozenset(
     {"device-not-set-per-rank", "more-ranks-than-gpus", "port-in-use", "port-permission-denied", "rendezvous-timeout"}
 )
 """Classes with which no step is taken: a step, or the end of training, behind their lines disproves them."""
-WARNED: Final = 0.85
-"""What was said, and no exception, before training came to its end: most warnings of good runs are about nothing..."""
-SURE: Final = 0.75
-"""...but for those that are sure by themselves."""
-TOLERATED: Final = 0.6
-"""Those, too, where they are a logger's warning, or of something that was tried again: the job did not fail of it."""
-MERELY_WARNED: Final = 0.74
-"""Most that a class is sure of by a warning where the log has no exception: it may have been about nothing."""
 WARNING: Final = re.compile(r"(?<!NCCL )\bWARN(?:ING)?\b|\b\w*Warning: ")
 """A logger's warning; NCCL says WARN of what ends it."""
 LOGGED: Final = re.compile(r"\bERROR\b|\berror: ")
 """A logger's error: an optional library that does not load, a package that could not be built."""
 RETRIED: Final = re.compile(r"\b[Rr]etry(?:ing)?\b|thrown while requesting ")
-BESIDE_EXCEPTION: Final = 0.6
-"""What the metrics say of a job that an exception ended."""
 USER_CODE: Final = "user-code-error"
-IN_USER_CODE: Final = 0.62
-"""An exception that no signature knows, raised by the user's own code."""
 PYTHONS: Final = re.compile(
     r"lib[/\\]python3[\d.]*[/\\](?:shutil|os|posixpath|genericpath|pathlib|glob|tempfile|copy|pickle|json[/\\]\w+|csv|re|random|argparse|configparser"
     r"|datetime|_strptime|collections[/\\]\w+|functools|contextlib|dataclasses|enum|typing|statistics|fractions|string|zipfile|tarfile|gzip)\.py$|^<frozen (?:os|posixpath|codecs|genericpath)>"
 )
 """Modules of Python's own that fail for what they were called with."""
-UNDER_USER_CODE: Final = 0.3
-"""One that a library raised, called by the user's code."""
 TEARDOWN: Final = re.compile(
     r"ChildFailedError|CalledProcessError|SystemExit|KeyboardInterrupt|BrokenPipeError|RayTaskError|ActorDiedError|EOFError"
     r"|ExceptionGroup|ConnectionResetError|DistBackendError|DistNetworkError|RendezvousConnectionError|SignalException|EngineDeadError"
@@ -185,15 +170,15 @@ def rank(
     by_class: dict[str, list[Match]] = {}
     for match in matches:
         by_class.setdefault(match.signature.name, []).append(match)
-    found = [made for group in by_class.values() if (made := _candidate(group, context))]
-    found = _later_less(found, context)
+    candidates = [made for group in by_class.values() if (made := _candidate(group, context))]
+    candidates = _later_less(candidates, context)
     known = {signature.name: signature for signature in signatures}
-    found = _with_silent(found, silent, known, context)
+    candidates = _with_silent(candidates, silent, known, context)
     if USER_CODE in known:
-        found += _unknown_exception(found, known[USER_CODE], context)
-    found = [each for each in found if each.signature.name not in ruled_out or _is_explicit(each)]
-    found.sort(key=lambda each: (-round(each.score, 3), _order(log, each.line)))
-    return _covered_last(found)
+        candidates += _unknown_exception(candidates, known[USER_CODE], context)
+    candidates = [each for each in candidates if each.signature.name not in ruled_out or _is_explicit(each)]
+    candidates.sort(key=lambda each: (-round(each.score, 3), _order(log, each.line)))
+    return _covered_last(candidates)
 
 
 def _is_explicit(candidate: Candidate) -> bool:

@@ -38,14 +38,14 @@ def subject_of(log: Log, declared: DeclaredTraining | None = None) -> dict[str, 
         {declared.method} if declared and declared.method else _only(METHOD, written) or _only(METHOD, _texts(log))
     )
     models = _models(written) or _models(_texts(log))
-    told: dict[str, str] = {}
+    subjects: dict[str, str] = {}
     if len(methods) == 1:
         (method,) = methods
-        told |= {method: method, "method": method}
+        subjects |= {method: method, "method": method}
     if len(models) == 1:
         ((head, name),) = models.items()
-        told |= {head: name, "head": name}
-    return told
+        subjects |= {head: name, "head": name}
+    return subjects
 
 
 def _only(expression: re.Pattern[str], texts: Iterable[str]) -> set[str]:

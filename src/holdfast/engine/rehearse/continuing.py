@@ -6,6 +6,7 @@ from math import isclose, isnan
 from typing import Any, Final
 
 from holdfast.core.rehearsal import Objection, Part, PartResult, StageName, StageResult, Status
+from holdfast.core.training_event import CheckpointSaved, StepDone, TrainingStarted
 
 STOPPED: Final = 143
 """Exit code of an attempt that was asked to stop and saved."""
@@ -58,7 +59,7 @@ def judge_stop(parts: Mapping[Part, PartResult]) -> StageFindings:
         return _stage_findings("stop", "not_rehearsed", 0.0, "it was not asked for")
     if played.is_slow:
         return _stage_findings("stop", "not_rehearsed", played.elapsed_s, f"{played.over} here")
-    saved = played.happened("checkpoint")
+    saved = played.happened(CheckpointSaved)
     if played.code == STOPPED and saved and not played.damage:
         return _stage_findings("stop", "pass", played.elapsed_s)
     if played.code == STOPPED:
@@ -100,7 +101,7 @@ def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
     if before and after and before != after and first.get("resumes"):
         because = f"each start writes to another folder ({before}, {after}): started again, the script finds no checkpoint of its own"
         yield Objection(code="resume-silently-ignored", message=because, stage="resume", fails=False)
-    if first.get("arguments", {}).get("save_only_model") and parts["whole"].happened("checkpoint"):
+    if first.get("arguments", {}).get("save_only_model") and parts["whole"].happened(CheckpointSaved):
         because = (
             "save_only_model=True leaves optimizer and schedule out of checkpoints: a resumed training begins them anew"
         )
@@ -135,17 +136,17 @@ def _redrawn(whole: PartResult) -> str:
 def _steps(played: PartResult, number: int) -> _Steps:
     """Return the steps of one of a part's trainings, the first one being 0."""
     told = _trainings(played)[number : number + 1]
-    return _Steps({each["step"]: float(each["loss"]) for steps in told for each in steps})
+    return _Steps({step: loss for losses in told for step, loss in losses})
 
 
-def _trainings(played: PartResult) -> list[list[Mapping[str, Any]]]:
-    """Return the steps with a loss of each training of a part."""
-    found: list[list[Mapping[str, Any]]] = []
-    for each in played.events:
-        if each["event"] == "start":
+def _trainings(played: PartResult) -> list[list[tuple[int, float]]]:
+    """Return the steps of each training of a part, with their losses; a step without one is left out."""
+    found: list[list[tuple[int, float]]] = []
+    for event in played.events:
+        if isinstance(event, TrainingStarted):
             found.append([])
-        elif each["event"] == "step" and each.get("loss") is not None and found:
-            found[-1].append(each)
+        elif isinstance(event, StepDone) and event.loss is not None and found:
+            found[-1].append((event.step or 0, event.loss))
     return found
 
 

@@ -4,7 +4,6 @@ A stage passes only where something of it was gone through and nothing of it fai
 """
 
 import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, cast
@@ -24,6 +23,7 @@ from holdfast.core.rehearsal import (
     StageName,
     StageResult,
 )
+from holdfast.core.training_event import StepDone, TrainingEnded, TrainingStarted
 from holdfast.engine.rehearse.continuing import DIVERGES, StageFindings, judge_resume, judge_stop, warn_of_restarts
 from holdfast.engine.rehearse.naming import because_of, general_advice, name_cause, signature_of
 from holdfast.engine.rehearse.tracebacks import spell_place
@@ -84,8 +84,6 @@ GUESSED: Final[Mapping[str, tuple[str, ...]]] = {
 """What a failure looks like, and what it is where that was told: no parameter is trained, a function made the values."""
 NO_GRADIENT: Final = ("no-trainable-parameters", "weights-not-updated")
 """What a loss without a gradient is where that was told: a log cannot tell which parameters are trained, a rehearsal can."""
-ROWS: Final = "rows "
-"""How the names of rows that were made fewer begin."""
 ZERO: Final = re.compile(r"^ZeroDivisionError: integer (?:division or )?modulo by zero")
 LACKING: Final = re.compile(
     r"(?:FileNotFound|ModuleNotFound|DatasetNotFound|EmptyDataset|CalledProcess)Error\b|\b(?:No such file|Unable to find|"
@@ -94,16 +92,8 @@ LACKING: Final = re.compile(
 """What is said where a file, a folder or a module is not there."""
 ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
 """A path that only Colab or Kaggle has."""
-REFUSED: Final = "connections to "
-"""How what is not rehearsed begins where a program was kept from the network."""
 UNSAVED: Final = "it differs because of the weights that are not saved, which is reported at `save`"
 NO_INPUT: Final = "the script reads standard input, which a rehearsal does not have"
-BEYOND: Final = (
-    "the rehearsal does not connect to",
-    "the rehearsal sends nothing to",
-    "no small twin of the model type",
-)
-"""What a rehearsal says where it does not go on: `guards.OutOfReachError`, `twins.building.CannotRehearseError`."""
 
 
 def judge(
@@ -126,7 +116,7 @@ def judge(
     failures = [_with_objection(each, objections) for each in failures]
     failures += _objected(objections, failures)
     results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
-    if results["step"].status == "pass" and whole.happened("start"):  # a loop of its own is not asked to stop
+    if results["step"].status == "pass" and whole.happened(TrainingStarted):  # a loop of its own is not asked to stop
         for found in (judge_stop(parts), judge_resume(parts)):
             result, more = _again(found, parts, failures, diagnose, unsaved=_leaves_weights_unsaved(whole))
             failures += more
@@ -151,7 +141,7 @@ def _leaves_weights_unsaved(whole: PartResult) -> bool:
 
 
 def _again(
-    found: StageFindings,
+    findings: StageFindings,
     parts: Mapping[Part, PartResult],
     failures: Sequence[Failure],
     diagnose: Diagnose,
@@ -159,16 +149,16 @@ def _again(
     unsaved: bool,
 ) -> tuple[StageResult, list[Failure]]:
     """Return the result of stopping or of resuming, and its own failure, if there is one that is not known already."""
-    if unsaved and found.wrong and found.wrong[0] == DIVERGES:
-        return replace(found.result, status="not_rehearsed", because=UNSAVED), []
-    result = _blocked_stage(found.result, parts, failures)
+    if unsaved and findings.wrong and findings.wrong[0] == DIVERGES:
+        return replace(findings.result, status="not_rehearsed", because=UNSAVED), []
+    result = _blocked_stage(findings.result, parts, failures)
     result = replace(result, missed=result.status == "not_rehearsed")
-    if found.failed is not None:
-        cause = diagnose(found.failed, result.name)
+    if findings.failed is not None:
+        cause = diagnose(findings.failed, result.name)
         if same := _same_failure(cause, failures):
-            return replace(found.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"), []
-        return result, [Failure(stage=result.name, cause=cause, part=found.failed.part, over=found.failed.over)]
-    return result, [Failure(stage=result.name, cause=name_cause(*found.wrong))] if found.wrong else []
+            return replace(findings.result, status="not_rehearsed", because=f"it failed as at `{same.stage}`"), []
+        return result, [Failure(stage=result.name, cause=cause, part=findings.failed.part, over=findings.failed.over)]
+    return result, [Failure(stage=result.name, cause=name_cause(*findings.wrong))] if findings.wrong else []
 
 
 def _blocked_stage(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:
@@ -209,7 +199,7 @@ def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
     stage = failed_stage(whole)
     cause = diagnose(whole, stage)
     stage = _about(cause.signature.name, stage, own=not _raised(whole))
-    where = str(whole.end.get("where") or "")
+    where = whole.end.where or ""
     yield Failure(stage=_happened_in(stage, whole), cause=cause, part=whole.part, where=where, over=whole.over)
 
 
@@ -223,18 +213,19 @@ def _happened_in(stage: StageName, whole: PartResult) -> StageName:
 
 def _left_off(whole: PartResult) -> str:
     """Return why a rehearsal did not go on where the job would: it was slow here, or went where no rehearsal goes; else nothing."""
-    because = str(whole.end.get("because"))
+    because = whole.end.because or ""
     if whole.is_slow:
         return f"{whole.over} here, but made progress"
-    if whole.facts("stdin") and not whole.happened("step"):
+    if whole.facts("stdin") and not whole.happened(StepDone):
         return NO_INPUT
-    return because if any(words in because for words in BEYOND) else _too_few(whole) or _unmade(whole)
+    out_of_reach = any(each["because"] in because for each in whole.reported("out_of_reach"))
+    return because if out_of_reach else _too_few(whole) or _unmade(whole)
 
 
 def _too_few(whole: PartResult) -> str:
     """Return that a whole number came out as 0, by which the script divides: mostly of its few rows; else nothing."""
     because = because_of(whole)
-    few = any(str(each["what"]).startswith(ROWS) for each in whole.reported("shrunk"))
+    few = any(each.get("unit") == "rows" for each in whole.reported("shrunk"))
     return f"{because}: with so few rows a number of steps or batches is 0" if few and ZERO.search(because) else ""
 
 
@@ -246,7 +237,7 @@ def _unmade(whole: PartResult) -> str:
     if ELSEWHERE.search(because):
         return f"{because[:200]}: the host of a notebook may have it"
     commands = [f"`{each['command']}` was not run" for each in whole.facts("not_run")]
-    refused = [f"no {each['what']}" for each in whole.reported("not_rehearsed") if each["what"].startswith(REFUSED)]
+    refused = [f"no {each['what']}" for each in whole.reported("not_rehearsed") if "host" in each]
     makers = [*commands, *refused]
     return f"{because[:200]}: {makers[-1]}, which may make it" if makers else ""
 
@@ -272,7 +263,7 @@ def failed_stage(played: PartResult) -> StageName:
     """Return the stage that a part ended in: the one that its last exception left, else the one that it was in."""
     if told := _raised(played):
         return cast(StageName, told[-1]["stage"])
-    if played.end.get("reason") in IN_TRAINING:
+    if played.end.reason in IN_TRAINING:
         return "step"
     ended = played.reported("script_ended") or played.reported("enter") or played.reported("stage")
     last = ended[-1] if ended else {"stage": "import"}
@@ -281,8 +272,8 @@ def failed_stage(played: PartResult) -> StageName:
 
 def _raised(played: PartResult) -> list[ProcessEvent]:
     """Return the stage failures with the exception that ended the script."""
-    end = played.end
-    return [each for each in played.reported("failed") if not end or _same(each["error"], str(end.get("because")))]
+    ends = played.happened(TrainingEnded)
+    return [each for each in played.reported("failed") if not ends or _same(each["error"], ends[0].because or "")]
 
 
 def _same(error: str, because: str) -> bool:
@@ -309,6 +300,7 @@ def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> I
             yield Failure(
                 stage=each.stage,
                 cause=name_cause(name, each.message, {"rule": each.code}, fix=_advice_of(name, each.code)),
+                rule=each.code,
                 blame="model" if each.stage == "model" else "data",
                 blamed=f"{each.code} says so of what the script gave its trainer",
             )
@@ -365,7 +357,7 @@ def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure
     raised = [each for each in failures if each.part == "whole"]
     if raised and (_before(raised[0].stage, stage) or not whole.facts("trains")):
         return f"the script failed at `{raised[0].stage}`"
-    if raised and raised[0].stage == RESUMED_STAGE and whole.facts("trains") and not whole.happened("step"):
+    if raised and raised[0].stage == RESUMED_STAGE and whole.facts("trains") and not whole.happened(StepDone):
         return "the script failed at `resume`, before its first step"
     if because := _left_off(whole):
         return f"the rehearsal ended at `{failed_stage(whole)}`: {because}"
@@ -381,7 +373,7 @@ def _worked(stage: StageName, whole: PartResult) -> bool:
     if stage in ("stop", "resume"):
         return False
     if stage == "step":  # of a loop of the script's own nobody hears a step; a trainer may be refused before its first
-        return bool(whole.happened("step")) or not whole.facts("trains")
+        return bool(whole.happened(StepDone)) or not whole.facts("trains")
     if stage == "push":
         return bool(whole.facts("push"))
     return stage != "export" or any(each["folders"] for each in whole.facts("saved"))
@@ -392,7 +384,4 @@ def _before(one: StageName, other: StageName) -> bool:
 
 
 def _versions(whole: PartResult) -> Mapping[str, str]:
-    found: dict[str, str] = defaultdict(str)
-    for each in whole.happened("start"):
-        found |= each.get("versions", {})
-    return dict(found)
+    return {name: version for each in whole.happened(TrainingStarted) for name, version in each.versions.items()}

@@ -10,6 +10,7 @@ from math import ceil, inf
 from typing import Any, Final
 
 from holdfast.core.rehearsal import LearntFigures, PartResult, TokenFigures
+from holdfast.core.training_event import StepDone
 from holdfast.results.inspect import TokenReport
 
 Fact = Mapping[str, Any]
@@ -26,35 +27,35 @@ def learn(whole: PartResult, tokens: TokenReport | None = None) -> LearntFigures
         tokens: How long the script's rows are.
     """
     training, model, trained = (whole.first(about) for about in ("training", "model", "trained"))
-    asked: Fact = training.get("arguments", {})
-    learnt: dict[str, Any] = {}
-    if asked.get("per_device_train_batch_size") and asked.get("gradient_accumulation_steps"):
-        learnt |= _step_figures(asked, _rows(whole), tokens)
-    steps = [each["elapsed_s"] for each in whole.happened("step") if each.get("elapsed_s")]
+    arguments: Fact = training.get("arguments", {})
+    figures: dict[str, Any] = {}
+    if arguments.get("per_device_train_batch_size") and arguments.get("gradient_accumulation_steps"):
+        figures |= _step_figures(arguments, _rows(whole), tokens)
+    steps = [step.elapsed_s for step in whole.happened(StepDone) if step.elapsed_s]
     if steps:
-        learnt["twin_step_s"] = sorted(steps)[len(steps) // 2]
+        figures["twin_step_s"] = sorted(steps)[len(steps) // 2]
     if model.get("parameters"):
-        learnt["parameters"] = model["parameters"]
-        learnt |= _checkpoint_figures(asked, model, trained)
-    return LearntFigures(**learnt)
+        figures["parameters"] = model["parameters"]
+        figures |= _checkpoint_figures(arguments, model, trained)
+    return LearntFigures(**figures)
 
 
 def _step_figures(fact: Fact, rows: int | None, tokens: TokenReport | None) -> dict[str, Any]:
     """Return rows, tokens and number of the optimizer steps."""
     each = fact["per_device_train_batch_size"] * fact["gradient_accumulation_steps"]
     group = fact.get("num_generations") or 0
-    told: dict[str, Any] = (
+    figures: dict[str, Any] = (
         {"completions_per_step": each, "rows_per_step": each / group} if group else {"rows_per_step": each}
     )
     if tokens and not group:
-        told |= _token_figures(each, fact, tokens)
+        figures |= _token_figures(each, fact, tokens)
     if rows:
         epoch = _epoch_of_groups(fact, rows) if group else ceil(_units(rows, tokens) / each)
-        told["steps_per_epoch"] = epoch
-        told["steps"] = fact["max_steps"] if fact["max_steps"] > 0 else ceil(epoch * fact["num_train_epochs"])
+        figures["steps_per_epoch"] = epoch
+        figures["steps"] = fact["max_steps"] if fact["max_steps"] > 0 else ceil(epoch * fact["num_train_epochs"])
     elif fact["max_steps"] > 0:
-        told["steps"] = fact["max_steps"]
-    return told
+        figures["steps"] = fact["max_steps"]
+    return figures
 
 
 def _token_figures(rows: int, fact: Fact, tokens: TokenReport) -> dict[str, TokenFigures]:

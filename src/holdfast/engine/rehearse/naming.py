@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Cause, Diagnosis, Evidence, Signature
 from holdfast.core.rehearsal import PartResult, StageName
+from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose.hangs import find_hang
 from holdfast.signatures import all_signatures
 
@@ -158,14 +159,14 @@ def _reads_column(name: str, played: PartResult) -> bool:
 def _is_own_line(played: PartResult) -> bool:
     """True if a line of the script itself raised, and nothing that it called."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
-    return bool(frames) and ":".join(frames[-1][:2]) == played.end.get("where")
+    return bool(frames) and ":".join(frames[-1][:2]) == played.end.where
 
 
 def _is_read_by_own_line(played: PartResult) -> bool:
     """True if a line of the script itself asked an object for what it has not."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
     before = list(dropwhile(lambda frame: frame[2] in ASKING, reversed(frames)))
-    return len(before) < len(frames) and bool(before) and ":".join(before[0][:2]) == played.end.get("where")
+    return len(before) < len(frames) and bool(before) and ":".join(before[0][:2]) == played.end.where
 
 
 def _passes_to_own_method(played: PartResult) -> bool:
@@ -184,8 +185,8 @@ def _can_be(name: str, stage: StageName) -> bool:
 
 def because_of(played: PartResult) -> str:
     """Return the reason for failure that a part reported last."""
-    over = (event for event in played.happened("end") if event.get("status") != "finished")
-    ends = [str(event["because"]) for event in over if event.get("because")]
+    over = (event for event in played.happened(TrainingEnded) if event.status != "finished")
+    ends = [event.because for event in over if event.because]
     told = [str(each["error"]) for each in played.reported("failed")]
     lines = [line for line in played.logs.get("stderr.log", "").splitlines() if line.strip()]
     code = f"it ended with exit code {played.code}"

@@ -1,11 +1,10 @@
 """What a run measured, as curves over its steps."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from holdfast.core.event import Event, Reported
-from holdfast.engine.run.progress import measured
+from holdfast.core.training_event import Measurement, StepDone
 
 Point = tuple[float, float]  # step, value
 
@@ -44,22 +43,23 @@ def gather_curves(events: Iterable[Event]) -> dict[str, Curve]:
     for event in events:
         if not isinstance(event, Reported):
             continue
-        step = event.said.get("step") or 0
-        for name, value in _values(event.said):
+        measurement = event.training_event
+        if not isinstance(measurement, Measurement):
+            continue
+        step = measurement.step or 0
+        for name, value in _values(measurement):
             resumed = measured_by.get(name, event.attempt) != event.attempt
             curves.setdefault(name, Curve()).add(step, value, resumed=resumed)
             measured_by[name] = event.attempt
-        for name in event.said.get("nan", ()):
+        for name in measurement.nan:
             curves.setdefault(name, Curve()).broken.append(step)
     return curves
 
 
-def _values(report: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    if report.get("event") not in ("step", "evaluate"):
-        return
-    yield from measured(report)
-    if report["event"] == "step" and isinstance(took_s := report.get("elapsed_s"), (int, float)):
-        yield "step_s", took_s
+def _values(measurement: Measurement) -> Iterator[tuple[str, float]]:
+    yield from measurement.figures()
+    if isinstance(measurement, StepDone) and measurement.elapsed_s is not None:
+        yield "step_s", measurement.elapsed_s
 
 
 def smooth(points: list[Point], window: int) -> list[Point]:

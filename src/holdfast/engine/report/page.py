@@ -8,7 +8,8 @@ from shlex import quote
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from holdfast.core.document import Document
-from holdfast.core.event import Event, RunStage
+from holdfast.core.event import Event, RunStage, training_events
+from holdfast.core.training_event import CheckpointSaved, TrainingStarted
 from holdfast.engine.report.chart import Plot, evenly
 from holdfast.engine.report.curves import Curve, gather_curves
 from holdfast.engine.report.panels import main_plot, small_plots
@@ -23,8 +24,6 @@ from holdfast.engine.report.tables import (
     list_checkpoints,
     list_figures,
     name_machine,
-    newest_report,
-    reports_of,
     tabulate_evaluations,
 )
 from holdfast.engine.run.advice import next_commands
@@ -128,7 +127,8 @@ def render_report(data: ReportData) -> str:
 def make_page(data: ReportData) -> ReportPage:
     """Gather what the report says."""
     progress, curves = follow(data.events), gather_curves(data.events)
-    state, start = progress.state, newest_report(data.events, "start")
+    state = progress.state
+    start = next(training_events(reversed(data.events), TrainingStarted), TrainingStarted())
     targets = data.check.targets if data.check else ()
     return ReportPage(
         run=data.run,
@@ -152,11 +152,11 @@ def make_page(data: ReportData) -> ReportPage:
         skipped=tuple(skip for target in targets for skip in target.skipped),
         attempts=tuple(list_attempts(progress, data.events, data.now_s)),
         checkpoints=tuple(list_checkpoints(data.events, data.checkpoints)),
-        saved=sum(1 for _ in reports_of(data.events, "checkpoint")),
-        versions=start.get("versions", {}),
+        saved=sum(1 for _ in training_events(data.events, CheckpointSaved)),
+        versions=start.versions,
         machine=name_machine(start),
         model=data.model,
-        model_class=str(start.get("model", "")),
+        model_class=start.model,
         question=data.samples[0].prompt if data.samples else "Who are you?",
         repeat=tuple(_repeat(data, progress)),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core.document import Document
+from holdfast.core.training_event import TrainingStarted
 
 ASKED = (
     ("dataset.rows", "rows drawn"),
@@ -43,9 +44,7 @@ class RequestedSetting:
     default: bool = False
 
 
-def list_settings(
-    job: Document | None, about: Mapping[str, Any], start: Mapping[str, Any]
-) -> Iterator[RequestedSetting]:
+def list_settings(job: Document | None, about: Mapping[str, Any], start: TrainingStarted) -> Iterator[RequestedSetting]:
     """Yield the requested settings and, where they matter, the trainer's choices for those not requested.
 
     Args:
@@ -57,8 +56,8 @@ def list_settings(
         if about.get(key):
             yield RequestedSetting("read from" if key == "target" else key, spell_value(about[key]))
     yield from _job_settings(job) if job else ()
-    config, train = start.get("config", {}), job.get("train", {}) if job else {}
-    if batch := _batch(config, start.get("world_size", 1)):
+    config, train = start.config, job.get("train", {}) if job else {}
+    if batch := _batch(config, start.world_size):
         yield batch
     asked = [name for name in train if name not in USUAL]
     for name in (*USUAL, *asked):

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from holdfast.core.event import AttemptState, Event, Liveness, Polled, Reported, RunStage
+from holdfast.core.event import AttemptState, Event, Liveness, Polled, RunStage, training_events
+from holdfast.core.training_event import CheckpointSaved, TrainingStarted
 from holdfast.engine.report.chart import evenly
 from holdfast.engine.report.curves import Curve
 from holdfast.engine.run.progress import Progress
@@ -52,17 +52,7 @@ class CheckpointRow:
     verdict: str
 
 
-def reports_of(events: Iterable[Event], kind: str) -> Iterator[Reported]:
-    """Yield the training process's reports of one kind."""
-    return (event for event in events if isinstance(event, Reported) and event.said.get("event") == kind)
-
-
-def newest_report(events: Sequence[Event], kind: str) -> Mapping[str, Any]:
-    """Return the last report of one kind, or nothing."""
-    return next((event.said for event in reports_of(reversed(events), kind)), {})
-
-
-def list_figures(progress: Progress, start: Mapping[str, Any], now_s: float) -> Iterator[Figure]:
+def list_figures(progress: Progress, start: TrainingStarted, now_s: float) -> Iterator[Figure]:
     """Yield the numbers that stand at the top, as far as they are known; `start` is what training began with."""
     if change := find_change(progress):
         before = render_number(change.before.value)
@@ -77,25 +67,24 @@ def list_figures(progress: Progress, start: Mapping[str, Any], now_s: float) -> 
     if progress.tokens_per_s and progress.steps_per_s:
         speed = f"{render_number(progress.steps_per_s)} steps a second"
         yield Figure("tokens a second", render_count(progress.tokens_per_s), speed)
-    if parameters := start.get("parameters"):
-        yield Figure("parameters", render_count(parameters), _trainable(start))
+    if start.parameters:
+        yield Figure("parameters", render_count(start.parameters), _trainable(start))
     if progress.memory_bytes:
         yield Figure("peak memory", render_bytes(progress.memory_bytes), name_machine(start))
 
 
-def _trainable(start: Mapping[str, Any]) -> str:
-    share = start.get("trainable", 0) / start["parameters"]
-    return "all trained" if share == 1 else f"{render_count(start.get('trainable', 0))} trained ({share:.2%})"
+def _trainable(start: TrainingStarted) -> str:
+    share = start.trainable / start.parameters
+    return "all trained" if share == 1 else f"{render_count(start.trainable)} trained ({share:.2%})"
 
 
-def name_machine(start: Mapping[str, Any]) -> str:
+def name_machine(start: TrainingStarted) -> str:
     """Name what training ran on, equal devices once.
 
-    >>> name_machine({"hardware": ["A100", "A100"]})
+    >>> name_machine(TrainingStarted(hardware=("A100", "A100")))
     '2 x A100'
     """
-    names = [str(name) for name in start.get("hardware", ())]
-    kinds = {name: names.count(name) for name in names}
+    kinds = {name: start.hardware.count(name) for name in start.hardware}
     return ", ".join(name if count == 1 else f"{count} x {name}" for name, count in kinds.items())
 
 
@@ -131,13 +120,13 @@ def list_attempts(progress: Progress, events: Sequence[Event], now_s: float) -> 
 
 
 def _because(attempt: AttemptState) -> str:
-    where = (attempt.end or {}).get("where")
+    where = attempt.end.where if attempt.end else None
     return how_it_failed(attempt) + (f" ({where})" if where else "")
 
 
 def list_checkpoints(events: Iterable[Event], checkpoints: Mapping[str, str]) -> Iterator[CheckpointRow]:
     """Yield the checkpoints that are there by step, with the size that each was saved with."""
-    saved = {event.said.get("path"): event.said.get("bytes") for event in reports_of(events, "checkpoint")}
+    saved = {each.path: each.bytes for each in training_events(events, CheckpointSaved)}
     for path, verdict in sorted(checkpoints.items(), key=lambda item: checkpoint_step(item[0]) or 0):
         folder, _, name = path.rstrip("/").rpartition("/")
         size = saved.get(path)

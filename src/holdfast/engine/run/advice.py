@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from shlex import quote
 from typing import Any
 
+from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.event import RunStage, RunState
 from holdfast.results.run import NextCommand
 
@@ -29,7 +30,7 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
     folder = state.about.get("runs")
     run = f"{quote(run)} --runs {quote(str(folder))}" if folder else quote(run)
     resume = ("continue", f"holdfast resume {run}", "continues from the newest complete checkpoint")
-    lost = [found for found in state.deliveries.values() if found.verdict == "missing"]
+    lost = [delivery for delivery in state.deliveries.values() if delivery.verdict == "missing"]
     if state.stage is RunStage.SUCCEEDED:
         return
     if not state.stage.ended:
@@ -39,9 +40,10 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
         yield "watch", f"holdfast watch {run}", "shows its progress"
         yield "stop", f"holdfast stop {run}", "stops it after it saves a checkpoint"
     elif state.stage is RunStage.FAILED and lost:
-        for found in lost:
-            folder = state.pushes.get(found.repository, {}).get("folder") or state.folder
-            yield "push it", f"hf upload {quote(found.repository)} {quote(str(folder))}", "uploads what is missing"
+        for delivery in lost:
+            push = state.pushes.get(delivery.repository)
+            folder = (push and push.folder) or state.folder
+            yield "push it", f"hf upload {quote(delivery.repository)} {quote(str(folder))}", "uploads what is missing"
     elif not state.attempts:
         yield "try again", command_to_try_again(state.about, state.refused_by), "shows whether it is fixed"
     else:
@@ -61,5 +63,5 @@ def command_to_try_again(about: Mapping[str, Any], refused_by: str) -> str:
     target = str(about.get("target", "job.yaml"))
     if refused_by != "rehearsal":
         return f"holdfast check {quote(target)}"
-    here = "" if "method" in about else f" --set where.backend={about.get('backend', 'local')}"
+    here = "" if "method" in about else f" --set where.backend={about.get('backend', DEFAULT_BACKEND.name)}"
     return f"holdfast rehearse {quote(target)}{here}"

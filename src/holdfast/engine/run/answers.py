@@ -28,7 +28,7 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
         verb: The command that answers.
         supervised: Whether a process supervises it; None where nobody looked.
     """
-    newest, asked = state.current, convert(state.about, RequestedRun)
+    newest, requested = state.current, convert(state.about, RequestedRun)
     succeeded = state.stage is RunStage.SUCCEEDED
     return RunResult(
         verb=verb,
@@ -39,12 +39,12 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
         attempts=[_attempt(attempt) for attempt in state.attempts],
         metrics=newest.metrics if newest else {},
         folder=state.folder,
-        output=f"{state.folder}/model" if succeeded and asked.method else None,
+        output=f"{state.folder}/model" if succeeded and requested.method else None,
         # The repository that it was asked to push to, else the one that its script chose.
-        pushed=(asked.pushed or next(iter(state.deliveries), None)) if succeeded else None,
+        pushed=(requested.pushed or next(iter(state.deliveries), None)) if succeeded else None,
         deliveries=[_delivery(state, found) for found in state.deliveries.values()],
         cost_usd=0.0,
-        asked=asked,
+        asked=requested,
         started_at=state.started_s,
         next=next_commands(run, state, supervised=supervised),
         supervised=supervised,
@@ -52,9 +52,12 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
 
 
 def _delivery(state: RunState, delivered: Delivered) -> DeliveryResult:
-    folder = state.pushes.get(delivered.repository, {}).get("folder")
+    push = state.pushes.get(delivered.repository)
     return DeliveryResult(
-        repository=delivered.repository, verdict=delivered.verdict, because=delivered.because, folder=folder or None
+        repository=delivered.repository,
+        verdict=delivered.verdict,
+        because=delivered.because,
+        folder=push.folder or None if push else None,
     )
 
 

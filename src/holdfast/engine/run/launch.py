@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
+from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.job import Job
 from holdfast.core.plan import Plan
@@ -50,11 +51,11 @@ def place_plan(plan: Plan, run: str, folder: str) -> Plan:
 
 def describe(job: Job | None, target: str) -> dict[str, Any]:
     """Return the request as a list of runs and a report describe it."""
-    asked: dict[str, Any] = {"job": name_job(job, target), "target": target, "backend": "local"}
+    about: dict[str, Any] = {"job": name_job(job, target), "target": target, "backend": DEFAULT_BACKEND.name}
     if job:
-        asked |= {"method": job.method.value, "model": job.model.path, "dataset": job.dataset.path}
-        asked |= {"backend": job.where.backend, "pushed": job.output.push_to}
-    return asked
+        about |= {"method": job.method.value, "model": job.model.path, "dataset": job.dataset.path}
+        about |= {"backend": job.where.backend, "pushed": job.output.push_to}
+    return about
 
 
 def blocking_findings(findings: Iterable[Finding], despite: Collection[str]) -> list[Finding]:

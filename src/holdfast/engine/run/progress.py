@@ -1,10 +1,18 @@
 """How far a run is, how fast it goes and how long it will take: made from its events alone."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from holdfast.core.event import AttemptState, Event, Liveness, Polled, Reported, RunState, Starting, advance
+from holdfast.core.training_event import (
+    CheckpointSaved,
+    Evaluated,
+    Heartbeat,
+    Measurement,
+    StepDone,
+    TrainingEvent,
+    TrainingStarted,
+)
 
 RECENT = 100  # steps the rhythm is taken from: enough to span an evaluation now and then, few enough to follow a change
 DOING = {"import": "loading libraries", "load": "loading model and data", "evaluate": "evaluating", "save": "saving"}
@@ -134,8 +142,8 @@ def advance_progress(progress: Progress, event: Event) -> Progress:
             return replace(progress, recent=(), doing="")
         case Polled(answer=Liveness.ENDED) if before.attempt and not before.attempt.stage.ended:
             return replace(progress, spent_s=before.elapsed_s(event.at_s))
-        case Reported(said=said):
-            return _advance_report(progress, said, event.at_s)
+        case Reported():
+            return _advance_report(progress, event.training_event, event.at_s)
         case _:
             return progress
 
@@ -148,47 +156,44 @@ def _speed(counted: Sequence[tuple[float, float]]) -> float | None:
     return (after - before) / (end_s - start_s)
 
 
-def _advance_report(progress: Progress, report: Mapping[str, Any], heard_s: float) -> Progress:
-    match report.get("event"):
-        case "start":
-            return _advance_mark(progress, report, heard_s)
-        case "step":
-            return _advance_mark(_advance_metrics(progress, report), report, heard_s)
-        case "evaluate":
-            return _advance_metrics(progress, report)
-        case "checkpoint":
-            return replace(progress, checkpoint=report.get("path", progress.checkpoint))
-        case "heartbeat":
-            return replace(progress, doing=report.get("phase", ""))
+def _advance_report(progress: Progress, event: TrainingEvent, heard_s: float) -> Progress:
+    match event:
+        case TrainingStarted():
+            return _advance_point(progress, ProgressPoint(_clock_s(event, heard_s), event.step or 0))
+        case StepDone():
+            return _advance_step(_advance_metrics(progress, event), event, heard_s)
+        case Evaluated():
+            return _advance_metrics(progress, event)
+        case CheckpointSaved():
+            return replace(progress, checkpoint=event.path or progress.checkpoint)
+        case Heartbeat():
+            return replace(progress, doing=event.phase)
         case _:
             return progress
 
 
-def _advance_mark(progress: Progress, report: Mapping[str, Any], heard_s: float) -> Progress:
-    mark = ProgressPoint(report.get("at", heard_s), report.get("step") or 0, report.get("tokens"))
-    loss, trail = report.get("loss"), progress.trail
-    if isinstance(loss, (int, float)) and progress.max_steps:
-        trail = {**trail, min(mark.step * COLUMNS // progress.max_steps, COLUMNS - 1): loss}
+def _clock_s(event: TrainingEvent, heard_s: float) -> float:
+    """Return the time of an event by the training process' own clock, if it tells."""
+    return heard_s if event.at is None else event.at
+
+
+def _advance_point(progress: Progress, point: ProgressPoint) -> Progress:
+    return replace(progress, recent=(*progress.recent, point)[-RECENT:], doing="")
+
+
+def _advance_step(progress: Progress, event: StepDone, heard_s: float) -> Progress:
+    point = ProgressPoint(_clock_s(event, heard_s), event.step or 0, event.tokens)
+    trail = progress.trail
+    if event.loss is not None and progress.max_steps:
+        trail = {**trail, min(point.step * COLUMNS // progress.max_steps, COLUMNS - 1): event.loss}
     return replace(
-        progress,
-        recent=(*progress.recent, mark)[-RECENT:],
+        _advance_point(progress, point),
         trail=trail,
-        doing="",
-        epoch=report.get("epoch", progress.epoch),
-        memory_bytes=report.get("memory_bytes", progress.memory_bytes),
+        epoch=progress.epoch if event.epoch is None else event.epoch,
+        memory_bytes=progress.memory_bytes if event.memory_bytes is None else event.memory_bytes,
     )
 
 
-def _advance_metrics(progress: Progress, report: Mapping[str, Any]) -> Progress:
-    news = {name: MetricValue(report.get("step") or 0, value) for name, value in measured(report)}
+def _advance_metrics(progress: Progress, event: Measurement) -> Progress:
+    news = {name: MetricValue(event.step or 0, value) for name, value in event.figures()}
     return replace(progress, first={**news, **progress.first}, last={**progress.last, **news})
-
-
-def measured(report: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield the name and value of each number that a step or an evaluation reports; a step's loss is `loss`."""
-    for name in ("loss", "grad_norm", "learning_rate"):
-        if isinstance(value := report.get(name), (int, float)):
-            yield name, value
-    for name, value in (report.get("metrics") or {}).items():
-        if isinstance(value, (int, float)):
-            yield name, value

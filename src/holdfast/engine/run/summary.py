@@ -61,10 +61,10 @@ def render_summary(progress: Progress, now_s: float) -> str:
     match state.stage:
         case RunStage.SUCCEEDED:
             early = progress.max_steps is not None and progress.step < progress.max_steps
-            told = f"Trained {done} in {took}{', stopped early as asked' if early else ''}"
+            sentence = f"Trained {done} in {took}{', stopped early as asked' if early else ''}"
         case RunStage.FAILED | RunStage.CANCELLED:
-            told = f"{state.stage.value.capitalize()} after {took}: {state.because}"
+            sentence = f"{state.stage.value.capitalize()} after {took}: {state.because}"
         case _:
-            told = f"Still at work: {done} in {took}"
+            sentence = f"Still at work: {done} in {took}"
     change = find_change(progress)
-    return f"{told}; {change}." if change else f"{told}."
+    return f"{sentence}; {change}." if change else f"{sentence}."

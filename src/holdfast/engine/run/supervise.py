@@ -27,6 +27,7 @@ from holdfast.core.event import (
     fold,
 )
 from holdfast.core.plan import Attempt
+from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.run.delivery import Delivery
 from holdfast.ports import Backend, Clock, Orders, Store
 
@@ -163,14 +164,14 @@ def verdict(state: RunState) -> tuple[RunStage, str]:
 
 def how_it_failed(attempt: AttemptState) -> str:
     """Return a description of an attempt's end that nobody requested and that is no success."""
-    end = attempt.end or {}
+    end = attempt.end or TrainingEnded()
     if attempt.because:
         return attempt.because
-    if end.get("status") == "stopped":
-        return f"{end.get('because', 'a signal')} from outside holdfast stopped it {_reached(attempt)}"
-    if end.get("status") == "failed":
-        said = str(end.get("because", "it raised an error"))
-        return f"{said} ({_reached(attempt)})" if attempt.max_steps else said
+    if end.status == "stopped":
+        return f"{end.because or 'a signal'} from outside holdfast stopped it {_reached(attempt)}"
+    if end.status == "failed":
+        because = end.because or "it raised an error"
+        return f"{because} ({_reached(attempt)})" if attempt.max_steps else because
     if attempt.exit_code is None:
         return f"it disappeared {_reached(attempt)}; its exit code is unknown"
     if attempt.exit_code < 0:
@@ -279,7 +280,7 @@ class _Loop:
         starting = Starting(
             at_s=self._now,
             attempt=number,
-            backend=backend.name,
+            backend=backend.capabilities.name,
             resume_from=attempt.resume_from,
             passed_over=attempt.passed_over,
         )

@@ -13,16 +13,6 @@ from holdfast.core.job import Data, Job
 from holdfast.core.methods import Method
 from holdfast.engine.script.carried_files import NamedFunction, map_function, reward_functions, template_file
 
-TRAINERS: Mapping[Method, str] = {
-    Method.SFT: "SFT",
-    Method.DPO: "DPO",
-    Method.GRPO: "GRPO",
-    Method.REWARD: "Reward",
-    Method.KTO: "KTO",
-    Method.RLOO: "RLOO",
-}
-"""What stands before `Trainer` and `Config` in TRL's names."""
-
 LOADERS = {ending: builder for ending, builder in READ.items() if builder != "tsv"}
 """Loader for each ending of a data file; that of CSV reads tabs only where it is told so."""
 
@@ -211,7 +201,7 @@ def outline_training(job: Job) -> Training:
         raise UsageError(f"{job.method} has no reward function to learn from", where="rewards", fix=fix)
     has_space = job.track.with_ == "trackio" and job.track.space is not None
     return Training(
-        trainer=TRAINERS[job.method],
+        trainer=job.method.stem,
         arguments={key: value for key, value in job.train.items() if key != "model_init_kwargs"},
         schedule=choose_schedule(job),
         lora=None if job.peft is None else {"task_type": _task(job.method)} | job.peft,

@@ -9,7 +9,7 @@ from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.job import Job
 from holdfast.core.methods import Method
 from holdfast.engine.script.carried_files import carried_files, referred_files
-from holdfast.engine.script.outline import TRAINERS, outline_loading, outline_reading, outline_training
+from holdfast.engine.script.outline import outline_loading, outline_reading, outline_training
 from holdfast.engine.script.python_source import render_block, render_imports, render_literal
 from holdfast.engine.script.requirements import list_requirements, render_header
 
@@ -39,7 +39,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "huggingface_hub": ("HfApi",),
     "peft": ("LoraConfig",),
     "transformers": ("AutoTokenizer", "BitsAndBytesConfig", "EarlyStoppingCallback", "TrainerCallback", "set_seed"),
-    "trl": tuple(f"{trainer}{part}" for trainer in TRAINERS.values() for part in ("Config", "Trainer")),
+    "trl": tuple(f"{method.stem}{part}" for method in Method for part in ("Config", "Trainer")),
     MODULE: TRL_REWARDS,
 }
 """What a script may import of the packages that it installs."""
@@ -57,12 +57,12 @@ def render_script(job: Job, *, name: str, sources: Mapping[str, str]) -> str:
         UsageError: The job asks for what cannot be rendered.
     """
     data, training = outline_reading(job), outline_training(job)
-    asked = {"job": job, "name": name, "data": data, "model": outline_loading(job), "training": training}
+    outline = {"job": job, "name": name, "data": data, "model": outline_loading(job), "training": training}
     files = carried_files(job, sources)
-    body = TEMPLATES.get_template("body.jinja").render(asked, files=files)
-    preamble = TEMPLATES.get_template("preamble.jinja").render(asked)
+    body = TEMPLATES.get_template("body.jinja").render(outline, files=files)
+    preamble = TEMPLATES.get_template("preamble.jinja").render(outline)
     return TEMPLATES.get_template("script.py.jinja").render(
-        asked,
+        outline,
         header=render_header(job.environment.python, list_requirements(job)),
         title=TITLES[job.method],
         standard=render_imports(STANDARD, preamble + body),

@@ -10,9 +10,6 @@ from holdfast.core.methods import Method
 from holdfast.engine.tokens.preparing import Sequenced
 from holdfast.engine.tokens.recipe import Recipe
 
-IGNORED = -100
-"""The label of what is not learned from."""
-
 
 def kept_span(sequence: Sequenced, recipe: Recipe) -> tuple[int, int]:
     """Return between which places the ids of a text are kept."""
@@ -34,13 +31,3 @@ def is_left_out(sequences: Sequence[Sequenced], recipe: Recipe) -> bool:
     if recipe.method is Method.REWARD:
         return any(len(each.ids) > limit for each in sequences)
     return not recipe.keep_end and any(each.prompt >= limit for each in sequences)
-
-
-def cut_labels(sequence: Sequenced, recipe: Recipe) -> tuple[list[int], list[int]]:
-    """Return the ids of a text as the model gets them, and the labels: the same ids, or -100 for what is not learned."""
-    low, high = kept_span(sequence, recipe)
-    mask = sequence.mask or [1] * len(sequence.ids)
-    labels = [
-        token if at >= sequence.start and mask[at] else IGNORED for at, token in enumerate(sequence.ids[low:high], low)
-    ]
-    return sequence.ids[low:high], labels

@@ -76,13 +76,6 @@ def common_order(orders: Iterable[list[str]]) -> list[str]:
     return common
 
 
-def is_in_order(names: Iterable[str], common: list[str]) -> bool:
-    """True if names stand in an order that another one agrees with."""
-    place = {name: at for at, name in enumerate(common)}
-    places = [place[name] for name in names]
-    return places == sorted(places)
-
-
 def indices(spans: Spans) -> Iterator[int]:
     """Yield every index in some ranges."""
     for first, last in spans:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import adapted, loops, predictions
+from . import loops, predictions
 from .events import EventWriter
 from .libraries import torch
 from .part_request import PartRequest
+from .trainers import saved_adapters
 
 WORDS = 8
 """Tokens that a saved model is asked for."""
@@ -41,7 +42,7 @@ def look(part_request: PartRequest, events: EventWriter) -> None:
     if trained is not None:
         look_at_bodies(final, trained, events)
     for folder in final[:MOST]:
-        if trained is not None and adapted.is_for_another_task(folder, trained, events):
+        if trained is not None and saved_adapters.is_for_another_task(folder, trained, events):
             continue
         model = load(folder, events)
         if model is not None:
@@ -54,7 +55,7 @@ def _look_at_adapters(
     final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], part_request: PartRequest, events: EventWriter
 ) -> None:
     if trainings:
-        adapted.look(final, trainings, part_request, events)
+        saved_adapters.look(final, trainings, part_request, events)
 
 
 def find_models(base: Path) -> list[Path]:
@@ -132,7 +133,7 @@ def load(folder: Path, events: EventWriter) -> Any:
     if transformers is None:
         return None
     if (folder / "adapter_config.json").is_file():
-        return adapted.merge(folder, events)
+        return saved_adapters.merge(folder, events)
     name = _architecture(folder)
     kind = getattr(transformers, name, None) if name else None
     if kind is None or not hasattr(kind, "from_pretrained"):

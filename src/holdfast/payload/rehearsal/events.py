@@ -4,8 +4,9 @@
 {"event": "enter", "name": "model"}                                    a stage is entered
 {"event": "failed", "stage": "tokenize", "error": "KeyError: 'text'"}  an exception left the stage it was raised in
 {"event": "fact", "about": "model", ...}                               what the script asked for, as it asked for it
-{"event": "shrunk", "what": "max_steps", "asked": 1000, "given": 4}    what was made smaller
+{"event": "shrunk", "what": "max_steps", "asked": 1000, "given": 4}    what was made smaller; "unit": "rows" if rows were
 {"event": "not_rehearsed", "what": "4-bit loading", "because": "…"}    what this machine cannot show
+{"event": "out_of_reach", "because": "…"}                              a rehearsal does not go on here, and raises this
 {"event": "fault", "class": "labels-missing", "stage": "step", ...}    what is wrong though nothing failed
 {"event": "warning", "class": "labels-missing", "stage": "step", ...}    what may be wrong, and may be meant so
 """
@@ -13,7 +14,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any
 
@@ -31,6 +32,7 @@ class EventWriter:
         self._pid, self._home = os.getpid(), os.path.join(os.path.abspath("."), "")  # noqa: PTH118, PTH100 - pathlib is guarded
         self._open: list[str] = []  # stages that are being gone through, the innermost last
         self._said: set[str] = set()
+        self._shrunk: set[str] = set()
         self._entered = ""
         self._heard: list[str] | None = None
         self._raised: BaseException | None = None
@@ -55,9 +57,9 @@ class EventWriter:
             self.outside = stage
             self._enter(stage)
 
-    def has_shrunk(self, beginning: str) -> bool:
-        """True if anything was made smaller whose name begins like that."""
-        return any(each.startswith(beginning) for each in self._said)
+    def has_shrunk(self, unit: str) -> bool:
+        """True if there are fewer of a unit: of `rows`, or of `tokens` in a batch."""
+        return unit in self._shrunk
 
     def has_reported(self, name: str) -> bool:
         """True if a class of failure was reported."""
@@ -66,8 +68,11 @@ class EventWriter:
     def write(self, event: str, **fields: Any) -> None:
         """Append one event, unless a child of this process would."""
         if os.getpid() == self._pid:
-            line = json.dumps({"event": event, "at": time.time(), **fields}, default=str)
-            os.write(self._file, line.encode() + b"\n")
+            self._append(event, fields)
+
+    def _append(self, event: str, fields: Mapping[str, Any]) -> None:
+        line = json.dumps({"event": event, "at": time.time(), **fields}, default=str)
+        os.write(self._file, line.encode() + b"\n")
 
     @contextmanager
     def during(self, stage: str) -> Iterator[None]:
@@ -111,15 +116,22 @@ class EventWriter:
         """Record a request of the script to a library."""
         self.write("fact", about=about, stage=self.stage, **fields)
 
-    def shrunk(self, what: str, requested: Any, given: Any) -> None:
-        """Record something that was made smaller, once."""
-        self._once("shrunk", what, asked=requested, given=given)
+    def shrunk(self, what: str, requested: Any, given: Any, *, unit: str = "") -> None:
+        """Record something that was made smaller, once; `unit` says of what there are fewer, where somebody asks for it."""
+        self._shrunk.add(unit)
+        self._once("shrunk", what, asked=requested, given=given, unit=unit)
 
-    def not_rehearsed(self, what: str, because: str) -> None:
+    def not_rehearsed(self, what: str, because: str, **about: Any) -> None:
         """Record something that a rehearsal cannot show, and a way to test it, once."""
         if self._heard is not None:
             self._heard.append(what)
-        self._once("not_rehearsed", what, because=because)
+        self._once("not_rehearsed", what, because=because, **about)
+
+    def out_of_reach(self, because: str) -> None:
+        """Record, from a child of this process too, that a rehearsal does not go on here: the message is about to be raised."""
+        if because not in self._said:
+            self._said.add(because)
+            self._append("out_of_reach", {"because": because})
 
     def not_run(self, command: str, because: str, *, makes: bool) -> None:
         """Record a program that is not run, and where it may make files, that the script may lack them."""

@@ -12,8 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .enclosing import enclose
 from .events import EventWriter
+from .guards.enclosing import enclose
 from .hosts import stand_in
 from .part_request import NOTEBOOK, PartRequest, read_part_request
 from .wrapping import raised_by

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from holdfast.adapters.readers.command_line.words import ASSIGNMENT, Word
+from holdfast.core.backends import BACKEND_KEY, HF_JOBS
 from holdfast.core.document import Key, Unknown
 from holdfast.core.text import Place
 
@@ -139,7 +140,7 @@ JOB_KEYS = {
     "--image": "where.options.image",
 }
 HUB_FLAGS = frozenset({"--detach", "-d", "--dry-run", "--json", "--quiet", "-q"})
-ON_HUB = {"where.backend": "hf-jobs"}
+ON_HUB = {BACKEND_KEY: HF_JOBS.name}
 ACCELERATE = (
     ("accelerate", "launch"),
     ("accelerate-launch",),

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.command_line.launchers import Launch, read_number
 from holdfast.adapters.readers.command_line.words import Word
+from holdfast.core.backends import BACKEND_KEY, SLURM
 from holdfast.core.text import LineIndex
 
 DIRECTIVE: Final = re.compile(
@@ -43,7 +44,7 @@ def read_directives(text: str, path: str) -> Launch | None:
     lines, launch = LineIndex(text), Launch((), by=("sbatch",))
     for option, value, word in _directives(text, path, lines):
         if not launch.values:
-            launch.say("where.backend", "slurm", word.place)
+            launch.say(BACKEND_KEY, SLURM.name, word.place)
         if key := KEYS.get(option):
             launch.say(key, _read(key, option, value), word.place)
     return launch if launch.values else None

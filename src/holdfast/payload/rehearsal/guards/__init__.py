@@ -150,14 +150,18 @@ class Network:
             and not is_read(head[1].decode(), bytes(data).split(b" ", 2)[1].decode("latin-1"))
         ):
             self._events.not_rehearsed(f"{head[1].decode()} requests to {host}", "running it: a rehearsal only reads")
-            raise OutOfReachError(f"the rehearsal sends nothing to {host}: it only reads from the Hub")
+            raise self._out_of_reach(f"the rehearsal sends nothing to {host}: it only reads from the Hub")
         return original(connection, data, *args, **kwargs)
 
     def _check(self, host: str) -> None:
         if not is_allowed(host, self._allowed):
             because = "a machine where it may be asked: a rehearsal only reads from the Hub"
-            self._events.not_rehearsed(f"connections to {host}", because)
-            raise OutOfReachError(f"the rehearsal does not connect to {host}: it only reads from the Hub")
+            self._events.not_rehearsed(f"connections to {host}", because, host=host)
+            raise self._out_of_reach(f"the rehearsal does not connect to {host}: it only reads from the Hub")
+
+    def _out_of_reach(self, because: str) -> OutOfReachError:
+        self._events.out_of_reach(because)
+        return OutOfReachError(because)
 
 
 class StandardInput(io.FileIO):

@@ -86,7 +86,7 @@ def _watch_saving(module: Any, *, owner: str, names: tuple[str, ...], loops: Loo
 
 
 def adapter_trainings() -> list[Mapping[str, Any]]:
-    """Return the trainings of a loop in the form that `adapted.look` takes, one for each base of a model that it saved."""
+    """Return the trainings of a loop in the form that `saved_adapters.look` takes, one for each base of a model that it saved."""
     saves = [each.updates.saves for each in _loops if each.ran]
     return [{"adapter": each.largest_from_zero, "base": base} for each in saves for base in {*each.bases, ""}]
 

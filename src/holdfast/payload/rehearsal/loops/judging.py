@@ -17,8 +17,6 @@ LEAST = 2
 """Calls after which what was never followed by anything was not only tried."""
 RUNAWAY = 1000.0
 """Times by which no training makes weights larger: with Adam at 1e-3 they would take 20,000 steps for it."""
-ROWS = "rows "
-"""How the names of rows that were made fewer begin."""
 UNCHANGED = "weights-not-updated"
 FLAT = "lr-too-low-flat"
 ORDER = "training-loop-order"
@@ -134,7 +132,7 @@ def _judge_rates(updates: OptimizerWatch, schedules: ScheduleWatch, events: Even
     elif schedules.made and not schedules.moves:
         fix = "Call `scheduler.step()` after each `optimizer.step()`."
         events.fault(FLAT, "step", f"{because}: the schedule begins at 0 and never moves", fix=fix)
-    elif events.has_shrunk(ROWS):
+    elif events.has_shrunk("rows"):
         events.not_rehearsed("the schedule of the learning rate", "the job: with few rows it is over at once")
     else:
         fix = "Give the schedule the number of steps that the loop takes."

@@ -52,7 +52,7 @@ def _few_rows(dataset: Any, count: int, events: EventWriter, role: str) -> Any:
         events.fact("rows", role=role, rows=_number(dataset))
     if len(dataset) <= count:
         return dataset
-    events.shrunk(f"rows of the {role} dataset", _number(dataset), count)
+    events.shrunk(f"rows of the {role} dataset", _number(dataset), count, unit="rows")
     whole, table = whole_rows(dataset), first_rows(dataset, LOOKED_AT, LOOKED_AT_BYTES)
     return as_part(dataset.select(choose_rows(table, count)), whole, mixed=is_mixed(dataset))
 
@@ -69,7 +69,7 @@ def _few_of_stream(stream: Any, count: int, events: EventWriter, role: str) -> A
         return stream
     chosen = _choose_items(kept, count)
     if len(kept) > len(chosen):
-        events.shrunk(f"rows of the {role} dataset", "a stream", len(chosen))
+        events.shrunk(f"rows of the {role} dataset", "a stream", len(chosen), unit="rows")
     rows = [kept[number] for number in chosen]
     features = stream.features
     again = datasets.IterableDataset.from_generator(_Again(rows), features=features)
@@ -103,7 +103,7 @@ def _few_items(dataset: Any, count: int, events: EventWriter, role: str) -> Any:
         return dataset
     if rows <= count:
         return dataset
-    events.shrunk(f"rows of the {role} dataset", rows, count)
+    events.shrunk(f"rows of the {role} dataset", rows, count, unit="rows")
     kept = list(_for_a_while(dataset[number] for number in range(rows)))
     chosen = _choose_items(kept, count)
     if isinstance(dataset, list):

@@ -125,7 +125,10 @@ class BuilderMethods:
         if len(dataset) <= most or (small and not self._loops):
             return dataset
         self._events.shrunk(
-            f"rows of {dataset.info.dataset_name or 'a dataset'}, {dataset.split}", _with_record(dataset), most
+            f"rows of {dataset.info.dataset_name or 'a dataset'}, {dataset.split}",
+            _with_record(dataset),
+            most,
+            unit="rows",
         )
         return fewer(dataset, most)
 

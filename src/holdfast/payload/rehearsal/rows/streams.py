@@ -20,15 +20,15 @@ def install_streams(module: Any, events: EventWriter) -> None:
         buffer_size: Any = 1000,
         **kwargs: Any,
     ) -> Any:
-        return original(stream, seed, generator, shorter("shuffle's buffer_size", buffer_size), **kwargs)
+        return original(stream, seed, generator, shorter("shuffle's buffer_size", buffer_size, ""), **kwargs)
 
     def skip(original: Callable[..., Any], stream: Any, n: int) -> Any:
-        return original(stream, shorter("rows that skip passes over", n))
+        return original(stream, shorter("rows that skip passes over", n, "rows"))
 
-    def shorter(what: str, rows: Any) -> Any:
+    def shorter(what: str, rows: Any, unit: str) -> Any:
         if not isinstance(rows, int) or rows <= BUFFER:
             return rows
-        events.shrunk(what, rows, BUFFER)
+        events.shrunk(what, rows, BUFFER, unit=unit)
         return BUFFER
 
     wrap(module.IterableDataset, "shuffle", shuffle)

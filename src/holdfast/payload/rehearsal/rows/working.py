@@ -72,7 +72,7 @@ class FunctionRunner:
             timed = given | {"function": BoundedFunction(function, calls, limit_s)}
             return carry(dataset, self._call(original, dataset, timed))
         except TooSlowError:
-            self._events.shrunk(f"rows given to {_name(function)}", whole_rows(dataset), FEW)
+            self._events.shrunk(f"rows given to {_name(function)}", whole_rows(dataset), FEW, unit="rows")
             few = fewer(dataset, FEW)
             return carry(few, self._call(original, few, given))
         finally:

@@ -16,14 +16,13 @@ from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import Any
 
-from .. import adapted
 from ..events import TAIL, EventWriter
 from ..guards.files import where
 from ..part_request import PartRequest
 from ..pushes import in_push
 from ..rows import few
 from ..wrapping import every_class, when_imported, wrap
-from . import configs, gradients, green, tokens
+from . import configs, gradients, green, saved_adapters, tokens
 from .answers import AnswerLabels
 from .arguments import few_of, outside, shrink
 from .asked_steps import with_whole_steps
@@ -266,7 +265,7 @@ def _watch_loading(module: Any, owner: str, stage: str, events: EventWriter) -> 
 def _watch_saving(module: Any, owner: str, part_request: PartRequest, events: EventWriter) -> None:
     def save(original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
         if hasattr(model, "peft_config"):
-            adapted.look_at_frozen(model, part_request, events)
+            saved_adapters.look_at_frozen(model, part_request, events)
         with events.during("save"):
             return original(model, *args, **kwargs)
 

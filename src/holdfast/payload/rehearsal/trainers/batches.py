@@ -34,7 +34,7 @@ def cut(inputs: Any, model: Any, events: EventWriter) -> Any:
     room = min(MOST, max(16, LOGITS // max(1, _vocabulary(model)) // max(1, count)))
     if length <= room or isinstance(inputs.get(BOUNDS[0]), list):
         return inputs
-    events.shrunk("tokens of a batch", [count, length], [count, room])
+    events.shrunk("tokens of a batch", [count, length], [count, room], unit="tokens")
     first = _first_label(inputs, length)
     start = 0 if "position_ids" in inputs or BOUNDS[0] in inputs else min(first, length - room)
     kind: Any = type(inputs)

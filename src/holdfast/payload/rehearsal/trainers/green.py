@@ -7,15 +7,14 @@ random, so losses are high, answers are nonsense, and neither is told.
 import math
 from typing import Any
 
-from ..adapted import largest_moved, lora_of
 from ..events import EventWriter
 from ..libraries import torch
 from . import gradients, rates
 from .batches import MATRIX
 from .ends import look_at_ends, report_ends
+from .saved_adapters import largest_moved, lora_of
 from .targets import look_at_targets
 
-BATCH = "tokens of a batch"
 """What is told where a batch was cut, and labels with it."""
 IGNORED = -100
 """The label of tokens that no loss counts."""
@@ -55,7 +54,7 @@ def look_at_batch(inputs: Any, trainer: Any, events: EventWriter) -> None:
     count = int(trained.sum())
     trainer._holdfast_cut = getattr(trainer, "_holdfast_cut", True) and _is_cut(inputs, trainer)
     trainer._holdfast_labels = getattr(trainer, "_holdfast_labels", 0) + count
-    if inputs.get("labels") is not None and not events.has_shrunk(BATCH) and not masks_at_random(trainer.model):
+    if inputs.get("labels") is not None and not events.has_shrunk("tokens") and not masks_at_random(trainer.model):
         unlearned = int((trained.sum(dim=1) == 0).sum())
         rows, seen = getattr(trainer, "_holdfast_unlearned", (0, 0))
         trainer._holdfast_unlearned = (rows + unlearned, seen + trained.shape[0])
@@ -96,7 +95,7 @@ def look_at_training(trainer: Any, events: EventWriter) -> None:
             events.fault("nan-loss-silent-success", "step", because, fix=NUMBERS, steps=lost)
     if getattr(trainer, "_holdfast_labels", 1) == 0:
         because, fix = "no token of any batch is trained on: all labels are masked", KEEP_LABELS
-        if trainer._holdfast_cut and not events.has_shrunk(BATCH):
+        if trainer._holdfast_cut and not events.has_shrunk("tokens"):
             most = trainer.args.max_length
             because = f"`max_length={most}` cuts every row before its answer: no token of any batch is trained on"
             fix = f"Raise `max_length` above {most}, so that the questions and the answers fit."

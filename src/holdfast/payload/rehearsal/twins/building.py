@@ -106,7 +106,9 @@ class Builder:
         if parameters > BEARABLE:
             because = "a machine that can hold it: its layers could not be made smaller"
             self._events.not_rehearsed(f"a model of the type {config.model_type}", because)
-            raise CannotRehearseError(f"no small twin of the model type {config.model_type} could be made")
+            told = f"no small twin of the model type {config.model_type} could be made"
+            self._events.out_of_reach(told)
+            raise CannotRehearseError(told)
 
 
 def is_twin(model: Any) -> bool:

@@ -73,7 +73,9 @@ class Loader:
             return
         if sum(size_of(path, name, where) or 0 for name in names) > LARGE_FILE:
             self._events.not_rehearsed("a model of a GGUF file", "the job itself: the whole file would be downloaded")
-            raise NotDownloadedError(f"no small twin of the model type GGUF: {path} would be downloaded as a whole")
+            told = f"no small twin of the model type GGUF: {path} would be downloaded as a whole"
+            self._events.out_of_reach(told)
+            raise NotDownloadedError(told)
 
     def weigh(self, sizes: list[int | None]) -> None:
         """Take down the bytes of files of weights on the Hub; 0 where nobody can say."""

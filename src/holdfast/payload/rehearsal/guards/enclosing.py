@@ -1,13 +1,13 @@
-"""A part in its sandbox: what of the machine it may use, as the guards in Python see it too."""
+"""Puts a part into its sandbox, with the folders that the guards in Python leave to it."""
 
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from . import sandbox
-from .events import EventWriter
-from .guards.files import caches, hub_cache, own_temporary_folder, tokens, workplaces
-from .part_request import PartRequest
+from .. import sandbox
+from ..events import EventWriter
+from ..part_request import PartRequest
+from .files import caches, hub_cache, own_temporary_folder, tokens, workplaces
 
 TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - nothing is written there
 

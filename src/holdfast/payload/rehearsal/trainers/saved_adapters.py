@@ -1,4 +1,4 @@
-"""Adapters that were saved: are they what was trained, and does merging keep what the model says."""
+"""Adapters that were saved: whether they are what was trained, and whether merging keeps what the model says."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,9 +6,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from .events import EventWriter
-from .libraries import peft, safetensors, torch, transformers
-from .part_request import PartRequest
+from ..events import EventWriter
+from ..libraries import peft, safetensors, torch, transformers
+from ..part_request import PartRequest
 
 FILE = "adapter_model.safetensors"
 LEAST = 1e-5

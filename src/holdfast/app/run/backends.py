@@ -1,0 +1,53 @@
+"""The backends that this version can run attempts on. A new one is a line in `BACKENDS`."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from holdfast.adapters.backends.local import LocalBackend
+from holdfast.core.backends import BACKEND_KEY, LOCAL, capabilities_of
+from holdfast.core.errors import UsageError
+from holdfast.core.plan import Plan
+from holdfast.ports import Backend
+
+BACKENDS: Final[Mapping[str, Callable[[Plan | None, Mapping[str, str]], Backend]]] = {LOCAL.name: LocalBackend.open}
+"""Each opens its backend for a plan; without one, for attempts that were started already."""
+
+
+def require_backend(name: str) -> None:
+    """Refuse the name of a backend that does not exist.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    if name not in BACKENDS:
+        fix = f"choose one of {', '.join(BACKENDS)}"
+        raise UsageError(f"no backend is called {name!r}", where=BACKEND_KEY, fix=fix)
+
+
+def open_backend(plan: Plan, environment: Mapping[str, str]) -> Backend:
+    """Return the backend that a plan runs on, with the environment that its attempts inherit.
+
+    Raises:
+        UsageError: There is no such backend, it lacks an option of the plan, a secret is not set, or nothing here can
+            run the script.
+    """
+    require_backend(plan.backend)
+    if missing := [name for name in plan.secrets if not environment.get(name)]:
+        fix = f"export {missing[0]}=…; a run keeps the names of its secrets, not their values"
+        raise UsageError(f"secrets are not set: {', '.join(missing)}", where="the environment", fix=fix)
+    options = capabilities_of(plan.backend).options
+    if unknown := sorted(plan.options.keys() - options):
+        what = f"the {plan.backend} backend has no option {unknown[0]!r}"
+        raise UsageError(what, where="where.options", fix=f"it has {', '.join(sorted(options)) or 'none'}")
+    return BACKENDS[plan.backend](plan, environment)
+
+
+def attach_backend(name: str) -> Backend:
+    """Return a backend for attempts that were started already.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    require_backend(name)
+    return BACKENDS[name](None, os.environ)

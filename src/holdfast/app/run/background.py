@@ -1,0 +1,56 @@
+"""A supervisor in the background: a `holdfast resume` of its own session, which outlives this process."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.storage.private_files import open_private
+from holdfast.adapters.storage.run_folder import Tail, is_supervised
+from holdfast.app.run.runs import Run
+from holdfast.core.errors import BackendError
+
+POLL_S = 0.05
+ERROR = "error: "
+"""What the command line writes before an error."""
+
+
+def send_to_background(run: Run) -> None:
+    """Start a supervisor in the background, and return once it supervises the run.
+
+    Raises:
+        BackendError: It ended before that.
+    """
+    before, log = run.state(), run.folder / "supervisor.log"
+    output = Tail(log, past=False)
+    supervisor = _start_supervisor(run, log)
+    while (code := supervisor.poll()) is None and not _is_under_way(run):
+        SystemClock().sleep(POLL_S)
+    after = run.state()
+    if code is not None and (after == before or not after.stage.ended):
+        lines = output.read().decode(errors="replace").split("\n")
+        why = next((line for line in lines if line.startswith(ERROR)), "").removeprefix(ERROR) or f"exit code {code}"
+        what = f"the supervisor in the background ended before it took up {run.name}: {why}"
+        raise BackendError(what, where=str(log), fix=f"correct that, then `holdfast resume {run.name}`")
+
+
+def _is_under_way(run: Run) -> bool:
+    """True if a supervisor holds a run whose attempt is started."""
+    state = run.state()
+    is_open = state.current is not None and bool(state.current.id) and not state.stage.ended
+    return is_open and is_supervised(run.folder)
+
+
+def _start_supervisor(run: Run, log: Path) -> subprocess.Popen[bytes]:
+    command = (sys.executable, "-P", "-m", "holdfast.cli.main")
+    words = (*command, "resume", run.name, "--runs", str(run.folder.parent), "--quiet")
+    environment = {**os.environ, **run.secrets}
+    try:
+        with open_private(log, "ab") as file:
+            return subprocess.Popen(  # noqa: S603 - our own command
+                words, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+            )
+    except OSError as error:
+        what = f"the supervisor in the background cannot be started: {error.strerror}"
+        raise BackendError(what, where=str(log), fix="free some disk space, or check permissions") from error

@@ -1,0 +1,144 @@
+"""Bringing a run to its plan: read the job, check it, rehearse it. A run that may not start is closed on the way."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from holdfast.adapters.storage.run_folder import save_plan
+from holdfast.adapters.targets import Target, read_target
+from holdfast.app.check.target import check_rules
+from holdfast.app.check.target_request import TargetRequest
+from holdfast.app.hub_access import HubAccess
+from holdfast.app.rehearse.before_run import rehearse_unless_passed
+from holdfast.app.run.backends import require_backend
+from holdfast.app.run.kept_results import save_result
+from holdfast.app.run.planning import make_plan, secret_references
+from holdfast.app.run.reporting import write_report
+from holdfast.app.run.runs import Run, RunObserver
+from holdfast.core.errors import ScriptArgumentsError, UsageError
+from holdfast.core.event import Refuser, RunStage
+from holdfast.core.plan import Plan, RunRequest
+from holdfast.core.secret_references import SecretReferences
+from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
+from holdfast.engine.rehearse.answers import summarize_rehearsal
+from holdfast.engine.run.answers import run_result
+from holdfast.engine.run.launch import blocking_findings, place_plan
+from holdfast.results.run import RunResult
+
+
+class RunClosed(Exception):  # noqa: N818 - it is how a run ended, not an error
+    """A run was closed before its first attempt: refused or cancelled.
+
+    Attributes:
+        result: The run's result.
+    """
+
+    def __init__(self, result: RunResult) -> None:
+        super().__init__(result.because)
+        self.result = result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedJob:
+    """A job that may become a run.
+
+    Attributes:
+        target: The job.
+        checked: Its check.
+        refusals: Codes of the findings that forbid a start.
+        plan: The plan of its attempts; None if it is refused.
+        references: The references that replace its secrets in the run's folder.
+    """
+
+    target: Target
+    checked: CheckedTarget
+    refusals: Sequence[str]
+    plan: Plan | None
+    references: SecretReferences
+
+
+def check_job(request: RunRequest, path: str) -> CheckedJob:
+    """Read and check the job of a request.
+
+    Raises:
+        UsageError: The request is wrong, or nothing here can run the job.
+    """
+    target = read_target(path, request.sets)
+    if target.job:
+        require_backend(target.job.where.backend)
+    checked = check_rules(
+        target, TargetRequest(path=path, hub=HubAccess.OFFLINE if request.offline else HubAccess.ASKED)
+    )
+    refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
+    references = secret_references(target)
+    plan = None if refusals else make_plan(target, request.arguments, references)
+    return CheckedJob(target=target, checked=checked, refusals=refusals, plan=plan, references=references)
+
+
+def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObserver) -> None:
+    """Bring a run from its check to its plan.
+
+    Raises:
+        RunClosed: Its check or its rehearsal refuses it, or it was stopped meanwhile.
+        UsageError: The script needs other arguments.
+    """
+    check = check_result([target_result(job.checked)])
+    save_result(run, check)
+    if job.plan is None:
+        refused = _refuse(run, "check", f"refused by check: {', '.join(job.refusals)}", job.refusals)
+        raise RunClosed(structs.replace(refused, check=check))
+    observer.on_checked(check)
+    if request.rehearse:
+        try:
+            _rehearse(run, job.target, request, job.plan, observer)
+        except KeyboardInterrupt:
+            raise RunClosed(cancel_unstarted(run)) from None
+    if run.state().stop:  # by `holdfast stop`, meanwhile
+        raise RunClosed(cancel_unstarted(run))
+    save_plan(run.folder, place_plan(job.plan, run.folder.name, str(run.folder)))
+
+
+def cancel_unstarted(run: Run) -> RunResult:
+    """Close a run that was stopped before its first attempt, and return its result."""
+    run.close(RunStage.CANCELLED, "stopped before it was started")
+    write_report(run)
+    return run_result(run.name, run.state())
+
+
+def _refuse(run: Run, by: Refuser, because: str, codes: Sequence[str] = ()) -> RunResult:
+    """Close a run that may not start, and return its result."""
+    run.refuse(by, because, codes)
+    write_report(run)
+    return run_result(run.name, run.state())
+
+
+def _rehearse(run: Run, target: Target, request: RunRequest, plan: Plan, observer: RunObserver) -> None:
+    """Rehearse a job, unless it has passed before.
+
+    Raises:
+        RunClosed: The rehearsal refuses it.
+        UsageError: The script needs other arguments.
+    """
+    on_progress = observer.on_rehearsal_progress
+    here = () if target.job else (f"where.backend={plan.backend}",)
+    try:
+        rehearsal = rehearse_unless_passed(
+            target.document.path,
+            sets=(*request.sets, *here),
+            arguments=request.arguments,
+            offline=request.offline,
+            on_progress=on_progress,
+        )
+    except UsageError as error:
+        _refuse(run, "rehearsal", f"refused by the rehearsal: {error.what}")
+        raise (error.for_verb("run") if isinstance(error, ScriptArgumentsError) else error) from None
+    if rehearsal is None:
+        on_progress("this job already passed a rehearsal")
+        return
+    save_result(run, rehearsal)
+    on_progress(summarize_rehearsal(rehearsal))
+    if failure := next((each for each in rehearsal.failures if each.refuses), None):
+        because = f"refused by the rehearsal: {failure.name} in `{failure.stage}`"
+        refused = _refuse(run, "rehearsal", because, (failure.name,))
+        raise RunClosed(structs.replace(refused, rehearsal=rehearsal))

@@ -1,0 +1,78 @@
+"""The backends that a job can name, and what each can do. No other module knows them by name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.core.document import Document
+
+BACKEND_KEY: Final = "where.backend"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendCapabilities:
+    """What a backend can do. The defaults are those of another machine of which nothing else is known.
+
+    Attributes:
+        name: Its name in a job file.
+        is_here: Attempts are processes of this machine: they have its token, its variables and its GPUs.
+        chooses_hardware: `where.hardware` has an effect.
+        has_flavors: `where.hardware` is a flavor of Hugging Face Jobs.
+        spans_machines: A job can run on several machines.
+        shares_files: An attempt finds the files, and the saved logins, of the machine that holdfast runs on.
+        keeps_disk: The disk outlives the job.
+        options: The keys that `where.options` may have.
+    """
+
+    name: str
+    is_here: bool = False
+    chooses_hardware: bool = True
+    has_flavors: bool = False
+    spans_machines: bool = True
+    shares_files: bool = False
+    keeps_disk: bool = True
+    options: frozenset[str] = frozenset()
+
+
+LOCAL: Final = BackendCapabilities(
+    name="local",
+    is_here=True,
+    chooses_hardware=False,
+    spans_machines=False,
+    shares_files=True,
+    options=frozenset({"python"}),
+)
+HF_JOBS: Final = BackendCapabilities(name="hf-jobs", has_flavors=True, keeps_disk=False)
+SLURM: Final = BackendCapabilities(name="slurm", shares_files=True)
+BACKENDS: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM)}
+"""Every backend that holdfast knows; `BACKENDS` of `app/run/backends.py` has those that it can run attempts on."""
+DEFAULT_BACKEND: Final = LOCAL
+"""The backend of a job file that names none."""
+UNSAID: Final = BackendCapabilities(name="", shares_files=True)
+"""The backend of a program that does not say where it runs: its files are looked for here."""
+
+
+def capabilities_of(name: str | None) -> BackendCapabilities:
+    """Return what a backend can do; of an unknown name, what any other machine can. None is a name that is not said.
+
+    >>> capabilities_of("local").is_here, capabilities_of("mars").is_here
+    (True, False)
+    """
+    return UNSAID if name is None else BACKENDS.get(name) or BackendCapabilities(name=name)
+
+
+def backend_of(job: Document) -> BackendCapabilities:
+    """Return the capabilities of the backend that a document names.
+
+    Raises:
+        MissingFactError: It names one, but does not show which.
+
+    >>> backend_of(Document(path="job.yaml", kind="job", values={})).name
+    'local'
+    >>> backend_of(Document(path="train.py", kind="script", values={})).name
+    ''
+    """
+    named = job.get(BACKEND_KEY, None)
+    if named is None:
+        return DEFAULT_BACKEND if job.kind == "job" else UNSAID
+    return capabilities_of(str(named))

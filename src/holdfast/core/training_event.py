@@ -1,0 +1,172 @@
+"""The events of a training process, as `events.jsonl` has them: `payload/runtime.py` writes them.
+
+They are read leniently: what is missing has its default, fields that are not known are ignored, and an event whose
+fields have wrong types tells nothing.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+
+class TrainingEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """An event of any kind.
+
+    Attributes:
+        at: Unix time by the training process' clock; None if it does not tell.
+        step: Optimizer steps done; 0 before the first.
+        max_steps: Optimizer steps that the trainer plans; None before it told.
+    """
+
+    at: float | None = None
+    step: int | None = None
+    max_steps: int | None = None
+
+
+class TrainingStarted(TrainingEvent, frozen=True, kw_only=True):
+    """A training begins.
+
+    Attributes:
+        config: The trainer's arguments, defaults included.
+        model: Class of the model.
+        parameters: Parameters of the model.
+        trainable: Those that are trained.
+        versions: Releases by package; `python` is one.
+        world_size: Processes on all machines.
+        hardware: Names of the devices.
+    """
+
+    config: Mapping[str, Any] = {}
+    model: str = ""
+    parameters: int = 0
+    trainable: int = 0
+    versions: Mapping[str, str] = {}
+    world_size: int = 1
+    hardware: tuple[str, ...] = ()
+
+
+class Measurement(TrainingEvent, frozen=True, kw_only=True):
+    """Something that was measured.
+
+    Attributes:
+        metrics: Values by the trainer's names.
+        nan: Names of the values that are not finite.
+        elapsed_s: Seconds that it took.
+    """
+
+    metrics: Mapping[str, Any] | None = None
+    nan: tuple[str, ...] = ()
+    elapsed_s: float | None = None
+
+    def figures(self) -> Iterator[tuple[str, float]]:
+        """Yield the name and the value of each number."""
+        for name, value in (self.metrics or {}).items():
+            if isinstance(value, (int, float)):
+                yield name, value
+
+
+class StepDone(Measurement, frozen=True, kw_only=True):
+    """An optimizer step was done; it has figures if the trainer logged then.
+
+    Attributes:
+        epoch: Passes over the data.
+        tokens: Tokens seen since the training began; None if they are not counted.
+        memory_bytes: Most memory that the process took.
+    """
+
+    loss: float | None = None
+    grad_norm: float | None = None
+    learning_rate: float | None = None
+    epoch: float | None = None
+    tokens: float | None = None
+    memory_bytes: int | None = None
+
+    def figures(self) -> Iterator[tuple[str, float]]:
+        """Yield the name and the value of each number; a step's loss is `loss`."""
+        own = {"loss": self.loss, "grad_norm": self.grad_norm, "learning_rate": self.learning_rate}
+        yield from ((name, value) for name, value in own.items() if value is not None)
+        yield from Measurement.figures(self)
+
+
+class Evaluated(Measurement, frozen=True, kw_only=True):
+    """An evaluation is over."""
+
+
+class CheckpointSaved(TrainingEvent, frozen=True, kw_only=True):
+    """A checkpoint was saved, with its manifest.
+
+    Attributes:
+        path: Its folder, absolute.
+        bytes: Size of its files.
+    """
+
+    path: str | None = None
+    bytes: int | None = None
+
+
+class Heartbeat(TrainingEvent, frozen=True, kw_only=True):
+    """The process is alive.
+
+    Attributes:
+        phase: What it is doing: `import`, `load`, `train`, `evaluate`, `save`.
+    """
+
+    phase: str = ""
+
+
+class PushStarted(TrainingEvent, frozen=True, kw_only=True):
+    """An upload to the Hub begins; that it fails is not told.
+
+    Attributes:
+        repository: Where it goes.
+        revision: The branch; None for the main one.
+        folder: What is uploaded, absolute.
+    """
+
+    repository: str | None = None
+    revision: str | None = None
+    folder: str | None = None
+
+
+class TrainingEnded(TrainingEvent, frozen=True, kw_only=True):
+    """The process ends: its last event.
+
+    Attributes:
+        status: `finished`, `stopped` or `failed`.
+        reason: Kind of reason, an `EndReason` of the holdfast that wrote it.
+        because: The reason, in words.
+        where: The script's own line: `train.py:12`.
+    """
+
+    status: str | None = None
+    reason: str | None = None
+    because: str | None = None
+    where: str | None = None
+
+
+KINDS: Final[Mapping[object, type[TrainingEvent]]] = {
+    "start": TrainingStarted,
+    "step": StepDone,
+    "evaluate": Evaluated,
+    "checkpoint": CheckpointSaved,
+    "heartbeat": Heartbeat,
+    "push": PushStarted,
+    "end": TrainingEnded,
+}
+"""Kinds of events by the word in `event`."""
+
+
+def parse_training_event(written: Mapping[str, Any]) -> TrainingEvent:
+    """Return an event as the training process wrote it; one of an unknown kind is a plain `TrainingEvent`.
+
+    >>> parse_training_event({"event": "checkpoint", "step": 5, "path": "/runs/a/checkpoint-5"}).path
+    '/runs/a/checkpoint-5'
+    >>> parse_training_event({"event": "step", "step": "five"})
+    TrainingEvent(at=None, step=None, max_steps=None)
+    """
+    kind = written.get("event")
+    try:
+        return msgspec.convert(written, KINDS.get(kind, TrainingEvent) if isinstance(kind, str) else TrainingEvent)
+    except msgspec.ValidationError:
+        return TrainingEvent()

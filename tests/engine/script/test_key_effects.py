@@ -1,0 +1,76 @@
+"""Every key of a job file does something, or JOB103 says that it does not."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Final
+
+import pytest
+
+from holdfast.core.document import Document, Set, apply_edits
+from holdfast.core.facts import Machine
+from holdfast.core.job import parse_job
+from holdfast.core.job_examples import EXAMPLES
+from holdfast.core.plan import Plan
+from holdfast.engine.check.job_facts import process_count
+from holdfast.engine.run.launch import apply_job, name_job
+from holdfast.engine.script.render import render_script
+from holdfast.rules.job103_idle_key import IDLE, RULE
+
+PATH: Final = "job.yaml"
+PLAIN: Final[dict[str, Any]] = {"method": "sft", "model": "a/b", "dataset": "c/d", "train": {"max_steps": 10}}
+EVALUATED: Final[dict[str, Any]] = {
+    **PLAIN,
+    "dataset": {"path": "c/d", "eval_fraction": 0.1},
+    "early_stopping": {"patience": 2},
+    "track": {"with": "trackio", "space": "me/x"},
+    "where": {"processes": 2},
+    "output": {"push_to": "me/x"},
+}
+GENERATING: Final = {**EVALUATED, "method": "grpo", "rewards": ["think_format_reward"]}
+WITH_WANDB: Final = {**EVALUATED, "track": {"with": "wandb"}}
+JOBS: Final = (PLAIN, EVALUATED, GENERATING, WITH_WANDB)
+SOURCES: Final = {
+    "template.jinja": "{{ messages }}",
+    "prepare.py": "def to_messages(row): return row\n",
+    "rewards.py": "def is_correct(completions, **columns): return [0.0]\n",
+}
+OTHERWISE: Final[Mapping[str, Any]] = {
+    "where.backend": "hf-jobs",
+    "where.nodes": 2,
+    "output.folder": "elsewhere",
+    "environment.requirements": ["liger-kernel"],
+}
+"""Values for keys whose example is the default, or is for another release of TRL."""
+OF_ITEMS: Final = ("evaluate.dataset", "evaluate.metric")
+
+
+def effects(values: Mapping[str, Any]) -> tuple[str, Plan, str]:
+    """Return all that comes of a job on this machine: its script, its plan and its runs folder."""
+    job = parse_job(Document(path=PATH, kind="job", values=values))
+    name = name_job(job, PATH)
+    plan = Plan(name=name, script="", script_name="", cwd="/", processes=process_count(Machine(cpus=1), job))
+    return render_script(job, name=name, sources=SOURCES), apply_job(plan, job), job.output.folder
+
+
+@cache
+def usual_effects(number: int) -> tuple[str, Plan, str]:
+    return effects(JOBS[number])
+
+
+@pytest.mark.parametrize("key", [key for key in EXAMPLES if key not in OF_ITEMS])
+def test_a_key_has_an_effect_or_is_reported(key: str) -> None:
+    """Whoever sets a key expects that something comes of it."""
+    value = OTHERWISE.get(key, EXAMPLES[key])
+    edited_jobs = [apply_edits(job, [Set(key, value)]) for job in JOBS]
+    changed = {number: edited for number, edited in enumerate(edited_jobs) if edited != JOBS[number]}
+    has_effect = any(effects(edited) != usual_effects(number) for number, edited in changed.items())
+    reported = [
+        finding.key
+        for edited in changed.values()
+        for finding in RULE.check(Document(path=PATH, kind="job", values=edited))
+        if key.startswith(finding.key) or finding.key.startswith(key)
+    ]
+
+    assert changed
+    assert has_effect or len(reported) == len(changed)
+    assert not (has_effect and key in IDLE)
