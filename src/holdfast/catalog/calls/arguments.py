@@ -299,7 +299,7 @@ class _Argument:
         return self._refused(ArgumentChange.LATER, what, None, comes.package)
 
     def _unknown(self) -> Refused | None:
-        if is_command(self.job, self.call) and self.call.open:
+        if is_command(self.job, self.call) and self.call.open and self.name in self.call.defaults:
             return None  # a recipe may be for a script with settings of its own
         others = self._others()
         if others:

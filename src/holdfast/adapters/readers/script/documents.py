@@ -117,6 +117,7 @@ class DocumentBuilder:
             guard=self._guard(library_call),
             via=library_call.via,
             same=library_call.same,
+            parser=library_call.parser,
             unbound=library_call.unbound,
             defaults=frozenset(name for name, slot in library_call.arguments.items() if slot.key_place)
             if library_call.via == "parser"
