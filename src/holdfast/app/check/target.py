@@ -68,6 +68,7 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
         return _unreadable(request, *errors)
     result = structs.replace(
         target_result(checked, edits=request.edits),
+        path=request.path,
         unasked=request.unasked if _is_passed_by(asked, request) else None,
         checklist=_checklist(request, asked, checked) if request.checklist else None,
     )
