@@ -6,6 +6,8 @@ They say only what is suggested: none of them is a claim about a library. The fi
 from collections.abc import Container, Mapping
 from typing import Final
 
+from holdfast.core.nearest import nearest
+
 EPOCHS: Final = ("num_train_epochs",)
 BATCH: Final = ("per_device_train_batch_size",)
 LENGTH: Final = ("max_length", "max_seq_length")
@@ -46,6 +48,32 @@ VALUES: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """The same of values, by argument."""
+
+TRAINER: Final = "transformers.trainer.Trainer"
+TRAINER_METHODS: Final = (
+    *("train", "evaluate", "predict", "save_model", "save_state", "push_to_hub", "log_metrics", "save_metrics"),
+    *("add_callback", "remove_callback", "create_model_card"),
+)
+"""The methods of a trainer that scripts call."""
+METHODS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("fit", "run", "start", "learn", "finetune", "fine_tune", "run_training", "start_training"), "train"
+    ),
+    **dict.fromkeys(("eval", "validate", "test", "evaluation"), "evaluate"),
+    **dict.fromkeys(("save", "save_pretrained", "save_weights", "save_checkpoint", "save_adapter"), "save_model"),
+    **dict.fromkeys(("push", "upload", "push_model_to_hub", "upload_to_hub"), "push_to_hub"),
+}
+"""Methods of other libraries' trainers, and of models, which no trainer of transformers or TRL has: the one that is meant."""
+NEAR: Final = 0.8
+
+
+def familiar_method(name: str) -> str | None:
+    """Return the method of a trainer that is meant by a name which none has; None where it may be something else.
+
+    >>> familiar_method("fit"), familiar_method("trian"), familiar_method("tokenizer")
+    ('train', 'train', None)
+    """
+    return METHODS.get(name) or (None if name in TRAINER_METHODS else nearest(name, TRAINER_METHODS, cutoff=NEAR))
 
 
 def familiar(name: str, taken: Container[str]) -> str | None:
