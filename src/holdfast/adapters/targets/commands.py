@@ -14,9 +14,11 @@ from holdfast.adapters.readers.command_line.edits import place_edits as place_co
 from holdfast.adapters.readers.command_line.launchers import NOT_SAID, is_hidden
 from holdfast.adapters.readers.command_line.programs import StartedCommand
 from holdfast.adapters.readers.command_line.slurm import read_directives
+from holdfast.adapters.readers.command_line.words import placed_exports
 from holdfast.adapters.readers.command_line.working_folder import is_lost
 from holdfast.adapters.readers.script.edits import place_edits as place_script_edits
 from holdfast.adapters.readers.settings import ENDINGS
+from holdfast.adapters.secrets import mask
 from holdfast.adapters.targets import PlaceEdits, Target, missing_file, read_text
 from holdfast.adapters.targets.jobs import PARTS, place_foreign_edits
 from holdfast.adapters.targets.recipes import read_recipe_documents, recipe_name
@@ -24,6 +26,7 @@ from holdfast.adapters.targets.siblings import SiblingSettings, read_documents
 from holdfast.catalog.hub.jobs import BACKEND
 from holdfast.core.document import Document, Edit, Key, Set, Unknown, apply_edits
 from holdfast.core.errors import Spot, UsageError
+from holdfast.core.redact import is_secret
 from holdfast.core.text import Place, TextEdit
 
 COMMAND_LINE = "command line"
@@ -53,6 +56,7 @@ def read(text: str, path: str, _: tuple[str, ...], __: tuple[str, ...]) -> Targe
     shell = recipes(text) if Path(path).name.lower() == "makefile" or path.endswith(".mk") else text
     batch = read_directives(text, path)
     lines = read_commands(shell, path)
+    _note_exported_secrets(lines, shell, path)
     documents = tuple(
         with_launch(document, batch) if batch else document
         for line in lines
@@ -143,6 +147,16 @@ def _line_documents(line: CommandLine, text: str, path: str, files: SiblingSetti
         yield document
     elif program and _is_hidden(line) and any(word.text.endswith(".py") for word in line.words):
         yield _unknown_document(line, text, path)
+
+
+def _note_exported_secrets(lines: Iterable[CommandLine], shell: str, path: str) -> None:
+    """Note the secrets that a shell's text exports, as variables of each of its commands."""
+    for name, (value, place) in placed_exports(shell, path).items():
+        if is_secret(name, value):
+            mask([value])
+            for line in lines:
+                line.launch.values.setdefault(f"environment.variables.{name}", value)
+                line.launch.places.setdefault(("environment", "variables", name), place)
 
 
 def _note_arguments(line: CommandLine, program: StartedCommand) -> None:
