@@ -94,6 +94,7 @@ class LocalName:
         returns: What each of its `return` statements gives; empty where that differs, or cannot be read.
         keys: Those of the dicts that they give; empty where one of these is no literal.
         required: Names of the parameters that have no default, in order.
+        reads: Keys that a function surely reads of its first argument: `row["text"]`.
     """
 
     name: str
@@ -103,6 +104,7 @@ class LocalName:
     returns: Literal["", "list", "dict", "number", "nothing"] = ""
     keys: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
