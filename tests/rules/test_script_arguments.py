@@ -71,3 +71,12 @@ def test_what_the_parser_refuses_is_one_error_at_its_word(
 def test_what_the_parser_may_take_is_no_error(line: str, options: str, tmp_path: Path) -> None:
     """Beginnings of options, what is not known, and parsers of which not every option can be seen."""
     assert findings(line, options, tmp_path) == []
+
+
+def test_what_is_written_out_counts_after_what_is_not_known(tmp_path: Path) -> None:
+    """A variable that starts the script may give arguments before those of the command, which count then."""
+    (tmp_path / "train.py").write_text(SCRIPT.format(options=REQUIRED))
+    for line in ("$LAUNCHER train.py --learning_rate 2", 'python train.py "${MORE[@]}" --learning_rate 2'):
+        (tmp_path / "run.sh").write_text(f"{line}\n")
+        found = holdfast.check(str(tmp_path / "run.sh"), offline=True, select="CMB106")["targets"][0]["findings"]
+        assert [each["severity"] for each in found] == ["error"], line

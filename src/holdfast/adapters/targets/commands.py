@@ -136,7 +136,7 @@ def _line_documents(line: CommandLine, text: str, path: str, files: SiblingSetti
         yield from (with_launch(each, line.launch) for each in documents)
     elif program and (name := _script_name(program)):
         arguments = tuple(word.text if word.known else NOT_SAID for word in program.arguments)
-        arguments = (*arguments, *[NOT_SAID] * line.launch.hides_arguments)
+        arguments = (*[NOT_SAID] * line.launch.hides_arguments, *arguments)
         _note_arguments(line, program)
         add_accelerate_config(line.launch, files)
         found = read_script_documents(name, _folders(path, line), arguments, files)
@@ -162,10 +162,10 @@ def _note_exported_secrets(lines: Iterable[CommandLine], shell: str, path: str) 
 def _note_arguments(line: CommandLine, program: StartedCommand) -> None:
     """Note the words that the script is given, each at its place; all of them at that of the script's name."""
     line.launch.say(ARGUMENTS, [], program.name.place)
-    for word in program.arguments:
-        line.launch.add(ARGUMENTS, word.text if word.known else NOT_SAID, word.place)
     if line.launch.hides_arguments:
         line.launch.add(ARGUMENTS, NOT_SAID, program.name.place)
+    for word in program.arguments:
+        line.launch.add(ARGUMENTS, word.text if word.known else NOT_SAID, word.place)
 
 
 def _is_hidden(line: CommandLine) -> bool:
