@@ -501,3 +501,16 @@ def test_data_is_for_inspect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, na
         check([name])
 
     assert f"holdfast inspect {name}" in raised.value.fix
+
+
+def test_a_folders_shell_scripts_are_checked(tmp_path: Path) -> None:
+    """Those that start a training. What they share with the script that they run is told once, at that script."""
+    (tmp_path / "train.py").write_text(
+        'from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig("out", max_lenght=1)\n'
+        'SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)\n'
+    )
+    for name, line in (("a.sh", "torchrun --nnode_s 1 train.py"), ("b.sbatch", "python train.py"), ("c.sh", "ls a.py")):
+        (tmp_path / name).write_text(f"{line}\n")
+    answer = check(str(tmp_path), offline=True, cache=False, select=["ARG106", "DST112"])
+    found = {Path(one["path"]).name: [each["code"] for each in one["findings"]] for one in answer["targets"]}
+    assert found == {"a.sh": ["DST112"], "b.sbatch": [], "train.py": ["ARG106"]}

@@ -299,3 +299,16 @@ def test_the_help_of_check_shows_an_option_that_argparse_takes(capsys: pytest.Ca
     assert run_command(["check", "--help"]) == 0
     example = " ".join(capsys.readouterr().out.split())
     assert "trl sft --model_name_or_path" in example, "`--model` alone is ambiguous: TRL refuses it"
+
+
+def test_quiet_shows_only_the_findings(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing at all where there are none; the exit code is the same."""
+    bad = here / "bad.py"
+    bad.write_text('from trl import SFTConfig\n\nSFTConfig("out", max_lenght=1)\n')
+    (here / "good.py").write_text('from trl import SFTConfig\n\nSFTConfig("out", max_length=1)\n')
+    assert run_command(["check", "--offline", "-q", "good.py"]) == 0
+    assert capsys.readouterr().out == ""
+    assert run_command(["check", "--offline", "-q", "bad.py"]) == 1
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert "ARG106" in first
+    assert not any("no problems" in line or "error in" in line or "skipped" in line for line in rest)

@@ -94,6 +94,7 @@ class LocalName:
         returns: What each of its `return` statements gives; empty where that differs, or cannot be read.
         keys: Those of the dicts that they give; empty where one of these is no literal.
         required: Names of the parameters that have no default, in order.
+        reads: Keys that a function surely reads of its first argument: `row["text"]`.
     """
 
     name: str
@@ -103,6 +104,7 @@ class LocalName:
     returns: Literal["", "list", "dict", "number", "nothing"] = ""
     keys: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +159,19 @@ class OverriddenMethod:
     guard: Guard = field(default_factory=Guard)
 
 
+@dataclass(frozen=True, slots=True)
+class ParserOptions:
+    """The options of a parser that a program puts together by `argparse`.
+
+    Attributes:
+        flags: All their spellings: `-l`, `--learning_rate`.
+        required: The spellings of each that must be given.
+    """
+
+    flags: frozenset[str]
+    required: tuple[tuple[str, ...], ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One call of something that a library provides.
@@ -183,6 +198,7 @@ class Call:
         changed: Names of the attributes that the program gives to what the call made; `*` for any.
         receiver: Of a method, what it is called on, where that is what another call gave.
         same: Names of keywords that are given one and the same variable, or item of it: `train_dataset=rows, eval_dataset=rows`.
+        parser: Of argparse's `parse_args` of the command line, the options; None where not all of them can be seen.
     """
 
     path: str
@@ -202,6 +218,7 @@ class Call:
     receiver: CallResult | None = None
     changed: frozenset[str] = frozenset()
     same: tuple[frozenset[str], ...] = ()
+    parser: ParserOptions | None = None
 
     @property
     def package(self) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from holdfast.core.document import SHORT_FOR, Document, Key, render_key
 from holdfast.core.errors import JobError, Spot
@@ -51,6 +51,22 @@ LONGEST_SHOWN = 40
 LIKENESS = 0.5
 """From here on two names are taken for the same one, misspelt: `epochs` and `num_train_epochs` are just alike enough."""
 
+FAMILIAR: Final[Mapping[str, Key]] = {
+    **dict.fromkeys(("epochs", "num_epochs"), ("train", "num_train_epochs")),
+    **dict.fromkeys(("lr",), ("train", "learning_rate")),
+    **dict.fromkeys(("batch_size", "train_batch_size"), ("train", "per_device_train_batch_size")),
+    **dict.fromkeys(("steps",), ("train", "max_steps")),
+    **dict.fromkeys(("lora", "adapter", "qlora"), ("peft",)),
+    **dict.fromkeys(("wandb", "tensorboard", "trackio", "tracker", "report_to", "logging"), ("track",)),
+    **dict.fromkeys(("gpus", "gpu", "num_gpus", "devices", "num_processes"), ("where", "processes")),
+    **dict.fromkeys(("device", "flavor"), ("where", "hardware")),
+    **dict.fromkeys(("num_nodes", "nnodes"), ("where", "nodes")),
+    **dict.fromkeys(("hub", "push_to_hub", "hub_model_id"), ("output", "push_to")),
+    **dict.fromkeys(("env", "envs"), ("environment", "variables")),
+    **dict.fromkeys(("dependencies", "packages"), ("environment", "requirements")),
+    **dict.fromkeys(("trainer", "training", "training_args"), ("train",)),
+}
+"""What is meant by names that other programs, and people, use: the key path of ours."""
 TRAINER_ARGUMENTS = frozenset(
     {
         "adam_beta1",
@@ -125,6 +141,8 @@ def meant_keys(key: Key, known: KnownKeys) -> tuple[Key, ...]:
     homes += [("train", name)] * (name in TRAINER_ARGUMENTS)
     if homes:
         return tuple(homes)
+    if name in FAMILIAR and FAMILIAR[name] != key and len(above) < len(FAMILIAR[name]):
+        return (FAMILIAR[name],)
     likely: dict[str, Key] = {argument: ("train", argument) for argument in TRAINER_ARGUMENTS}
     likely |= {sibling: (*above, sibling) for sibling in known(above)}
     found = nearest(name, tuple(sorted(likely)), cutoff=LIKENESS)

@@ -7,6 +7,9 @@ from typing import Final
 NEAR: Final = 0.6
 """How alike two names are at least: difflib's own cutoff."""
 
+SURE: Final = 0.75
+"""How alike two names are of which one is meant for the other, though they begin with other letters."""
+
 SAME_LETTERS: Final = 0.9
 """How alike the letters of two names are where only their words are parted otherwise, or a letter is wrong."""
 
@@ -29,7 +32,15 @@ def plays_same_role(name: str, other: str) -> bool:
 def nearest(name: str, known: tuple[str, ...] | frozenset[str], *, cutoff: float = NEAR) -> str | None:
     """Return the known name that is most like another, or None where none is near. Many files have the same mistakes.
 
-    >>> nearest("max_lenght", ("max_length", "max_steps"))
-    'max_length'
+    Names that are merely alike are near only if they begin with the same letter.
+
+    >>> nearest("max_lenght", ("max_length", "max_steps")), nearest("earning_rate", ("learning_rate",))
+    ('max_length', 'learning_rate')
+    >>> nearest("wandb", ("rewards",))
     """
-    return next(iter(get_close_matches(name, known, n=1, cutoff=cutoff)), None)
+    alike = get_close_matches(name, known, cutoff=cutoff)
+    return next((each for each in alike if each[:1].lower() == name[:1].lower() or _is_sure(name, each)), None)
+
+
+def _is_sure(name: str, other: str) -> bool:
+    return SequenceMatcher(None, name, other).ratio() >= SURE

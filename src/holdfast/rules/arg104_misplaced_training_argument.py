@@ -37,12 +37,17 @@ def check(job: Document) -> Iterator[Finding]:
         key = f"train.{name}"
         if job.get(key) is not ABSENT:
             move = Fix(f"move it to `{target}`", (Remove(key), Set(target, job.get(key))))
-            yield Finding(key, f"write `{target}`", move if job.get(target) is ABSENT else None)
+            what = f"a job file has no `{name}` under `train`: write `{target}`"
+            yield Finding(key, what, move if job.get(target) is ABSENT else None)
     for name, hint in HINTS.items():
         key = f"train.{name}"
         if job.get(key) is not ABSENT:
             named = name != "push_to_hub" or job.get("output.push_to", None) or job.get("train.hub_model_id", None)
-            yield Finding(key, hint, Fix(f"take `{name}` out", (Remove(key),)) if named else None)
+            yield Finding(
+                key,
+                f"a job file has no `{name}` under `train`: {hint}",
+                Fix(f"take `{name}` out", (Remove(key),)) if named else None,
+            )
 
 
 PUSHED = """

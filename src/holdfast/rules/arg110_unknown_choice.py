@@ -22,6 +22,7 @@ from typing import Any
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.arguments import has_edits, signatures, subject
+from holdfast.catalog.calls.familiar_names import VALUES
 from holdfast.catalog.calls.losses import LOSSES
 from holdfast.catalog.calls.renames import replaced
 from holdfast.core.api import Parameter
@@ -75,7 +76,7 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
     words = [str(choice) for choice in parameter.choices if isinstance(choice, str)]
     change = replaced("value", f"{parameter.name}={value}")
     known = change is not None and change.new in words
-    meant = nearest(str(value), tuple(words)) if isinstance(value, str) else None
+    meant = _meant(parameter.name, value, words) if isinstance(value, str) else None
     new = change.new if change and known else meant or ""
     fix = Fix(f"write `{new}`", (Set(key, new),), safe=known) if new and has_edits(job, call) else None
     since = f"; {change.note}" if change and change.note else ""
@@ -84,6 +85,12 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
     later = _home(parameter) in REFUSED_LATER
     refused = parameter.enforced or later or (call.via == "parser" and parameter.name not in call.defaults)
     return Finding(key, message, fix, None if refused else Severity.WARNING)
+
+
+def _meant(name: str, value: str, words: list[str]) -> str | None:
+    """Return the choice that was meant by a word; None where none is plausible."""
+    usual = VALUES.get(name, {}).get(value)
+    return usual if usual in words else nearest(value, tuple(words))
 
 
 def _listed(words: list[str], value: Any) -> str:

@@ -1,8 +1,9 @@
-"""A method that the class had in earlier releases, or will have in later ones.
+"""A method that the class does not have: one of earlier or later releases, or of other libraries.
 
 ## What it does
 Compares each method that the program calls on what a library's class made with the methods that the class has in the
 versions that the job will get. Only methods that some release has, or that are known to be a mistake, are judged: any other may be an attribute.
+Of a trainer, that is also a method of other libraries' trainers, such as `fit()`, and a misspelt name of a method that scripts call.
 Of a tokenizer or a model that `from_pretrained` loads, it knows the methods that all of them lost, such as `encode_plus()`.
 Where the script does not say which model is loaded, or its code comes with it, that is a warning: a few keep their own.
 
@@ -18,9 +19,11 @@ from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.spans import span_after, span_before
+from holdfast.catalog.calls.familiar_names import TRAINER, familiar_method
 from holdfast.catalog.calls.loaded import has_own_methods, loaded_kind, lost_method_spans
 from holdfast.catalog.calls.methods import method_spans
 from holdfast.catalog.calls.renames import replaced
+from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
@@ -33,7 +36,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         known = api.signature(owner) if owner.rpartition(".")[2][:1].isupper() else None
         if known is None or api.signature(call.path) is not None or call.guard.holds("AttributeError"):
             continue
-        if what := _absence(api, owner, name):
+        if what := _absence(api, owner, name) or _of_trainer(job, api, call):
             whose = f"`{owner.rpartition('.')[2]}` of {call.package} {api.versions[call.package]}"
             yield Finding(call.key, f"{whose} has no `{name}()`: {what}", place=call.name_place)
 
@@ -66,6 +69,17 @@ def _absence(api: Api, owner: str, name: str) -> str:
     return f"write `{change.new}()`" if change and not spans else ""
 
 
+def _of_trainer(job: Document, api: Api, call: Call) -> str:
+    """Return what to call instead of a method that no trainer has; nothing where the program may have given it one."""
+    owner, _, name = call.path.rpartition(".")
+    maker = job.call(call.receiver.key) if call.receiver else None
+    own = maker is None or maker.name != owner.rpartition(".")[2] or maker.label.rpartition(".")[2] != maker.name
+    if own or maker is None or {name, "*"} & maker.changed or TRAINER not in api.ancestors(owner):
+        return ""
+    meant = familiar_method(name)
+    return f"did you mean `{meant}()`?" if meant else ""
+
+
 SCRIPT = """
 from trl import PPOConfig, PPOTrainer
 
@@ -90,6 +104,12 @@ from transformers import AutoModelForCausalLM
 
 model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B").to_bettertransformer()
 """
+SFT = """
+from trl import SFTConfig, SFTTrainer
+
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=SFTConfig(output_dir="out"), train_dataset=rows)
+trainer.train()
+"""
 OLD = {"transformers": "4.57.6"}
 
 RULE = Rule(
@@ -100,6 +120,7 @@ RULE = Rule(
     check=check,
     source=(
         "The methods of each release, in the history in `catalog/api`; trl 0.11.4 and 0.13.0 were read in their wheels. "
+        "`fit`, `save_pretrained` and the other names were read of a trainer of trl 1.16: AttributeError. "
         "`get_job` was run with huggingface_hub 2.4: AttributeError. Each method that tokenizers and models lost was read of one with "
         "transformers 5.23: AttributeError."
     ),
@@ -109,6 +130,9 @@ RULE = Rule(
         Case(script=TOKENIZER, at="calls.1"),
         Case(script=TOKENIZER.replace('"Qwen/Qwen2.5-0.5B"', "name"), at="calls.1"),
         Case(script=MODEL, at="calls.1"),
+        Case(script=SFT.replace(".train()", ".fit()"), at="calls.2"),
+        Case(script=SFT + "trainer.save_pretrained('out')\n", at="calls.3"),
+        Case(script=SFT.replace(".train()", ".trian()"), at="calls.2"),
     ),
     good=(
         Case(script=JOBS.replace("get_job", "inspect_job")),
@@ -116,6 +140,13 @@ RULE = Rule(
         Case(script=RUN, versions={"trl": "0.13.0", "transformers": "4.46.3"}),
         Case(script=TOKENIZER, versions=OLD),
         Case(script=MODEL, versions=OLD),
+        Case(script=SFT + "trainer.log_metrics('train', {})\ntrainer.tokenizer('x')\ntrainer.save_state()\n"),
+        Case(script=SFT.replace("trainer.train", "trainer.fit = trainer.train\ntrainer.fit")),
+        Case(
+            script=SFT.replace("\ntrainer =", "\n\nclass Trainer(Fits, SFTTrainer):\n    pass\n\n\ntrainer =")
+            .replace("= SFTTrainer(", "= Trainer(")
+            .replace(".train()", ".fit()")
+        ),
         Case(script=TOKENIZER.replace("tokenizer.encode_plus(", "tokenizer(")),
         Case(script=TOKENIZER.replace("Qwen/Qwen2.5-0.5B", "microsoft/layoutlmv3-base")),
         Case(script=TOKENIZER.replace("tokenizer.encode_plus", "tokenizer.build_inputs_with_special_tokens")),

@@ -14,6 +14,7 @@ There is no automatic fix.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from holdfast.catalog.data.first_calls import loading_call, severity_by_rows
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
@@ -31,11 +32,6 @@ NAMING: Mapping[str, tuple[str, ...]] = {
 }
 """Methods of a dataset, with the arguments that name its columns. Where there is one argument of a method's own, it comes first."""
 FIRST = frozenset({"remove_columns", "select_columns", "rename_column", "rename_columns"})
-KEEPING = frozenset(
-    {"filter", "select", "shuffle", "shard", "sort", "skip", "take", "train_test_split", "flatten_indices"}
-)
-"""Methods that keep the columns."""
-LOADING = frozenset({"load_dataset", "load_from_disk", "from_json", "from_csv", "from_parquet"})
 
 
 def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Finding]:
@@ -45,25 +41,10 @@ def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Find
         return
     known = {seen.reference.key.rpartition(".")[0]: seen for seen in local_data}
     for call in calls:
-        loaded = _loaded(job, call)
+        loaded = loading_call(job, call)
         if loaded is None or loaded.key not in known or call.guard.holds("ValueError"):
             continue
         yield from _absent(call, known[loaded.key])
-
-
-def _loaded(job: Document, call: Call) -> Call | None:
-    """Return the call that loads what another is called on, if nothing between them changes the columns; None where that is not seen."""
-    given = job.call(call.receiver.key) if call.receiver else None
-    while given is not None and given.name in KEEPING:
-        given = job.call(given.receiver.key) if given.receiver else None
-    if (
-        given is None
-        or given.name not in LOADING
-        or given.guard.because
-        or given.arguments.get("streaming", False) is not False
-    ):
-        return None
-    return given
 
 
 def _absent(call: Call, lookup: Lookup[Dataset]) -> Iterator[Finding]:
@@ -77,7 +58,7 @@ def _absent(call: Call, lookup: Lookup[Dataset]) -> Iterator[Finding]:
             hint = f"; did you mean `{near}`?" if near else ""
             message = f"the data has no column `{absent}` (it has {', '.join(lookup.fact.columns)}){hint}"
             place = None if name in call.arguments else call.name_place
-            yield Finding(f"{call.key}.{name}", message, place=place, severity=_severity(lookup))
+            yield Finding(f"{call.key}.{name}", message, place=place, severity=severity_by_rows(lookup))
 
 
 def _named(call: Call) -> Iterator[tuple[str, object]]:
@@ -86,13 +67,6 @@ def _named(call: Call) -> Iterator[tuple[str, object]]:
             yield name, call.arguments[name]
         elif call.name in FIRST and call.positional:
             yield name, call.positional[0]
-
-
-def _severity(lookup: Lookup[Dataset]) -> Severity | None:
-    """Return a warning where later rows may have more columns."""
-    read = lookup.reference.read
-    partly = lookup.fact.rows is None and read is not None and read.reader not in ("csv", "parquet", "arrow", "saved")
-    return Severity.WARNING if partly else None
 
 
 SCRIPT = """

@@ -48,11 +48,13 @@ OPTIONS: Final[Mapping[str, Mapping[str, tuple[str, re.Pattern[str], str]]]] = {
 def check(job: Document) -> Iterator[Finding]:
     """Object to each value that its launcher refuses."""
     launcher = _launcher(job)
+    told = job.get("where", None)
+    where: Mapping[str, object] = told if isinstance(told, Mapping) else {}
     for key, (option, taken, words) in OPTIONS.get(launcher, {}).items():
-        value = job.get(key, None)
+        value = where.get(key.removeprefix("where."))
         if isinstance(value, str) and not taken.fullmatch(value):
             yield Finding(key, f"`{option}` is {value!r}; {launcher} takes {words}")
-    precision = job.get(MIXED_PRECISION, None) if launcher == "accelerate" else None
+    precision = where.get("mixed_precision") if launcher == "accelerate" else None
     if isinstance(precision, str) and precision.lower() not in PRECISIONS:
         meant = nearest(precision.lower(), PRECISIONS)
         hint = f"did you mean `{meant}`?" if meant else f"it is one of {', '.join(PRECISIONS)}"

@@ -1,17 +1,18 @@
-"""A token that stands in the job file or the script itself.
+"""A token or another secret that stands in the job file, the script or the shell script itself.
 
 ## What it does
 Looks for what has the shape of a Hugging Face token: in a job anywhere, also under `environment.variables` and in
-`train.hub_token`, in a script in its whole text, comments as well. A row of one and the same letter, as in examples, is no token
-there. The value is never shown.
+`train.hub_token`, in a script in its whole text, comments as well. Among the variables of a job file, and those that a shell script sets
+or exports, it also knows other secrets, by their shape or by a name such as `WANDB_API_KEY`. A row of one and the same letter, as in
+examples, is no secret there. The value is never shown.
 
 ## Why is this bad
-Job files and scripts are shared and committed, and a job on the Hub shows its script. A token there is known to all who can
+Job files and scripts are shared and committed, and a job on the Hub shows its script. A secret there is known to all who can
 read any of them.
 
 ## Fix safety
-There is no automatic fix. Make the token void on the Hub and take it out. A job names its variable under
-`environment.secrets`; a script needs nothing in its place, for the libraries read `HF_TOKEN` themselves.
+There is no automatic fix. Revoke the secret and take it out. A job names its variable under `environment.secrets`; a script needs nothing
+in its place, for the libraries read variables such as `HF_TOKEN` themselves.
 """
 
 import re
@@ -20,6 +21,7 @@ from collections.abc import Iterator
 from holdfast.core.document import Document, Unknown, leaves, render_key
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.notebook import is_notebook
+from holdfast.core.redact import is_random, is_secret, redact
 from holdfast.core.text import LineIndex
 
 TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{20,}\b")
@@ -30,22 +32,40 @@ KEYS = (
 )
 
 
+VARIABLES = ("environment", "variables")
 # A token has many different characters; what has few is a stand-in for one.
 FEW = 8
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to each token, by its key or its place alone."""
+    """Object to each secret, by its key or its place alone."""
     if job.kind == "script":
         yield from _in_text(job)
-        return
     for path, value in leaves(job.values):
         key = render_key(path)
+        if job.kind == "script" and (path[:2] != VARIABLES or not _is_elsewhere(job, key)):
+            continue
         named = key in KEYS and value and not isinstance(value, Unknown)
         if named or (isinstance(value, str) and TOKEN.search(value)):
-            yield Finding(
-                key, "a token in plain text: remove it, revoke it on the Hub, and use `environment.secrets: [HF_TOKEN]`"
-            )
+            yield Finding(key, f"a token in plain text: {_advice(job, 'HF_TOKEN', 'on the Hub')}")
+        elif path[:2] == VARIABLES and isinstance(value, str) and _is_other_secret(str(path[-1]), value):
+            yield Finding(key, f"a secret in plain text: {_advice(job, str(path[-1]), 'where it was issued')}")
+
+
+def _is_elsewhere(job: Document, key: str) -> bool:
+    """True if a variable of a script is set by the shell script that starts it."""
+    return job.place(key).path != job.path
+
+
+def _is_other_secret(name: str, value: str) -> bool:
+    shaped = redact(value) != value and len(set(value)) > FEW
+    return shaped or (is_secret(name, value) and is_random(value))
+
+
+def _advice(job: Document, name: str, where: str) -> str:
+    if job.kind == "job":
+        return f"remove it, revoke it {where}, and use `environment.secrets: [{name}]`"
+    return f"remove it and revoke it {where}; `{name}` is read from the environment"
 
 
 def _in_text(job: Document) -> Iterator[Finding]:
@@ -66,6 +86,9 @@ environment:
 INVENTED = "hf_" + "x" * 34
 CLEAR = JOB.replace("secrets: [HF_TOKEN]", f"variables: {{HF_TOKEN: {INVENTED}}}")
 
+KEY = "".join(f"{each}Ab" for each in range(10)) * 2
+OTHER = JOB.replace("secrets: [HF_TOKEN]", "variables: {{{}: '{}'}}")
+COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara"
 LETTERS = "".join(chr(ord("a") + 7 * index % 26) for index in range(34))
 SCRIPT = """from huggingface_hub import login
 
@@ -86,6 +109,10 @@ RULE = Rule(
         Case(job=CLEAR, at="environment.variables.HF_TOKEN"),
         Case(job=JOB + f"train:\n  hub_token: {INVENTED}\n", at="train.hub_token"),
         Case(job=JOB + f"notify:\n  webhook: 'https://example.org/?key={INVENTED}'\n", at="notify.webhook"),
+        Case(job=OTHER.format("OPENAI_API_KEY", "sk-proj-" + KEY), at="environment.variables.OPENAI_API_KEY"),
+        Case(job=OTHER.format("WANDB_API_KEY", KEY), at="environment.variables.WANDB_API_KEY"),
+        Case(command=f"WANDB_API_KEY={KEY} {COMMAND}", at="environment.variables.WANDB_API_KEY"),
+        Case(command=f"{COMMAND} --hub_token hf_{LETTERS}\n", at="train.hub_token"),
         Case(script=SCRIPT.replace("token=token", f"token='hf_{LETTERS}'"), at="environment"),
         Case(script=f"# hf_{LETTERS}\n" + SCRIPT, at="environment"),
     ),
@@ -93,6 +120,10 @@ RULE = Rule(
         Case(script=SCRIPT),
         Case(script=SCRIPT.replace("token=token", f"token='{INVENTED}'")),
         Case(job=JOB),
+        Case(job=OTHER.format("WANDB_API_KEY", "your-wandb-key")),
+        Case(job=OTHER.format("EOS_TOKEN", "<|im_end|>")),
+        Case(job=OTHER.format("HF_TOKEN_PATH", "/root/token")),
+        Case(command=f"WANDB_API_KEY=$(cat key) {COMMAND}\n"),
         Case(job=JOB.replace("secrets: [HF_TOKEN]", "variables: {HF_HOME: /data/hf_home}")),
     ),
     kinds=ANY_KIND,

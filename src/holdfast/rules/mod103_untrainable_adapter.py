@@ -1,21 +1,20 @@
 """An adapter where the trainer cannot use one.
 
 ## What it does
-Looks for `sync_ref_model` beside an adapter, for `all_linear` instead of `all-linear`, for a rank below 1, and for
-`layers_to_transform` where `target_modules` is one text.
+Looks for `sync_ref_model` beside an adapter, for a rank below 1, and for `layers_to_transform` where `target_modules` is one
+text.
 
 ## Why is this bad
 All of these raise while the trainer is built, after the model was loaded. With an adapter, TRL keeps no reference
 model that could be synchronized.
 
 ## Fix safety
-`all-linear` is the only thing that `all_linear` can mean: safe. To remove `sync_ref_model` changes what is trained:
-unsafe.
+To remove `sync_ref_model` changes what is trained: unsafe.
 """
 
 from collections.abc import Iterator, Mapping
 
-from holdfast.core.document import Document, Remove, Set
+from holdfast.core.document import Document, Remove
 from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
 
 TARGETS, LAYERS, SYNC = "peft.target_modules", "peft.layers_to_transform", "train.sync_ref_model"
@@ -26,10 +25,6 @@ def check(job: Document) -> Iterator[Finding]:
     if not isinstance(job.get("peft"), Mapping):
         return
     targets = job.get(TARGETS, None)
-    if targets == "all_linear":
-        yield Finding(
-            TARGETS, "no module is called `all_linear`", Fix("write `all-linear`", (Set(TARGETS, "all-linear"),))
-        )
     if isinstance(targets, str) and job.get(LAYERS, None) is not None:
         yield Finding(LAYERS, f"layers are only chosen among listed modules, and `target_modules` is {targets!r}")
     rank = job.get("peft.r", None)
@@ -60,7 +55,6 @@ RULE = Rule(
         "dpo, grpo, kto."
     ),
     bad=(
-        Case(job=ALL.replace("all-linear", "all_linear"), at=TARGETS, fixed=ALL),
         Case(job=ALL + "  layers_to_transform: [0, 1]\n", at=LAYERS),
         Case(job=ALL + "  r: 0\n", at="peft.r"),
         Case(job=ALL + "train:\n  beta: 0.1\n  sync_ref_model: true\n", at=SYNC, fixed=ALL + "train:\n  beta: 0.1\n"),

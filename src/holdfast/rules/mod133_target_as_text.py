@@ -1,25 +1,28 @@
 """Names of modules in one text, where peft wants a list.
 
 ## What it does
-Looks for `target_modules` that is one text with the name of a layer, such as `q_proj`, or with several, such as `q_proj, v_proj`.
+Looks for `target_modules` that is one text with the name of a layer, such as `q_proj`, or with several, such as `q_proj, v_proj`, and
+for `all_linear` instead of `all-linear`.
 
 ## Why is this bad
 A list is compared with the ends of names, one text as an expression with the whole name: `model.layers.0.self_attn.q_proj`. So it fits
-nothing, and peft raises ValueError after the model was loaded. On TRL's command line a single name is no list either.
+nothing, and peft raises ValueError after the model was loaded. On TRL's command line names are separated by spaces, and a single name is
+no list either.
 
 ## Fix safety
-The fix writes a list of the names. It is safe: the text can fit nothing.
+The fix writes a list of the names, or `all-linear`. It is safe: the text can fit nothing.
 """
 
 import re
 from collections.abc import Iterator
 
 from holdfast.catalog.models.base_models import adapts, lora, lora_key
-from holdfast.catalog.models.lora_targets import named_in_text
+from holdfast.catalog.models.lora_targets import ALL_LINEAR, named_in_text
 from holdfast.core.document import Document, Set, Unknown
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
 
 TARGETS = "target_modules"
+MISSPELT = frozenset({"all_linear", "all_linears", "all-linears", "all linear", "alllinear"})
 
 
 def check(job: Document) -> Iterator[Finding]:
@@ -28,19 +31,26 @@ def check(job: Document) -> Iterator[Finding]:
     targets = settings.get(TARGETS) if settings else None
     if isinstance(targets, Unknown):
         raise MissingFactError(lora_key(job, TARGETS), targets.because)
+    key = lora_key(job, TARGETS)
+    if isinstance(targets, str) and targets in MISSPELT:
+        yield Finding(key, f"no module is called `{targets}`", Fix(f"write `{ALL_LINEAR}`", (Set(key, ALL_LINEAR),)))
     names = named_in_text(targets) if isinstance(targets, str) else []
     if names:
-        key = lora_key(job, TARGETS)
-        listed = str(names).replace("'", '"')
-        edits = (Set(key, names),)
         what = f"{targets!r} is one string, which is matched against a module's whole name"
-        if job.kind == "command":
-            yield Finding(
-                key,
-                f"{what}, and TRL reads a single name as a string: name a second, or write `.*{re.escape(names[0])}`",
-            )
-        else:
-            yield Finding(key, f"{what}: write `{listed}`", Fix(f"write `{listed}`", edits))
+        yield _on_command_line(key, what, names) if job.kind == "command" else _in_file(key, what, names)
+
+
+def _in_file(key: str, what: str, names: list[str]) -> Finding:
+    listed = str(names).replace("'", '"')
+    return Finding(key, f"{what}: write `{listed}`", Fix(f"write `{listed}`", (Set(key, names),)))
+
+
+def _on_command_line(key: str, what: str, names: list[str]) -> Finding:
+    if names[1:]:
+        words = " ".join(names)
+        return Finding(key, f"{what}: write `{words}`", Fix(f"write `{words}`", (Set(key, names),)))
+    hint = f"name a second, or write `.*{re.escape(names[0])}`"
+    return Finding(key, f"{what}, and TRL reads a single name as a string: {hint}")
 
 
 JOB = """
@@ -80,6 +90,17 @@ RULE = Rule(
             fixed=SCRIPT.replace('["q_proj"]', '["q_proj", "v_proj"]'),
         ),
         Case(command=COMMAND.replace(" v_proj", ""), at="train.lora_target_modules"),
+        Case(command=COMMAND.replace(" v_proj", ",v_proj"), at="train.lora_target_modules", fixed=COMMAND),
+        Case(
+            job=JOB.replace("[q_proj, v_proj]", "all_linear"),
+            at="peft.target_modules",
+            fixed=JOB.replace("[q_proj, v_proj]", "all-linear"),
+        ),
+        Case(
+            script=SCRIPT.replace('["q_proj"]', '"all_linear"'),
+            at="peft.target_modules",
+            fixed=SCRIPT.replace('["q_proj"]', '"all-linear"'),
+        ),
     ),
     good=(
         Case(job=JOB),

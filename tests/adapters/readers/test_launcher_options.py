@@ -67,3 +67,57 @@ def test_a_precision_of_accelerates_file_is_reported_too() -> None:
 def test_what_a_launcher_takes_is_not_reported(line: str) -> None:
     """Numbers, words that torchrun knows, and variables of the shell."""
     assert findings(line, "DST111") == []
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "words"),
+    [
+        ("accelerate launch --mixed_precison bf16 train.py", 19, "did you mean `--mixed_precision`?"),
+        ("accelerate launch --multi_gp train.py", 19, "did you mean `--multi_gpu`?"),
+        ("accelerate-launch --num-process=2 train.py", 19, "`accelerate-launch` has no option `--num-process`"),
+        ("accelerate launch --learning_rate 1e-5 train.py", 19, "stands after the script's name"),
+        ("torchrun --nproc_per_nodes 2 train.py", 10, "did you mean `--nproc_per_node`?"),
+        ("python -m torch.distributed.run --nnode_s 2 train.py", 33, "did you mean `--nnodes`?"),
+        ("deepspeed --num_gpuss 2 train.py", 11, "did you mean `--num_gpus`?"),
+        ('accelerate launch "${OPTIONS[@]}" --mixed_precison bf16 train.py', 35, "`--mixed_precision`"),
+        ("torchrun $OPTIONS --nproc_per_nodes 2 train.py", 19, "`--nproc_per_node`"),
+    ],
+)
+def test_an_option_that_the_launcher_does_not_have_is_an_error(line: str, column: int, words: str) -> None:
+    """The launcher ends with it; the script is found all the same, whether the option takes a value or not."""
+    ((severity, row, at, message),) = findings(line, "DST112")
+    assert (severity, row, at) == ("error", 2, column), message
+    assert words in message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torchrun --nproc_per_nod 2 --standalone train.py --anything",
+        "torchrun --nproc-per-node=2 --rdzv_backend c10d --rdzv_endpoint localhost:0 train.py",
+        "python -m torch.distributed.launch --use_env --nproc_per_node 2 train.py",
+        "deepspeed --num_gpu 2 --master_port 29500 train.py --deepspeed ds.json",
+        "deepspeed --include localhost:0,1 --no_ssh_check train.py",
+        "accelerate launch --mixed-precision bf16 --use_fsdp --fsdp_version 2 train.py",
+        'accelerate launch "${OPTIONS[@]}" train.py --learning_rate 1e-5',
+        "accelerate launch --config_file $FILE $OPTIONS train.py",
+    ],
+)
+def test_options_that_a_launcher_takes_are_no_findings(line: str) -> None:
+    """Those of older releases, those cut short where the launcher takes that, and those that are not known."""
+    assert findings(line, "DST112") == []
+
+
+def test_an_unknown_array_hides_no_mistake_that_stands_beside_it() -> None:
+    """What it may give is not known; what is written out is."""
+    line = 'accelerate launch "${OPTIONS[@]}" --num_processes four --mixed_precision bf17 train.py'
+    assert [each[2] for each in findings(line, "DST111")] == [51, 74]
+    assert findings('accelerate launch "${OPTIONS[@]}" train.py', "DST111") == []
+
+
+@pytest.mark.parametrize("line", ["$LAUNCHER train.py", "$LAUNCHER $SCRIPT", '"${COMMAND[@]}"'])
+def test_a_launcher_that_a_variable_names_is_a_skip(line: str) -> None:
+    """What it is cannot be known: rules say so, instead of a command that is passed over."""
+    Path("run.sh").write_text(f"{line}\n")
+    skipped = holdfast.check("run.sh", offline=True)["targets"][0]["skipped"]
+    assert any("shell" in each["because"] for each in skipped)

@@ -37,6 +37,25 @@ def names(found: FolderContents, folder: Path) -> list[str]:
     return [Path(path).relative_to(folder).as_posix() for path in found.files]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("run.sh", "accelerate launch train.py\n", True),
+        ("job.sbatch", "#SBATCH -N 1\nsrun python -u -m trl.scripts.sft\n", True),
+        ("job.slurm", "axolotl train recipe.yaml\n", True),
+        ("setup.sh", "pip install torch\nmkdir out\n", False),
+        ("run.fish", "trl sft\n", False),
+        ("Makefile", "all:\n\ttrl sft\n", False),
+        ("recipe.yaml", "base_model: m\ndatasets: []\n", True),
+    ],
+)
+def test_a_shell_script_may_be_worth_checking(name: str, text: str, *, found: bool, tmp_path: Path) -> None:
+    """By the commands that start a training; others are ignored, and not counted."""
+    lay_out(tmp_path, {name: text})
+    listed = find_files(str(tmp_path))
+    assert (names(listed, tmp_path), listed.others) == ([name] if found else [], 0)
+
+
 def test_scripts_notebooks_and_jobs_are_found_in_order(tmp_path: Path) -> None:
     """By what they hold, not by their name alone; what uses none of the libraries is counted."""
     lay_out(

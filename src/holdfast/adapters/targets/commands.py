@@ -11,17 +11,22 @@ from typing import Final
 from holdfast.adapters.readers.command_line import CommandLine, command_document, read_commands, with_launch
 from holdfast.adapters.readers.command_line.accelerate import add_accelerate_config
 from holdfast.adapters.readers.command_line.edits import place_edits as place_command_edits
-from holdfast.adapters.readers.command_line.launchers import NOT_SAID
+from holdfast.adapters.readers.command_line.launchers import NOT_SAID, is_hidden
 from holdfast.adapters.readers.command_line.programs import StartedCommand
 from holdfast.adapters.readers.command_line.slurm import read_directives
+from holdfast.adapters.readers.command_line.words import placed_exports
 from holdfast.adapters.readers.command_line.working_folder import is_lost
-from holdfast.adapters.readers.script.edits import can_place as can_place_in_script
 from holdfast.adapters.readers.script.edits import place_edits as place_script_edits
-from holdfast.adapters.targets import Target, missing_file, read_text
+from holdfast.adapters.readers.settings import ENDINGS
+from holdfast.adapters.secrets import mask
+from holdfast.adapters.targets import PlaceEdits, Target, missing_file, read_text
+from holdfast.adapters.targets.jobs import PARTS, place_foreign_edits
+from holdfast.adapters.targets.recipes import read_recipe_documents, recipe_name
 from holdfast.adapters.targets.siblings import SiblingSettings, read_documents
 from holdfast.core.backends import BACKEND_KEY, HF_JOBS, BackendCapabilities, capabilities_of
 from holdfast.core.document import Document, Edit, Key, Set, Unknown, apply_edits
 from holdfast.core.errors import Spot, UsageError
+from holdfast.core.redact import is_secret
 from holdfast.core.text import Place, TextEdit
 
 COMMAND_LINE = "command line"
@@ -32,6 +37,7 @@ HIGHEST = 4
 ADDRESS = ("https://", "http://")
 INSTALLS = re.compile(r"\binstall\b|\badd\b")
 INSTALLED = "launch.installs"
+ARGUMENTS: Final = "launch.arguments"
 ABSENT: Final = ("launch", "absent")
 BRINGS: Final = re.compile(
     r"\b(?:git\s+clone|wget|curl|hf|huggingface-cli|aws|gsutil|gcloud|tar|unzip|cp|mv|rsync|scp|ln|envsubst)\b"
@@ -50,11 +56,13 @@ def read(text: str, path: str, _: tuple[str, ...], __: tuple[str, ...]) -> Targe
     shell = recipes(text) if Path(path).name.lower() == "makefile" or path.endswith(".mk") else text
     batch = read_directives(text, path)
     lines = read_commands(shell, path)
+    _note_exported_secrets(lines, shell, path)
     documents = tuple(
         with_launch(document, batch) if batch else document
         for line in lines
         for document in read_line_documents(line, text, path)
     )
+    documents = documents or tuple(_unknown_document(line, text, path) for line in lines if _is_hidden(line))
     if not documents:
         raise _nothing_trains(lines, path)
     return Target(documents=documents, place_edits=place_edits)
@@ -128,8 +136,13 @@ def _line_documents(line: CommandLine, text: str, path: str, files: SiblingSetti
         said = {"script": program.name.text}
         at: dict[Key, Place] = {("script",): program.name.place}
         yield with_launch(Document(path=path, kind="command", text=text, values=said, places=at), line.launch)
+    elif program and recipe_name(program):
+        documents = read_recipe_documents(program, _folders(path, line))
+        yield from (with_launch(each, line.launch) for each in documents)
     elif program and (name := _script_name(program)):
         arguments = tuple(word.text if word.known else NOT_SAID for word in program.arguments)
+        arguments = (*[NOT_SAID] * line.launch.hides_arguments, *arguments)
+        _note_arguments(line, program)
         add_accelerate_config(line.launch, files)
         found = read_script_documents(name, _folders(path, line), arguments, files)
         yield from (with_launch(document, line.launch) for document in found)
@@ -137,6 +150,40 @@ def _line_documents(line: CommandLine, text: str, path: str, files: SiblingSetti
             yield document
     elif document := command_document(line, text, path, files):
         yield document
+    elif program and _is_hidden(line) and any(word.text.endswith(".py") for word in line.words):
+        yield _unknown_document(line, text, path)
+
+
+def _note_exported_secrets(lines: Iterable[CommandLine], shell: str, path: str) -> None:
+    """Note the secrets that a shell's text exports, as variables of each of its commands."""
+    for name, (value, place) in placed_exports(shell, path).items():
+        if is_secret(name, value):
+            mask([value])
+            for line in lines:
+                line.launch.values.setdefault(f"environment.variables.{name}", value)
+                line.launch.places.setdefault(("environment", "variables", name), place)
+
+
+def _note_arguments(line: CommandLine, program: StartedCommand) -> None:
+    """Note the words that the script is given, each at its place; all of them at that of the script's name."""
+    line.launch.say(ARGUMENTS, [], program.name.place)
+    if line.launch.hides_arguments:
+        line.launch.add(ARGUMENTS, NOT_SAID, program.name.place)
+    for word in program.arguments:
+        line.launch.add(ARGUMENTS, word.text if word.known else NOT_SAID, word.place)
+
+
+def _is_hidden(line: CommandLine) -> bool:
+    """True if the shell alone knows what a command runs."""
+    return line.program is not None and is_hidden(line.program.name)
+
+
+def _unknown_document(line: CommandLine, text: str, path: str) -> Document:
+    """Return the Document of a command of which nothing is known: each of its parts says why."""
+    first = line.words[0]
+    name = line.program.name.text if line.program else first.text
+    because = Unknown(f"line {first.place.line} runs `{name}`, which only the shell knows")
+    return Document(path=path, kind="command", text=text, values=dict.fromkeys(PARTS, because))
 
 
 def _with_absent(document: Document, *, line: CommandLine, files: SiblingSettings, text: str) -> Document:
@@ -168,6 +215,9 @@ def _nothing_trains(lines: Iterable[CommandLine], path: str) -> UsageError:
         name = line.program.name if line.program and line.program.kind == "script" else None
         if name and name.known and name.text.endswith(".py") and not name.text.startswith(ADDRESS):
             return missing_file(str(line.folder / name.text), Spot(path, name.place.line, name.place.column))
+        recipe = recipe_name(line.program) if line.program else None
+        if recipe and not recipe.text.startswith(ADDRESS):
+            return missing_file(str(line.folder / recipe.text), Spot(path, recipe.place.line, recipe.place.column))
     fix = "name the script itself, or a file whose commands start one"
     return UsageError(f"{path} runs no training that is known here", where=path, fix=fix)
 
@@ -245,20 +295,15 @@ def _script_path(name: str, folders: Sequence[Path]) -> str | None:
 
 
 def place_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
-    """Return the text edits that make the edits, in the command or in the script that it runs.
+    """Return the text edits that make the edits, in the command, or in the script or the recipe that it runs.
 
     Raises:
         UsageError: One of them cannot be made.
     """
-    return (place_command_edits if document.kind == "command" else place_script_edits)(document, edits)
+    return _placer(document)(document, edits)
 
 
-def can_place(document: Document, edits: Iterable[Edit]) -> bool:
-    """True if edits can be made, in the command or in the script that it runs."""
+def _placer(document: Document) -> PlaceEdits:
     if document.kind != "command":
-        return can_place_in_script(document, edits)
-    try:
-        place_command_edits(document, edits)
-    except UsageError:
-        return False
-    return True
+        return place_script_edits
+    return place_foreign_edits if document.path.endswith(ENDINGS) else place_command_edits

@@ -35,6 +35,10 @@ USES: Final = re.compile(
     rf"\b(?:from|import)\b[^\n#]*\b(?:{LIBRARIES})\b|^#[^\n]*[\"'](?:{LIBRARIES}|huggingface-hub)\b".encode(),
     re.MULTILINE,
 )
+# What a shell script starts a training by. It may match too much as well.
+STARTS: Final = re.compile(
+    rb"\.py\b|\b(?:trl|axolotl|llamafactory-cli|lmf|torchrun|accelerate|deepspeed)\b|\bpython\S*\s+(?:-\w+\s+)*-m\b"
+)
 TOP_KEYS: Final = re.compile(rb"""^["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
 JOBS: Final = (
     {b"method", b"model", b"dataset"},
@@ -48,7 +52,14 @@ JOBS: Final = (
 
 MB: Final = 1_000_000
 # The longest file of transformers has 0.3 MB; what is ten times longer was generated. Notebooks carry their pictures.
-MOST_BYTES: Final = {".py": 3 * MB, ".yaml": 3 * MB, ".yml": 3 * MB, ".ipynb": 50 * MB}
+SHELL: Final = (".sh", ".sbatch", ".slurm")
+MOST_BYTES: Final = {
+    ".py": 3 * MB,
+    ".yaml": 3 * MB,
+    ".yml": 3 * MB,
+    ".ipynb": 50 * MB,
+    **dict.fromkeys(SHELL, 3 * MB),
+}
 LOOKED_AT: Final = 8_000
 """Bytes in which git looks for a zero to call a file binary; so do we."""
 
@@ -76,7 +87,7 @@ class FolderContents:
 
     Attributes:
         files: Those worth checking, in the order of their paths.
-        others: How many scripts and notebooks use none of the libraries.
+        others: How many Python scripts and notebooks use none of the libraries.
         passed_over: What was too large, binary or unreadable.
     """
 
@@ -215,11 +226,17 @@ def _judge(path: str) -> str | OtherUse | PassedOver | None:
         content = read_foreign(Path(path), MOST_BYTES[suffix])
     except OSError as error:
         return PassedOver(path, f"cannot be read: {error.strerror}")
+    return _use(path, suffix, content)
+
+
+def _use(path: str, suffix: str, content: bytes) -> str | OtherUse | PassedOver | None:
     if suffix in (".yaml", ".yml"):
         keys = set(TOP_KEYS.findall(content))
         return path if any(keys >= job for job in JOBS) else None
     if b"\0" in content[:LOOKED_AT]:
         return PassedOver(path, "is binary")
+    if suffix in SHELL:
+        return path if STARTS.search(content) else None
     return path if USES.search(content) else OtherUse()
 
 

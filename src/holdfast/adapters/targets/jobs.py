@@ -48,6 +48,21 @@ def read(text: str, path: str, sets: tuple[str, ...], _: tuple[str, ...]) -> Tar
     return Target(documents=(document,), job=parse_job(document), place_edits=reader.place_edits)
 
 
+def read_recipe_text(text: str, path: str) -> Document:
+    """Return the settings of another program's recipe; where its YAML is not supported here, the parts of a job, unknown.
+
+    Raises:
+        ExceptionGroup: Of a JobError for every problem of the file.
+    """
+    try:
+        return JobFileReader().read(text, path)
+    except ExceptionGroup as errors:
+        unread = _unread(text, path, errors)
+        if unread is None:
+            raise
+        return unread
+
+
 def read_valid_part(text: str, path: str, sets: tuple[str, ...]) -> ValidPart | None:
     """Return the valid part of a job file that breaks its schema; None where there is none, or an override is broken."""
     try:

@@ -1,6 +1,7 @@
 """Training scripts: any user's, read by `ast`, with the modules that lie beside them."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from holdfast.adapters.readers.script import read_script
@@ -8,7 +9,7 @@ from holdfast.adapters.readers.script.edits import can_place, place_edits
 from holdfast.adapters.targets import Target
 from holdfast.adapters.targets.siblings import SiblingModules, SiblingSettings
 from holdfast.catalog.hub.jobs import IMAGES, UV
-from holdfast.core.document import Document, Edit
+from holdfast.core.document import Document, Edit, Set, apply_edits
 from holdfast.core.errors import UsageError
 from holdfast.core.text import TextEdit
 
@@ -23,6 +24,9 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
     files = SiblingSettings(Path(), Path(path).parent)
     documents = read_script(text, path, beside=beside, argv=arguments or None, files=files)
     files.require(arguments, path)
+    if arguments:
+        given = Set("launch.arguments", list(arguments))
+        documents = tuple(replace(each, values=apply_edits(each.values, [given])) for each in documents)
     submits = any(call.name in UV | IMAGES for call in documents[0].calls)
     if submits:
         # What reads command lines is not imported for a script that sends nothing.

@@ -13,6 +13,7 @@ from holdfast.core.nearest import nearest
 from holdfast.engine.check.answers import JOB_FILES
 from holdfast.rules import all_rules
 
+SHELL = (".sh", ".sbatch", ".slurm")
 UNREADABLE = "SYN001"
 """What no rule says: that a target cannot be read."""
 NEAR = 0.65
@@ -111,7 +112,19 @@ def _files(target: str, projects: Projects, request: CheckRequest, *, judged: bo
     request.others += found.others
     request.passed_over += [(passed.path, passed.because) for passed in found.passed_over]
     files: Iterable[str] = found.files
-    return files
+    return filter(_may_train, files)
+
+
+def _may_train(path: str) -> bool:
+    """False of a shell script whose commands start no training that is known here."""
+    if not path.endswith(SHELL):
+        return True
+    from holdfast.adapters.targets import read_target
+
+    try:
+        return bool(read_target(path).documents)
+    except (UsageError, ExceptionGroup):  # of a script that it runs, that script's own check says so
+        return False
 
 
 def _judged(folders: Any, judged: Any, request: CheckRequest) -> Iterator[str]:
@@ -119,7 +132,7 @@ def _judged(folders: Any, judged: Any, request: CheckRequest) -> Iterator[str]:
         request.passed_over.append((judged.path, judged.because))
     elif isinstance(judged, folders.OtherUse):
         request.others += 1
-    elif judged is not None:
+    elif judged is not None and _may_train(judged):
         yield judged
 
 

@@ -68,6 +68,7 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
         return _unreadable(request, *errors)
     result = structs.replace(
         target_result(checked, edits=request.edits),
+        path=request.path,
         unasked=request.hub.value if _is_passed_by(target, request) else None,
         checklist=_checklist(request, target, checked) if request.checklist else None,
     )

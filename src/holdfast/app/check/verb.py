@@ -9,6 +9,7 @@ from holdfast.app.check.requests import CheckOptions, CheckRequest, find_questio
 from holdfast.app.check.target import check_target
 from holdfast.core.errors import UsageError
 from holdfast.engine.check.answers import check_result
+from holdfast.engine.check.repeats import without_repeats
 from holdfast.engine.check.statistics import count_findings
 from holdfast.results.check import CheckResult, TargetResult, UncheckedFile
 
@@ -86,7 +87,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
     else:
         answers = _answers(asked, cache=cache)
     strictly = {question.path for question in asked.questions.values() if question.strict}
-    found = check_result(answers, elapsed_s=time.perf_counter() - begun, strict=strictly)
+    found = check_result(without_repeats(answers), elapsed_s=time.perf_counter() - begun, strict=strictly)
     return structs.replace(
         found,
         others=asked.others,

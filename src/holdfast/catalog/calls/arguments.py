@@ -10,6 +10,7 @@ from holdfast.catalog.api.commands import HANDED_ON
 from holdfast.catalog.api.since import since
 from holdfast.catalog.api.spans import comes_with, gone_since
 from holdfast.catalog.calls.commands import ambiguous_flags, calls_of, is_command, parsed_flags
+from holdfast.catalog.calls.familiar_names import NAMES, familiar
 from holdfast.catalog.calls.moving import config_of, moving_fix, trainer_of
 from holdfast.catalog.calls.renames import former_names, job_key, job_note, open_arguments, renamed
 from holdfast.catalog.calls.renaming import (
@@ -176,6 +177,13 @@ def _is_short_for_a_flag(signature: CallSignature, name: str) -> bool:
     return sum(each.startswith(name) for each in signature.parameters) == 1
 
 
+def _meant(name: str, taken: tuple[str, ...]) -> str | None:
+    """Return the argument that was meant by a name that there is not; None where none is plausible."""
+    if name in NAMES:
+        return familiar(name, taken)
+    return nearest(name, tuple(each for each in taken if plays_same_role(name, each)), cutoff=NEAR)
+
+
 def _is_method(api: Api, path: str) -> bool:
     signature = api.signature(path)
     return signature is not None and signature.kind == "method"
@@ -299,14 +307,13 @@ class _Argument:
         return self._refused(ArgumentChange.LATER, what, None, comes.package)
 
     def _unknown(self) -> Refused | None:
-        if is_command(self.job, self.call) and self.call.open:
+        if is_command(self.job, self.call) and self.call.open and self.name in self.call.defaults:
             return None  # a recipe may be for a script with settings of its own
         others = self._others()
         if others:
             return self._refused(ArgumentChange.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
         flags = parsed_flags(self.job, self.call, self.api) if self.call.via == "parser" else ()
-        alike = tuple(each for each in (*self.signature.parameters, *flags) if plays_same_role(self.name, each))
-        meant = nearest(self.name, alike, cutoff=NEAR)
+        meant = _meant(self.name, (*self.signature.parameters, *flags))
         if meant is None:
             return self._refused(ArgumentChange.UNKNOWN, "nothing there is called like that")
         edits = (Rename(f"{self.call.key}.{self.name}", meant), *renamed_reads(self.job, self.call, self.name, meant))

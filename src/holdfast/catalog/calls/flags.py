@@ -4,7 +4,8 @@ Source: `HfArgumentParser` of transformers 5.23 and `argparse`, tried.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from holdfast.core.api import CallSignature, Parameter
@@ -16,6 +17,26 @@ SWITCHES: Final[Mapping[str, bool]] = {
 }
 NUMBERS: Final[Mapping[str, Callable[[str], int | float]]] = {"int": int, "float": float}
 LIST: Final = re.compile(r"(?:list|List)\[(\w+)\]")
+
+
+def may_give_more(argv: Sequence[str | Unknown]) -> bool:
+    """True if a word that is not known may be options: one that does not follow an option, as its value.
+
+    >>> may_give_more(["--lr", Unknown()]), may_give_more(["--lr", "1", Unknown()])
+    (False, True)
+    """
+    return last_hidden(argv) >= 0
+
+
+def last_hidden(argv: Sequence[str | Unknown]) -> int:
+    """Return the position of the last word that is not known and may be options; -1 where there is none."""
+    pairs = enumerate(pairwise(("", *argv)))
+    hidden = (index for index, (before, word) in pairs if isinstance(word, Unknown) and not _wants_value(before))
+    return max(hidden, default=-1)
+
+
+def _wants_value(word: str | Unknown) -> bool:
+    return isinstance(word, str) and word.startswith("--") and "=" not in word
 
 
 def flag_meant(signature: CallSignature, name: str, value: Any) -> tuple[str, Any]:

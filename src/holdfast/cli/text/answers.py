@@ -41,15 +41,18 @@ def render_errors(errors: Sequence[HoldfastError]) -> str:
     return "\n".join(told)
 
 
-def render_check(result: CheckResult, sources: Mapping[str, str] = NOTHING, *, verbose: bool = False) -> str:
+def render_check(
+    result: CheckResult, sources: Mapping[str, str] = NOTHING, *, verbose: bool = False, quiet: bool = False
+) -> str:
     """Tell the findings, the rules that could not be asked, and what it comes to.
 
     Args:
         result: Of `check`.
         sources: Text of the files by path; a finding in one of them shows its line.
         verbose: Name each rule that could not be asked.
+        quiet: Tell the findings alone.
     """
-    return "\n".join(render_findings(result, sources, verbose=verbose))
+    return "\n".join(render_findings(result, sources, verbose=verbose, quiet=quiet))
 
 
 def render_run(result: RunResult) -> str:

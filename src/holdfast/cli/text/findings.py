@@ -25,13 +25,16 @@ COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cy
 SHOWN = 160  # of a line, characters: nobody reads a line of a thousand, and some have a million
 
 
-def render_findings(result: CheckResult, sources: Mapping[str, str], *, verbose: bool = False) -> Iterator[str]:
+def render_findings(
+    result: CheckResult, sources: Mapping[str, str], *, verbose: bool = False, quiet: bool = False
+) -> Iterator[str]:
     """Yield the text of what `check` found in its targets: findings, skips, and what it comes to.
 
     Args:
         result: Of `check`.
         sources: Text of the files by path; a finding in one of them shows its line.
         verbose: Name each skip, and each finding that a comment lets pass, instead of counting them.
+        quiet: Leave out all that is no finding.
     """
     if result.statistics is not None:
         yield from _statistics(result, result.statistics)
@@ -42,7 +45,7 @@ def render_findings(result: CheckResult, sources: Mapping[str, str], *, verbose:
             continue
         for finding in target.findings:
             yield from render_finding(finding, sources.get(finding.path, ""))
-    yield from render_outcome(result, verbose=verbose)
+    yield from () if quiet else render_outcome(result, verbose=verbose)
 
 
 def render_outcome(result: CheckResult, *, verbose: bool = False) -> Iterator[str]:

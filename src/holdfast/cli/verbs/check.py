@@ -55,6 +55,7 @@ ANNOTATIONS = ("sarif", "github")
 @click.option("--checklist", is_flag=True, help="Also show the pre-flight checklists.")
 @click.option("--statistics", is_flag=True, help="Show counts by rule instead of findings.")
 @options.offline
+@click.option("--quiet", "-q", is_flag=True, help="Show only the findings.")
 @click.option("--verbose", "-v", is_flag=True, help="Name each skipped rule and why.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="text", help="Output format. Default: text.")
 @click.pass_context
@@ -74,6 +75,7 @@ def command(
     checklist: bool,
     statistics: bool,
     offline: bool,
+    quiet: bool,
     verbose: bool,
     format_: str,
 ) -> int:
@@ -109,7 +111,8 @@ def command(
     except (UsageError, ExceptionGroup) as error:
         click.echo(_annotations(error, format_), nl=False)
         raise
-    click.echo(printable(render(answer, format_, verbose=verbose)))
+    text = printable(render(answer, format_, verbose=verbose, quiet=quiet))
+    click.echo(text, nl=bool(text))
     return answer.exit_code
 
 
@@ -119,10 +122,10 @@ def _annotations(error: Exception, format_: str) -> str:
     if format_ not in ANNOTATIONS or not errors:
         return ""
     unread = target_result(UnreadableTarget(path=errors[0].spot.path or "", errors=errors))
-    return f"{render(check_result([unread]), format_, verbose=False)}\n"
+    return f"{render(check_result([unread]), format_)}\n"
 
 
-def render(result: CheckResult, format_: str, *, verbose: bool) -> str:
+def render(result: CheckResult, format_: str, *, verbose: bool = False, quiet: bool = False) -> str:
     """Return an answer in one of the formats."""
     match format_:
         case "json":
@@ -137,11 +140,11 @@ def render(result: CheckResult, format_: str, *, verbose: bool) -> str:
         case "github":
             from holdfast.engine.formats import github
 
-            outcome = map(github.render_line, render_outcome(result, verbose=verbose))
+            outcome = () if quiet else map(github.render_line, render_outcome(result, verbose=verbose))
             return redacted(unstyle("\n".join([*github.render_github(result), *outcome])))
         case _:
             sources = {path: redacted_lines(text) for path, text in read_sources(result).items()}
-            told = render_check(result, sources, verbose=verbose)
+            told = render_check(result, sources, verbose=verbose, quiet=quiet)
             return redacted(f"{_checklists(result)}{told}")
 
 

@@ -126,6 +126,11 @@ class HubFacts:
         return {}
 
     @property
+    def script_arguments(self) -> Sequence[str | Unknown] | None:
+        """The words that a script is started with; those of a job file's own script are not known."""
+        return None
+
+    @property
     def files(self) -> Mapping[str, NamedFile]:
         """The files that a job file names for its functions; a program holds its own."""
         return {}

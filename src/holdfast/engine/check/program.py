@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import TypeGuard
 
 from holdfast.catalog.api import Api, released
-from holdfast.core.document import ABSENT, Document
+from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import Finding, Rule, Severity, Skip
@@ -113,6 +113,12 @@ class ProgramFacts(HubFacts):
         """The files of settings that are not there, of those that the command names by which it is started, with their places."""
         listed = self._document.get("launch.absent", ())
         return {name: self._document.place(f"launch.absent.{index}") for index, name in enumerate(listed)}
+
+    @property
+    def script_arguments(self) -> Sequence[str | Unknown] | None:
+        """The words that the script is started with; None where any may be given."""
+        words: Sequence[str | Unknown] | None = self._document.get("launch.arguments", None)
+        return words
 
     def has(self, name: str) -> bool:
         """True if the program names what a fact is about: data that it hands its trainer counts, wherever that is from."""

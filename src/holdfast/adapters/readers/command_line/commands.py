@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.readers.command_line.launchers import Launch, peel
+from holdfast.adapters.readers.command_line.launchers import Launch, is_hidden, peel
 from holdfast.adapters.readers.command_line.programs import StartedCommand, read_program
 from holdfast.adapters.readers.command_line.words import Word, split_commands
 from holdfast.adapters.readers.command_line.working_folder import working_folder
@@ -43,7 +43,7 @@ class CommandLine:
 
 
 def read_commands(text: str, path: str, environment: Mapping[str, str] | None = None) -> list[CommandLine]:
-    """Return the commands of a shell's text that run a program of Python or of a library we know.
+    """Return the commands of a shell's text that run a program of Python or of a library we know, or one that a variable names.
 
     Args:
         text: The shell's text.
@@ -74,7 +74,7 @@ def _programs(
             continue
         if inner := _handed_to_shell(line.program):
             yield from _programs(_within(line, inner), done, depth + 1) if depth < DEEPEST else ()
-        elif line.program.kind != "other":
+        elif line.program.kind != "other" or is_hidden(line.program.name):
             yield replace(line, before=tuple(done))
         done.append(line.launch.words)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.adapters.readers.command_line.launchers import PYTHON as PYTHON_ITSELF
 from holdfast.adapters.readers.command_line.launchers import Launch
-from holdfast.core.document import ABSENT, Document, Key, Set, Unknown, apply_edits
+from holdfast.core.document import ABSENT, Document, Key, Set, Unknown, apply_edits, render_key
 from holdfast.core.text import Place
 
 REQUIREMENTS = "environment.requirements"
@@ -25,7 +25,9 @@ def with_launch(document: Document, launch: Launch) -> Document:
         if key != REQUIREMENTS and document.get(key) is ABSENT and not isinstance(document.get(_parent(key)), Unknown)
     }
     edits = [Set(key, value) for key, value in (said | _launch(document, launch)).items()]
-    places = {key: place for key, place in launch.places.items() if ".".join(map(str, key)) in said}
+    places = {
+        key: place for key, place in launch.places.items() if {render_key(key), render_key(key[:-1])} & said.keys()
+    }
     joined = replace(document, values=apply_edits(document.values, edits), places={**places, **document.places})
     added = launch.values.get(REQUIREMENTS, [])
     return _with_requirements(joined, added, launch.places) if added else joined

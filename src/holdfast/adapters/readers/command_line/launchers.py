@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from holdfast.adapters.readers.command_line.words import ASSIGNMENT, Word
+from holdfast.catalog.environment.launcher_options import OPTIONS, LauncherOptions
 from holdfast.core.backends import BACKEND_KEY, HF_JOBS
 from holdfast.core.document import Key, Unknown
 from holdfast.core.text import Place
@@ -28,12 +29,14 @@ class Launch:
         values: What was said, by dotted key of a Document.
         places: Where.
         by: The launchers, outermost first.
+        hides_arguments: Whether a variable starts the program, which may give it any arguments.
     """
 
     words: Sequence[Word]
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     places: dict[Key, Place] = field(default_factory=dict[Key, Place])
     by: tuple[str, ...] = ()
+    hides_arguments: bool = False
 
     def say(self, key: str, value: Any, place: Place) -> None:
         """Note a value under a key; what stands nearer to the program counts."""
@@ -152,6 +155,7 @@ ACCELERATE_FLAGS = frozenset(
     | {"--dynamo-use-fullgraph", "--dynamo-use-dynamic", "--dynamo-use-regional-compilation", "--same-network"}
     | {"--use-parallelism-config", "--use-megatron-lm", "--no-python", "--tpu-cluster", "--no-tpu-cluster"}
     | {"--tpu-use-sudo", "--downcast-bf16", "--fp8-use-autocast-during-eval", "--debug", "--enable-cpu-affinity"}
+    | {"--use-tp"}
 )
 ACCELERATE_KEYS = {
     "--num-processes": "where.world_size",
@@ -169,7 +173,8 @@ LAUNCHERS: Final = (
     *(LauncherCommand(words, ACCELERATE_FLAGS, ACCELERATE_KEYS) for words in ACCELERATE),
     LauncherCommand(
         ("deepspeed",),
-        frozenset({"--no-ssh", "--module", "--no-python", "--no-local-rank", "--force-multi"}),
+        frozenset({"--no-ssh", "--no-ssh-check", "--module", "--no-python", "--no-local-rank", "--force-multi"})
+        | {"--save-pid", "--elastic-training", "--bind-cores-to-rank", "--quiet", "-q"},
         {"--num-gpus": "where.processes", "--num-nodes": "where.nodes"},
     ),
     LauncherCommand(
@@ -194,15 +199,22 @@ LAUNCHERS: Final = (
     *(LauncherCommand((word,)) for word in ("if", "then", "else", "elif", "while", "until", "do", "!", "{")),
     *(LauncherCommand((word, "run")) for word in ("poetry", "pipenv", "pdm", "hatch", "rye")),
 )
+MOST_WORDS: Final = max(len(each.words) for each in LAUNCHERS)
 AS_MODULE: Final = ("-m", "--module")
 PYTHON: Final = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 PYTHON_FLAGS: Final = frozenset({"-u", "-O", "-OO", "-B", "-E", "-I", "-s", "-S", "-v", "-q"})
 
 
+SCRIPT: Final = ".py"
+UNKNOWN_OPTIONS: Final = "launch.unknown_options"
+"""Options that a launcher does not take: each a mapping of `launcher` and `option`."""
+OF_ANY_LAUNCHER: Final = ("where.processes", "where.world_size", "where.nodes")
+
+
 def peel(words: Sequence[Word]) -> Launch:
     """Return the launchers before a training program, with the program's own words left over."""
     launch = Launch(list(words))
-    while launch.words and (_assigned(launch) or _launched(launch)):
+    while launch.words and (_assigned(launch) or _launched(launch) or _launched_by_variable(launch)):
         pass
     return launch
 
@@ -220,8 +232,7 @@ def _assigned(launch: Launch) -> bool:
 
 def _launched(launch: Launch) -> bool:
     """Take a launcher and its options off."""
-    names = [_python(word.text) for word in launch.words]
-    launcher = next((each for each in LAUNCHERS if tuple(names[: len(each.words)]) == each.words), None)
+    launcher = _launcher_of(launch.words)
     if launcher is None:
         return False
     for key, value in launcher.constant.items():
@@ -235,29 +246,109 @@ def _launched(launch: Launch) -> bool:
     return True
 
 
+def _launched_by_variable(launch: Launch) -> bool:
+    """Take a variable of the shell off that stands where a launcher does: `$LAUNCHER train.py`."""
+    word = launch.words[0]
+    launcher = LauncherCommand((word.text,))
+    if not is_hidden(word) or not _starts_program(launch.words[1:], launcher):
+        return False
+    for key in OF_ANY_LAUNCHER:
+        launch.say(key, NOT_SAID, word.place)
+    launch.hides_arguments = True
+    launch.words = _after_options(launch.words[1:], launcher, launch)
+    return True
+
+
+def is_hidden(word: Word) -> bool:
+    """True if it is not known how a word begins: it may be a command, an option, several words or none."""
+    return not word.known and word.text.startswith(("$", "`"))
+
+
+def _launcher_of(words: Sequence[Word]) -> LauncherCommand | None:
+    names = [_python(word.text) for word in words[:MOST_WORDS]]
+    if len(words) > 1 and is_hidden(words[0]) and words[1].text == "-m":
+        names[0] = "python"
+    return next((each for each in LAUNCHERS if tuple(names[: len(each.words)]) == each.words), None)
+
+
 def _python(text: str) -> str:
     return "python" if PYTHON.fullmatch(text) else text.rpartition("/")[2] if text.startswith(("/", ".")) else text
+
+
+def _starts_program(words: Sequence[Word], launcher: LauncherCommand) -> bool:
+    """True if words are a launcher's options, some of them perhaps hidden, with a program of Python after them."""
+    known = OPTIONS.get(" ".join(launcher.words))
+    while words:
+        word = words[0]
+        if word.text in AS_MODULE or word.text.endswith(SCRIPT) or PYTHON.fullmatch(word.text) or _launcher_of(words):
+            return True
+        if not is_hidden(word) and not word.text.startswith("-"):
+            return False
+        option = word.text.partition("=")[0]
+        if known and not is_hidden(word) and not (known.takes(option) or known.meant(option)):
+            return False
+        words = words[1:] if is_hidden(word) else words[_words_of(words, launcher) :]
+    return False
+
+
+def _words_of(words: Sequence[Word], launcher: LauncherCommand) -> int:
+    """Return how many words an option is, with its value."""
+    option, _, inline = words[0].text.partition("=")
+    known = OPTIONS.get(" ".join(launcher.words))
+    meant = known.meant(option) if known and not known.takes(option) else None
+    name = _hyphened(meant or option)
+    glued = not option.startswith("--") and len(option) > len("-x")
+    script_follows = name not in launcher.keys and len(words) > 1 and words[1].text.endswith(SCRIPT)
+    return 1 if inline or glued or name in launcher.flags or script_follows else 2
+
+
+def _hyphened(option: str) -> str:
+    return f"--{option[2:].replace('_', '-')}" if option.startswith("--") else option
 
 
 def _after_options(words: Sequence[Word], launcher: LauncherCommand, launch: Launch) -> Sequence[Word]:
     """Note a launcher's options, and return what follows them; before a module's name the `-m`, wherever it stood."""
     module: list[Word] = []
-    while words and words[0].text.startswith("-") and words[0].text != "-":
-        if words[0].text in AS_MODULE:
-            module, words = [words[0]], words[1:]
+    said: set[str] = set()
+    known = OPTIONS.get(" ".join(launcher.words))
+    while words:
+        word = words[0]
+        if is_hidden(word) and _starts_program(words[1:], launcher):
+            _hide(launch, launcher, said, word)
+            words = words[1:]
             continue
-        option, _, inline = words[0].text.partition("=")
+        if not word.text.startswith("-") or word.text == "-":
+            break
+        if word.text in AS_MODULE:
+            module, words = [word], words[1:]
+            continue
+        option, _, inline = word.text.partition("=")
         if option == "--":
             words = words[1:]
             break
-        name = f"--{option[2:].replace('_', '-')}" if option.startswith("--") else option
-        glued = not option.startswith("--") and len(option) > len("-x")
-        taken = 1 if inline or glued or name in launcher.flags else 2
-        if (key := launcher.keys.get(name)) and len(words) >= taken:
+        if known:
+            _note_unknown(launch, launcher, known, word)
+        taken = _words_of(words, launcher)
+        if (key := launcher.keys.get(_hyphened(option))) and len(words) >= taken:
             value = words[taken - 1]
+            said.add(key)
             _note(launch, key, inline or value.text, value)
         words = words[taken:]
     return [*module, *words]
+
+
+def _note_unknown(launch: Launch, launcher: LauncherCommand, known: LauncherOptions, word: Word) -> None:
+    """Note an option that the launcher does not take."""
+    option = word.text.partition("=")[0]
+    if not known.takes(option) and (word.known or option != word.text):
+        launch.add(UNKNOWN_OPTIONS, {"launcher": " ".join(launcher.words), "option": option}, word.place)
+
+
+def _hide(launch: Launch, launcher: LauncherCommand, said: set[str], word: Word) -> None:
+    """Note that a word may give any of a launcher's options."""
+    for key in launcher.keys.values():
+        if not key.endswith("+") and key not in said:
+            launch.say(key, NOT_SAID, word.place)
 
 
 def _note(launch: Launch, key: str, text: str, word: Word) -> None:

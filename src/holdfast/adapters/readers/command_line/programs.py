@@ -9,7 +9,7 @@ from holdfast.adapters.readers.command_line.launchers import AS_MODULE, NOT_SAID
 from holdfast.adapters.readers.command_line.words import Word
 from holdfast.core.text import Place
 
-LIBRARY_COMMANDS: Final = frozenset({"trl", "axolotl", "llamafactory-cli", "trl-jobs"})
+LIBRARY_COMMANDS: Final = frozenset({"trl", "axolotl", "llamafactory-cli", "lmf", "trl-jobs"})
 
 OPTION: Final = re.compile(r"-(?![\d.]|$)")
 

@@ -75,11 +75,16 @@ def read_exports(text: str, path: str, environment: Mapping[str, str] | None = N
     >>> read_exports("export A=1 B\nC=2\nexport C D=$(date)", "run.sh")
     {'A': '1', 'C': '2'}
     """
+    return {name: value for name, (value, _) in placed_exports(text, path, environment).items()}
+
+
+def placed_exports(text: str, path: str, environment: Mapping[str, str] | None = None) -> dict[str, tuple[str, Place]]:
+    """Return the same, each with the place where it is exported last."""
     scanner = Scanner(text, path, environment)
     for _ in _split(scanner):
         pass
-    found = ((name, scanner.variables.get(name)) for name in scanner.exported)
-    return {name: value for name, value in found if value is not None}
+    found = ((name, scanner.variables.get(name), place) for name, place in scanner.exported.items())
+    return {name: (value, place) for name, value, place in found if value is not None}
 
 
 def _split(scanner: "Scanner") -> Iterator[CommandWords]:
@@ -88,7 +93,7 @@ def _split(scanner: "Scanner") -> Iterator[CommandWords]:
         words = command[1:] if command[0].text in DECLARATIONS else command
         settings = [ASSIGNMENT.fullmatch(word.text) for word in words]
         if command[0].text == EXPORT:
-            scanner.exported.update(dict.fromkeys(word.text.partition("=")[0] for word in words))
+            scanner.exported |= {word.text.partition("=")[0]: word.place for word in words}
         elif not all(settings):
             yield command
         for word, setting in zip(words, settings, strict=True):
@@ -102,7 +107,7 @@ class Scanner:
     def __init__(self, text: str, path: str, environment: Mapping[str, str] | None = None) -> None:
         self.variables: dict[str, str | None] = dict(environment or {})
         self._has_defaults = environment is not None
-        self.exported: dict[str, None] = {}  # names, in order
+        self.exported: dict[str, Place] = {}  # in order
         self._text, self._path, self._lines = text, path, LineIndex(text)
         self._command: CommandWords = []
         self._parts: list[WordPart] = []

@@ -12,6 +12,7 @@ from holdfast.adapters.readers.script.overrides import overrides
 from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.returned import keys_returned, kind_returned
 from holdfast.adapters.readers.script.roles import JobCalls, cast, trainers
+from holdfast.adapters.readers.script.row_keys import keys_read
 from holdfast.adapters.readers.script.values import (
     CHANGED,
     ITEMS,
@@ -117,6 +118,7 @@ class DocumentBuilder:
             guard=self._guard(library_call),
             via=library_call.via,
             same=library_call.same,
+            parser=library_call.parser,
             unbound=library_call.unbound,
             defaults=frozenset(name for name, slot in library_call.arguments.items() if slot.key_place)
             if library_call.via == "parser"
@@ -177,7 +179,8 @@ class DocumentBuilder:
 def _own(value: Any) -> Any:
     """Return a function or a class of the program as a Document holds it; of anything else nothing is known."""
     if isinstance(value, Partial):
-        return _own(value.target)
+        target = _own(value.target)
+        return replace(target, reads=()) if isinstance(target, LocalName) else target
     if isinstance(value, ProgramClass):
         return LocalName(value.name, "class")
     function = value.function if isinstance(value, BoundMethod) else value
@@ -189,7 +192,8 @@ def _own(value: Any) -> Any:
     returns, keys = kind_returned(function.node), keys_returned(function.node)
     required = required_parameters(function.node.args)
     needed = tuple(name for name in names if name in required)
-    return LocalName(function.name, "function", tuple(names), more, returns, keys, needed)
+    reads = () if isinstance(value, BoundMethod) else keys_read(function.node)
+    return LocalName(function.name, "function", tuple(names), more, returns, keys, needed, reads)
 
 
 def _patched(patched: Mapping[str, str], path: str) -> str:

@@ -1,9 +1,11 @@
-"""Parsers of a command line: argparse, and transformers' and TRL's, which make dataclasses of it."""
+"""Parsers of a command line: transformers' and TRL's, which make dataclasses of it, and those of `argparse`."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+from holdfast.adapters.readers.script.argparse_parsers import FUNCTIONS as ARGPARSE
+from holdfast.adapters.readers.script.argparse_parsers import Argv
 from holdfast.adapters.readers.script.known_calls import Known
 from holdfast.adapters.readers.script.objects import default_places, library_base, own_fields, settled
 from holdfast.adapters.readers.script.reading import ReadingState
@@ -11,24 +13,10 @@ from holdfast.adapters.readers.script.reads import expose
 from holdfast.adapters.readers.script.record import CallArguments, Site, record
 from holdfast.adapters.readers.script.values import COMMAND_LINE, KnownItems, ObjectValue, ProgramClass, Ref, Slot
 from holdfast.adapters.readers.settings import ENDINGS
+from holdfast.catalog.calls.flags import may_give_more
 from holdfast.catalog.calls.parsed_fields import ever_takes, newest_names
 from holdfast.core.calls import LibraryName
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import call_pure
-
-Argv = Sequence[str | Unknown]
-"""The arguments of a command line; those that a shell computes are not known."""
-TYPES: Final[Mapping[str, Callable[[str], Any]]] = {"builtins.int": int, "builtins.float": float, "builtins.str": str}
-
-
-@dataclass(slots=True, eq=False, repr=False)
-class Option:
-    """One option of an argparse parser: what it is called, and what the attribute is where it is not given."""
-
-    flags: tuple[str, ...]
-    default: Any
-    convert: Callable[[str], Any] | None
-    action: Any
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -36,11 +24,9 @@ class Spec:
     """What a parser was told.
 
     Attributes:
-        options: Of argparse, by attribute.
-        classes: The dataclasses that another parser makes.
+        classes: The dataclasses that it makes.
     """
 
-    options: dict[str, Option] = field(default_factory=dict[str, Option])
     classes: tuple[Any, ...] = ()
 
 
@@ -48,60 +34,6 @@ def _spec(reading: ReadingState, thing: Any) -> Spec:
     address = thing.address if isinstance(thing, ObjectValue) else -1
     spec: Spec = reading.specs.setdefault(address, Spec())
     return spec
-
-
-def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
-    flags = tuple(slot.value for slot in arguments.positional if isinstance(slot.value, str))
-    long = next((flag for flag in flags if flag.startswith("--")), flags[0] if flags else "")
-    name = arguments.argument(len(flags), "dest")
-    attribute = name if isinstance(name, str) else long.lstrip("-").replace("-", "_")
-    kind, action = arguments.argument(99, "type"), arguments.argument(99, "action")
-    default = settled(reading, arguments.argument(99, "default"))
-    if isinstance(action, str) and action == "store_true" and default is None:
-        default = False
-    convert = str if kind is None else TYPES.get(kind.path) if isinstance(kind, LibraryName) else None
-    _spec(reading, site.receiver).options[attribute] = Option(flags, default, convert, action)
-    return None
-
-
-def _parse_args(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
-    argv = reading.argv if arguments.argument(0, "args") is None else None
-    spec = _spec(reading, site.receiver)
-    slots = {name: Slot(_option_value(option, argv)) for name, option in spec.options.items()}
-    thing = ObjectValue("", None, next(reading.numbers))
-    reading.store[thing.address] = KnownItems(
-        {name: slot for name, slot in slots.items() if slot.value is not COMMAND_LINE}
-    )
-    reading.specs[thing.address] = Spec()
-    return thing
-
-
-def _option_value(option: Option, words: Argv | None) -> Any:
-    """Return the value of an option: its default only where the command line is known not to give another."""
-    if words is None or not option.flags or not option.flags[0].startswith("-"):
-        return COMMAND_LINE
-    argv = [word for word in words if isinstance(word, str)]
-    if len(argv) < len(words):
-        return COMMAND_LINE
-    long = [flag for flag in option.flags if flag.startswith("--")]
-    said = [
-        (position, word)
-        for position, word in enumerate(argv)
-        if word.partition("=")[0] in option.flags
-        or any(word.startswith("--") and flag.startswith(word.partition("=")[0]) for flag in long)
-    ]
-    if not said:
-        return option.default
-    position, word = said[-1]
-    text = word.partition("=")[2] if "=" in word else argv[position + 1] if position + 1 < len(argv) else ""
-    if option.action == "store_true":
-        return True
-    usable = option.action is None and option.convert is not None and text
-    return call_pure(option.convert, [text]) if usable and option.convert else COMMAND_LINE
-
-
-def _parse_known_args(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
-    return (_parse_args(reading, site, arguments), COMMAND_LINE)
 
 
 def _make_parser(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
@@ -245,19 +177,6 @@ def _rest(classes: Sequence[tuple[str, frozenset[str]]]) -> int | None:
     return max(sizes)[1] if sizes else None
 
 
-def may_give_more(argv: Argv) -> bool:
-    """True if a word that is not known may be options: one that does not follow an option, as its value.
-
-    >>> may_give_more(["--lr", Unknown()]), may_give_more(["--lr", "1", Unknown()])
-    (False, True)
-    """
-    before: Sequence[str | Unknown] = ("", *argv)
-    return any(
-        isinstance(word, Unknown) and not (isinstance(option, str) and option.startswith("--") and "=" not in option)
-        for option, word in zip(before, argv, strict=False)
-    )
-
-
 def read_flags(argv: Argv) -> dict[str, Any]:
     """Return the values of `--name value` on a command line: texts, lists of them, True where nothing follows.
 
@@ -313,9 +232,7 @@ PARSER_CLASSES: Final = (
     "trl.commands.cli_utils.TrlParser",
 )
 FUNCTIONS: Final[Mapping[str, Known]] = {
-    "argparse.ArgumentParser.add_argument": _add_argument,
-    "argparse.ArgumentParser.parse_args": _parse_args,
-    "argparse.ArgumentParser.parse_known_args": _parse_known_args,
+    **ARGPARSE,
     "builtins.vars": _vars,
     **dict.fromkeys(PARSER_CLASSES, _make_parser),
     **{f"{path}.parse_args_into_dataclasses": _parse_dataclasses for path in PARSER_CLASSES},

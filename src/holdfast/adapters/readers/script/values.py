@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from holdfast.core.calls import Guard
+from holdfast.core.calls import Guard, ParserOptions
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import reason_among
 from holdfast.core.text import Place
@@ -90,6 +90,7 @@ class LibraryCall:
         made: Addresses of what it made.
         main: Whether it stands in the script itself, not in a file beside it.
         same: Names of keywords that are written as one and the same variable, or item of it.
+        parser: Of argparse's `parse_args`, the options of its parser, where all can be seen.
     """
 
     node: ast.AST
@@ -112,6 +113,7 @@ class LibraryCall:
     own_places: Mapping[str, Place] = field(default_factory=dict[str, Place])
     made: list[int] = field(default_factory=list[int])
     same: tuple[frozenset[str], ...] = ()
+    parser: ParserOptions | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -1,0 +1,194 @@
+"""Parsers of a command line that a program puts together by `argparse`: their options, and what these are set to.
+
+Source: `argparse` of Python 3.11, tried.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from holdfast.adapters.readers.script.known_calls import Known
+from holdfast.adapters.readers.script.objects import settled
+from holdfast.adapters.readers.script.reading import ReadingState
+from holdfast.adapters.readers.script.record import CallArguments, Site
+from holdfast.adapters.readers.script.values import COMMAND_LINE, KnownItems, ObjectValue, Slot
+from holdfast.catalog.calls.flags import last_hidden
+from holdfast.core.calls import LibraryName, ParserOptions
+from holdfast.core.document import Unknown
+from holdfast.core.evaluate import call_pure
+
+Argv = Sequence[str | Unknown]
+"""The arguments of a command line; those that a shell computes are not known."""
+PARSER: Final = "argparse.ArgumentParser"
+TYPES: Final[Mapping[str, Callable[[str], Any]]] = {"builtins.int": int, "builtins.float": float, "builtins.str": str}
+KEYWORD_ONLY: Final = 99
+"""In the place of a position: an argument that is given by keyword alone."""
+SWITCHES: Final[Mapping[str, bool]] = {"store_true": True, "store_false": False}
+NEGATABLE: Final = "BooleanOptionalAction"
+REST: Final = frozenset({"...", "A..."})
+"""`argparse.REMAINDER` and `argparse.PARSER`: all words from here on, whatever they look like."""
+REST_NAMES: Final = ("argparse.REMAINDER", "argparse.PARSER")
+CHANGES_READING: Final = frozenset({"parents", "prefix_chars", "fromfile_prefix_chars", "allow_abbrev"})
+"""Arguments of a parser that bring other options, or other ways to write them."""
+HARMLESS: Final = frozenset({"print_help", "print_usage", "format_help", "format_usage", "error", "exit"})
+"""Methods of a parser that change nothing of its options."""
+NO_PARSER: Final = -2
+"""In the place of the address of what may be a parser."""
+HELP: Final = frozenset({"-h", "--help"})
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Option:
+    """One option of a parser: what it is called, and what the attribute is where it is not given."""
+
+    flags: tuple[str, ...]
+    default: Any
+    convert: Callable[[str], Any] | None
+    action: Any
+    required: bool = False
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ArgparseOptions:
+    """What a parser was told.
+
+    Attributes:
+        by_attribute: Its options.
+        flags: All their spellings.
+        addresses: Of the parser and of its groups.
+        complete: Whether all its options can be seen.
+    """
+
+    by_attribute: dict[str, Option] = field(default_factory=dict[str, Option])
+    flags: set[str] = field(default_factory=lambda: set(HELP))
+    addresses: set[int] = field(default_factory=set[int])
+    complete: bool = True
+
+
+def _options(reading: ReadingState, thing: Any) -> ArgparseOptions:
+    address = thing.address if isinstance(thing, ObjectValue) else NO_PARSER
+    found: ArgparseOptions = reading.specs.setdefault(address, ArgparseOptions())
+    found.addresses.add(address)
+    return found
+
+
+def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    options = _options(reading, site.receiver)
+    flags = tuple(slot.value for slot in arguments.positional if isinstance(slot.value, str))
+    long = next((flag for flag in flags if flag.startswith("--")), flags[0] if flags else "")
+    name, count = arguments.argument(len(flags), "dest"), arguments.argument(KEYWORD_ONLY, "nargs")
+    attribute = name if isinstance(name, str) else long.lstrip("-").replace("-", "_")
+    kind, action = arguments.argument(KEYWORD_ONLY, "type"), arguments.argument(KEYWORD_ONLY, "action")
+    default = settled(reading, arguments.argument(KEYWORD_ONLY, "default"))
+    if isinstance(action, str) and action in SWITCHES and default is None:
+        default = not SWITCHES[action]
+    convert = str if kind is None else TYPES.get(kind.path) if isinstance(kind, LibraryName) else None
+    required = arguments.argument(KEYWORD_ONLY, "required") is True and not reading.standing().because
+    options.by_attribute[attribute] = Option(flags, default, convert, action, required)
+    options.flags.update(flags)
+    if isinstance(action, LibraryName) and action.path.endswith(NEGATABLE):
+        options.flags.update(f"--no-{flag[2:]}" for flag in flags if flag.startswith("--"))
+    rest = count in REST if isinstance(count, str) else isinstance(count, LibraryName) and count.path in REST_NAMES
+    if arguments.open or len(flags) < len(arguments.positional) or rest or isinstance(count, Unknown):
+        options.complete = False
+    return None
+
+
+def _add_group(reading: ReadingState, site: Site, _: CallArguments) -> Any:
+    """Return a group, whose options are the parser's."""
+    options = _options(reading, site.receiver)
+    group = ObjectValue(PARSER, site.library_call, next(reading.numbers))
+    reading.specs[group.address] = options
+    options.addresses.add(group.address)
+    return group
+
+
+def _set_defaults(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    options = _options(reading, site.receiver).by_attribute
+    for name, option in options.items():
+        if slot := arguments.named.slots.get(name):
+            option.default = settled(reading, slot.value)
+        elif arguments.open:
+            option.default = COMMAND_LINE
+    return None
+
+
+def _parse_args(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    argv = reading.argv if arguments.argument(0, "args") is None else None
+    options = _options(reading, site.receiver)
+    own = arguments.argument(0, "args") is None and arguments.argument(1, "namespace") is None
+    if own and site.library_call and _is_complete(reading, site.receiver, options):
+        required = tuple(option.flags for option in options.by_attribute.values() if option.required)
+        site.library_call.parser = ParserOptions(frozenset(options.flags), required)
+    return _parsed(reading, options, argv)
+
+
+def _parse_known_args(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
+    argv = reading.argv if arguments.argument(0, "args") is None else None
+    return (_parsed(reading, _options(reading, site.receiver), argv), COMMAND_LINE)
+
+
+def _parsed(reading: ReadingState, options: ArgparseOptions, argv: Argv | None) -> ObjectValue:
+    values = {name: option_value(option, argv) for name, option in options.by_attribute.items()}
+    thing = ObjectValue("", None, next(reading.numbers))
+    known = {name: Slot(value) for name, value in values.items() if value is not COMMAND_LINE}
+    reading.store[thing.address] = KnownItems(known)
+    return thing
+
+
+def _is_complete(reading: ReadingState, parser: Any, options: ArgparseOptions) -> bool:
+    """True if all options of a parser can be seen: no code that is not seen was handed it, and no other parser is about."""
+    if not isinstance(parser, ObjectValue) or parser.cls is not None or not options.complete:
+        return False
+    made = parser.library_call
+    told = made is not None and not made.open and not CHANGES_READING & made.arguments.keys()
+    return told and not options.addresses & reading.exposed and not any(_others(reading))
+
+
+def _others(reading: ReadingState) -> Iterator[str]:
+    """Yield the calls that may bring more options, or take words away: of a second parser, of a method that is not known."""
+    paths = [call.path for call in reading.library_calls.values() if call.path.startswith(PARSER)]
+    yield from (path for path in paths if path == PARSER and paths.count(PARSER) > 1)
+    for path in paths:
+        name = path.removeprefix(f"{PARSER}.")
+        if path != PARSER and (path not in FUNCTIONS or name == "parse_known_args") and name not in HARMLESS:
+            yield path
+
+
+def option_value(option: Option, words: Argv | None) -> Any:
+    """Return the value of an option: its default only where the command line is known not to give another."""
+    if words is None or not option.flags or not option.flags[0].startswith("-"):
+        return COMMAND_LINE
+    hidden = last_hidden(words)
+    said = [index for index, word in enumerate(words) if isinstance(word, str) and _gives(word, option.flags)]
+    if not said:
+        return COMMAND_LINE if hidden >= 0 or option.required else option.default
+    if said[-1] < hidden:
+        return COMMAND_LINE
+    return _given_value(option, words[said[-1] :])
+
+
+def _gives(word: str, flags: Sequence[str]) -> bool:
+    name = word.partition("=")[0]
+    return name in flags or (name.startswith("--") and any(flag.startswith(name) for flag in flags))
+
+
+def _given_value(option: Option, words: Argv) -> Any:
+    """Return the value that words give to an option, whose flag is the first of them."""
+    if isinstance(option.action, str) and option.action in SWITCHES:
+        return SWITCHES[option.action]
+    flag = words[0]
+    inline = flag.partition("=")[2] if isinstance(flag, str) and "=" in flag else None
+    text = inline if inline is not None else words[1] if len(words) > 1 else ""
+    usable = option.action is None and option.convert is not None and isinstance(text, str) and text
+    return call_pure(option.convert, [text]) if usable and option.convert else COMMAND_LINE
+
+
+FUNCTIONS: Final[Mapping[str, Known]] = {
+    f"{PARSER}.add_argument": _add_argument,
+    f"{PARSER}.add_argument_group": _add_group,
+    f"{PARSER}.add_mutually_exclusive_group": _add_group,
+    f"{PARSER}.set_defaults": _set_defaults,
+    f"{PARSER}.parse_args": _parse_args,
+    f"{PARSER}.parse_known_args": _parse_known_args,
+}

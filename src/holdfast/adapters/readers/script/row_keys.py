@@ -1,0 +1,100 @@
+"""The keys that a function reads of the row that it is given, wherever it goes."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+SIMPLE: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
+READING: Final = frozenset({"get", "keys", "values", "items", "copy"})
+"""Methods of a row that change nothing of it."""
+
+
+def keys_read(function: CallableNode) -> tuple[str, ...]:
+    r"""Return the keys that a function surely reads of its first argument, in order.
+
+    What stands in a branch, after one, or after the row may have been changed, is left out.
+
+    >>> keys_read(ast.parse("def f(row):\n    text = row['q'] + row['a']\n    return {'text': text}").body[0])
+    ('q', 'a')
+    >>> keys_read(ast.parse("def f(row):\n    if 'q' in row:\n        return row['q']\n    return row['a']").body[0])
+    ()
+    """
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    if not arguments or isinstance(function, ast.AsyncFunctionDef):
+        return ()
+    row = arguments[0].arg
+    if isinstance(function, ast.Lambda):
+        found = list(_evaluated(function.body))
+        return () if _may_change(found, row) else _keys(found, row)
+    keys: list[str] = []
+    for statement in function.body:
+        if not isinstance(statement, SIMPLE):
+            break
+        nodes = list(_evaluated(statement))
+        if _may_change(nodes, row):
+            break
+        keys += _keys(nodes, row)
+        if isinstance(statement, ast.Return) or _sets(statement, row):
+            break
+    return tuple(dict.fromkeys(keys))
+
+
+def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and those in it that are evaluated whenever it is."""
+    yield node
+    children: Iterable[ast.AST] = ast.iter_child_nodes(node)
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda() | ast.ClassDef():
+            children = ()
+        case ast.IfExp(test=test):
+            children = (test,)
+        case ast.BoolOp(values=[first, *_]):
+            children = (first,)
+        case ast.ListComp(generators=[first, *_]) | ast.SetComp(generators=[first, *_]):
+            children = (first.iter,)
+        case ast.DictComp(generators=[first, *_]) | ast.GeneratorExp(generators=[first, *_]):
+            children = (first.iter,)
+        case _:
+            pass
+    for child in children:
+        yield from _evaluated(child)
+
+
+def _keys(nodes: Iterable[ast.AST], row: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for node in nodes:
+        match node:
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key)), ctx=ast.Load()) if (
+                name == row
+            ):
+                found.append(key)
+            case _:
+                pass
+    return tuple(found)
+
+
+def _may_change(nodes: Iterable[ast.AST], row: str) -> bool:
+    """True if the row is used otherwise than by a key, or by a method that changes nothing: what it holds then is not known."""
+    listed = list(nodes)
+    harmless = {id(held) for node in listed if (held := _looked_into(node)) is not None}
+    return any(isinstance(each, ast.Name) and each.id == row and id(each) not in harmless for each in listed)
+
+
+def _looked_into(node: ast.AST) -> ast.expr | None:
+    """Return what a node only takes an item or a harmless method of."""
+    match node:
+        case ast.Subscript(value=held):
+            return held
+        case ast.Attribute(value=held, attr=name) if name in READING:
+            return held
+        case _:
+            return None
+
+
+def _sets(statement: ast.stmt, row: str) -> bool:
+    """True if a statement gives the row an item."""
+    nodes = (each for each in ast.walk(statement) if isinstance(each, ast.Subscript))
+    return any(
+        isinstance(each.ctx, ast.Store) and isinstance(each.value, ast.Name) and each.value.id == row for each in nodes
+    )

@@ -1,0 +1,147 @@
+"""A command line that the script's own parser refuses.
+
+## What it does
+Compares the options that a script is started with, by a shell script or after `--`, with those that its `argparse` parser has: options that
+there are not, beginnings of several, and required options that are not given. A parser is passed over if not all its options can be seen.
+
+## Why is this bad
+The script ends as soon as it reads its command line: `unrecognized arguments: --lerning_rate 1e-5`. On a cluster, that is after the job has
+waited in the queue.
+
+## Fix safety
+There is no automatic fix.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from holdfast.catalog.calls.flags import may_give_more
+from holdfast.core.calls import Call, ParserOptions
+from holdfast.core.document import Document, Unknown
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.nearest import nearest, plays_same_role
+from holdfast.core.text import Place
+
+KEY: Final = "launch.arguments"
+NEAR: Final = 0.7
+"""How alike two names are, from 0 to 1, of which one may be meant for the other."""
+REST: Final = "--"
+"""What follows it is no option."""
+HELP: Final = frozenset({"-h", "--help"})
+
+
+def check(job: Document, script_arguments: Sequence[str | Unknown] | None) -> Iterator[Finding]:
+    """Object to each option that the parser refuses, and to each that it lacks."""
+    parsed = [(call, call.parser) for call in job.calls if call.parser]
+    if script_arguments is None or len(parsed) != 1 or "sys.argv" in job.text:
+        return
+    call, options = parsed[0]
+    if _may_pass(call):
+        return
+    end = script_arguments.index(REST) if REST in script_arguments else len(script_arguments)
+    given = script_arguments[:end]
+    for index, word in enumerate(given):
+        if isinstance(word, str) and word.startswith("--") and " " not in word and (fault := _fault(word, options)):
+            yield Finding(f"{KEY}.{index}", fault, place=_place(job, f"{KEY}.{index}", call))
+    if not may_give_more(given) and not HELP.intersection(given):
+        lacking = [max(flags, key=len) for flags in options.required if not any(_is_given(f, given) for f in flags)]
+        meant = {_meant(word, options) for word in given if isinstance(word, str)}
+        if names := " and ".join(f"`{name}`" for name in lacking if name not in meant):
+            message = f"the script's parser requires {names}, which this command does not pass"
+            yield Finding(KEY, message, place=_place(job, KEY, call))
+
+
+def _may_pass(call: Call) -> bool:
+    return bool(call.guard.because) or call.guard.holds("SystemExit")
+
+
+def _place(job: Document, key: str, call: Call) -> Place:
+    """Return where a word of the command is written; where the parser reads it, if no file holds the command."""
+    written = job.place(key)
+    return written if written.line else call.name_place
+
+
+def _fault(word: str, options: ParserOptions) -> str:
+    """Return why the parser refuses an option; empty if it takes it."""
+    name = word.partition("=")[0]
+    begun = sorted(flag for flag in options.flags if flag.startswith(name))
+    if name in options.flags or len(begun) == 1:
+        return ""
+    if begun:
+        return f"`{name}` is ambiguous: the script's parser could match {', '.join(f'`{flag}`' for flag in begun)}"
+    meant = _meant(name, options)
+    return f"the script's parser has no option `{name}`" + (f": did you mean `{meant}`?" if meant else "")
+
+
+def _meant(word: str, options: ParserOptions) -> str | None:
+    """Return the option that an unknown one is nearest to; None where it is known, or none is near."""
+    name = word.partition("=")[0]
+    if not name.startswith("--") or name in options.flags:
+        return None
+    alike = tuple(sorted(flag for flag in options.flags if plays_same_role(_plain(name), _plain(flag))))
+    return nearest(name, alike, cutoff=NEAR)
+
+
+def _plain(flag: str) -> str:
+    return flag.lstrip("-").replace("-", "_")
+
+
+def _is_given(flag: str, words: Sequence[str | Unknown]) -> bool:
+    """True if words give an option: by its name or the beginning of it, or by its letter among others."""
+    texts = [word.partition("=")[0] for word in words if isinstance(word, str)]
+    if flag.startswith("--"):
+        return any(text.startswith("--") and flag.startswith(text) for text in texts)
+    return any(text.startswith("-") and not text.startswith("--") and flag[1:] in text for text in texts)
+
+
+SCRIPT = """# python train.py --learning_rate 1e-5
+import argparse
+
+from trl import SFTConfig, SFTTrainer
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--learning_rate", type=float, required=True)
+parser.add_argument("--output_dir", default="out")
+options = parser.parse_args()
+args = SFTConfig(output_dir=options.output_dir, learning_rate=options.learning_rate)
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
+"""
+FACT: Final = "script_arguments"
+GIVEN: Final = {FACT: ("--learning_rate", "1e-5")}
+
+RULE = Rule(
+    code="ARG124",
+    name="refused-script-argument",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="argparse of Python 3.11, tried: `unrecognized arguments`, `ambiguous option` and `the following arguments are required`.",
+    bad=(
+        Case(
+            script=SCRIPT.replace("py --learning", "py --lerning"),
+            facts={FACT: ("--lerning_rate", "1e-5")},
+            at=f"{KEY}.0",
+        ),
+        Case(
+            script=SCRIPT.replace("py --learning_rate 1e-5", "py --output_dir there"),
+            facts={FACT: ("--output_dir", "there")},
+            at=KEY,
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT, facts=GIVEN),
+        Case(script=SCRIPT, facts={FACT: ("--learn=1e-5", "--out", "there")}),
+        Case(script=SCRIPT, facts={FACT: None}),
+        Case(
+            script=SCRIPT.replace("parse_args()", "parse_known_args()[0]"),
+            facts={FACT: ("--learning_rate", "1e-5", "--seed", "1")},
+        ),
+        Case(
+            script=SCRIPT.replace("options =", "plugins.add_options(parser)\noptions =").replace(
+                "import argparse\n", "import argparse\n\nimport plugins\n"
+            ),
+            facts={FACT: ("--learning_rate", "1e-5", "--seed", "1")},
+        ),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,148 @@
+"""A token that a script adds to the tokenizer, without a row for it in the model's embedding.
+
+## What it does
+Looks for `add_special_tokens({"pad_token": …})`, `add_special_tokens` and `add_tokens` of the tokenizer that the trainer is given, where the model
+is not resized. Compares the first free id of the tokenizer, as far as `tokenizer_config.json` tells it, with the model's `vocab_size`: many
+models have spare rows, and are passed over. A padding token is an error, since the first batch with rows of different lengths has it; any
+other is a warning, since the data may not have it.
+
+## Why is this bad
+The model raises IndexError at the first batch that has the token; on a GPU, `device-side assert triggered`.
+
+## Fix safety
+There is no automatic fix. Load the model, and call `model.resize_token_embeddings(len(tokenizer))`. For padding, a token that the model has
+will do: trl masks padding by its place.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.calls.train_arguments import setting
+from holdfast.catalog.models.base_models import base_of
+from holdfast.catalog.models.chat_templates import token_text
+from holdfast.core.calls import Call, CallResult
+from holdfast.core.document import Document
+from holdfast.core.facts import ModelFacts
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+
+ADDING: Final = ("add_special_tokens", "add_tokens")
+METHODS: Final = ("sft", "dpo", "kto", "reward")
+PAD: Final = "pad_token"
+RESIZES: Final = re.compile(
+    r"resize_token_embeddings|add_new_tokens|setup_chat_format|clone_chat_template|trainable_token"
+)
+NUMBER: Final = re.compile(r"[0-9]{1,9}")
+SPECIAL: Final = re.compile(r"<(?!0x)[^<>]*[A-Za-z]{2}[^<>]*>|\[[A-Za-z_]{2,}\]")
+"""A text that no vocabulary has unless it was added: among the words of a text, a tokenizer may have any other."""
+
+
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
+    """Object to each token for which the model has no row."""
+    base, trainer = base_of(job, model), job.call("trainer")
+    size, free = _size(model.config or {}), _first_free(model.tokenizer or {})
+    told = base is None or trainer is None or size is None or free is None
+    if told or size is None or free is None or free < size or RESIZES.search(job.text):
+        return
+    if base is None or trainer is None or job.get("method", None) not in METHODS:
+        return
+    for call in job.calls:
+        if call.name in ADDING and _is_given(job, call, trainer, base.name) and not call.guard.because:
+            yield from _added(job, api, call, _known_texts(model.tokenizer or {}), size)
+
+
+def _added(job: Document, api: Api, call: Call, known: frozenset[str], size: int) -> Iterator[Finding]:
+    given = next(iter(call.positional), next(iter(call.arguments.values()), None))
+    named = given if isinstance(given, Mapping) else {"": given}
+    for name, value in named.items():
+        texts = value if isinstance(value, list | tuple) else [value]
+        new = next(
+            (each for each in texts if isinstance(each, str) and SPECIAL.fullmatch(each) and each not in known), ""
+        )
+        if new:
+            pads = name == PAD and job.get(f"train.{PAD}", None) is None and _pads(job, api)
+            fault = f"the model has {size} tokens, and none for `{new}`: call `model.resize_token_embeddings(len(tokenizer))`"
+            yield Finding(call.key, fault, place=call.name_place, severity=None if pads else Severity.WARNING)
+            return
+
+
+def _is_given(job: Document, call: Call, trainer: Call, name: str) -> bool:
+    """True if a method is called on the tokenizer of the model, which the trainer is given."""
+    given = trainer.arguments.get("processing_class", trainer.arguments.get("tokenizer"))
+    loader = job.call(call.receiver.key) if call.receiver else None
+    same = isinstance(given, CallResult) and call.receiver is not None and given.key == call.receiver.key
+    return same and loader is not None and next(iter(loader.positional), None) == name
+
+
+def _size(config: Mapping[str, Any]) -> int | None:
+    inner = config.get("text_config")
+    size = (inner if isinstance(inner, Mapping) else config).get("vocab_size")
+    return size if type(size) is int else None
+
+
+def _first_free(tokenizer: Mapping[str, Any]) -> int | None:
+    """Return an id that no token before the next one that is added has; None where that is not told."""
+    added = tokenizer.get("added_tokens_decoder")
+    numbers = [int(each) for each in added if NUMBER.fullmatch(str(each))] if isinstance(added, Mapping) else []
+    return max(numbers) + 1 if numbers else None
+
+
+def _known_texts(tokenizer: Mapping[str, Any]) -> frozenset[str]:
+    added = tokenizer.get("added_tokens_decoder")
+    return frozenset(filter(None, map(token_text, added.values()))) if isinstance(added, Mapping) else frozenset()
+
+
+def _pads(job: Document, api: Api) -> bool:
+    """True if rows of different lengths come into one batch."""
+    packed = any(job.get(f"train.{name}", default=False) for name in ("packing", "padding_free"))
+    return not packed and setting(job, "per_device_train_batch_size", api) != 1
+
+
+SCRIPT = """from transformers import AutoModelForCausalLM, AutoTokenizer
+from trl import SFTConfig, SFTTrainer
+
+tokenizer = AutoTokenizer.from_pretrained("acme/full")
+tokenizer.add_special_tokens({"pad_token": "<|pad|>"})
+model = AutoModelForCausalLM.from_pretrained("acme/full")
+model.resize_token_embeddings(len(tokenizer))
+trainer = SFTTrainer(model, args=SFTConfig(output_dir="out"), train_dataset=rows, processing_class=tokenizer)
+"""
+BAD = SCRIPT.replace("model.resize_token_embeddings(len(tokenizer))\n", "")
+
+
+def _facts(size: int) -> dict[str, object]:
+    tokenizer = {"added_tokens_decoder": {"2": {"content": "</s>"}, "31999": {"content": "<|end|>"}}}
+    config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "vocab_size": size}
+    return {
+        "model": ModelFacts(
+            files=frozenset({"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}),
+            config=config,
+            tokenizer=tokenizer,
+        )
+    }
+
+
+RULE = Rule(
+    code="MOD138",
+    name="added-token-without-embedding",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="Tried with trl 1.16, transformers 5.23 and a tiny model: a `pad_token` that is added and not resized for raises IndexError with sft.",
+    bad=(
+        Case(script=BAD, facts=_facts(32000), at="calls.1"),
+        Case(
+            script=BAD.replace('special_tokens({"pad_token": "<|pad|>"})', 'tokens(["<tool>"])'),
+            facts=_facts(32000),
+            at="calls.1",
+        ),
+    ),
+    good=(
+        Case(script=SCRIPT, facts=_facts(32000)),
+        Case(script=BAD, facts=_facts(32064)),
+        Case(script=BAD.replace("<|pad|>", "<|end|>"), facts=_facts(32000)),
+        Case(script=BAD.replace(", processing_class=tokenizer", ""), facts=_facts(32000)),
+    ),
+    kinds=PROGRAMS,
+)

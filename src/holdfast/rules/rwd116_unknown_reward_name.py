@@ -1,0 +1,88 @@
+"""A reward that TRL's command line does not know.
+
+## What it does
+Looks at the `--reward_funcs` of `trl grpo` and `trl rloo`: names that are none of TRL's own rewards and no dotted path, such as `accuracy`,
+and files with a function, such as `rewards.py:score`.
+
+## Why is this bad
+The command takes the names of a few of TRL's functions, and `module.function` for any other, which it imports from the current folder. It
+ends with `ValueError: Could not load reward function 'accuracy'`, or with an error of the import.
+
+## Fix safety
+The nearest name may not be the one that was meant: unsafe.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from holdfast.catalog.trl_rewards import ON_COMMAND_LINE
+from holdfast.core.document import Document, Set, Unknown
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.nearest import nearest
+
+NAME: Final = "reward_funcs"
+COMMANDS: Final = ("trl grpo", "trl rloo")
+FILE: Final = ".py:"
+SUFFIX: Final = "_reward"
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each name that the command cannot load."""
+    for call in job.calls:
+        own_recipe = call.open and NAME in call.defaults  # it may be for a script with names of its own
+        if call.path in COMMANDS and NAME in call.arguments and not own_recipe:
+            given = call.arguments[NAME]
+            for name in given if isinstance(given, list) else [given]:
+                if isinstance(name, str) and (hint := _hint(name)):
+                    yield _finding(f"{call.key}.{NAME}", given, name, hint)
+
+
+def _hint(name: str) -> str:
+    """Return what to write instead of a name; empty where the command may load it."""
+    if FILE in name:
+        return name.replace(FILE, ".").replace("/", ".")
+    if name in ON_COMMAND_LINE or "." in name:
+        return ""
+    return next((each for each in ON_COMMAND_LINE if name in (each.removesuffix(SUFFIX), _last(each))), "") or (
+        nearest(name, ON_COMMAND_LINE) or "module.function"
+    )
+
+
+def _last(name: str) -> str:
+    return name.removesuffix(SUFFIX).rpartition("_")[2]
+
+
+def _finding(key: str, given: Any, name: str, hint: str) -> Finding:
+    known = hint in ON_COMMAND_LINE or FILE in name
+    new = [hint if each == name else each for each in given] if isinstance(given, list) else hint
+    whole = not isinstance(given, list) or not any(isinstance(each, Unknown) for each in given)
+    fix = Fix(f"write `{hint}`", (Set(key, new),), safe=False) if known and whole else None
+    said = f"did you mean `{hint}`?" if known else f"write `{hint}`, or one of {', '.join(ON_COMMAND_LINE)}"
+    return Finding(key, f"trl knows no reward `{name}`: {said}", fix)
+
+
+COMMAND = "trl grpo --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/DeepMath-103K --reward_funcs accuracy_reward rewards.score\n"
+
+RULE = Rule(
+    code="RWD116",
+    name="unknown-reward-name",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="trl 1.16, tried: `ValueError: Could not load reward function 'accuracy'`. The scripts of five older releases were read.",
+    bad=(
+        Case(
+            command=COMMAND.replace("accuracy_reward", "accuracy"),
+            at="train.reward_funcs",
+            fixed=COMMAND,
+        ),
+        Case(command=COMMAND.replace("rewards.score", "rewards.py:score"), at="train.reward_funcs", fixed=COMMAND),
+        Case(command=COMMAND.replace("accuracy_reward rewards.score", "brevity"), at="train.reward_funcs"),
+    ),
+    good=(
+        Case(command=COMMAND),
+        Case(command=COMMAND.replace("accuracy_reward", "think_format_reward get_soft_overlong_punishment")),
+        Case(command=COMMAND.replace("accuracy_reward", '"$REWARD"')),
+    ),
+    kinds=PROGRAMS,
+)
