@@ -1,12 +1,16 @@
 """Rows of real files, read as `datasets` would read them, and judged."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+import pytest
 
 from holdfast.adapters.rows.opening import open_rows
 from holdfast.catalog.formats import recognise
+from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.core.finding import Severity
 from holdfast.core.scan import Scan
 from holdfast.engine.check.rule_runner import severity_of
@@ -16,10 +20,11 @@ from tests.helpers.scanned import Row, assistant, findings, good, user
 CALL = {"type": "function", "function": {"name": "add", "arguments": {"a": 1}}}
 
 
-def judge(path: Path, method: str, evaluated: Path | None = None) -> Scan:
+def judge(path: Path, method: str, evaluated: Path | None = None, text_field: str = "text") -> Scan:
     rows = open_rows(path)
     other = open_rows(evaluated) if evaluated else None
-    return scan_rows(rows, recognise(rows.columns), eval_rows=other, method=method)
+    settings = ColumnSettings(text_field=text_field)
+    return scan_rows(rows, recognise(rows.columns), eval_rows=other, method=method, settings=settings)
 
 
 def codes(found: Scan, method: str) -> dict[str, Severity]:
@@ -85,3 +90,51 @@ def test_sharegpt_in_a_json_array(tmp_path: Path) -> None:
     path.write_text(json.dumps([{"id": index, "conversations": turns} for index in range(4)]), encoding="utf-8")
 
     assert codes(judge(path, "sft"), "sft") == {"DAT209": Severity.WARNING, "DAT219": Severity.WARNING}
+
+
+COLUMNS: tuple[list[Any], ...] = (
+    ["u", "v", "u", "w"],
+    ["1", "[2]", "{", "true"],
+    [1, 2, 1, None],
+    ["2020-01-01", "2020-01-02", None, None],
+    ["5", 6, "x", ""],
+    [None, None, None, None],
+    [good("messages", 1)["messages"], [], None, [user("alone")]],
+)
+"""Values of columns. Only JSON has those that differ in type, and a CSV file has no lists."""
+
+
+PLACES: tuple[Callable[[str, Any], Row], ...] = (
+    lambda name, value: {name: value, "ab": "x"},
+    lambda name, value: {"x": {name: value, "ab": "k"}, "y": [{name: value, "ab": "k"}], name: "hi"},
+    lambda name, value: {"messages": [{**user(), name: value}, {**assistant(), name: value}]},
+)
+"""Rows that have a value under a name, in various places."""
+
+
+def outcome(rows: list[Row], suffix: str, folder: Path, name: str) -> object:
+    """What is found in rows, with `column` for the name of the column that it is about."""
+    path = folder / f"data{suffix}"
+    if suffix == ".jsonl":
+        write(path, rows)
+    elif suffix == ".parquet":
+        pl.DataFrame(rows).write_parquet(path)
+    elif suffix == ".arrow":
+        pl.DataFrame(rows).write_ipc_stream(path)
+    else:
+        pl.DataFrame(rows).write_csv(path)
+    found = judge(path, "sft", text_field=name)
+    marked = [(each.mark, each.column == name, each.count, each.rows, each.detail) for each in found.marked]
+    return found.rows, marked, len(found.broken), {key == name: nulls for key, nulls in found.nulls.items()}
+
+
+@pytest.mark.parametrize("name", ["*", "^a.*$", "^.*$", "^ab|z$", "^("])
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".arrow", ".csv"])
+def test_names_that_polars_takes_for_patterns_are_names(tmp_path: Path, name: str, suffix: str) -> None:
+    """A column is judged alike whatever its name: on its own, in an object, in a list, in messages."""
+    for values in COLUMNS:
+        if (suffix != ".jsonl" and "" in values) or (suffix == ".csv" and [] in values):
+            continue
+        for place in PLACES if suffix not in (".csv", ".arrow") else PLACES[:1]:
+            odd, plain = ([place(each, value) for value in values] for each in (name, "plain"))
+            assert outcome(odd, suffix, tmp_path, name) == outcome(plain, suffix, tmp_path, "plain"), values

@@ -19,7 +19,7 @@ import polars as pl
 
 from holdfast.adapters.rows.csv_text import is_blank, pandas_names
 from holdfast.adapters.rows.encodings import tell_undecodable
-from holdfast.adapters.rows.frames import DTYPES
+from holdfast.adapters.rows.frames import DTYPES, NAMELESS
 from holdfast.adapters.rows.limits import MOST_CELLS, PART_BYTES, refuse_wide
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.pieces import (
@@ -241,7 +241,7 @@ def _other_separator(names: Sequence[str], delimiter: str) -> str:
 def _texts(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
     """Return the columns as polars Series of texts, null where there is no value."""
     cells = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-    texts = {name: pl.Series(name, column, dtype=pl.String) for name, column in zip(names, cells, strict=True)}
+    texts = {name: pl.Series(NAMELESS, column, dtype=pl.String) for name, column in zip(names, cells, strict=True)}
     return {name: series.set(series.is_in(MISSING), None) for name, series in texts.items()}
 
 
@@ -286,7 +286,7 @@ def _pieces(
     faults = {
         id(good[row]): _misfit(name, texts[name][row], columns[name]) for name, rows in misfits.items() for row in rows
     }
-    frame = pl.DataFrame(list(series.values()))
+    frame = pl.DataFrame(series)
     begun = given = 0  # rows of the batch, and of the frame
     for number, record in enumerate([*batch, None]):
         fault = "" if record is None else record.fault or faults.get(id(record), "")

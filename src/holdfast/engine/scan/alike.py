@@ -10,6 +10,7 @@ import polars as pl
 
 from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.scan import DamagedRows
+from holdfast.engine.scan.named import column
 from holdfast.engine.scan.reads import Reads
 
 ENOUGH: Final = 8
@@ -35,26 +36,26 @@ class CommonTraits:
         """Take in the rows of one batch."""
         self.rows += frame.height
         if self.found is None:
-            names = {f"{{{name}}}" for name in frame.columns}
-            self.found = {column: {*names, *ABSENT, COPY} - {f"{{{column}}}"} for column in reads.texts}
-        for column, needles in self.found.items():
-            self.found[column] = {each for each in needles if _is_everywhere(each, column, frame, reads)}
+            braced = {f"{{{name}}}" for name in frame.columns}
+            self.found = {name: {*braced, *ABSENT, COPY} - {f"{{{name}}}"} for name in reads.texts}
+        for name, needles in self.found.items():
+            self.found[name] = {each for each in needles if _is_everywhere(each, name, frame, reads)}
 
     def marked(self) -> tuple[DamagedRows, ...]:
         """Return it, where the rows are enough."""
         if self.rows < ENOUGH or self.found is None:
             return ()
         return tuple(
-            DamagedRows("repeated-prompt" if each == COPY else "unfilled", column, self.rows, tuple(range(3)), each)
-            for column, needles in self.found.items()
+            DamagedRows("repeated-prompt" if each == COPY else "unfilled", name, self.rows, tuple(range(3)), each)
+            for name, needles in self.found.items()
             for each in sorted(needles)
         )
 
 
-def _is_everywhere(needle: str, column: str, frame: pl.DataFrame, reads: Reads) -> bool:
-    text = pl.col(column)
+def _is_everywhere(needle: str, name: str, frame: pl.DataFrame, reads: Reads) -> bool:
+    text = column(name)
     if needle == COPY:
-        if column not in ANSWERS or "prompt" not in reads.texts:
+        if name not in ANSWERS or "prompt" not in reads.texts:
             return False
         has = (text == pl.col("prompt")) & (text != "")
     elif needle in ABSENT:

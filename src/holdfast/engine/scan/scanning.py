@@ -7,11 +7,12 @@ import polars as pl
 from holdfast.catalog.formats import DEFAULTS
 from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.words import ANSWERS, CONVERSATIONS
-from holdfast.core.scan import Mark, RowCount, Scan
+from holdfast.core.scan import RowCount, Scan
 from holdfast.core.shape import Shape
 from holdfast.engine.scan.alike import CommonTraits
 from holdfast.engine.scan.attachments import judge_images, judge_tools
 from holdfast.engine.scan.labels import Labels
+from holdfast.engine.scan.named import nameless
 from holdfast.engine.scan.pairs import Preferred, judge_pairs
 from holdfast.engine.scan.reads import Reads, what_is_read
 from holdfast.engine.scan.sameness import Sameness, hash_rows
@@ -92,9 +93,10 @@ class RowScanner:
         numbers = pl.int_range(batch.start, batch.start + frame.height, eager=True)
         reads = self.reads
         self._judge_words(numbers, frame)
-        for column in frame.iter_columns():
+        for name in frame.columns:
+            column = nameless(frame, name)
             if column.null_count():
-                self.nulls.add("null", column.name, numbers.filter(column.is_null()))
+                self.nulls.add("null", name, numbers.filter(column.is_null()))
         judge_pairs(numbers, frame, reads, self.tally)
         self.labels.judge(numbers, frame, reads, self.tally)
         self.preferred.judge(frame, reads)
@@ -111,28 +113,28 @@ class RowScanner:
     def _judge_words(self, numbers: pl.Series, frame: pl.DataFrame) -> None:
         reads, tally = self.reads, self.tally
         for name in reads.content:
-            column = frame.get_column(name)
+            column = nameless(frame, name)
             tally.add("null", name, numbers.filter(column.is_null()))
             if name in reads.wrong:
                 tally.add("wrong-type", name, numbers.filter(column.is_not_null()), reads.wrong[name])
             elif name in reads.mixed:
-                tally.add("mixed-types", name, numbers.filter(_is_odd(column)))
+                tally.add("mixed-types", name, numbers.filter(_is_odd(column, name)))
             elif name in reads.texts:
-                _judge_text(numbers, column, "blank-completion" if name in ANSWERS else "empty", tally)
+                _judge_text(numbers, column, name, tally)
             elif name in reads.turns:
                 tally.add("empty", name, numbers.filter(column.list.len() == 0))
-                judge_turns(numbers, column, reads.types[name], reads.place(name), tally)
+                judge_turns(numbers, column, name, reads, tally)
 
 
-def _judge_text(numbers: pl.Series, column: pl.Series, blank: Mark, tally: DamageTally) -> None:
-    table = pl.DataFrame({"row": numbers, "text": column})
-    tally.judge(table, numbers, column.name, text_signs(blank))
+def _judge_text(numbers: pl.Series, texts: pl.Series, name: str, tally: DamageTally) -> None:
+    table = pl.DataFrame({"row": numbers, "text": texts})
+    tally.judge(table, numbers, name, text_signs("blank-completion" if name in ANSWERS else "empty"))
     suspects = damaged(table)
-    tally.judge(suspects, suspects.get_column("row"), column.name, encoding_signs())
+    tally.judge(suspects, suspects.get_column("row"), name, encoding_signs())
 
 
-def _is_odd(column: pl.Series) -> pl.Series:
+def _is_odd(column: pl.Series, name: str) -> pl.Series:
     """Return which values of a column whose rows differ in type are not what is to stand there; text is as it was."""
-    if column.name in CONVERSATIONS:
+    if name in CONVERSATIONS:
         return ~column.str.contains(r"\A\s*\[")
     return column.str.json_path_match("$").is_not_null()
