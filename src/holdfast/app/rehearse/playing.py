@@ -99,7 +99,7 @@ class Replayer:
     def _judged(self, parts: Mapping[Part, PartResult], part_request: PartRequest) -> Rehearsal:
         rules = any(text.startswith("rule: ") for each in self.found.failures for text in _shown(each))
         objections = observe(parts["whole"], Path(part_request.folder, "whole")).objections if rules else ()
-        return judge_parts(parts, objections, imports_s=0.0)
+        return judge_parts(parts, objections)
 
 
 def limit_again(parts: Mapping[Part, PartResult], limit_s: float) -> float:
@@ -111,10 +111,18 @@ def _shown(failure: Failure) -> list[str]:
     return [each.text for each in failure.cause.evidence]
 
 
-def judge_parts(parts: Mapping[Part, PartResult], objections: Sequence[Objection], *, imports_s: float) -> Rehearsal:
+def judge_parts(
+    parts: Mapping[Part, PartResult], objections: Sequence[Objection], *, imports_s: float = 0.0, unreached: str = ""
+) -> Rehearsal:
     """Return the verdict on what the parts of a rehearsal left."""
     marks = PatternIndex(all_signatures())
-    return judge(parts, objections, lambda played, stage: diagnose_part(played, stage, marks), imports_s=imports_s)
+    return judge(
+        parts,
+        objections,
+        lambda played, stage: diagnose_part(played, stage, marks),
+        imports_s=imports_s,
+        unreached=unreached,
+    )
 
 
 def diagnose_part(played: PartResult, stage: StageName, marks: PatternIndex) -> Cause:

@@ -16,7 +16,7 @@ from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
 from holdfast.engine.rehearse.advising import ROWS, Circumstances, advise
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
 from holdfast.engine.rehearse.keywords import find_argument
-from holdfast.engine.rehearse.naming import CODE, OURS, because_of, general_advice, name_cause
+from holdfast.engine.rehearse.naming import CODE, NO_NETWORK, OURS, because_of, general_advice, name_cause
 from holdfast.engine.rehearse.returned import GIVEN, advise_returning, find_returning
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing_line
 
@@ -26,8 +26,6 @@ ADAPTS: Final = re.compile(r"\bpeft_config\b|\bget_peft_model\b|\bPeftModel\b")
 SAID_BEFORE: Final = "what:"
 UNKNOWN: Final = "The job fails for a reason that no class of failure knows"
 IN_FILE: Final = re.compile(r'^\s*File "[^"]+", line \d+')
-NO_NETWORK: Final = "no-network-on-node"
-"""A class whose fix names settings that are not at fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +104,7 @@ def _reported_line(failure: Failure, context: FailureContext) -> FailingLine | N
 
 def _given_elsewhere(failure: Failure, context: FailureContext, line: FailingLine, said: str) -> FailingLine | None:
     """Return the line of the setting that a library objects to, where the line that failed is the one that handed it over."""
+    # The fix of `no-network-on-node` names settings that are not at fault.
     if line.role or not line.entered or failure.cause.signature.name in (CODE, NO_NETWORK) or context.job:
         return None
     given = find_argument(said, context.sources, context.cells)
