@@ -83,6 +83,37 @@ def test_mixed_types_and_uneven_messages_in_json_lines(tmp_path: Path) -> None:
     assert [(marked.mark, marked.rows) for marked in judge(path, "sft").marked] == [("no-assistant", (2,))]
 
 
+@pytest.mark.parametrize("odd", ["text", 5, {"role": "user"}])
+def test_rows_of_the_usual_type_are_judged_beside_others(tmp_path: Path, odd: Any) -> None:
+    """A row of another type hides no damage of the rows around it."""
+    rows = [good("messages", 1)["messages"], odd, [user("alone")], [], None, [assistant("first"), user("x")]]
+    found = judge(write(tmp_path / "chats.jsonl", [{"messages": row} for row in rows]), "sft")
+    marks = {marked.mark: marked.rows for marked in found.marked if marked.column == "messages"}
+    assert marks == {
+        "null": (4,),
+        "mixed-types": (1,),
+        "empty": (3,),
+        "no-assistant": (2,),
+        "last-turn": (5,),
+        "role-order": (5,),
+    }
+
+
+@pytest.mark.parametrize("odd", [5, ["x"], {"a": 1}])
+def test_texts_are_judged_beside_values_of_other_types(tmp_path: Path, odd: Any) -> None:
+    rows = [("q", "a"), (odd, "b"), ("r", " "), ("", "c"), ("s", odd), ("t", "Ã©tÃ©"), ("u", None)]
+    path = write(tmp_path / "texts.jsonl", [{"prompt": prompt, "completion": answer} for prompt, answer in rows])
+    marks = {(marked.mark, marked.column): marked.rows for marked in judge(path, "sft").marked}
+    assert marks == {
+        ("mixed-types", "prompt"): (1,),
+        ("empty", "prompt"): (3,),
+        ("mixed-types", "completion"): (4,),
+        ("blank-completion", "completion"): (2,),
+        ("encoding", "completion"): (5,),
+        ("null", "completion"): (6,),
+    }
+
+
 def test_sharegpt_in_a_json_array(tmp_path: Path) -> None:
     """A JSON file that is one array, with ShareGPT's own roles."""
     turns = [{"from": "human", "value": "1 plus 1?"}, {"from": "gpt", "value": "2"}]
