@@ -11,6 +11,7 @@ import pytest
 from holdfast.adapters.rows.opening import open_rows
 from holdfast.catalog.formats import recognise
 from holdfast.catalog.formats.settings import ColumnSettings
+from holdfast.core.columns import STRING
 from holdfast.core.finding import Severity
 from holdfast.core.scan import Scan
 from holdfast.engine.check.rule_runner import severity_of
@@ -112,6 +113,17 @@ def test_texts_are_judged_beside_values_of_other_types(tmp_path: Path, odd: Any)
         ("encoding", "completion"): (5,),
         ("null", "completion"): (6,),
     }
+
+
+def test_thousands_of_columns_are_judged_together(tmp_path: Path) -> None:
+    """Each keeps its type and its nulls."""
+    names = ["prompt", "completion", *(f"c{number}" for number in range(4000))]
+    path = tmp_path / "wide.csv"
+    path.write_text(f"{','.join(names)}\nq,{','.join(names[1:])}\nr,b{',' * 4000}\n")
+    found = judge(path, "sft")
+
+    assert len(found.nulls) == 4000
+    assert found.columns["c7"] == STRING
 
 
 def test_sharegpt_in_a_json_array(tmp_path: Path) -> None:
