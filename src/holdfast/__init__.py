@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     run, resume, stop = in_json(_run.run), in_json(_run.resume), in_json(_run.stop)
     runs, show, logs = in_json(_queries.runs), in_json(_queries.show), in_json(_queries.logs)
     watch, verify = in_json(_queries.watch), in_json(_queries.verify)
+    __version__: str
 
 __all__ = [
     "HoldfastError",
@@ -59,12 +60,16 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Return a verb, imported when it is first used."""
+    """Return a verb, imported when it is first used, or the release."""
     if name in VERBS:
         return load_api(name)
+    if name == "__version__":
+        from importlib.metadata import version  # slow to import, and few ask
+
+        return version("holdfast")
     raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """The public names; a verb is not an attribute before it is used."""
-    return __all__
+    return [*__all__, "__version__"]

@@ -300,6 +300,18 @@ def test_verdict_on_rows_that_no_method_takes_is_no_pass(here: Path, capsys: pyt
     assert typed(capsys, "chat.jsonl")[1].endswith("No row problems found\n")
 
 
+@pytest.mark.parametrize("words", [[], ["--method", "sft"]])
+def test_a_method_is_ready_but_for_rows_that_fail(
+    words: list[str], here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Columns that fit are no promise about each row."""
+    write(here / "some.jsonl", [*CHATS, {"messages": "text"}])
+    write(here / "dull.jsonl", [*CHATS, CHATS[4]])
+
+    assert "ready sft, but for the errors below\n" in typed(capsys, "some.jsonl", *words)[1]
+    assert "ready sft\n" in typed(capsys, "dull.jsonl", *words)[1]
+
+
 def test_one_row_is_told_by_its_number(here: Path, ask: Ask) -> None:
     """No share of one among twenty."""
     write(here / "chat.jsonl", [*CHATS, CHATS[4]])

@@ -1,6 +1,8 @@
 """What a person reads of a diagnosis."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from click import unstyle
@@ -30,10 +32,10 @@ CAUSE = {
 }
 
 
-def told(verdict: str, **changed: Any) -> str:
+def told(verdict: str, given: Mapping[str, Any] = MappingProxyType({}), /, **changed: Any) -> str:
     cause = {**CAUSE, **changed}
     plain = {"schema": 1, "verb": "diagnose", "missing": [], "quiet": False, "paths": ["train.log"], "lines": 9}
-    rest: dict[str, Any] = {"versions": {}, "running": None, "job": None}
+    rest: dict[str, Any] = {"versions": {}, "running": None, "job": None, **given}
     return unstyle(render_diagnosis(convert({**plain, **rest, "verdict": verdict, "causes": [cause]}, DiagnoseResult)))
 
 
@@ -47,6 +49,15 @@ def test_a_guess_is_called_one() -> None:
     assert "perhaps full (a guess, 45 %)" in told("unknown", **{"class": "full", "confidence": 0.45})
     assert "full (a guess, 62 %)" in told("diagnosed", **{"class": "full", "confidence": 0.62})
     assert "full (93 %)" in told("diagnosed", **{"class": "full", "confidence": 0.93})
+
+
+def test_how_it_ended_is_no_file() -> None:
+    """What the user said of the end is told as that, and not counted as lines of a log."""
+    given = {"paths": ["half.log", "how it ended"], "lines": 4}
+    said = {"path": "how it ended", "line": 1, "text": "SIGTERM ended it", "rank": None}
+
+    assert "the cause is not in 3 lines of half.log\n" in told("unknown", given)
+    assert "\n  how it ended: SIGTERM ended it\n" in told("diagnosed", given, evidence=[said])
 
 
 def test_an_edit_that_removes_a_setting_needs_the_setting() -> None:

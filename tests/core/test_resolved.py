@@ -1,9 +1,16 @@
 """What a run is repeated from: the resolved job file."""
 
+from pathlib import Path
+
+import pytest
+
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.adapters.storage.resolved import resolved_yaml
+from holdfast.adapters.storage.resolved import note_versions, resolved_yaml, with_versions
+from holdfast.core.event import Reported
 from holdfast.core.job import Job, parse_job
+from holdfast.engine.script.outline import choose_schedule, with_schedule
 from holdfast.rules.job103_idle_key import check as idle_keys
+from tests.helpers.generated_jobs import generate_job
 
 JOB = Job.model_validate(
     {
@@ -36,14 +43,17 @@ def test_nothing_is_left_to_defaults() -> None:
     }
 
 
-def test_what_was_found_out_stands_in_comments() -> None:
-    """Versions are told beside the job: the same each time, and no value of theirs can become a key."""
-    extra = {"versions": {"trl": "1.16.0"}, "note": "one\nname: other"}
-    text = resolved_yaml(JOB, extra)
+def test_versions_stand_in_comments() -> None:
+    """They are told beside the job, those of the newest attempt alone, and no value of theirs can become a key."""
+    first = with_versions(resolved_yaml(JOB), {"trl": "1.15.0", "note": "one\nname: other"})
+    text = with_versions(first, {"trl": "1.16.0"})
 
-    assert "#   trl: 1.16.0\n" in text
-    assert text == resolved_yaml(JOB, extra)
-    assert parse_job(JobFileReader().read(text, "job.resolved.yaml")).name is None
+    assert "#   trl: 1.15.0\n" in first
+    assert [line for line in text.splitlines() if "trl" in line] == ["#   trl: 1.16.0"]
+    for written in (first, text):
+        assert parse_job(JobFileReader().read(written, "job.resolved.yaml")) == parse_job(
+            JobFileReader().read(resolved_yaml(JOB), "job.resolved.yaml")
+        )
 
 
 def test_defaults_that_are_written_out_are_no_idle_keys() -> None:
@@ -51,3 +61,28 @@ def test_defaults_that_are_written_out_are_no_idle_keys() -> None:
     document = JobFileReader().read(resolved_yaml(JOB), "job.resolved.yaml")
 
     assert list(idle_keys(document)) == []
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_the_schedule_that_a_script_chooses_stands_in_the_job(number: int) -> None:
+    """Repeated from it, a job evaluates and saves as before, and nothing is left to choose."""
+    job = parse_job(JobFileReader().read(generate_job(number).text, "job.yaml"))
+    again = parse_job(JobFileReader().read(resolved_yaml(with_schedule(job)), "job.resolved.yaml"))
+
+    assert again.train == choose_schedule(job) | job.train
+    assert choose_schedule(again) == {}
+
+
+def test_versions_are_noted_when_training_begins(tmp_path: Path) -> None:
+    """A run that is killed later has them too; a script of the user's own has no job file."""
+    started = Reported(at_s=1.0, attempt=1, said={"event": "start", "versions": {"trl": "1.16.0"}})
+    stepped = Reported(at_s=2.0, attempt=1, said={"event": "step", "step": 1})
+    note_versions(tmp_path, [started])
+    assert list(tmp_path.iterdir()) == []
+
+    path = tmp_path / "job.resolved.yaml"
+    path.write_text(resolved_yaml(JOB))
+    note_versions(tmp_path, [stepped])
+    assert path.read_text() == resolved_yaml(JOB)
+    note_versions(tmp_path, [started, stepped])
+    assert path.read_text() == with_versions(resolved_yaml(JOB), {"trl": "1.16.0"})

@@ -276,7 +276,8 @@ class Job(_Part):
     quantization: dict[str, Any] | None = None
     """Passed on to `transformers.BitsAndBytesConfig`."""
     train: dict[str, Any] = {}
-    """Passed on to the method's TRL config class."""
+    """Passed on to the method's TRL config class. What it leaves out, the script sets: it saves, and evaluates if there are
+    rows for that, after each tenth of all steps, and keeps the newest two checkpoints (`save_total_limit: 2`)."""
     early_stopping: EarlyStopping | None = None
     """When to stop before the last step."""
     environment: Environment = Field(default_factory=Environment)

@@ -528,3 +528,15 @@ def test_a_makefiles_automatic_variables_name_the_script() -> None:
         "echo $HOME",
         "cat b c",
     ]
+
+
+def test_only_commands_that_install_or_go_elsewhere_matter_to_later_ones() -> None:
+    """Of a text with thousands of trainings each would else be compared with all before it."""
+    text = "pip install trl==1.0\npython a.py\ncd b\nuv add peft\ntrl sft --x 1\npython c.py\n"
+    *_, last = read_commands(text, "run.sh")
+
+    assert [" ".join(word.text for word in words) for words in last.before] == [
+        "pip install trl==1.0",
+        "cd b",
+        "uv add peft",
+    ]

@@ -86,7 +86,8 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "an empty array": ("[]", "holds no rows"),
     "half a character": ('{"a":"\\ud83d"}\n', "surrogate"),
     "a tab in a text": ('{"a":"x\ty"}\n', "not JSON"),
-    "mixed values and a blank line": ('{"a":1}\n\n{"a":"x"}\n', "no line is blank"),
+    "mixed values and a blank line": ('{"a":1}\n\n{"a":"x"}\n', "each line is one row: line 2 is blank"),
+    "mixed values and two rows on a line": ('{"a":1} {"a":"x"}\n', "each line is one row: line 1 holds 2 rows"),
     "an array cut off": ('[{"a":1},{"a":2', "not JSON"),
     "an array without a comma": ('[{"a":1} {"a":2}]', "a comma is missing"),
     "brackets that nothing closes": ('{"a":' + "[" * 9000 + "\n", "nested more than 64 levels deep"),
@@ -133,6 +134,11 @@ LATER_BAD: dict[str, tuple[str, str, str]] = {
     "a text where dates were": ('{"a":"2020-01-01"}\n', '{"a":"x"}\n', "and a time in the first rows"),
     "a broken line": ('{"a":1}\n', '{"a":\n', "not JSON"),
 }  # fmt: skip
+# Those that it reads, while turning all texts of a part of the file into JSON: holdfast does not read those that are none.
+LATER_MIXED: dict[str, tuple[str, str]] = {
+    "lists among texts": ('{"a":"x"}\n', '{"a":"y"}\n{"a":[1]}\n'),
+    "messages among texts": ('{"a":"x"}\n', '{"a":"y"}\n{"a":[{"role":"user"}]}\n'),
+}
 MANY, FEW = 50, 3
 
 
@@ -164,6 +170,14 @@ def test_the_first_rows(tmp_path: Path) -> None:
         assert truth[name].error or not any(truth[name].rows.values()), name
 
 
+@pytest.mark.parametrize("line", ['{"a":', "5", "{'a': 1}"])
+def test_a_line_that_cannot_be_read_is_not_blamed_for_mixed_values(tmp_path: Path, line: str) -> None:
+    """Without that line the file would be read, so it alone is told."""
+    told = ours(write(tmp_path / "x.jsonl", f'{{"a":1}}\n{line}\n{{"a":"x"}}\n'))
+
+    assert [broken.line for broken in told.broken] == [2]
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_what_is_said_of_bad_rows(tmp_path: Path, name: str) -> None:
     """What cannot be read is told, wherever it is."""
@@ -178,7 +192,7 @@ def test_what_is_said_of_bad_rows(tmp_path: Path, name: str) -> None:
 def test_later_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apart: str) -> None:
     """What follows the first chunk of a file, or stands in another one, is cast, changed or refused as by `datasets`."""
     cases: dict[str, Any] = {}
-    for name, (first, later, *_) in (LATER_GOOD | LATER_TURNED | LATER_BAD).items():
+    for name, (first, later, *_) in (LATER_GOOD | LATER_TURNED | LATER_BAD | LATER_MIXED).items():
         chunk = len(first) * (MANY - 1)
         texts = [first * MANY + later * FEW] if apart == "chunks" else [first * MANY, later * FEW]
         paths = [write(tmp_path / f"{name} {number}.jsonl", text) for number, text in enumerate(texts)]
@@ -199,6 +213,10 @@ def test_later_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apart: str)
             assert truth[name].error, name
             assert LATER_BAD[name][2] in told.broken[0].what, name
             assert len(told.rows["a" if "a" in told.rows else "m"]) == MANY, name
+        elif name in LATER_MIXED:
+            assert json.dumps("y") in truth[name].rows["a"], name
+            assert all("turns it and the texts around it into JSON" in broken.what for broken in told.broken), name
+            assert len(told.rows["a"]) == MANY + FEW, name
         else:
             assert without_times(told) == without_times(truth[name]), name
             assert bool(told.broken) == (name in LATER_TURNED), name

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,8 @@ def test_a_job_file_becomes_a_whole_model(straight: tuple[Place, dict[str, Any]]
     for name in ("job.yaml", "job.resolved.yaml", "report.html", "attempts/1/attempt.py", "attempts/1/events.jsonl"):
         assert (place.run / name).stat().st_size
     assert (place.run / "job.yaml").read_text() == JOB
+    resolved = (place.run / "job.resolved.yaml").read_text()
+    assert f"#   trl: {version('trl')}\n" in resolved
     assert {path.name for path in place.run.glob("checkpoints/*/*")} >= {"checkpoint-24"}
 
 

@@ -70,6 +70,15 @@ def test_a_cause_is_told_with_its_evidence_and_its_fix(here: Path, ask: Ask) -> 
     assert (cause["retry"], 0 < cause["confidence"] <= 1) == ("after-change", True)
 
 
+def test_beside_a_cause_nothing_says_that_the_cause_is_elsewhere(here: Path, ask: Ask) -> None:
+    """A launcher's words alone say so; next to an exception they are its echo."""
+    died = "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+    why = "The actor is dead because its worker process has died. Worker exit type: SYSTEM_ERROR Worker exit detail: Worker unexpectedly exits.\n"
+    for text, classes in ((died + why + OOM, ["cuda-oom-train-step"]), (died + why, ["cause-not-in-log"])):
+        (here / "job.log").write_text(text)
+        assert [cause["class"] for cause in ask("diagnose", "job.log")[1]["causes"]] == classes
+
+
 @pytest.mark.parametrize(
     ("line", "has", "instead"),
     [

@@ -77,7 +77,9 @@ RESULT = mapping(
 NOTIFICATION = mapping("message", level=LEVEL, message=MESSAGE, locations=many(LOCATION))
 RUN = mapping(
     "tool results columnKind",
-    tool=mapping("driver", driver=mapping("name semanticVersion", name=TEXT, semanticVersion=TEXT, rules=many(RULE))),
+    tool=mapping(
+        "driver", driver=mapping("name version", name=TEXT, version=TEXT, semanticVersion=TEXT, rules=many(RULE))
+    ),
     columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
     invocations=many(
         mapping(

@@ -497,6 +497,39 @@ def test_rows_of_a_job_that_are_not_there_are_told_at_their_key() -> None:
     assert found.cause.fix == "Correct `dataset.path` at job.yaml:3."
 
 
+WEIGHTS = "ValueError: Number of reward weights (3) must match number of reward functions (1)"
+
+
+@pytest.mark.parametrize(
+    ("setting", "error", "key"),
+    [
+        ("reward_weights: [1.0, 2.0]", WEIGHTS, "train.reward_weights"),
+        ("reward_weights: [1.0, 2.0]", "ValueError: `reward_weights` is too long", "train.reward_weights"),
+        ("gradient_checkpointing_kwargs: {use_reentrant: 3}", "TypeError: use_reentrant is 3", "train.gradient_checkpointing_kwargs"),
+        ("model_init_kwargs: {num_labels: 2}", "ValueError: the number of labels", "model"),
+    ],
+)  # fmt: skip
+def test_a_setting_is_named_as_libraries_write_it(setting: str, error: str, key: str) -> None:
+    """With underscores or as words, and of a list or a mapping by its own name."""
+    text = f"method: grpo\nmodel: m\ndataset: {{path: d}}\ntrain:\n  max_steps: 3\n  {setting}\n"
+    written = JobFileReader().read(text, "job.yaml")
+    log = raised("job.yaml:129 main: trainer()", f"{PACKAGES}/trl/x.py:3 f: raise", error=error)
+
+    found = explained(log, name="invalid-config-value", stage="model", sources={}, job=written, target="job.yaml")
+
+    assert (found.where, found.key) == ("job.yaml:2" if key == "model" else "job.yaml:6", key)
+
+
+@pytest.mark.parametrize("given", ["reward_weights=[1.0]", "num_generations=4"])
+def test_a_setting_that_a_message_writes_as_words_is_found_in_a_script(given: str) -> None:
+    source = f"args = GRPOConfig(\n    {given},\n)\ntrainer = GRPOTrainer(args=args)\n"
+    log = raised("train.py:4 <module>: trainer", f"{PACKAGES}/trl/x.py:3 __init__: raise", error=WEIGHTS)
+
+    found = explained(log, name="invalid-config-value", stage="model", sources={"train.py": source})
+
+    assert found.where == ("train.py:2" if "weights" in given else "train.py:4")
+
+
 def test_choices_that_a_library_lists_are_in_the_fix() -> None:
     """Without the punctuation in which it lists them."""
     error = (

@@ -226,6 +226,27 @@ def test_a_part_that_does_not_end_is_named_by_where_it_was() -> None:
     assert "30 seconds" in found.failures[0].cause.cause
 
 
+@pytest.mark.parametrize("unreached", ["", "this machine does not reach the Hub"])
+@pytest.mark.parametrize("stage", ["data", "model", "tokenize"])
+def test_a_hub_that_only_this_machine_does_not_reach_is_no_failure(stage: StageName, unreached: str) -> None:
+    """A job fails for it where it runs on this machine; else nothing from there on is rehearsed, and it is no pass."""
+    error = "OfflineModeIsEnabled: Cannot reach the Hub"
+    before = PASSED[: STAGES.index(stage) + 1]
+    whole = played(
+        code=1,
+        hook_events=(*before, {"event": "failed", "stage": stage, "error": error}),
+        events=({"event": "end", "because": error, "where": "train.py:3"},),
+    )
+    found = judge({"whole": whole}, (), lambda *_: name_cause("no-network-on-node", error, {}), unreached=unreached)
+
+    expected = ("not_rehearsed", True, ()) if unreached else ("fail", False, ("no-network-on-node",))
+    assert (status(found, stage), found.passed, tuple(each.cause.signature.name for each in found.failures)) == expected
+    assert not (found.passed and found.complete)
+    step = next(each for each in found.stages if each.name == "step")
+    assert step.missed is bool(unreached)
+    assert (step.because or "").endswith(unreached or f"the script failed at `{stage}`")
+
+
 @pytest.mark.parametrize(("last_s", "slow"), [(170.0, True), (20.0, False)])
 def test_a_limit_is_no_failure_where_the_script_was_getting_on(last_s: float, *, slow: bool) -> None:
     """It is one where nothing was heard for long: heartbeats are no news."""

@@ -267,6 +267,29 @@ def test_the_model_can_be_loaded_as_the_report_says() -> None:
     assert repr('/home/o\'neil/"runs"/model') in snippet
 
 
+CHAT = (
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Who\nare you?"},
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "asks", "shown"),
+    [
+        ("Once upon", "tokenizer('Once upon', return_tensors", "Once upon"),
+        (CHAT[1:], "{'role': 'user', 'content': 'Who\\nare you?'},\n]", "Who\nare you?"),
+        (CHAT, "[\n    {'role': 'system', 'content': 'Be brief.'},\n", "system: Be brief.\n\nuser: Who"),
+    ],
+)
+def test_the_model_is_asked_as_it_was_trained(prompt: Any, asks: str, shown: str) -> None:
+    """With the system turn of the rows; a text is no chat."""
+    page = report(model="/m", samples=[Sample(0, prompt, "Me.")])
+    compile(page.text["pre"], "snippet", "exec")
+
+    assert asks in page.text["pre"]
+    assert shown in page.text["article"]
+
+
 def test_a_reward_model_is_loaded_as_one() -> None:
     """It answers with a number, not with text."""
     events = (ASKED, *started(), said("start", 0, **{**START, "model": "Qwen2ForSequenceClassification"}))

@@ -246,7 +246,7 @@ def test_mixed_types_are_told(values: Sequence[str], odd: tuple[int, ...]) -> No
 
 def test_messages_that_are_lists_only_sometimes_are_told() -> None:
     """Where one row has its messages as text, and the others as lists, it is that row."""
-    values = [json.dumps([user("a")]), "hello", json.dumps([user("b")])]
+    values = [json.dumps([user("a"), assistant("b")]), "hello", json.dumps([user("b"), assistant("c")])]
     rows = FakeRows.of([{"messages": value} for value in values], {"messages": Scalar("json")})
     found = scan_rows(rows, shape_of(rows), method="sft")
 

@@ -1,12 +1,17 @@
 """Rows of real files, read as `datasets` would read them, and judged."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+import pytest
 
 from holdfast.adapters.rows.opening import open_rows
 from holdfast.catalog.formats import recognise
+from holdfast.catalog.formats.settings import ColumnSettings
+from holdfast.core.columns import STRING
 from holdfast.core.finding import Severity
 from holdfast.core.scan import Scan
 from holdfast.engine.check.rule_runner import severity_of
@@ -16,10 +21,11 @@ from tests.helpers.scanned import Row, assistant, findings, good, user
 CALL = {"type": "function", "function": {"name": "add", "arguments": {"a": 1}}}
 
 
-def judge(path: Path, method: str, evaluated: Path | None = None) -> Scan:
+def judge(path: Path, method: str, evaluated: Path | None = None, text_field: str = "text") -> Scan:
     rows = open_rows(path)
     other = open_rows(evaluated) if evaluated else None
-    return scan_rows(rows, recognise(rows.columns), eval_rows=other, method=method)
+    settings = ColumnSettings(text_field=text_field)
+    return scan_rows(rows, recognise(rows.columns), eval_rows=other, method=method, settings=settings)
 
 
 def codes(found: Scan, method: str) -> dict[str, Severity]:
@@ -78,6 +84,48 @@ def test_mixed_types_and_uneven_messages_in_json_lines(tmp_path: Path) -> None:
     assert [(marked.mark, marked.rows) for marked in judge(path, "sft").marked] == [("no-assistant", (2,))]
 
 
+@pytest.mark.parametrize("odd", ["text", 5, {"role": "user"}])
+def test_rows_of_the_usual_type_are_judged_beside_others(tmp_path: Path, odd: Any) -> None:
+    """A row of another type hides no damage of the rows around it."""
+    rows = [good("messages", 1)["messages"], odd, [user("alone")], [], None, [assistant("first"), user("x")]]
+    found = judge(write(tmp_path / "chats.jsonl", [{"messages": row} for row in rows]), "sft")
+    marks = {marked.mark: marked.rows for marked in found.marked if marked.column == "messages"}
+    assert marks == {
+        "null": (4,),
+        "mixed-types": (1,),
+        "empty": (3,),
+        "no-assistant": (2,),
+        "last-turn": (5,),
+        "role-order": (5,),
+    }
+
+
+@pytest.mark.parametrize("odd", [5, ["x"], {"a": 1}])
+def test_texts_are_judged_beside_values_of_other_types(tmp_path: Path, odd: Any) -> None:
+    rows = [("q", "a"), (odd, "b"), ("r", " "), ("", "c"), ("s", odd), ("t", "Ã©tÃ©"), ("u", None)]
+    path = write(tmp_path / "texts.jsonl", [{"prompt": prompt, "completion": answer} for prompt, answer in rows])
+    marks = {(marked.mark, marked.column): marked.rows for marked in judge(path, "sft").marked}
+    assert marks == {
+        ("mixed-types", "prompt"): (1,),
+        ("empty", "prompt"): (3,),
+        ("mixed-types", "completion"): (4,),
+        ("blank-completion", "completion"): (2,),
+        ("encoding", "completion"): (5,),
+        ("null", "completion"): (6,),
+    }
+
+
+def test_thousands_of_columns_are_judged_together(tmp_path: Path) -> None:
+    """Each keeps its type and its nulls."""
+    names = ["prompt", "completion", *(f"c{number}" for number in range(4000))]
+    path = tmp_path / "wide.csv"
+    path.write_text(f"{','.join(names)}\nq,{','.join(names[1:])}\nr,b{',' * 4000}\n")
+    found = judge(path, "sft")
+
+    assert len(found.nulls) == 4000
+    assert found.columns["c7"] == STRING
+
+
 def test_sharegpt_in_a_json_array(tmp_path: Path) -> None:
     """A JSON file that is one array, with ShareGPT's own roles."""
     turns = [{"from": "human", "value": "1 plus 1?"}, {"from": "gpt", "value": "2"}]
@@ -85,3 +133,51 @@ def test_sharegpt_in_a_json_array(tmp_path: Path) -> None:
     path.write_text(json.dumps([{"id": index, "conversations": turns} for index in range(4)]), encoding="utf-8")
 
     assert codes(judge(path, "sft"), "sft") == {"DAT209": Severity.WARNING, "DAT219": Severity.WARNING}
+
+
+COLUMNS: tuple[list[Any], ...] = (
+    ["u", "v", "u", "w"],
+    ["1", "[2]", "{", "true"],
+    [1, 2, 1, None],
+    ["2020-01-01", "2020-01-02", None, None],
+    ["5", 6, "x", ""],
+    [None, None, None, None],
+    [good("messages", 1)["messages"], [], None, [user("alone")]],
+)
+"""Values of columns. Only JSON has those that differ in type, and a CSV file has no lists."""
+
+
+PLACES: tuple[Callable[[str, Any], Row], ...] = (
+    lambda name, value: {name: value, "ab": "x"},
+    lambda name, value: {"x": {name: value, "ab": "k"}, "y": [{name: value, "ab": "k"}], name: "hi"},
+    lambda name, value: {"messages": [{**user(), name: value}, {**assistant(), name: value}]},
+)
+"""Rows that have a value under a name, in various places."""
+
+
+def outcome(rows: list[Row], suffix: str, folder: Path, name: str) -> object:
+    """What is found in rows, with `column` for the name of the column that it is about."""
+    path = folder / f"data{suffix}"
+    if suffix == ".jsonl":
+        write(path, rows)
+    elif suffix == ".parquet":
+        pl.DataFrame(rows).write_parquet(path)
+    elif suffix == ".arrow":
+        pl.DataFrame(rows).write_ipc_stream(path)
+    else:
+        pl.DataFrame(rows).write_csv(path)
+    found = judge(path, "sft", text_field=name)
+    marked = [(each.mark, each.column == name, each.count, each.rows, each.detail) for each in found.marked]
+    return found.rows, marked, len(found.broken), {key == name: nulls for key, nulls in found.nulls.items()}
+
+
+@pytest.mark.parametrize("name", ["*", "^a.*$", "^.*$", "^ab|z$", "^("])
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".arrow", ".csv"])
+def test_names_that_polars_takes_for_patterns_are_names(tmp_path: Path, name: str, suffix: str) -> None:
+    """A column is judged alike whatever its name: on its own, in an object, in a list, in messages."""
+    for values in COLUMNS:
+        if (suffix != ".jsonl" and "" in values) or (suffix == ".csv" and [] in values):
+            continue
+        for place in PLACES if suffix not in (".csv", ".arrow") else PLACES[:1]:
+            odd, plain = ([place(each, value) for value in values] for each in (name, "plain"))
+            assert outcome(odd, suffix, tmp_path, name) == outcome(plain, suffix, tmp_path, "plain"), values

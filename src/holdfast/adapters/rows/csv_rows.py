@@ -19,7 +19,7 @@ import polars as pl
 
 from holdfast.adapters.rows.csv_text import is_blank, pandas_names
 from holdfast.adapters.rows.encodings import tell_undecodable
-from holdfast.adapters.rows.frames import DTYPES
+from holdfast.adapters.rows.frames import DTYPES, NAMELESS
 from holdfast.adapters.rows.limits import MOST_CELLS, PART_BYTES, refuse_wide
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.pieces import (
@@ -198,7 +198,7 @@ def look_at_csv(path: Path, delimiter: str = ",") -> FilePreview:
     if not table.names:
         raise BadDataError(f"{path}: {source.problem}" if source.problem else f"{path} holds no rows", path)
     rows = [record.cells for record in records if not record.fault]
-    columns = {name: _type_of(texts) for name, texts in _texts(table.names, rows).items()}
+    columns = dict(zip(table.names, _types_of(_texts(len(table.names), rows)), strict=True))
     fault = _other_separator(table.names, delimiter)
     separated = UnreadablePart(str(path), fault, 1) if fault else None
     problems = tuple(filter(None, (separated, table.shift(records))))
@@ -238,22 +238,40 @@ def _other_separator(names: Sequence[str], delimiter: str) -> str:
     return ""
 
 
-def _texts(names: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return the columns as polars Series of texts, null where there is no value."""
-    cells = list(zip(*rows, strict=True)) if rows else [()] * len(names)
-    texts = {name: pl.Series(name, column, dtype=pl.String) for name, column in zip(names, cells, strict=True)}
-    return {name: series.set(series.is_in(MISSING), None) for name, series in texts.items()}
+def _texts(width: int, rows: Sequence[Sequence[str]]) -> Any:
+    """Return cells as a frame of texts, null where there is no value; a column is called by its number.
+
+    Of a table with thousands of columns, each step is one expression over all of them: one a column takes a minute.
+    """
+    cells = list(zip(*rows, strict=True)) if rows else [()] * width
+    frame = pl.DataFrame({str(at): pl.Series(NAMELESS, column, dtype=pl.String) for at, column in enumerate(cells)})
+    return frame.select(pl.when(~pl.all().is_in(MISSING)).then(pl.all()))
 
 
-def _type_of(texts: Any) -> Type:
-    values = texts.drop_nulls()
-    if not len(values):
+def _types_of(texts: Any) -> list[Type]:
+    """Return the types that pandas decides on for columns of texts."""
+    signs = (
+        pl.all().count(),
+        pl.all().str.contains(INTEGER).all(),
+        pl.all().str.contains(NUMBER).all(),
+        pl.all().is_in(list(TRUTH)).all(),
+    )
+    told = zip(*(texts.select(sign).row(0) for sign in signs), strict=True)
+    return [
+        _type_of(whole=count == texts.height, none=not count, integer=integer, number=number, truth=truth)
+        for count, integer, number, truth in told
+    ]
+
+
+def _type_of(*, whole: bool, none: bool, integer: bool, number: bool, truth: bool) -> Type:
+    """Return the type of a column: whether each row has a value, whether none has, and whether all values are such."""
+    if none:
         return Scalar("float")
-    if values.str.contains(INTEGER).all():
-        return Scalar("integer" if len(values) == len(texts) else "float")
-    if values.str.contains(NUMBER).all():
+    if integer:
+        return Scalar("integer" if whole else "float")
+    if number:
         return Scalar("float")
-    return Scalar("boolean") if values.is_in(list(TRUTH)).all() else STRING
+    return Scalar("boolean") if truth else STRING
 
 
 def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Pieces:
@@ -280,13 +298,17 @@ def _pieces(
 ) -> Iterator[RowChunk | UnreadablePart]:
     """Yield the rows of a batch, and those that cannot be read between them."""
     good = [record for record in batch if not record.fault]
-    texts = _texts(table.names, [record.cells for record in good])
-    series = {name: _cast(texts[name], kind) for name, kind in columns.items() if name in texts}
-    misfits = {name: (cast.is_null() & texts[name].is_not_null()).arg_true().to_list() for name, cast in series.items()}
+    numbers = {name: str(at) for at, name in enumerate(table.names) if name in columns}
+    names = [name for name in columns if name in numbers]
+    texts = _texts(len(table.names), [record.cells for record in good]).select(numbers[name] for name in names)
+    frame = texts.select(_cast(pl.col(numbers[name]), columns[name]) for name in names)
+    lost = zip(names, texts.null_count().row(0), frame.null_count().row(0), strict=True) if names else ()
     faults = {
-        id(good[row]): _misfit(name, texts[name][row], columns[name]) for name, rows in misfits.items() for row in rows
+        id(good[row]): _misfit(name, texts[numbers[name]][row], columns[name])
+        for name in (name for name, before, after in lost if before != after)
+        for row in (frame[numbers[name]].is_null() & texts[numbers[name]].is_not_null()).arg_true().to_list()
     }
-    frame = pl.DataFrame(list(series.values()))
+    frame.columns = names
     begun = given = 0  # rows of the batch, and of the frame
     for number, record in enumerate([*batch, None]):
         fault = "" if record is None else record.fault or faults.get(id(record), "")
@@ -304,14 +326,14 @@ def _misfit(name: str, text: str, kind: Type) -> str:
     return f"`{name}` is {text!r:.40} here, and {kind} in the first rows: `load_dataset` stops"
 
 
-def _cast(texts: Any, kind: Type) -> Any:
+def _cast(texts: pl.Expr, kind: Type) -> pl.Expr:
     """Return texts as values of a type; null where they are none."""
     match kind:
         case Scalar("integer"):
             trimmed = texts.str.strip_chars().str.strip_prefix("+")
             whole = trimmed.cast(pl.Int64, strict=False)
             reals = trimmed.cast(pl.Float64, strict=False)
-            return whole.fill_null(reals.set(reals != reals.floor(), None).cast(pl.Int64, strict=False))
+            return whole.fill_null(pl.when(reals == reals.floor()).then(reals).cast(pl.Int64, strict=False))
         case Scalar("float"):
             return texts.str.strip_chars().str.strip_prefix("+").cast(pl.Float64, strict=False)
         case Scalar("boolean"):

@@ -19,17 +19,23 @@ JSON: Final = Scalar("json")
 INTEGER = re.compile(r"\s*-?\d+\s*")
 
 
+STOPS: Final = "`load_dataset` stops"
+MIXES: Final = "`load_dataset` stops, or turns it and the texts around it into JSON"
+"""Tried: it stops where a part of 10 MB has lists alone; where there are texts too, pandas reads it, and all become JSON."""
+
+
 class MisfitError(Exception):
     """A value that `datasets` cannot put into its column.
 
     Attributes:
         path: Where in the row it is: `messages[].content`.
         what: What is wrong with it.
+        then: What `load_dataset` does.
     """
 
-    def __init__(self, path: str, what: str) -> None:
+    def __init__(self, path: str, what: str, then: str = STOPS) -> None:
         super().__init__(f"`{path}` {what}" if path else what)
-        self.path, self.what = path, what
+        self.path, self.what, self.then = path, what, then
 
 
 def fit_row(row: Any, columns: Mapping[str, Type], notes: list[str]) -> dict[str, Any]:
@@ -103,7 +109,7 @@ def _fit_text(value: Any, path: str, notes: list[str]) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        raise MisfitError(path, "is a list here, and text in the first rows")
+        raise MisfitError(path, "is a list here, and text in the first rows", MIXES)
     notes.append(
         f"`{path}` is {_kind_of(value)} here, and text in the first rows: it becomes text, perhaps others with it"
     )

@@ -25,6 +25,8 @@ DTYPES: Final[Mapping[str, Any]] = {
 }
 # What polars makes texts of, without a word, where the column is one of texts: numbers, truth values, lists, objects.
 NOT_TEXT: Final = r"^(?:-?\d|true$|false$|\[|\{)"
+NAMELESS: Final = ""
+"""Name of a Series while its values are looked at: methods of polars take names such as `*` and `^a.*$` for patterns."""
 # A name that has one spelling in JSON.
 PLAIN: Final = re.compile(r"[\w-]+", re.ASCII)
 
@@ -89,7 +91,7 @@ def _may_hide(frame: Any, columns: Columns, lines: bytes) -> bool:
     return any(
         _is_suspect(leaf, word, key, lines)
         for name, kind in columns.items()
-        for leaf, word, key in _texts(frame[name], kind, name)
+        for leaf, word, key in _texts(frame.get_column(name).alias(NAMELESS), kind, name)
     )
 
 
@@ -109,8 +111,8 @@ def _texts(series: Any, kind: Type, key: str | None) -> Iterator[tuple[Any, str,
         case ListOf(of) if of != NULL:
             yield from _texts(series.explode(), of, None)
         case Struct(fields):
-            parts = series.struct.unnest()  # `struct.field` takes a name such as `*` for a pattern
+            parts = series.struct.unnest()
             for name, part in fields.items():
-                yield from _texts(parts.get_column(name), part, name)
+                yield from _texts(parts.get_column(name).alias(NAMELESS), part, name)
         case Scalar(word) if word in {"string", "time"}:
             yield series, word, key

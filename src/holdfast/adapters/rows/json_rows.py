@@ -57,12 +57,12 @@ def look_at_json(path: Path, chunk_bytes: int = CHUNK_BYTES) -> FilePreview:
                 break
         if source.problem:
             seen.blame(source.problem, None)
-    strict = seen.one_a_line and layout != "values"
+    strict = not seen.odd_line and layout != "values"
     columns = seen.guess.columns(strict=strict)
     if not columns:
         raise seen.without_rows()
     if not strict and layout == "lines" and (place := seen.guess.mixed()) is not None:
-        what = f"`{place}` has values of several types, which `load_dataset` reads only where no line is blank"
+        what = f"`{place}` has values of several types, which `load_dataset` reads only where each line is one row: {seen.odd_line}"
         seen.problems.append(UnreadablePart(str(path), what))
     if layout == "array" and (size := path.stat().st_size) > LARGE_ARRAY_BYTES:
         seen.problems.append(UnreadablePart(str(path), _told_of_size(size)))
@@ -81,7 +81,7 @@ class _Beginning:
     Attributes:
         path: The file.
         guess: Their types.
-        one_a_line: Whether each line is one row.
+        odd_line: Which line is not one row: `line 3 is blank`; empty where each is one, or cannot be read.
         problems: What only looking at each of them shows.
         fault: What is wrong with the first row that cannot be read.
         first: Whether no chunk was seen yet; only in the first are names looked for that stand twice, which takes time.
@@ -89,7 +89,7 @@ class _Beginning:
 
     path: Path
     guess: Guess = field(default_factory=Guess)
-    one_a_line: bool = True
+    odd_line: str = ""
     problems: list[UnreadablePart] = field(default_factory=list[UnreadablePart])
     fault: UnreadablePart | None = None
     first: bool = True
@@ -99,7 +99,11 @@ class _Beginning:
         for number, line in enumerate(chunk.text.splitlines()):
             at = None if chunk.line is None else chunk.line + number
             rows = self._rows(line, at, STRICT if self.first else DECODER)
-            self.one_a_line &= len(rows) == 1
+            if rows is None:
+                continue
+            if len(rows) != 1 and not self.odd_line:
+                counted = "is blank" if not rows else f"holds {len(rows)} rows"
+                self.odd_line = f"line {at:,} {counted}" if at else f"a line {counted}"
             for row in rows:
                 if isinstance(row, dict):
                     self.guess.see(row)
@@ -110,7 +114,8 @@ class _Beginning:
         if chunk.problem:
             self.blame(chunk.problem, chunk.line)
 
-    def _rows(self, line: bytes, at: int | None, decoder: JSONDecoder) -> list[Any]:
+    def _rows(self, line: bytes, at: int | None, decoder: JSONDecoder) -> list[Any] | None:
+        """Return the rows on a line; None where it is no JSON."""
         try:
             return rows_on(line, decoder)
         except DuplicateKeyError as error:
@@ -118,7 +123,7 @@ class _Beginning:
             return rows_on(line)
         except ValueError as error:
             self.blame(str(error), at)
-            return []
+            return None
 
     def blame(self, what: str, line: int | None) -> None:
         """Note a fault, of which the first is told where there are no rows."""
@@ -233,7 +238,7 @@ class _Reading:
                 fitted = fit_row(value, self.columns, notes)
             except MisfitError as error:
                 self.faults += 1
-                yield UnreadablePart(self.path, f"{error}: `load_dataset` stops", at, row + offset)
+                yield UnreadablePart(self.path, f"{error}: {error.then}", at, row + offset)
                 continue
             yield from (UnreadablePart(self.path, note, at) for note in notes if note not in self.noted)
             self.noted.update(notes)

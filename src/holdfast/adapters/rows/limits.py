@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from holdfast.adapters.rows.frames import NAMELESS
 from holdfast.adapters.rows.pieces import Columns
 from holdfast.core.columns import scalars_of
 from holdfast.core.errors import SourceError, Spot
@@ -54,7 +55,7 @@ def slices_of(frame: Any) -> Iterator[Any]:
 
 def _written_bytes(frame: Any) -> int:
     """Return the bytes that a frame takes, at least, with the text of a category in the place of its number."""
-    categories = (leaf for series in frame.iter_columns() for leaf in _categories(series))
+    categories = (leaf for series in frame.iter_columns() for leaf in _categories(series.alias(NAMELESS)))
     return int(frame.estimated_size()) + sum(len(leaf) * _longest(leaf) for leaf in categories)
 
 
@@ -67,7 +68,7 @@ def _categories(series: Any) -> Iterator[Any]:
             yield from _categories(series.explode())
         case pl.Struct():
             for part in series.struct.unnest().iter_columns():
-                yield from _categories(part)
+                yield from _categories(part.alias(NAMELESS))
         case _:
             return
 

@@ -35,7 +35,6 @@ MODULE = re.compile(r"\w+(?:\.\w+)*")
 HIGHEST = 4
 """Folders to go up at most."""
 ADDRESS = ("https://", "http://")
-INSTALLS = re.compile(r"\binstall\b|\badd\b")
 INSTALLED = "launch.installs"
 ARGUMENTS: Final = "launch.arguments"
 ABSENT: Final = ("launch", "absent")
@@ -276,11 +275,10 @@ def read_script_documents(
 def _add_installed(line: CommandLine, folder: Path) -> None:
     """Note what the commands before one install."""
     for words in line.before:
-        text = shlex.join(word.text for word in words)
-        if INSTALLS.search(text) and all(word.known for word in words):
+        if all(word.known for word in words):
             from holdfast.adapters.declared.installs import read_commands
 
-            for command in read_commands(text, words[0].place, folder):
+            for command in read_commands(shlex.join(word.text for word in words), words[0].place, folder):
                 for each in command.found.requirements:
                     line.launch.add(INSTALLED, each.text, words[0].place)
 

@@ -100,7 +100,7 @@ class Replayer:
     def _judged(self, parts: Mapping[Part, PartResult], part_request: PartRequest) -> Rehearsal:
         objected = any(each.rule for each in self.found.failures)
         objections = observe(parts["whole"], Path(part_request.folder, "whole")).objections if objected else ()
-        return judge_parts(parts, objections, imports_s=0.0)
+        return judge_parts(parts, objections)
 
 
 def limit_again(parts: Mapping[Part, PartResult], limit_s: float) -> float:
@@ -108,10 +108,18 @@ def limit_again(parts: Mapping[Part, PartResult], limit_s: float) -> float:
     return min(limit_s, AGAIN_S + AGAIN * max(each.elapsed_s for each in parts.values()))
 
 
-def judge_parts(parts: Mapping[Part, PartResult], objections: Sequence[Objection], *, imports_s: float) -> Rehearsal:
+def judge_parts(
+    parts: Mapping[Part, PartResult], objections: Sequence[Objection], *, imports_s: float = 0.0, unreached: str = ""
+) -> Rehearsal:
     """Return the verdict on what the parts of a rehearsal left."""
     marks = PatternIndex(all_signatures())
-    return judge(parts, objections, lambda played, stage: diagnose_part(played, stage, marks), imports_s=imports_s)
+    return judge(
+        parts,
+        objections,
+        lambda played, stage: diagnose_part(played, stage, marks),
+        imports_s=imports_s,
+        unreached=unreached,
+    )
 
 
 def diagnose_part(played: PartResult, stage: StageName, marks: PatternIndex) -> Cause:

@@ -48,6 +48,11 @@ LIMIT_S: Final = 180.0
 READY_S: Final = 600.0
 """Time that making an environment may take."""
 OFFLINE: Final = {"HF_HUB_OFFLINE": "1"}
+NOT_ASKED: Final = "with --offline the Hub is not asked, and the caches of this machine lack what the script reads"
+NOT_REACHED: Final = (
+    "this machine does not reach the Hub, and its caches lack what the script reads; rehearse where it is reached"
+)
+"""Why a rehearsal ends where the Hub is needed. Of a job that runs on this machine, that is a failure."""
 NO_SOLUTION: Final = "No solution found"
 """What uv says of requirements that contradict one another: on no machine would they be met."""
 NAMES: Final = re.compile(r"\b[A-Z]\w+(?:Trainer|Config)\b")
@@ -140,7 +145,7 @@ def _start(program: Program, part_request: PartRequest, options: RehearsalOption
             return _started_here(program, part_request, options, str(error))
         said = PartResult(part="whole", code=1, logs={"stderr.log": str(error)})
         return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
-    if found.passed:
+    if found.passed and found.complete:
         remember_pass(program, words)
     return found
 
@@ -177,7 +182,9 @@ def _rehearsed(
     if problem:
         raise _usage_error(program, problem)
     observed = observe(parts["whole"], folder / "whole")
-    found = judge_parts(parts, observed.objections, imports_s=0.0 if used else ready["elapsed_s"])
+    imports_s = 0.0 if used else ready["elapsed_s"]
+    unreached = NOT_ASKED if part_request.offline else "" if program.local else NOT_REACHED
+    found = judge_parts(parts, observed.objections, imports_s=imports_s, unreached=unreached)
     again = Replayer(server, found, limit_again(parts, options.limit_s), options.on_progress)
     found = isolating.isolate(found, parts, part_request, again, forced=options.whose)
     found = explain_failures(found, read_failure_context(program, parts))

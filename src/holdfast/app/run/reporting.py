@@ -15,7 +15,7 @@ from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.document import Document
 from holdfast.core.json_text import parse_json
-from holdfast.engine.report.page import ReportData, Sample, render_report
+from holdfast.engine.report.page import Message, ReportData, Sample, render_report
 from holdfast.results.check import CheckResult
 
 STDERR_BYTES = 20_000
@@ -53,12 +53,15 @@ def _read_samples(path: Path) -> Iterator[Sample]:
     for line in text.splitlines():
         with suppress(ValueError, KeyError, TypeError, OverflowError):  # a line that a kill cut short
             said = parse_json(line)
-            yield Sample(int(said["step"]), _spoken(said["prompt"]), str(said["completion"]))
+            yield Sample(int(said["step"]), _prompt(said["prompt"]), str(said["completion"]))
 
 
-def _spoken(prompt: Any) -> str:
-    """Return a prompt as people read it: a chat's last message."""
-    return str(prompt[-1]["content"]) if isinstance(prompt, list) and prompt else str(prompt)
+def _prompt(prompt: Any) -> str | list[Message]:
+    """Return a prompt: the messages of a chat, or a text."""
+    if not isinstance(prompt, list) or not prompt or not all(isinstance(each, dict) for each in prompt):
+        return str(prompt)
+    # A table of rows has each key of one message in all, null where it is not.
+    return [{key: value for key, value in each.items() if value is not None} for each in prompt]
 
 
 def _verify_checkpoints(folder: Path) -> Mapping[str, str]:

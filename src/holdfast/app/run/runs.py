@@ -12,6 +12,7 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.storage.checkpoints import newest_whole
 from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.resolved import note_versions
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
 from holdfast.adapters.terminal.logs import log_events, log_to_run
 from holdfast.app.arguments import PathName, runs_folder
@@ -55,6 +56,7 @@ class Run:
 
         def look(state: RunState, events: Sequence[Event]) -> None:
             log_events(events)
+            note_versions(self.folder, events)
             observer.observe(self, state, events)
 
         dependencies = Dependencies(

@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec import structs
 
 from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.storage import resolved
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.adapters.storage.resolved import resolved_yaml
 from holdfast.adapters.storage.run_folder import (
     has_plan,
     is_supervised,
@@ -34,6 +34,7 @@ from holdfast.engine.run.answers import run_result
 from holdfast.engine.run.launch import describe, name_job
 from holdfast.engine.run.progress import follow
 from holdfast.engine.run.summary import render_summary
+from holdfast.engine.script.outline import with_schedule
 from holdfast.results.run import RunResult
 
 STARTED = "%Y%m%d-%H%M%S"
@@ -197,7 +198,7 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
     begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=about)])
     if target.job:
         write_redacted(folder / "job.yaml", target.document.text)
-        write_redacted(folder / "job.resolved.yaml", resolved_yaml(separate_secrets(target.job)[0]))
+        write_redacted(folder / resolved.FILE, resolved.resolved_yaml(with_schedule(separate_secrets(target.job)[0])))
     return begun
 
 

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from click import style
 
+from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.units import render_counted
 from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 
@@ -31,7 +32,9 @@ def render_diagnosis(result: DiagnoseResult) -> str:
 
 
 def _lines(result: DiagnoseResult) -> Iterator[str]:
-    read = f"{render_counted(result.lines, 'line')} of {', '.join(result.paths)}"
+    logs = [path for path in result.paths if path != ENDING]
+    lines = result.lines - (len(result.paths) - len(logs))  # how it ended is a line of its own
+    read = f"{render_counted(lines, 'line')} of {', '.join(logs)}"
     if (job := result.job) and job.unread:
         yield f"{style('without', fg='yellow')} {job.path}, which cannot be read: {job.unread}"
     if result.verdict == "healthy":
@@ -128,7 +131,7 @@ def _evidence(lines: Sequence[ReportedEvidence]) -> Iterator[str]:
     others = sorted(lines[1:], key=lambda each: (each.path != lines[0].path, each.path, each.line))
     for each in (*lines[:1], *others):
         rank = f" rank {each.rank}" if each.rank is not None else ""
-        place = style(f"{each.path}:{each.line}{rank}", dim=True)
+        place = style(f"{each.path}:" if each.path == ENDING else f"{each.path}:{each.line}{rank}", dim=True)
         text = each.text if len(each.text) <= LONGEST else f"{each.text[:LONGEST]} …"
         yield f"  {place} {text}"
 

@@ -66,12 +66,14 @@ def _what(result: InspectResult) -> str:
 def _methods(result: InspectResult) -> Iterator[str]:
     """Yield a line for each method; where one is asked about, for that alone."""
     asked, shown = result.method, _shown_mapping(result)
+    faulty = any(problem.severity is Severity.ERROR for problem in result.problems)
     for method, found in result.methods.items():
         if asked and method != asked:
             continue
         if found.ready:
             caveat = f": {found.caveat}" if found.caveat else ""
-            yield f"{style('ready', fg='green')} {method}{caveat}{_mapped(method, found, shown)}"
+            colour, but = ("yellow", ", but for the errors below") if faulty else ("green", "")
+            yield f"{style('ready', fg=colour)} {method}{but}{caveat}{_mapped(method, found, shown)}"
         else:
             yield f"{style('not', fg='yellow')}   {method}: {found.because}{_mapped(method, found, shown)}"
             if asked and found.unmapped:

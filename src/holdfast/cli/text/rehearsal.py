@@ -42,12 +42,14 @@ def _lines(result: RehearseResult) -> Iterator[str]:
         yield "nothing failed: neither data, model nor code is to blame"
     verdict = style("pass", fg="green", bold=True) if passed else style("fail", fg="red", bold=True)
     shown = {stage.name for stage in result.stages if stage.status == "pass"}
-    missed = ", ".join(f"`{stage.name}`" for stage in result.stages if stage.missed)
+    missed = [f"`{stage.name}`" for stage in result.stages if stage.missed]
     only = ""
     if not result.failures and not shown - {"import"}:
         only = f", but {'only `import`' if shown else 'nothing'} was rehearsed"
     elif not result.failures and missed and not passed:
-        only = f": not rehearsed: {missed}"
+        only = f": not rehearsed: {', '.join(missed)}"
+    elif "`step`" in missed:
+        only = f", but not from {missed[0]} on"
     yield f"{verdict}: {result.path}, rehearsed in {result.elapsed_s:.1f} s{only}"
 
 

@@ -9,7 +9,7 @@ from posixpath import basename
 from types import MappingProxyType
 from typing import Final, Literal
 
-from holdfast.core.diagnosis import HEALTHY, Cause, Diagnosis, Remedy
+from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Cause, Diagnosis, Remedy
 from holdfast.core.log import Line, Log, Traceback
 from holdfast.engine.diagnose.attempts import LEDGER
 from holdfast.engine.diagnose.calibration import CALIBRATION
@@ -122,7 +122,10 @@ def _causes(
     subject: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Cause, ...]:
     told = [_cause(each, raised, subject, _rival_of(each, candidates)) for each in candidates[:MOST_CAUSES]]
-    others = sorted(told[1:], key=lambda cause: -cause.confidence)
+    # Beside a cause, that the cause may be elsewhere says nothing.
+    others = sorted(
+        (each for each in told[1:] if each.signature.name != NOT_IN_LOG), key=lambda cause: -cause.confidence
+    )
     return tuple(cause for cause in (*told[:1], *others) if cause.confidence >= TOLD)
 
 

@@ -36,6 +36,7 @@ def render_sarif(result: CheckResult, rules: Iterable[Rule], texts: Mapping[str,
     known = {rule.code: rule for rule in rules}
     driver = {
         "name": "holdfast",
+        "version": version,
         "semanticVersion": version,
         "rules": [_describe(code, known.get(code)) for code in codes],
     }

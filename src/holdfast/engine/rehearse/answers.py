@@ -72,7 +72,8 @@ def summarize_rehearsal(result: RehearseResult) -> str:
     if failure := result.failure:
         limit = "" if failure.refuses else f" ({failure.over or 'when started again'}, which does not block a run)"
         return f"fails in {took}: {failure.name} in `{failure.stage}`{limit}"
-    omitted = ", ".join(each.what for each in result.not_rehearsed)
+    missed = [f"`{each.name}`" for each in result.stages if each.missed]
+    omitted = ", ".join([*missed, *(each.what for each in result.not_rehearsed)])
     return f"passes in {took}" + (f"; not rehearsed: {omitted}" if omitted else "")
 
 

@@ -15,8 +15,8 @@ from holdfast.core.notebook import is_notebook
 from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
 from holdfast.engine.rehearse.advising import ROWS, Circumstances, advise
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
-from holdfast.engine.rehearse.keywords import find_argument
-from holdfast.engine.rehearse.naming import CODE, OURS, because_of, general_advice, name_cause
+from holdfast.engine.rehearse.keywords import find_argument, find_argument_in_words
+from holdfast.engine.rehearse.naming import CODE, NO_NETWORK, OURS, because_of, general_advice, name_cause
 from holdfast.engine.rehearse.returned import GIVEN, advise_returning, find_returning
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing_line
 
@@ -25,9 +25,9 @@ MARKS: Final = re.compile(r"[\s^~]+|\"+|(?:The above exception|During handling o
 ADAPTS: Final = re.compile(r"\bpeft_config\b|\bget_peft_model\b|\bPeftModel\b")
 SAID_BEFORE: Final = "what:"
 UNKNOWN: Final = "The job fails for a reason that no class of failure knows"
+CONFIG: Final = "config"
+"""Phase of the classes that are about settings."""
 IN_FILE: Final = re.compile(r'^\s*File "[^"]+", line \d+')
-NO_NETWORK: Final = "no-network-on-node"
-"""A class whose fix names settings that are not at fault."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ def _explained(failure: Failure, context: FailureContext) -> Failure:
         failure = _as_job_failure(failure)
     placed = _placed(failure, context, error, line)
     cause, fix = advise(failure.cause, _circumstances(placed, context, played, line))
-    if line and (given := _given_elsewhere(failure, context, line, f"{error} {fix}")):
+    if line and (given := _given_elsewhere(failure, context, line, error, fix)):
         placed = _placed(failure, context, error, given)
         cause, fix = advise(failure.cause, _circumstances(placed, context, played, given))
     shown = tuple(_shown(failure.cause, traceback))
@@ -104,11 +104,16 @@ def _reported_line(failure: Failure, context: FailureContext) -> FailingLine | N
     return FailingLine(path=path, line=int(number), code="".join(code).strip(), cells=cells)
 
 
-def _given_elsewhere(failure: Failure, context: FailureContext, line: FailingLine, said: str) -> FailingLine | None:
+def _given_elsewhere(
+    failure: Failure, context: FailureContext, line: FailingLine, error: str, fix: str
+) -> FailingLine | None:
     """Return the line of the setting that a library objects to, where the line that failed is the one that handed it over."""
+    # The fix of `no-network-on-node` names settings that are not at fault.
     if line.role or not line.entered or failure.cause.signature.name in (CODE, NO_NETWORK) or context.job:
         return None
-    given = find_argument(said, context.sources, context.cells)
+    given = find_argument(f"{error} {fix}", context.sources, context.cells)
+    if given is None and failure.cause.signature.phase == CONFIG:
+        given = find_argument_in_words(error, context.sources, context.cells)
     return replace(given, entered=line.entered) if given else None
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from holdfast.core.document import Document, Key, leaves, render_key
 from holdfast.core.rehearsal import StageName
 from holdfast.core.text import Place
+from holdfast.engine.rehearse.keywords import as_words
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
 ROLES: Final = {"reward function": "rewards", "`map` function": "dataset.map"}
@@ -42,11 +43,13 @@ def place_of(job: Document, key: str) -> str:
 
 
 def _named(job: Document, error: str) -> Iterator[str]:
-    """Yield the keys whose name a message has, the longest first; then those whose value it has."""
+    """Yield the keys whose name a message has, the longest first, then those that it writes as words; then those whose value it has."""
     given = [(key, value) for key, value in leaves(job.values) if key and key[0] in NAMED]
-    for key, _ in sorted(given, key=lambda each: -len(str(each[0][-1]))):
-        if "_" in str(key[-1]) and _stands_in(str(key[-1]), error):
-            yield render_key(_setting(key))
+    names = {(part, key) for key, _ in given for part in key[1:] if isinstance(part, str) and "_" in part}
+    for spelled in (str, as_words):
+        for name, key in sorted(names, key=lambda each: (-len(each[0]), str(each[1]))):
+            if _stands_in(spelled(name), error):
+                yield render_key(_setting(key))
     for key, value in given:
         if isinstance(value, str) and len(value) >= SHORTEST and _stands_in(value, error):
             yield render_key(_setting(key))

@@ -25,7 +25,7 @@ from holdfast.core.rehearsal import (
 )
 from holdfast.core.training_event import StepDone, TrainingEnded, TrainingStarted
 from holdfast.engine.rehearse.continuing import DIVERGES, StageFindings, judge_resume, judge_stop, warn_of_restarts
-from holdfast.engine.rehearse.naming import because_of, general_advice, name_cause, signature_of
+from holdfast.engine.rehearse.naming import NO_NETWORK, because_of, general_advice, name_cause, signature_of
 from holdfast.engine.rehearse.tracebacks import spell_place
 from holdfast.signatures import prevented_by
 
@@ -102,6 +102,7 @@ def judge(
     diagnose: Diagnose,
     *,
     imports_s: float = 0.0,
+    unreached: str = "",
 ) -> Rehearsal:
     """Return the verdict on a rehearsal.
 
@@ -110,12 +111,17 @@ def judge(
         objections: What the rules say of what the script gave its trainer.
         diagnose: Says why a part failed.
         imports_s: Time that the libraries took before the first fork.
+        unreached: Why a Hub that this machine does not reach is no failure of the job; empty where it is one.
     """
     whole = parts["whole"]
-    failures = _together(list(_failure(whole, diagnose)), list(_wrong(whole)))
+    left_off = _left_off(whole)
+    raised = [] if left_off else list(_failure(whole, diagnose))
+    if unreached and any(each.cause.signature.name == NO_NETWORK for each in raised):
+        left_off, raised = unreached, []
+    failures = _together(raised, list(_wrong(whole)))
     failures = [_with_objection(each, objections) for each in failures]
     failures += _objected(objections, failures)
-    results = {stage: _result(stage, whole, failures, imports_s) for stage in STAGES}
+    results = {stage: _result(stage, whole, failures, imports_s, left_off) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened(TrainingStarted):  # a loop of its own is not asked to stop
         for found in (judge_stop(parts), judge_resume(parts)):
             result, more = _again(found, parts, failures, diagnose, unsaved=_leaves_weights_unsaved(whole))
@@ -189,12 +195,12 @@ def _names(cause: Cause) -> tuple[str, ...]:
 def judge_unstarted(cause: Cause) -> Rehearsal:
     """Return the verdict on a script that could not even be started."""
     failure, nothing = Failure(stage="import", cause=cause, part="whole"), PartResult(part="whole", code=None)
-    return Rehearsal(stages=tuple(_result(stage, nothing, [failure], 0.0) for stage in STAGES), failures=(failure,))
+    return Rehearsal(stages=tuple(_result(stage, nothing, [failure]) for stage in STAGES), failures=(failure,))
 
 
 def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
     """Yield the failure that stopped the script, if one did."""
-    if (whole.code == 0 and not whole.over) or _left_off(whole):
+    if whole.code == 0 and not whole.over:
         return
     stage = failed_stage(whole)
     cause = diagnose(whole, stage)
@@ -339,28 +345,30 @@ def _doubts(whole: PartResult) -> Iterator[Objection]:
         yield Objection(code=each["class"], message=each["because"], stage=each["stage"], fails=False)
 
 
-def _result(stage: StageName, whole: PartResult, failures: Sequence[Failure], imports_s: float) -> StageResult:
+def _result(
+    stage: StageName, whole: PartResult, failures: Sequence[Failure], imports_s: float = 0.0, left_off: str = ""
+) -> StageResult:
     stretches = [each["elapsed_s"] for each in whole.reported("stage") if each["name"] == stage]
     elapsed_s = sum(stretches) + (imports_s if stage == "import" else 0.0)
     failure = next((each for each in failures if each.stage == stage), None)
     if failure is not None:
         return StageResult(name=stage, status="fail", elapsed_s=elapsed_s, because=failure.cause.cause)
-    ended = _left_off(whole) and failed_stage(whole) == stage
+    ended = left_off and failed_stage(whole) == stage
     if stretches and not ended and _worked(stage, whole):
         return StageResult(name=stage, status="pass", elapsed_s=elapsed_s)
-    because = _skip_reason(stage, whole, failures)
-    return StageResult(name=stage, status="not_rehearsed", because=because, missed=bool(_left_off(whole)))
+    because = _skip_reason(stage, whole, failures, left_off)
+    return StageResult(name=stage, status="not_rehearsed", because=because, missed=bool(left_off))
 
 
-def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:
+def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure], left_off: str) -> str:
     """Return why nothing of a stage was gone through."""
     raised = [each for each in failures if each.part == "whole"]
     if raised and (_before(raised[0].stage, stage) or not whole.facts("trains")):
         return f"the script failed at `{raised[0].stage}`"
     if raised and raised[0].stage == RESUMED_STAGE and whole.facts("trains") and not whole.happened(StepDone):
         return "the script failed at `resume`, before its first step"
-    if because := _left_off(whole):
-        return f"the rehearsal ended at `{failed_stage(whole)}`: {because}"
+    if left_off:
+        return f"the rehearsal ended at `{failed_stage(whole)}`: {left_off}"
     if stage == "evaluate" and any(each.get("may_evaluate") for each in whole.facts("training")):
         return '`eval_strategy` is "no", so nothing is evaluated on the `eval_dataset`'
     if loops := whole.facts("loop"):

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from holdfast.core.notebook import is_notebook
@@ -26,9 +26,31 @@ def find_argument(text: str, sources: Mapping[str, str], cells: Cells = ()) -> F
         sources: The texts of the user's files, by path.
         cells: Of a notebook, the first line of each cell and its number.
     """
+    names = (found["quoted"] or found["bare"] for found in NAMED.finditer(text))
+    return _first_given_once(names, sources, cells)
+
+
+def find_argument_in_words(text: str, sources: Mapping[str, str], cells: Cells = ()) -> FailingLine | None:
+    r"""Return the line of the first argument whose name a text has as words, and that the user's code gives in one place alone.
+
+    >>> text = "Number of reward weights (2) must match number of reward functions (1)"
+    >>> find_argument_in_words(text, {"train.py": "args = GRPOConfig(\n    reward_weights=[1, 2],\n)"}).where
+    'train.py:2'
+    """
+    words = " ".join(re.findall(r"[a-z0-9]+", text.lower()))
+    names = {name for source in sources.values() for name, _ in _arguments(source) if "_" in name}
+    found = sorted((words.index(as_words(name)), name) for name in names if f" {as_words(name)} " in f" {words} ")
+    return _first_given_once((name for _, name in found), sources, cells)
+
+
+def as_words(name: str) -> str:
+    """Return a setting's name as a sentence has it: `reward weights`."""
+    return name.replace("_", " ")
+
+
+def _first_given_once(names: Iterable[str], sources: Mapping[str, str], cells: Cells) -> FailingLine | None:
     given = [(path, name, line) for path, source in sources.items() for name, line in _arguments(source)]
-    for found in NAMED.finditer(text):
-        name = found["quoted"] or found["bare"]
+    for name in names:
         places = [(path, line) for path, each, line in given if each == name]
         if len(places) == 1:
             path, line = places[0]

@@ -16,6 +16,7 @@ from holdfast.signatures import all_signatures
 SURE: Final = 0.5
 """Confidence from which a log's answer is taken."""
 CODE: Final = "user-code-error"
+NO_NETWORK: Final = "no-network-on-node"
 PRINTED: Final = {"stdout.log": 2, "stderr.log": 1}
 """How many of the last lines of what a script printed are shown where it ended itself."""
 MISSING: Final = re.compile(r"KeyError: '([^']+)'")

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from shlex import quote
+from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -44,16 +45,36 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+Message = Mapping[str, Any]
+"""A message of a chat, as the training rows have it."""
+WHO: Final = ({"role": "user", "content": "Who are you?"},)
 TEMPLATES.filters["python"] = repr  # a string as Python source spells it
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What the model wrote when it was evaluated."""
+    """What the model wrote when it was evaluated.
+
+    Attributes:
+        step: When.
+        prompt: A text, or the messages of a chat.
+        completion: What it wrote.
+    """
 
     step: int
-    prompt: str
+    prompt: str | Sequence[Message]
     completion: str
+
+    @property
+    def shown(self) -> str:
+        """The prompt as people read it: a text, a lone message, or each message behind its role."""
+        match self.prompt:
+            case str() as text:
+                return text
+            case [message]:
+                return str(message.get("content"))
+            case messages:
+                return "\n\n".join(f"{each.get('role')}: {each.get('content')}" for each in messages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +136,7 @@ class ReportPage:
     machine: str
     model: str | None
     model_class: str
-    question: str
+    question: str | Sequence[Message]
     repeat: tuple[tuple[str, str], ...]
 
 
@@ -157,7 +178,7 @@ def make_page(data: ReportData) -> ReportPage:
         machine=name_machine(start),
         model=data.model,
         model_class=start.model,
-        question=data.samples[0].prompt if data.samples else "Who are you?",
+        question=data.samples[0].prompt if data.samples else WHO,
         repeat=tuple(_repeat(data, progress)),
     )
 
@@ -188,7 +209,7 @@ def _samples(samples: Sequence[Sample]) -> tuple[tuple[str, tuple[Sample, ...]],
     """Return the samples by prompt, each with those of a few steps."""
     by_prompt: dict[str, dict[int, Sample]] = {}
     for sample in samples:
-        by_prompt.setdefault(sample.prompt, {})[sample.step] = sample
+        by_prompt.setdefault(sample.shown, {})[sample.step] = sample
     return tuple((prompt, tuple(evenly(list(of.values()), SAMPLED))) for prompt, of in by_prompt.items())
 
 

@@ -3,6 +3,7 @@
 In a few rows each of these may be meant, in text about code or in a task of copying; so nothing is said but of all rows.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,6 +11,7 @@ import polars as pl
 
 from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.scan import DamagedRows
+from holdfast.engine.scan.named import column
 from holdfast.engine.scan.reads import Reads
 
 ENOUGH: Final = 8
@@ -35,30 +37,39 @@ class CommonTraits:
         """Take in the rows of one batch."""
         self.rows += frame.height
         if self.found is None:
-            names = {f"{{{name}}}" for name in frame.columns}
-            self.found = {column: {*names, *ABSENT, COPY} - {f"{{{column}}}"} for column in reads.texts}
-        for column, needles in self.found.items():
-            self.found[column] = {each for each in needles if _is_everywhere(each, column, frame, reads)}
+            braced = {f"{{{name}}}" for name in frame.columns}
+            self.found = {name: {*braced, *ABSENT, COPY} - {f"{{{name}}}"} for name in reads.texts}
+        for name, needles in self.found.items():
+            self.found[name] = _everywhere(sorted(needles), name, frame, reads)
 
     def marked(self) -> tuple[DamagedRows, ...]:
         """Return it, where the rows are enough."""
         if self.rows < ENOUGH or self.found is None:
             return ()
         return tuple(
-            DamagedRows("repeated-prompt" if each == COPY else "unfilled", column, self.rows, tuple(range(3)), each)
-            for column, needles in self.found.items()
+            DamagedRows("repeated-prompt" if each == COPY else "unfilled", name, self.rows, tuple(range(3)), each)
+            for name, needles in self.found.items()
             for each in sorted(needles)
         )
 
 
-def _is_everywhere(needle: str, column: str, frame: pl.DataFrame, reads: Reads) -> bool:
-    text = pl.col(column)
+def _everywhere(needles: Sequence[str], name: str, frame: pl.DataFrame, reads: Reads) -> set[str]:
+    """Return what all texts of a column have: names of thousands of columns are looked for in one pass."""
+    signs = {needle: sign for needle in needles if (sign := _sign_of(needle, name, reads)) is not None}
+    if not signs:
+        return set()
+    everywhere = frame.select(
+        sign.fill_null(value=False).all().alias(str(at)) for at, sign in enumerate(signs.values())
+    ).row(0)
+    return {needle for needle, is_there in zip(signs, everywhere, strict=True) if is_there}
+
+
+def _sign_of(needle: str, name: str, reads: Reads) -> pl.Expr | None:
+    """Return whether each text has it; None where the column is none that may have it."""
+    text = column(name)
     if needle == COPY:
-        if column not in ANSWERS or "prompt" not in reads.texts:
-            return False
-        has = (text == pl.col("prompt")) & (text != "")
-    elif needle in ABSENT:
-        has = text.str.contains(ABSENT[needle])
-    else:
-        has = text.str.contains(needle, literal=True)
-    return bool(frame.select(has.fill_null(value=False).all()).item())
+        may = name in ANSWERS and "prompt" in reads.texts
+        return (text == pl.col("prompt")) & (text != "") if may else None
+    if needle in ABSENT:
+        return text.str.contains(ABSENT[needle])
+    return text.str.contains(needle, literal=True)

@@ -6,6 +6,7 @@ from typing import Final
 import polars as pl
 
 from holdfast.core.columns import ListOf, Scalar, Struct, Type
+from holdfast.engine.scan.named import column
 from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.tally import DamageSign, DamageTally
 
@@ -50,13 +51,13 @@ def _judge_written(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally:
 def judge_images(numbers: pl.Series, frame: pl.DataFrame, reads: Reads, tally: DamageTally) -> None:
     """Judge the columns of images of one batch against the places that the messages keep for them."""
     asked = _places(frame, reads)
-    for column in reads.images:
-        count = _count(frame.schema[column], column)
+    for name in reads.images:
+        count = _count(frame.schema[name], name)
         if count is None:
             continue
         table = frame.select(count=count.fill_null(0), asked=asked if asked is not None else pl.lit(0))
         fewer = pl.col("count") < pl.col("asked")
-        tally.judge(table, numbers, column, [*_signs(fewer)])
+        tally.judge(table, numbers, name, [*_signs(fewer)])
 
 
 def _signs(fewer: pl.Expr) -> Iterator[DamageSign]:
@@ -64,11 +65,11 @@ def _signs(fewer: pl.Expr) -> Iterator[DamageSign]:
     yield DamageSign("missing-image", (pl.col("count") == 0) & ~fewer, NONE)
 
 
-def _count(dtype: pl.DataType, column: str) -> pl.Expr | None:
+def _count(dtype: pl.DataType, name: str) -> pl.Expr | None:
     """Return the number of images per row; None for an unknown kind of storage."""
     if isinstance(dtype, pl.List):
-        return pl.col(column).list.eval(_is_there(dtype.inner, pl.element())).list.sum()
-    return _is_there(dtype, pl.col(column)).cast(pl.Int64)
+        return column(name).list.eval(_is_there(dtype.inner, pl.element())).list.sum()
+    return _is_there(dtype, column(name)).cast(pl.Int64)
 
 
 def _is_there(dtype: object, image: pl.Expr) -> pl.Expr:
@@ -100,4 +101,4 @@ def _keeps_places(dtype: pl.DataType) -> bool:
 
 def _image_parts(name: str) -> pl.Expr:
     places = pl.element().struct.field("content").list.eval(pl.element().struct.field("type") == "image").list.sum()
-    return pl.col(name).list.eval(places).list.sum().fill_null(0)
+    return column(name).list.eval(places).list.sum().fill_null(0)

@@ -15,6 +15,7 @@ import polars as pl
 
 from holdfast.core.columns import Type
 from holdfast.core.scan import FIRST_ROWS, DamagedRows
+from holdfast.engine.scan.named import column
 from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.turns import ENCODED, fields_of
 
@@ -25,20 +26,20 @@ NOTHING: Final = pl.lit(0, dtype=pl.UInt64)
 
 def hash_of(name: str, kind: Type) -> pl.Expr:
     """Return a hash of a column's values; of messages by what is written of them, whatever other fields they have."""
-    return hashes_of_turns(name, kind).hash() if fields_of(kind) or kind == ENCODED else pl.col(name).hash()
+    return hashes_of_turns(name, kind).hash() if fields_of(kind) or kind == ENCODED else column(name).hash()
 
 
 def hashes_of_turns(name: str, kind: Type) -> pl.Expr:
     """Return lists with a hash for each message of a conversation."""
     has = fields_of(kind)
     if not has and kind != ENCODED:
-        return pl.col(name).list.eval(pl.element().hash())
+        return column(name).list.eval(pl.element().hash())
     parts: list[pl.Expr] = []
     for index, spellings in enumerate(WRITTEN):
         found = [_encoded(spellings)] if kind == ENCODED else _fields(spellings, has)
         hashes = [pl.when(part.is_null()).then(NOTHING).otherwise(part.hash()) for part in found]
         parts.append((hashes or [NOTHING])[0].alias(str(index)))
-    return pl.col(name).list.eval(pl.struct(parts).hash())
+    return column(name).list.eval(pl.struct(parts).hash())
 
 
 def _encoded(spellings: Sequence[str]) -> pl.Expr:
@@ -59,7 +60,7 @@ def hash_rows(frame: pl.DataFrame, reads: Reads) -> pl.Series:
     names = [name for name in reads.all if name in frame.columns] or frame.columns
     hashes = [hash_of(name, reads.types[name]).alias(str(index)) for index, name in enumerate(names)]
     lacking = (
-        pl.any_horizontal(pl.col(name).is_null() for name in reads.content) if reads.content else pl.lit(value=False)
+        pl.any_horizontal(column(name).is_null() for name in reads.content) if reads.content else pl.lit(value=False)
     )
     return frame.select(pl.when(~lacking).then(pl.struct(hashes).hash())).to_series()
 

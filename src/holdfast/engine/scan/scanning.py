@@ -1,22 +1,25 @@
 """Reading all rows of a dataset and judging each."""
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from holdfast.catalog.formats import DEFAULTS
 from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.words import ANSWERS, CONVERSATIONS
-from holdfast.core.scan import Mark, RowCount, Scan
+from holdfast.core.json_text import parse_json
+from holdfast.core.scan import RowCount, Scan
 from holdfast.core.shape import Shape
 from holdfast.engine.scan.alike import CommonTraits
 from holdfast.engine.scan.attachments import judge_images, judge_tools
 from holdfast.engine.scan.labels import Labels
+from holdfast.engine.scan.named import nameless
 from holdfast.engine.scan.pairs import Preferred, judge_pairs
 from holdfast.engine.scan.reads import Reads, what_is_read
 from holdfast.engine.scan.sameness import Sameness, hash_rows
 from holdfast.engine.scan.tally import DamageTally
-from holdfast.engine.scan.turns import judge_turns
+from holdfast.engine.scan.turns import ENCODED, judge_turns
 from holdfast.engine.scan.wording import damaged, encoding_signs, text_signs
 from holdfast.ports import Batch, Rows
 
@@ -92,9 +95,10 @@ class RowScanner:
         numbers = pl.int_range(batch.start, batch.start + frame.height, eager=True)
         reads = self.reads
         self._judge_words(numbers, frame)
-        for column in frame.iter_columns():
+        for name in frame.columns:
+            column = nameless(frame, name)
             if column.null_count():
-                self.nulls.add("null", column.name, numbers.filter(column.is_null()))
+                self.nulls.add("null", name, numbers.filter(column.is_null()))
         judge_pairs(numbers, frame, reads, self.tally)
         self.labels.judge(numbers, frame, reads, self.tally)
         self.preferred.judge(frame, reads)
@@ -111,28 +115,54 @@ class RowScanner:
     def _judge_words(self, numbers: pl.Series, frame: pl.DataFrame) -> None:
         reads, tally = self.reads, self.tally
         for name in reads.content:
-            column = frame.get_column(name)
+            column = nameless(frame, name)
             tally.add("null", name, numbers.filter(column.is_null()))
             if name in reads.wrong:
                 tally.add("wrong-type", name, numbers.filter(column.is_not_null()), reads.wrong[name])
             elif name in reads.mixed:
-                tally.add("mixed-types", name, numbers.filter(_is_odd(column)))
+                _judge_mixed(numbers, column, name, reads, tally)
             elif name in reads.texts:
-                _judge_text(numbers, column, "blank-completion" if name in ANSWERS else "empty", tally)
+                _judge_text(numbers, column, name, tally)
             elif name in reads.turns:
-                tally.add("empty", name, numbers.filter(column.list.len() == 0))
-                judge_turns(numbers, column, reads.types[name], reads.place(name), tally)
+                _judge_conversations(numbers, column, name, reads, tally)
 
 
-def _judge_text(numbers: pl.Series, column: pl.Series, blank: Mark, tally: DamageTally) -> None:
-    table = pl.DataFrame({"row": numbers, "text": column})
-    tally.judge(table, numbers, column.name, text_signs(blank))
+def _judge_text(numbers: pl.Series, texts: pl.Series, name: str, tally: DamageTally) -> None:
+    table = pl.DataFrame({"row": numbers, "text": texts})
+    tally.judge(table, numbers, name, text_signs("blank-completion" if name in ANSWERS else "empty"))
     suspects = damaged(table)
-    tally.judge(suspects, suspects.get_column("row"), column.name, encoding_signs())
+    tally.judge(suspects, suspects.get_column("row"), name, encoding_signs())
 
 
-def _is_odd(column: pl.Series) -> pl.Series:
+def _judge_conversations(numbers: pl.Series, turns: pl.Series, name: str, reads: Reads, tally: DamageTally) -> None:
+    tally.add("empty", name, numbers.filter(turns.list.len() == 0))
+    judge_turns(numbers, turns, name, reads, tally)
+
+
+def _judge_mixed(numbers: pl.Series, values: pl.Series, name: str, reads: Reads, tally: DamageTally) -> None:
+    """Judge a column whose rows differ in type: those that are not what is to stand there, and all others as usual."""
+    odd = _is_odd(values, name)
+    tally.add("mixed-types", name, numbers.filter(odd))
+    usual = (~odd).fill_null(value=False)
+    numbers, values = numbers.filter(usual), values.filter(usual)
+    if name in CONVERSATIONS:
+        turns = pl.Series([_turns_in(text) for text in values], dtype=pl.List(pl.String))
+        encoded = replace(reads, types={**reads.types, name: ENCODED})
+        _judge_conversations(numbers, turns, name, encoded, tally)
+    else:
+        _judge_text(numbers, values, name, tally)
+
+
+def _turns_in(text: str) -> list[str] | None:
+    """Return the messages of a conversation that is JSON, each as JSON; None for other texts."""
+    try:
+        return [json.dumps(turn, ensure_ascii=False) for turn in parse_json(text)]
+    except ValueError:
+        return None
+
+
+def _is_odd(column: pl.Series, name: str) -> pl.Series:
     """Return which values of a column whose rows differ in type are not what is to stand there; text is as it was."""
-    if column.name in CONVERSATIONS:
+    if name in CONVERSATIONS:
         return ~column.str.contains(r"\A\s*\[")
     return column.str.json_path_match("$").is_not_null()

@@ -1,5 +1,6 @@
 """Counting rows by what is wrong with them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
@@ -30,10 +31,11 @@ class DamageSign:
 
 @dataclass(slots=True)
 class DamageTally:
-    """Counts of rows, and the first of their numbers, by damage, column and detail."""
+    """Counts of rows, and the first of their numbers, by damage, column and detail; and how many details there are."""
 
     counts: dict[tuple[Mark, str, str], int] = field(default_factory=dict[tuple[Mark, str, str], int])
     first: dict[tuple[Mark, str, str], list[int]] = field(default_factory=dict[tuple[Mark, str, str], list[int]])
+    details: Counter[tuple[Mark, str]] = field(default_factory=Counter[tuple[Mark, str]])
 
     def add(self, mark: Mark, column: str, rows: pl.Series, detail: str = "") -> None:
         """Count the rows of one batch with these numbers; a number that comes more than once is one row."""
@@ -41,8 +43,10 @@ class DamageTally:
         if rows.is_empty():
             return
         key = (mark, column, detail)
-        if key not in self.counts and sum(known[:2] == key[:2] for known in self.counts) >= MOST_DETAILS:
-            key = (mark, column, OTHERS)
+        if key not in self.counts:
+            if self.details[mark, column] >= MOST_DETAILS:
+                key = (mark, column, OTHERS)
+            self.details[mark, column] += key not in self.counts
         self.counts[key] = self.counts.get(key, 0) + len(rows)
         told = self.first.setdefault(key, [])
         told += rows.head(FIRST_ROWS - len(told)).to_list()

@@ -11,7 +11,7 @@ import polars as pl
 
 from holdfast.catalog.formats.words import ROLES
 from holdfast.core.columns import ListOf, Scalar, Struct, Type
-from holdfast.engine.scan.reads import TextPart
+from holdfast.engine.scan.reads import Reads, TextPart
 from holdfast.engine.scan.tally import DamageSign, DamageTally
 from holdfast.engine.scan.wording import damaged, encoding_signs, is_blank
 
@@ -46,17 +46,17 @@ _LAST: Final = pl.col("row").ne_missing(pl.col("row").shift(-1))
 _BEFORE: Final = _ROLE.shift(1)
 
 
-def judge_turns(numbers: pl.Series, lists: pl.Series, kind: Type, place: TextPart, tally: DamageTally) -> None:
+def judge_turns(numbers: pl.Series, lists: pl.Series, column: str, reads: Reads, tally: DamageTally) -> None:
     """Judge the conversations of one batch.
 
     Args:
         numbers: Number of each row.
         lists: The conversations, one for each; null where there is none.
-        kind: Their type.
-        place: Which part of a conversation they are.
+        column: Name of their column.
+        reads: What the trainer reads.
         tally: Takes what is wrong.
     """
-    column = lists.name
+    kind, place = reads.types[column], reads.place(column)
     turns = lay_out(numbers, lists, kind)
     if turns.is_empty():
         return

@@ -239,6 +239,11 @@ def choose_schedule(job: Job) -> dict[str, Any]:
     return {key: value for key, value in {**schedule, "save_total_limit": 2}.items() if key not in said}
 
 
+def with_schedule(job: Job) -> Job:
+    """Return a job that says when to evaluate and save, as its script does."""
+    return job.model_copy(update={"train": {**choose_schedule(job), **job.train}})
+
+
 def short_name(path: str) -> str:
     """Return the last part of a model's path, as the name of a folder may have it.
 

@@ -102,9 +102,13 @@ class EventWriter:
             self.outside = outside
 
     def loading(self, stage: str) -> AbstractContextManager[None]:
-        """Go through a part of a stage in which the script loads something: after its training, to deliver what it has."""
-        delivers = self.outside == TAIL and set(self._open) <= {"export"}
-        return self.during("export" if delivers else stage)
+        """Go through a part of a stage in which the script loads something: after its training, to deliver what it has.
+
+        What a tokenizer loads, the configuration of its model, belongs to the tokenizer.
+        """
+        if self.outside == TAIL and set(self._open) <= {"export"}:
+            return self.during("export")
+        return self.during("tokenize" if self._open[-1:] == ["tokenize"] else stage)
 
     def failed(self, error: BaseException | None) -> None:
         """Record that an exception, if any, leaves the stage that the script is in, once for each exception."""

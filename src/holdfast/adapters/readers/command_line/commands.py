@@ -1,5 +1,6 @@
 """Commands taken apart: what launches a program, what is installed before it, and the program."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -9,8 +10,10 @@ from typing import Final
 from holdfast.adapters.readers.command_line.launchers import Launch, is_hidden, peel
 from holdfast.adapters.readers.command_line.programs import StartedCommand, read_program
 from holdfast.adapters.readers.command_line.words import Word, split_commands
-from holdfast.adapters.readers.command_line.working_folder import working_folder
+from holdfast.adapters.readers.command_line.working_folder import GOES, working_folder
 
+INSTALLS: Final = re.compile(r"\b(?:install|add)\b")
+"""A word of commands that install something."""
 SHELLS: Final = frozenset({"bash", "sh", "zsh"})
 TEXT_FOLLOWS: Final = frozenset({"-c", "-lc", "-ec", "-xc", "-exc", "-euxc", "-ic"})
 """A shell's options after which the commands stand, as one word."""
@@ -28,7 +31,7 @@ class CommandLine:
         words: Its words.
         launch: What its launchers say.
         program: What it runs, if anything.
-        before: The commands before it in the same text, which may install what it runs with, or go to another folder.
+        before: The commands before it in the same text that install what it may run with, or go to another folder.
     """
 
     words: Sequence[Word]
@@ -76,7 +79,13 @@ def _programs(
             yield from _programs(_within(line, inner), done, depth + 1) if depth < DEEPEST else ()
         elif line.program.kind != "other" or is_hidden(line.program.name):
             yield replace(line, before=tuple(done))
-        done.append(line.launch.words)
+        if _prepares(line.launch.words):
+            done.append(line.launch.words)
+
+
+def _prepares(words: Sequence[Word]) -> bool:
+    """True if a command may matter to those after it: it installs something, or goes to another folder."""
+    return any(word.text in GOES for word in words[:1]) or any(INSTALLS.search(word.text) for word in words)
 
 
 def _handed_to_shell(program: StartedCommand) -> Word | None:
