@@ -31,10 +31,10 @@ class Guard:
     because: str = ""
     unreachable: bool = False
 
-    def holds(self, exception: str) -> bool:
+    def tolerates(self, exception: str) -> bool:
         """True if such an error would not end the program here, or may never happen.
 
-        >>> Guard(catches=frozenset({"ImportError"})).holds("ModuleNotFoundError"), Guard().holds("TypeError")
+        >>> Guard(catches=frozenset({"ImportError"})).tolerates("ModuleNotFoundError"), Guard().tolerates("TypeError")
         (True, False)
         """
         names = {exception, PARENTS.get(exception, exception)}

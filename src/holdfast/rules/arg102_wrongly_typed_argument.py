@@ -84,7 +84,7 @@ def _without_value(job: Document, call: Call, parameter: Parameter) -> Finding:
 
 def _judged_mapping(call: Call, parameter: Parameter) -> Iterator[Finding]:
     """Object to text that begins like JSON and is none, where a config reads JSON."""
-    if not {"dict", "str"} <= parameter.types or call.guard.holds("ValueError"):
+    if not {"dict", "str"} <= parameter.types or call.guard.tolerates("ValueError"):
         return
     value = call.arguments[parameter.name]
     if isinstance(value, str) and value.startswith("{") and (error := _json_error(value)):

@@ -34,7 +34,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for call in job.calls:
         owner, _, name = call.path.rpartition(".")
         known = api.signature(owner) if owner.rpartition(".")[2][:1].isupper() else None
-        if known is None or api.signature(call.path) is not None or call.guard.holds("AttributeError"):
+        if known is None or api.signature(call.path) is not None or call.guard.tolerates("AttributeError"):
             continue
         if what := _absence(api, owner, name) or _of_trainer(job, api, call):
             whose = f"`{owner.rpartition('.')[2]}` of {call.package} {api.versions[call.package]}"
@@ -47,7 +47,7 @@ def _lost(job: Document, api: Api) -> Iterator[Finding]:
         owner, _, name = call.path.rpartition(".")
         kind = loaded_kind(owner)
         gone = span_before(api, lost_method_spans(api, kind, name)) if kind else None
-        if kind is None or gone is None or call.guard.holds("AttributeError"):
+        if kind is None or gone is None or call.guard.tolerates("AttributeError"):
             continue
         own = has_own_methods(call, job.call(call.receiver.key) if call.receiver else None)
         change = replaced("method", f"{kind}.{name}")

@@ -94,9 +94,9 @@ DROPOUT, TASK = "lora_dropout", "task_type"
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each value that nothing can work with."""
     train, adapter = job.call("train"), job.call("peft")
-    if train and not train.own and not train.guard.holds("ValueError"):
+    if train and not train.own and not train.guard.tolerates("ValueError"):
         yield from _training_findings(job, train)
-    if adapter and adapter.path == "peft.LoraConfig" and not adapter.own and not adapter.guard.holds("ValueError"):
+    if adapter and adapter.path == "peft.LoraConfig" and not adapter.own and not adapter.guard.tolerates("ValueError"):
         yield from _adapter_findings(job, adapter, api)
 
 

@@ -83,7 +83,9 @@ def _is_called(job: Document, api: Api, owner: str, passed: PassedArgument) -> b
     callers = {"train"} | passed.callers - {STEP}  # TRL's own steps go on to that of transformers
     homes = [api.home(f"{owner}.{caller}") or "" for caller in callers]
     ours = owner.rpartition(".")[2] in OWN_STEP or not all(home.startswith(THEIRS) for home in homes)
-    return not ours and any(call.path == f"{owner}.train" and not call.guard.holds("TypeError") for call in job.calls)
+    return not ours and any(
+        call.path == f"{owner}.train" and not call.guard.tolerates("TypeError") for call in job.calls
+    )
 
 
 SCRIPT = """

@@ -53,7 +53,7 @@ def check(job: Document) -> Iterator[Finding]:
     """Object to each keyword that is not taken."""
     for call in job.calls:
         takes = TAKES.get(call.path.removeprefix(MODULE)) if call.path.startswith(MODULE) else None
-        if takes is None or call.own or call.guard.holds("TypeError"):
+        if takes is None or call.own or call.guard.tolerates("TypeError"):
             continue
         for name in call.arguments.keys() - set(takes):
             near = MEANT.get(name) or nearest(name, takes)

@@ -31,7 +31,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 def _in_program(job: Document) -> Iterator[Finding]:
     trainer = job.call("trainer")
-    if trainer is None or not _streams(job, trainer) or trainer.guard.holds("ValueError"):
+    if trainer is None or not _streams(job, trainer) or trainer.guard.tolerates("ValueError"):
         return
     config = trainer.arguments.get("args")
     steps = job.get("train.max_steps", -1) if isinstance(config, CallResult) and config.key == "train" else None

@@ -29,7 +29,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     every = constructions(job, api)
     for each in every:
         for notice in each.outcome.errors or each.outcome.warned:
-            held = each.call.guard.holds(notice.exception or "Warning")
+            held = each.call.guard.tolerates(notice.exception or "Warning")
             if not held and not is_covered_elsewhere(each, notice, job, api):
                 yield _finding(job, api, each, notice)
     for each in every:

@@ -36,7 +36,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             yield from _judged("train", lambda name: setting(job, name), api)
         return
     for trainer, config, held in trained(job, api, TRAINER):
-        if trainer.guard.holds("ValueError"):
+        if trainer.guard.tolerates("ValueError"):
             continue
         found = list(_judged(config, held.get, api))
         yield from found

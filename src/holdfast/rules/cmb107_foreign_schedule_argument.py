@@ -31,7 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     train, given = job.call("train"), job.get(KWARGS, None)
     if train is None or not isinstance(given, Mapping) or not since(api, "transformers", READ_FROM):
         return
-    if train.guard.holds("TypeError") or any(each in job.text for each in OWN):
+    if train.guard.tolerates("TypeError") or any(each in job.text for each in OWN):
         return
     schedule = setting(job, "lr_scheduler_type", api)
     known = schedule_keywords(api, schedule) if isinstance(schedule, str) else None

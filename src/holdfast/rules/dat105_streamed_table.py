@@ -43,9 +43,9 @@ def _fault(call: Call) -> str | None:
     steps = call.path.removeprefix(LOAD).replace("[]", "()").split("().")
     if any(step not in (*STREAMING, "()") for step in steps[:-1]):
         return None
-    if call.name in TABLE_ONLY and not call.guard.holds("AttributeError"):
+    if call.name in TABLE_ONLY and not call.guard.tolerates("AttributeError"):
         return f"a stream has no `{call.name}`: use `take` and `skip`, or load without `streaming`"
-    if call.name in SERIAL and call.arguments.get("num_proc") is not None and not call.guard.holds("TypeError"):
+    if call.name in SERIAL and call.arguments.get("num_proc") is not None and not call.guard.tolerates("TypeError"):
         return f"`{call.name}` of a stream takes no `num_proc`: leave it out"
     return None
 

@@ -56,7 +56,7 @@ def _selected(job: Document) -> Iterator[tuple[Call, int]]:
         place = job.places.get((*parse_key(call.key), 0))
         if (
             not SELECTS.fullmatch(call.path)
-            or call.guard.holds("IndexError")
+            or call.guard.tolerates("IndexError")
             or place is None
             or place.cell
             or not place.line

@@ -37,7 +37,7 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
     splits = [
         call
         for call in job.calls
-        if SPLITS.fullmatch(call.path) and not call.open and not call.guard.holds("ValueError")
+        if SPLITS.fullmatch(call.path) and not call.open and not call.guard.tolerates("ValueError")
     ]
     if len(loads) != 1 or not splits:
         return

@@ -42,7 +42,7 @@ def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Find
     known = {seen.reference.key.rpartition(".")[0]: seen for seen in local_data}
     for call in calls:
         loaded = loading_call(job, call)
-        if loaded is None or loaded.key not in known or call.guard.holds("ValueError"):
+        if loaded is None or loaded.key not in known or call.guard.tolerates("ValueError"):
             continue
         yield from _absent(call, known[loaded.key])
 

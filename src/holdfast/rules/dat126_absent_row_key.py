@@ -35,7 +35,7 @@ def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Find
         if call.name not in METHODS or not call.path.startswith("datasets.") or not isinstance(given, LocalName):
             continue
         loaded = loading_call(job, call) if given.reads and "input_columns" not in call.arguments else None
-        if loaded is None or call.open or call.guard.holds("KeyError"):
+        if loaded is None or call.open or call.guard.tolerates("KeyError"):
             continue
         if loaded.name in IN_MEMORY:
             yield from _absent(call, given, _written_columns(loaded), None)

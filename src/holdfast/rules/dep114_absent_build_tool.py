@@ -38,7 +38,7 @@ def check(job: Document) -> Iterator[Finding]:
     told = named | installed | looked_for
     for call, words in started:
         tool = words[0] if words else ""
-        if tool in TOOLS and tool not in told and not call.guard.holds("FileNotFoundError"):
+        if tool in TOOLS and tool not in told and not call.guard.tolerates("FileNotFoundError"):
             told.add(tool)
             fault = f"`{tool}` is started here, and nothing in this script installs it: declare `{tool}` in the header"
             yield Finding(call.key, fault, place=call.name_place)

@@ -41,7 +41,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _guarded(job: Document) -> bool:
-    return any(call.guard.holds("ValueError") for call in job.calls if call.key in ("model", "train", "trainer"))
+    return any(call.guard.tolerates("ValueError") for call in job.calls if call.key in ("model", "train", "trainer"))
 
 
 def _stage(deepspeed: object) -> object:

@@ -25,7 +25,7 @@ WRAPPERS = ("DataParallel", "DistributedDataParallel")
 def check(job: Document) -> Iterator[Finding]:
     """Object to a wrapper in the place of a model."""
     trainer = job.call("trainer")
-    if trainer is None or trainer.guard.holds("AttributeError"):
+    if trainer is None or trainer.guard.tolerates("AttributeError"):
         return
     model, key = job.get(MODEL), MODEL
     if not isinstance(model, CallResult) and trainer.positional:

@@ -32,7 +32,7 @@ def check(job: Document) -> Iterator[Finding]:
     device_map = job.get(KEY, None)
     if not isinstance(device_map, str) or device_map in WAYS or DEVICE.fullmatch(device_map):
         return
-    if any(call.guard.holds("ValueError") for call in job.calls if call.key == "model"):
+    if any(call.guard.tolerates("ValueError") for call in job.calls if call.key == "model"):
         return
     low = device_map.strip().lower()
     meant = low if low in WAYS else MEANT.get(low)

@@ -27,7 +27,7 @@ def check(job: Document) -> Iterator[Finding]:
     """Object to each cast of packed weights."""
     for call in job.calls:
         loaded, _, method = call.path.partition("().")
-        if not loaded.startswith("transformers.") or not loaded.endswith(LOADS) or call.guard.holds("ValueError"):
+        if not loaded.startswith("transformers.") or not loaded.endswith(LOADS) or call.guard.tolerates("ValueError"):
             continue
         if _is_cast(call, method) and _all_quantized(job, loaded):
             fault = f"`{call.label}` casts a quantized model, whose packed weights have no other type: it raises"

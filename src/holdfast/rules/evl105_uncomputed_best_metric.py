@@ -32,7 +32,7 @@ def check(job: Document) -> Iterator[Finding]:
         trainer is None
         or trainer.path not in TRAINERS
         or trainer.label != trainer.name
-        or trainer.guard.holds("KeyError")
+        or trainer.guard.tolerates("KeyError")
     ):
         return
     if "on_evaluate" in job.text:

@@ -37,7 +37,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         if failure.lacks and any(each.module.partition(".")[0] == REPAIRS for each in job.imports):
             continue
         for each in job.imports:
-            if _is_of(api, each, failure) and not each.guard.holds("ImportError"):
+            if _is_of(api, each, failure) and not each.guard.tolerates("ImportError"):
                 pair = ", ".join(f"{package} {api.versions[package]}" for package in ("trl", *failure.others))
                 message = f"`{each.name}` cannot be imported with {pair}: {failure.error}; {failure.instead}"
                 milder = Severity.WARNING if failure.lacks in LIKELY else None

@@ -34,7 +34,7 @@ def check(job: Document) -> Iterator[Finding]:
         try:
             seconds = timeout_s(timeout)
         except ValueError:
-            if not sent.guard.holds("ValueError"):
+            if not sent.guard.tolerates("ValueError"):
                 fault = f"the client cannot read {timeout!r}: write a number and s, m, h or d, such as `90m`"
                 yield Finding(key, fault, _spelled(key, timeout))
         else:

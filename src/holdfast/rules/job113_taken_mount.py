@@ -29,7 +29,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if not since(api, "huggingface_hub", "1.13.0"):
         return
     for sent in submissions(job, UV):
-        if _is_local(sent.given("script")) and not sent.guard.holds("ValueError"):
+        if _is_local(sent.given("script")) and not sent.guard.tolerates("ValueError"):
             yield from _volumes(job, sent)
 
 

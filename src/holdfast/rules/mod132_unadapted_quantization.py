@@ -37,7 +37,7 @@ def check(job: Document) -> Iterator[Finding]:
         yield from _command_findings(job)
         return
     trainer = job.call("trainer")
-    if trainer is None or trainer.path not in TRAINERS or trainer.own or trainer.guard.holds("ValueError"):
+    if trainer is None or trainer.path not in TRAINERS or trainer.own or trainer.guard.tolerates("ValueError"):
         return
     found = _quantizes(job, trainer)
     if found is None or trainer.arguments.get("peft_config") is not None or _may_adapt(job):
@@ -80,7 +80,10 @@ def _loader(job: Document, model: Any) -> Call | None:
     if made and made.path == PREPARES:
         return _loader(job, next(iter(made.positional), made.arguments.get("model")))
     plain = (
-        made and made.package == "transformers" and made.path.endswith(LOADER) and not made.guard.holds("ValueError")
+        made
+        and made.package == "transformers"
+        and made.path.endswith(LOADER)
+        and not made.guard.tolerates("ValueError")
     )
     return made if plain else None
 

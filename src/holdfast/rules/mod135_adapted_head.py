@@ -39,7 +39,9 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 def _uses_another_trainer(job: Document) -> bool:
     trainer = job.call("trainer")
-    return trainer is not None and (trainer.package != "trl" or bool(trainer.own) or trainer.guard.holds("ValueError"))
+    return trainer is not None and (
+        trainer.package != "trl" or bool(trainer.own) or trainer.guard.tolerates("ValueError")
+    )
 
 
 JOB = """

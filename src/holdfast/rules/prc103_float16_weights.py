@@ -30,7 +30,7 @@ def check(job: Document) -> Iterator[Finding]:
     name = dtype.path if isinstance(dtype, LibraryName) else dtype
     if name not in HALF or job.get(FP16, None) is not True or _adapts(job) or _scales_otherwise(job):
         return
-    if not any(call.guard.holds("ValueError") for call in job.calls if call.key in ("model", "train", "trainer")):
+    if not any(call.guard.tolerates("ValueError") for call in job.calls if call.key in ("model", "train", "trainer")):
         fix = Fix("hold the weights in float32", (set_to(job, "dtype", "float32"),), safe=False)
         fault = "`fp16=True` scales the loss, and the scaler refuses the gradients of float16 weights"
         yield Finding(written_at(job, "dtype"), fault, fix)

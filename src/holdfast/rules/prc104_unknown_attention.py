@@ -44,7 +44,7 @@ def check(job: Document) -> Iterator[Finding]:
     attention = job.get(KEY, None)
     if not isinstance(attention, str) or attention.removeprefix("paged|") in KNOWN or _is_own(job, attention):
         return
-    if any(call.guard.holds("ValueError") for call in job.calls if call.key == "model"):
+    if any(call.guard.tolerates("ValueError") for call in job.calls if call.key == "model"):
         return
     meant = MEANT.get("".join(filter(str.isalnum, attention.lower())))
     fix = Fix(f"write `{meant}`", (set_to(job, "attn_implementation", meant),)) if meant else None

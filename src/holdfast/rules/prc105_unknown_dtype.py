@@ -42,7 +42,7 @@ def check(job: Document) -> Iterator[Finding]:
     if not isinstance(dtype, str) or not dtype or dtype in KNOWN:
         return
     raising = {"model": "AttributeError", "trainer": "ValueError"}
-    if any(call.guard.holds(raising[call.key]) for call in job.calls if call.key in raising):
+    if any(call.guard.tolerates(raising[call.key]) for call in job.calls if call.key in raising):
         return
     meant = MEANT.get("".join(filter(str.isalnum, dtype.lower().removeprefix("torch."))))
     fix = Fix(f"write `{meant}`", (set_to(job, "dtype", meant),)) if meant else None

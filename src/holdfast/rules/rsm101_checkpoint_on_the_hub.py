@@ -28,7 +28,7 @@ REMOTE = re.compile(r"^(https?://|hf://)|^(huggingface\.co|hf\.co)/")
 def check(job: Document) -> Iterator[Finding]:
     """Object to each checkpoint that is no folder."""
     for call in job.calls:
-        if call.name != "train" or "Trainer" not in call.path or call.guard.holds("ValueError"):
+        if call.name != "train" or "Trainer" not in call.path or call.guard.tolerates("ValueError"):
             continue
         checkpoint = job.get(f"{call.key}.{NAME}", call.positional[0] if call.positional else None)
         if isinstance(checkpoint, str) and (REMOTE.match(checkpoint) or _is_own_repository(job, checkpoint)):

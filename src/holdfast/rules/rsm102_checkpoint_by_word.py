@@ -27,7 +27,7 @@ LIKELY: Final = {"latest": True, "last": True}
 def check(job: Document) -> Iterator[Finding]:
     """Object to each word."""
     for call in job.calls:
-        if call.name != "train" or "Trainer" not in call.path or call.guard.holds("ValueError"):
+        if call.name != "train" or "Trainer" not in call.path or call.guard.tolerates("ValueError"):
             continue
         checkpoint = job.get(f"{call.key}.{NAME}", call.positional[0] if call.positional else None)
         word = checkpoint.strip().lower() if isinstance(checkpoint, str) else ""

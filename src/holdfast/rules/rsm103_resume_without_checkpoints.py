@@ -26,7 +26,7 @@ def check(job: Document) -> Iterator[Finding]:
     if strategy != "no":
         return
     for call in job.calls:
-        if call.name != "train" or "Trainer" not in call.path or call.guard.holds("ValueError"):
+        if call.name != "train" or "Trainer" not in call.path or call.guard.tolerates("ValueError"):
             continue
         if job.get(f"{call.key}.{NAME}", call.positional[0] if call.positional else None) is True:
             fault = 'it resumes from the last checkpoint in `output_dir`, and with `save_strategy="no"` there is none'

@@ -32,7 +32,11 @@ def check(job: Document, checkpoint: Lookup[bool]) -> Iterator[Finding]:
         return
     start = starts[0]
     key = f"{start.key}.{NAME}"
-    if job.get(STRATEGY, None) == "no" or start.guard.holds("ValueError") or not equally_deep(job.text, trainer, start):
+    if (
+        job.get(STRATEGY, None) == "no"
+        or start.guard.tolerates("ValueError")
+        or not equally_deep(job.text, trainer, start)
+    ):
         return
     if job.get(key, start.positional[0] if start.positional else None) is True and not checkpoint.fact:
         fault = f"`{job.get(OUTPUT, None)}` has no checkpoint here: the trainer raises ValueError where there is none to resume from"

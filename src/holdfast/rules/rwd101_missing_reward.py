@@ -46,7 +46,7 @@ def _script(job: Document, api: Api) -> Iterator[Finding]:
         trainer is None
         or trainer.package != "trl"
         or trainer.name not in ONLINE_TRAINERS
-        or trainer.guard.holds("ValueError")
+        or trainer.guard.tolerates("ValueError")
     ):
         return
     rewards = job.get(FUNCTIONS)

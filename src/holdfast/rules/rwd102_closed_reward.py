@@ -36,7 +36,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if trainer is None or trainer.package != "trl" or trainer.name not in ONLINE_TRAINERS or "trl" not in api.versions:
         return
     if (
-        trainer.guard.holds("TypeError")
+        trainer.guard.tolerates("TypeError")
         or since(api, "trl", "0.22.0" if trainer.name == "RLOOTrainer" else "0.14.0") is False
     ):
         return  # RLOO had another trainer of that name before, which called its rewards otherwise

@@ -25,7 +25,7 @@ WHERE = "trl.rewards"
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each text that names a function."""
     trainer = job.call("trainer")
-    if trainer is None or trainer.package != "trl" or trainer.guard.holds("OSError"):
+    if trainer is None or trainer.package != "trl" or trainer.guard.tolerates("OSError"):
         return
     given = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)
     rewards: list[Any] = given if isinstance(given, list) else [given]

@@ -25,7 +25,7 @@ MAKERS = frozenset({"get_soft_overlong_punishment", "get_cosine_scaled_reward", 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each maker that was not called."""
     trainer = job.call("trainer")
-    if trainer is None or trainer.package != "trl" or trainer.guard.holds("TypeError"):
+    if trainer is None or trainer.package != "trl" or trainer.guard.tolerates("TypeError"):
         return
     given = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)
     rewards: list[Any] = given if isinstance(given, list) else [given]

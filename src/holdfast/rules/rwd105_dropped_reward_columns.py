@@ -35,7 +35,7 @@ def check(job: Document) -> Iterator[Finding]:
         trainer is None
         or trainer.package != "trl"
         or trainer.name not in ONLINE_TRAINERS
-        or trainer.guard.holds("TypeError")
+        or trainer.guard.tolerates("TypeError")
     ):
         return
     if job.get(KEY, None) is not True:

@@ -26,7 +26,7 @@ def check(job: Document) -> Iterator[Finding]:
         return
     temperature = job.get(KEY, None)
     number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
-    guarded = any(call.guard.holds("ValueError") for call in job.calls if call.key in ("train", "trainer"))
+    guarded = any(call.guard.tolerates("ValueError") for call in job.calls if call.key in ("train", "trainer"))
     if number and temperature <= 0 and not guarded:
         yield Finding(
             KEY, f"with a temperature of {temperature} all completions of a prompt are the same, if any are generated"

@@ -26,7 +26,7 @@ SPELLED = {"number": "one number", "nothing": "nothing"}
 def check(job: Document) -> Iterator[Finding]:
     """Object to the first function that gives the trainer nothing to go over."""
     trainer = job.call("trainer")
-    if trainer is None or trainer.path not in TRAINERS or trainer.guard.holds("TypeError"):
+    if trainer is None or trainer.path not in TRAINERS or trainer.guard.tolerates("TypeError"):
         return
     second = trainer.positional[1] if len(trainer.positional) > 1 else None
     given = job.get(KEY, second)

@@ -70,7 +70,7 @@ def _rewards(job: Document, files: Mapping[str, NamedFile]) -> Iterator[tuple[st
                 yield f"rewards.{number}", name, files[module].required[name]
         return
     trainer = trainer_of_trl(job)
-    if trainer is None or trainer.guard.holds("TypeError"):
+    if trainer is None or trainer.guard.tolerates("TypeError"):
         return
     given: Any = job.get("trainer.reward_funcs", None)
     for reward in given if isinstance(given, list) else [given]:

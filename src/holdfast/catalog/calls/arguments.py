@@ -108,7 +108,7 @@ def _refused_inside(job: Document, api: Api, became: ArgumentChange) -> Iterator
     for call in job.calls:
         for change in open_arguments((called(call), call.path)):
             fate = ArgumentChange.RENAMED if change.new else ArgumentChange.REMOVED
-            here = change.refused and change.old in call.arguments and not call.guard.holds("TypeError")
+            here = change.refused and change.old in call.arguments and not call.guard.tolerates("TypeError")
             if here and fate is became and since(api, *change.refused):
                 whose = f"`{called(call)}` of {change.refused[0]} {api.versions[change.refused[0]]}"
                 what = spelled_renaming(change) if change.new else change.note
@@ -120,7 +120,7 @@ def signatures(job: Document, api: Api) -> Iterator[tuple[Call, CallSignature]]:
     """Yield a program's calls whose signature is known and whose refusal would end the program."""
     for call in calls_of(job, api):
         signature = None if _gives_itself(call) else api.signature(call.path)
-        if signature is not None and not call.guard.holds("ValueError" if call.via == "parser" else "TypeError"):
+        if signature is not None and not call.guard.tolerates("ValueError" if call.via == "parser" else "TypeError"):
             yield call, signature
 
 

@@ -33,13 +33,13 @@ def missing_attributes(job: Document, api: Api) -> Iterator[Finding]:
             yield from _lost_by_trainers(api, read)
             continue
         signature = api.signature(read.path) if read.path else None
-        if signature is not None and not read.guard.holds("AttributeError") and _lacks(api, signature, read):
+        if signature is not None and not read.guard.tolerates("AttributeError") and _lacks(api, signature, read):
             yield from _judged(job, api, signature, read)
 
 
 def _lost_by_trainers(api: Api, read: AttributeRead) -> Iterator[Finding]:
     """Yield an objection to `trainer.tokenizer`; trainers that are experiments may set one of their own."""
-    untold = read.exposed or read.guard.holds("AttributeError") or ".experimental." in (api.home(read.path) or "")
+    untold = read.exposed or read.guard.tolerates("AttributeError") or ".experimental." in (api.home(read.path) or "")
     if read.name == "tokenizer" and since(api, TOKENIZER.package, "5.0.0") and not untold:
         what = "renamed to `processing_class` in transformers 4.46.0, removed in 5.0.0"
         yield _finding(api, read, what, _renamed(read, "processing_class", safe=True), TOKENIZER)

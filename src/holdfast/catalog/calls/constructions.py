@@ -97,7 +97,7 @@ class Construction:
         """
         for notice in self.outcome.doubted:
             read = sorted(frozenset[str]().union(*notice.reads) & self.hidden.keys())
-            if read and concerns(notice) and not self.call.guard.holds(notice.exception):
+            if read and concerns(notice) and not self.call.guard.tolerates(notice.exception):
                 raise MissingFactError(read[0], self.hidden[read[0]].because)
 
 
@@ -137,7 +137,7 @@ def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction,
     every = constructions(job, api)
     for made in every:
         for raised in made.outcome.errors:
-            if ELSEWHERE[rule].search(raised.message) and not made.call.guard.holds(raised.exception):
+            if ELSEWHERE[rule].search(raised.message) and not made.call.guard.tolerates(raised.exception):
                 yield made, raised
     for made in every:
         made.require_decided(lambda notice: ELSEWHERE[rule].search(notice.message))

@@ -86,7 +86,7 @@ def absences(job: Document, api: Api, kind: Absence) -> Iterator[MissingImport]:
     """Yield the names and modules that are not where the program imports them from; a missing module once a statement."""
     told = set[tuple[str, int | None, int | None]]()
     for use in _uses(job):
-        if use.guard.holds(use.raises) or not (found := _judged(api, use)) or found.absence is not kind:
+        if use.guard.tolerates(use.raises) or not (found := _judged(api, use)) or found.absence is not kind:
             continue
         settled = found.fix or kind not in LEFT or use.raises != "ImportError"
         absent = replace(found, fix=_with_arguments(job, use, found.fix) if settled else _without(job, use))

@@ -105,7 +105,7 @@ def _missing(document: Document, parts: Sequence[SourcePart], paths: Iterable[st
 
 
 def _is_plain(imported: Import) -> bool:
-    return imported.bound == imported.name and not imported.guard.holds("ImportError")
+    return imported.bound == imported.name and not imported.guard.tolerates("ImportError")
 
 
 def _replacing(statements: Sequence[Statement], homes: dict[str, list[str]], *, goes: bool) -> Edits | None:

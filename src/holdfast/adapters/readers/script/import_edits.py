@@ -72,7 +72,7 @@ def statements_of(document: Document, part: SourcePart, moves: Mapping[str, str]
         for each in document.imports
         if f"{each.module}.{each.name}" in moves
         and each.place.path == document.path
-        and not each.guard.holds("ImportError")
+        and not each.guard.tolerates("ImportError")
     ]
     for body in _bodies(part.tree):
         for node in body:

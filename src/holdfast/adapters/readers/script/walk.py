@@ -148,7 +148,7 @@ def _try(reading: ReadingState, node: ast.Try) -> bool:
     before, begin = reading.store, len(reading.log)
     reading.store = dict(before)
     takes = frozenset[str]().union(*(caught(handler.type) for handler in node.handlers if not ends(handler.body)))
-    catching = [each for each in node.handlers if Guard(catches=caught(each.type)).holds("ModuleNotFoundError")]
+    catching = [each for each in node.handlers if Guard(catches=caught(each.type)).tolerates("ModuleNotFoundError")]
     _note_fallbacks(reading, [node.body, *(each.body for each in catching)])
     with reading.guarded(Guard(catches=takes)):
         stopped = reading.block(node.body)
@@ -182,7 +182,7 @@ def _note_fallbacks(reading: ReadingState, arms: Sequence[Sequence[ast.stmt]]) -
         len(arms) > 1
         and all(imports)
         and reading.scope.module.number == 0
-        and not reading.standing().holds("ImportError")
+        and not reading.standing().tolerates("ImportError")
     ):
         places = tuple(tuple(reading.place(alias) for each in arm for alias in each.names) for arm in imports)
         reading.fallbacks[places] = None
