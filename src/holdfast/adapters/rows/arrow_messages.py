@@ -32,6 +32,12 @@ KINDS: Final[Mapping[int, ScalarName]] = {
     1: "null", 2: "integer", 3: "float", 4: "binary", 5: "string", 6: "boolean", 7: "float", 8: "time", 9: "time",
     10: "time", 11: "time", 15: "binary", 18: "time", 19: "binary", 20: "string", 23: "binary", 24: "string",
 }  # fmt: skip
+FOOTER_BLOCKS: Final = (2, 3)
+"""Dictionaries and record batches, in the table of File.fbs."""
+BLOCK_BYTES: Final = 24
+LENGTH_OF_FOOTER: Final = 4
+SHORTEST_METADATA: Final = 16
+"""No message's metadata is as short."""
 MOST_FIELDS: Final = 100_000
 # No schema and no list of buffers is longer.
 LARGEST_METADATA: Final = 1 << 26
@@ -55,6 +61,11 @@ class ArrowMessage:
     length: int
     body: int
 
+    def head(self) -> bytes:
+        """Return what stands before the data in a stream: a mark, the length of the metadata, and those, to a multiple of 8 bytes."""
+        metadata = self.metadata + bytes(-len(self.metadata) % LENGTH_BYTES)
+        return CONTINUES + len(metadata).to_bytes(4, "little") + metadata
+
 
 def messages(file: IO[bytes], path: Path) -> Iterator[ArrowMessage]:
     """Yield the messages of a file.
@@ -65,6 +76,9 @@ def messages(file: IO[bytes], path: Path) -> Iterator[ArrowMessage]:
     size = file.seek(0, 2)
     file.seek(0)
     at = FILE_HEAD_BYTES if file.read(len(MAGIC)) == MAGIC else 0
+    if at and (schema := _bare_schema(file, path, size)):
+        yield schema
+        at = schema.body
     while at < size:
         file.seek(at)
         head = file.read(FILE_HEAD_BYTES)
@@ -85,6 +99,28 @@ def messages(file: IO[bytes], path: Path) -> Iterator[ArrowMessage]:
         at += message.length
 
 
+def _bare_schema(file: IO[bytes], path: Path, size: int) -> ArrowMessage | None:
+    """Return the schema of a file in which it stands without its length, as polars 2.1 writes it; None elsewhere.
+
+    It ends where the first block begins that the footer names.
+    """
+    file.seek(FILE_HEAD_BYTES)
+    head = file.read(len(CONTINUES))
+    if head == CONTINUES or int.from_bytes(head, "little") > SHORTEST_METADATA:
+        return None
+    tail = max(0, size - len(MAGIC) - LENGTH_OF_FOOTER)
+    try:
+        file.seek(tail)
+        file.seek(max(0, tail - int.from_bytes(file.read(LENGTH_OF_FOOTER), "little")))
+        footer = FlatbufferTable.root(file.read(min(tail, LARGEST_METADATA)))
+        blocks = [start for number in FOOTER_BLOCKS for start, _ in footer.pairs(number, BLOCK_BYTES)]
+    except (IndexError, ValueError) as error:
+        raise BadDataError(f"{path} is no Arrow file, or is cut off: its footer is not whole", path) from error
+    end = max(FILE_HEAD_BYTES, min(blocks, default=size))
+    file.seek(FILE_HEAD_BYTES)
+    return _message(file.read(min(end, LARGEST_METADATA) - FILE_HEAD_BYTES), path, FILE_HEAD_BYTES, end)
+
+
 def unpacked_bytes(file: IO[bytes], message: ArrowMessage, path: Path) -> int:
     """Return how large a message's data are in memory; a compressed buffer begins with its length.
 
@@ -97,7 +133,7 @@ def unpacked_bytes(file: IO[bytes], message: ArrowMessage, path: Path) -> int:
         if not batch.has(COMPRESSION):
             return message.length
         return sum(_unpacked(file, message.body + start, length) for start, length in batch.pairs(BUFFERS))
-    except (IndexError, OverflowError, ValueError) as error:
+    except (IndexError, OverflowError, ValueError, OSError) as error:  # no file is as long as a damaged place says
         raise BadDataError(f"{path} is damaged {_at(message.start)}", path) from error
 
 
@@ -214,13 +250,13 @@ class FlatbufferTable:
         """True if a field is there."""
         return bool(self._place(number))
 
-    def pairs(self, number: int) -> list[tuple[int, int]]:
-        """Return a list of structs of two integers of 8 bytes; none where it is missing."""
+    def pairs(self, number: int, size: int = 16) -> list[tuple[int, int]]:
+        """Return the first two integers of 8 bytes of each struct in a list of structs of `size` bytes; none where it is missing."""
         if not self._place(number):
             return []
         start = self._target(number)
         count = min(_unsigned(self.data, start, 4), len(self.data))
-        places = (start + 4 + 16 * index for index in range(count))
+        places = (start + 4 + size * index for index in range(count))
         return [(_unsigned(self.data, place, 8), _unsigned(self.data, place + 8, 8)) for place in places]
 
     def text(self, number: int) -> bytes:

@@ -48,8 +48,9 @@ def _frame(file: IO[bytes], parts: list[ArrowMessage], path: Path) -> Any:
     """
     stream = io.BytesIO()
     for part in parts:
-        file.seek(part.start)
-        stream.write(file.read(part.length))
+        stream.write(part.head())
+        file.seek(part.body)
+        stream.write(file.read(part.start + part.length - part.body))
     stream.write(END)
     stream.seek(0)
     try:
