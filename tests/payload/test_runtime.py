@@ -229,14 +229,17 @@ def test_no_model_or_checkpoint_holds_the_token_that_pushes_it(straight: Ended) 
 
 def test_a_token_is_only_away_while_a_model_is_saved() -> None:
     """Even if the save fails; a push after it needs the token."""
-    trainer = types.SimpleNamespace(args=types.SimpleNamespace(hub_token=1))
+    loading = {"token": 2, "revision": "main"}
+    trainer = types.SimpleNamespace(
+        args=types.SimpleNamespace(hub_token=1, model_init_kwargs=loading, lr_scheduler_kwargs={})
+    )
 
     def fail(trainer: Any) -> None:
-        raise OSError(f"no space left for {trainer.args.hub_token}")
+        raise OSError(f"no space left for {trainer.args.hub_token} and {trainer.args.model_init_kwargs}")
 
-    with pytest.raises(OSError, match="for None"):
+    with pytest.raises(OSError, match=r"for None and {'token': None, 'revision': 'main'}"):
         runtime.save_without_token(fail, trainer)
-    assert trainer.args.hub_token == 1
+    assert (trainer.args.hub_token, loading) == (1, {"token": 2, "revision": "main"})
 
 
 @pytest.mark.train

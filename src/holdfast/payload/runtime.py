@@ -395,14 +395,16 @@ class TrainerPatches:
 
 def save_without_token(save: Any, trainer: Any, *args: Any, **kwargs: Any) -> None:
     """Save a model whose `training_args.bin` holds no token: folders of models are shared, and pushed."""
-    settings, token = trainer.args, getattr(trainer.args, "hub_token", None)
-    if token:
-        settings.hub_token = None
+    settings = getattr(trainer.args, "__dict__", {})
+    places = [(settings, "hub_token"), *((value, "token") for value in settings.values() if isinstance(value, dict))]
+    tokens = [(place, name, place[name]) for place, name in places if place.get(name)]
+    for place, name, _ in tokens:
+        place[name] = None
     try:
         save(trainer, *args, **kwargs)
     finally:
-        if token:
-            settings.hub_token = token
+        for place, name, token in tokens:
+            place[name] = token
 
 
 def when_imported(name: str, then: Callable[[Any], object]) -> None:

@@ -22,6 +22,7 @@ from holdfast.core.methods import Method
 from holdfast.engine.script.python_source import render_block
 from holdfast.engine.script.render import referred_files, render_script
 
+TOKEN = "hf_" + "aB3dE5gH7jK9mN1pQ2sT4vW6yZ8cF0xLrU"
 SCORE = 'def score(completions, **_):\n    """Count."""\n    return [float(len(c)) for c in completions]\n'
 # As PEP 723 finds a header.
 HEADER = re.compile(r"(?m)^# /// (?P<type>[a-zA-Z0-9-]+)$\s(?P<content>(^#(| .*)$\s)+)^# ///$")
@@ -470,14 +471,33 @@ def test_settings_can_be_kept_as_json() -> None:
     assert world["SETTINGS"]["ROWS"] == 9
 
 
-@pytest.mark.parametrize("train", [{"hub_token": "hf_secret"}, {"seed": 4, "hub_token": "hf_secret", "max_steps": 2}])
-def test_the_settings_beside_a_checkpoint_hold_no_token(train: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("train", "kept"),
+    [
+        ({"hub_token": "hf_secret"}, {}),
+        ({"seed": 4, "hub_token": "hf_secret", "max_steps": 2}, {"seed": 4, "max_steps": 2}),
+        (
+            {"max_steps": 2, "teacher": {"parts": [{"api_key": TOKEN}, 3]}},
+            {"max_steps": 2, "teacher": {"parts": [{}, 3]}},
+        ),
+    ],
+)
+def test_the_settings_beside_a_checkpoint_hold_no_token(train: dict[str, Any], kept: dict[str, Any]) -> None:
     """They are pushed with the model; the trainer gets the token all the same."""
     script = render(job(train=train))
-    settings = script[script.index("NAME = ") : script.index("\n\n\n", script.index("SETTINGS = "))]
     space: dict[str, Any] = {}
-    exec(settings, space)
+    exec(script[script.index("NAME = ") : script.index("# The machine:")], space)
 
-    assert space["TRAIN"]["hub_token"] == train["hub_token"]
-    assert "hf_secret" not in repr(space["SETTINGS"])
-    assert space["SETTINGS"]["TRAIN"].keys() == space["TRAIN"].keys() - {"hub_token"}
+    assert space["TRAIN"] == train
+    assert space["SETTINGS"]["TRAIN"] == kept
+    assert 'record["config"] = without_secrets(record["config"])' in script
+
+
+def test_the_configuration_beside_a_checkpoint_holds_no_token() -> None:
+    """Of a model that is loaded with one."""
+    script = render(job(train={"model_init_kwargs": {"token": TOKEN, "revision": "main"}}))
+    space: dict[str, Any] = {}
+    exec(script[script.index("NAME = ") : script.index("# The machine:")], space)
+
+    assert space["without_secrets"]({"a": [{"token": TOKEN}], "b": 1}) == {"a": [{}], "b": 1}
+    assert 'record["config"] = without_secrets(record["config"])' in script

@@ -1,13 +1,14 @@
 """From a job to its training script: self-contained, commented, and the same text each time."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.job import Job
 from holdfast.core.methods import Method
+from holdfast.core.redact import named_secrets
 from holdfast.engine.script.carried_files import carried_files, referred_files
 from holdfast.engine.script.outline import outline_loading, outline_reading, outline_training
 from holdfast.engine.script.python_source import render_block, render_imports, render_literal
@@ -58,6 +59,7 @@ def render_script(job: Job, *, name: str, sources: Mapping[str, str]) -> str:
     """
     data, training = outline_reading(job), outline_training(job)
     outline = {"job": job, "name": name, "data": data, "model": outline_loading(job), "training": training}
+    outline["secrets"] = list(dict.fromkeys(_secrets(job)))
     files = carried_files(job, sources)
     body = TEMPLATES.get_template("body.jinja").render(outline, files=files)
     preamble = TEMPLATES.get_template("preamble.jinja").render(outline)
@@ -70,6 +72,13 @@ def render_script(job: Job, *, name: str, sources: Mapping[str, str]) -> str:
         libraries=render_imports(LIBRARIES, body),
         body=body,
     )
+
+
+def _secrets(job: Job) -> Iterator[str]:
+    """Yield the secrets that stand in the script; those among a job's variables do not."""
+    if token := job.train.get("hub_token"):
+        yield token
+    yield from named_secrets(job.model_dump(exclude={"environment"}))
 
 
 def _quoted(text: str) -> str:
