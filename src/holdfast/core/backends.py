@@ -45,7 +45,7 @@ LOCAL: Final = BackendCapabilities(
 HF_JOBS: Final = BackendCapabilities(name="hf-jobs", has_flavors=True, keeps_disk=False)
 SLURM: Final = BackendCapabilities(name="slurm", shares_files=True)
 BACKENDS: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM)}
-"""Every backend that holdfast knows; `BACKENDS` of `app/run/backends.py` has those that it can run attempts on."""
+"""Every backend that holdfast knows; `OPENERS` of `app/run/backends.py` has those that it can run attempts on."""
 DEFAULT_BACKEND: Final = LOCAL
 """The backend of a job file that names none."""
 UNSAID: Final = BackendCapabilities(name="", shares_files=True)

@@ -17,7 +17,7 @@ import pytest
 from holdfast.adapters.backends import backend_names
 from holdfast.adapters.backends.local import GUARD, LocalBackend
 from holdfast.adapters.environment.marked_processes import find_marked
-from holdfast.app.run.backends import BACKENDS
+from holdfast.app.run.backends import OPENERS
 from holdfast.core.backends import capabilities_of
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
@@ -272,7 +272,7 @@ def test_an_unreadable_report_is_passed_on(tmp_path: Path) -> None:
 
 def test_check_and_run_know_the_same_backends() -> None:
     """`holdfast check` objects to a backend's name exactly where `holdfast run` would refuse it."""
-    assert backend_names() == set(BACKENDS)
-    assert {name: open_(None, {}).capabilities for name, open_ in BACKENDS.items()} == {
-        name: capabilities_of(name) for name in BACKENDS
+    assert backend_names() == set(OPENERS)
+    assert {name: open_(None, {}).capabilities for name, open_ in OPENERS.items()} == {
+        name: capabilities_of(name) for name in OPENERS
     }

@@ -1,4 +1,4 @@
-"""The backends that this version can run attempts on. A new one is a line in `BACKENDS`."""
+"""The backends that this version can run attempts on. A new one is a line in `OPENERS`."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -10,7 +10,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.plan import Plan
 from holdfast.ports import Backend
 
-BACKENDS: Final[Mapping[str, Callable[[Plan | None, Mapping[str, str]], Backend]]] = {LOCAL.name: LocalBackend.open}
+OPENERS: Final[Mapping[str, Callable[[Plan | None, Mapping[str, str]], Backend]]] = {LOCAL.name: LocalBackend.open}
 """Each opens its backend for a plan; without one, for attempts that were started already."""
 
 
@@ -20,8 +20,8 @@ def require_backend(name: str) -> None:
     Raises:
         UsageError: There is none of that name.
     """
-    if name not in BACKENDS:
-        fix = f"choose one of {', '.join(BACKENDS)}"
+    if name not in OPENERS:
+        fix = f"choose one of {', '.join(OPENERS)}"
         raise UsageError(f"no backend is called {name!r}", where=BACKEND_KEY, fix=fix)
 
 
@@ -40,7 +40,7 @@ def open_backend(plan: Plan, environment: Mapping[str, str]) -> Backend:
     if unknown := sorted(plan.options.keys() - options):
         what = f"the {plan.backend} backend has no option {unknown[0]!r}"
         raise UsageError(what, where="where.options", fix=f"it has {', '.join(sorted(options)) or 'none'}")
-    return BACKENDS[plan.backend](plan, environment)
+    return OPENERS[plan.backend](plan, environment)
 
 
 def attach_backend(name: str) -> Backend:
@@ -50,4 +50,4 @@ def attach_backend(name: str) -> Backend:
         UsageError: There is none of that name.
     """
     require_backend(name)
-    return BACKENDS[name](None, os.environ)
+    return OPENERS[name](None, os.environ)
