@@ -40,7 +40,8 @@ def _keys(schema: Schema, under: str) -> Iterator[str]:
         name = ".".join(path)
         if f"{name}.".startswith(f"{under}." if under else ""):
             about = ", ".join(part for part in (_type(schema, key), _default(key, path[-1], owner)) if part)
-            yield f"- `{name}` ({about}): {key.get('description', '')}\n  - `{_example(schema, path)}`"
+            meaning = " ".join(key.get("description", "").split())
+            yield f"- `{name}` ({about}): {meaning}\n  - `{_example(schema, path)}`"
 
 
 def _walk(schema: Schema, part: Schema, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Schema, Schema]]:
