@@ -87,7 +87,7 @@ def refused(job: Document, api: Api, became: ArgumentChange) -> Iterator[Refused
 def _all_refused(job: Document, api: Api) -> Iterator[Refused]:
     for call, signature in signatures(job, api):
         for name in call.arguments:
-            if could := ambiguous_flags(job, call, name, api):
+            if name not in NAMES and (could := ambiguous_flags(job, call, name, api)):
                 yield _ambiguous(job, call, name, could)
             elif not _takes(call, signature, name) and (found := _Argument(job, api, call, signature, name).judged()):
                 yield found
