@@ -280,7 +280,7 @@ def test_a_kill_that_was_not_for_lack_of_memory_is_named(code: int) -> None:
         if (facts := ending_evidence(attempt_facts(attempt(code=code), Ending(oom_kills=kills)), LEDGER))
     }
     assert [name for name, _ in by_whom[0]] == ["job-cancelled-externally"]
-    assert "SIGKILL, which holdfast did not send, ended it at step" in by_whom[0][0][1]
+    assert "SIGKILL, which holdfast and the kernel (oom_kill 0) did not send, ended it at step" in by_whom[0][0][1]
     assert [name for name, _ in by_whom[2]] == ["cpu-ram-oom-kill"]
     assert None not in by_whom
 

@@ -88,7 +88,8 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
     end = attempt.end or TrainingEnded()
     signal = _signal(attempt, end.because or "" if end.status == "stopped" else "")
     if signal and (known := NO_MEMORY_KILL if signal == SIGKILL and ending.oom_kills == 0 else SIGNALS.get(signal)):
-        text = f"{signal.name}, which holdfast did not send, ended it {at}"
+        sender = "holdfast and the kernel (oom_kill 0)" if known is NO_MEMORY_KILL else "holdfast"
+        text = f"{signal.name}, which {sender} did not send, ended it {at}"
         yield EndingFact(text, *known, {**values, "signal": signal.name})
 
 
