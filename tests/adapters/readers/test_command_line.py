@@ -350,9 +350,24 @@ def test_a_script_is_looked_for_where_the_commands_go(folder: Path, text: str) -
     (folder / "src" / "pkg" / "run.py").write_text(TRAIN, encoding="utf-8")
     path = folder / "scripts" / "run.sh"
     path.write_text(text, encoding="utf-8")
-    (document,) = read_target(str(path)).documents
+    document, *not_found = read_target(str(path)).documents
 
     assert Path(document.path).resolve() == folder / "src" / "pkg" / "run.py"
+    assert len(not_found) == text.count("none_of_these")
+
+
+@pytest.mark.parametrize("text", ["python train.py\npython gone.py --x 1", "torchrun gone.py; python train.py"])
+def test_a_script_that_is_not_found_beside_others_is_no_pass(folder: Path, text: str) -> None:
+    """Nothing is known of what it trains; alone it is an error."""
+    path = folder / "run.sh"
+    path.write_text(text, encoding="utf-8")
+    document = read_target(str(path)).documents[-1]
+
+    line = 1 + text.partition("gone.py")[0].count("\n")
+    assert document.values["model"] == Unknown(f"line {line} runs `gone.py`, which is not found")
+    path.write_text("python gone.py", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"no such file: gone\.py"):
+        read_target(str(path))
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,8 @@ ADDRESS = ("https://", "http://")
 INSTALLED = "launch.installs"
 ARGUMENTS: Final = "launch.arguments"
 ABSENT: Final = ("launch", "absent")
+HIDDEN: Final = "which only the shell knows"
+NOT_FOUND: Final = "which is not found"
 BRINGS: Final = re.compile(
     r"\b(?:git\s+clone|wget|curl|hf|huggingface-cli|aws|gsutil|gcloud|tar|unzip|cp|mv|rsync|scp|ln|envsubst)\b"
 )
@@ -64,7 +66,8 @@ def read(text: str, path: str, _: tuple[str, ...], __: tuple[str, ...]) -> Targe
     documents = documents or tuple(_unknown_document(line, text, path) for line in lines if _is_hidden(line))
     if not documents:
         raise _nothing_trains(lines, path)
-    return Target(documents=documents, place_edits=place_edits)
+    absent = (_unknown_document(line, text, path, NOT_FOUND) for line in lines if _lacks_script(line, path))
+    return Target(documents=(*documents, *absent), place_edits=place_edits)
 
 
 def read_line(words: Iterable[str]) -> Target:
@@ -177,11 +180,19 @@ def _is_hidden(line: CommandLine) -> bool:
     return line.program is not None and is_hidden(line.program.name)
 
 
-def _unknown_document(line: CommandLine, text: str, path: str) -> Document:
+def _lacks_script(line: CommandLine, path: str) -> bool:
+    """True if a command runs a script that is not here."""
+    name = line.program.name if line.program and line.program.kind == "script" else None
+    if name is None or not name.known or not name.text.endswith(".py") or name.text.startswith(ADDRESS):
+        return False
+    return _script_path(name.text, _folders(path, line)) is None
+
+
+def _unknown_document(line: CommandLine, text: str, path: str, why: str = HIDDEN) -> Document:
     """Return the Document of a command of which nothing is known: each of its parts says why."""
     first = line.words[0]
     name = line.program.name.text if line.program else first.text
-    because = Unknown(f"line {first.place.line} runs `{name}`, which only the shell knows")
+    because = Unknown(f"line {first.place.line} runs `{name}`, {why}")
     return Document(path=path, kind="command", text=text, values=dict.fromkeys(PARTS, because))
 
 
@@ -211,8 +222,8 @@ def _only_read(name: str, text: str) -> bool:
 def _nothing_trains(lines: Iterable[CommandLine], path: str) -> UsageError:
     """Return the error that no command starts a training: with the first script that is not there, if one is named."""
     for line in lines:
-        name = line.program.name if line.program and line.program.kind == "script" else None
-        if name and name.known and name.text.endswith(".py") and not name.text.startswith(ADDRESS):
+        name = line.program.name if line.program and _lacks_script(line, path) else None
+        if name:
             return missing_file(str(line.folder / name.text), Spot(path, name.place.line, name.place.column))
         recipe = recipe_name(line.program) if line.program else None
         if recipe and not recipe.text.startswith(ADDRESS):
