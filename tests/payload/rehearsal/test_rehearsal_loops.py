@@ -27,7 +27,7 @@ PACKED = """
 import torch
 from types import SimpleNamespace
 from holdfast_rehearsal.trainers.batches import cut
-told = SimpleNamespace(shrunk=lambda *_: None)
+told = SimpleNamespace(shrunk=lambda *_, **__: None)
 model = SimpleNamespace(config=SimpleNamespace(vocab_size=2**20))
 bounds = torch.tensor([0, 20, 50, 100], dtype=torch.int32)
 row = {"input_ids": torch.arange(100)[None], "position_ids": torch.arange(100)[None], "cu_seq_lens_q": bounds, "cu_seq_lens_k": bounds}
