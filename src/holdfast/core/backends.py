@@ -53,7 +53,7 @@ UNSAID: Final = BackendCapabilities(name="", shares_files=True)
 
 
 def capabilities_of(name: str | None) -> BackendCapabilities:
-    """Return what a backend can do; of an unknown name, what any other machine can. None is a name that is not said.
+    """Return the capabilities of a backend. An unknown name gets those of any other machine, and None those of `UNSAID`.
 
     >>> capabilities_of("local").is_here, capabilities_of("mars").is_here
     (True, False)

@@ -62,7 +62,7 @@ class ArrowMessage:
     body: int
 
     def head(self) -> bytes:
-        """Return what stands before the data in a stream: a mark, the length of the metadata, and those, to a multiple of 8 bytes."""
+        """Return the bytes that precede the body in a stream: the mark, the length of the metadata, and the metadata, padded to 8 bytes."""
         metadata = self.metadata + bytes(-len(self.metadata) % LENGTH_BYTES)
         return CONTINUES + len(metadata).to_bytes(4, "little") + metadata
 
@@ -251,7 +251,7 @@ class FlatbufferTable:
         return bool(self._place(number))
 
     def pairs(self, number: int, size: int = 16) -> list[tuple[int, int]]:
-        """Return the first two integers of 8 bytes of each struct in a list of structs of `size` bytes; none where it is missing."""
+        """Return the first two 8-byte integers of each struct of `size` bytes in a list; an empty list if the field is missing."""
         if not self._place(number):
             return []
         start = self._target(number)

@@ -82,7 +82,7 @@ def _may_change(nodes: Iterable[ast.AST], row: str) -> bool:
 
 
 def _looked_into(node: ast.AST) -> ast.expr | None:
-    """Return what a node only takes an item or a harmless method of."""
+    """Return the expression of which a node only reads an item or calls a harmless method; None for other nodes."""
     match node:
         case ast.Subscript(value=held):
             return held

@@ -154,7 +154,7 @@ class Overlay:
         return list(dict.fromkeys([*own, *under]))
 
     def alters(self, whole: str) -> bool:
-        """Whether the script may find something else in a folder than what lies there."""
+        """True if the script may see other contents in a folder than the disk has."""
         return self._holds_something() and self.guards(whole) and (_there(self.shadow(whole)) or bool(self._gone))
 
     def _holds_something(self) -> bool:
