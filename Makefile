@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin/
 # uv does not read pip's variables; a machine that keeps wheels of its own says so to pip.
 UV := UV_FIND_LINKS="$(PIP_FIND_LINKS)" UV_COMPILE_BYTECODE=1 $(BIN)uv pip install --quiet --python $(BIN)python
-# Torch's own threads fight over few cores; one is as fast on tiny models, and steadier.
-export OMP_NUM_THREADS ?= 1
-# One worker a core; a file's tests stay together, for they share runs.
-SPREAD := --numprocesses auto --dist loadfile
+# One worker a core, each with one thread: torch's own would fight over the cores. A worker that is done takes half of
+# what another has left, so that most files, whose tests share runs, stay together.
+SPREAD := --numprocesses auto --dist worksteal
+test check-all check-pythons: export OMP_NUM_THREADS ?= 1
 
 demo: .venv/train  ## train a tiny chat model on this machine, with nothing but Python at hand
 	$(BIN)holdfast run examples/quickstart.yaml

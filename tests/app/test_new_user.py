@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # has no types of its own
+from jsonschema import Draft7Validator
 
 from tests.cli.test_manners_ci import ROOT, git
 from tests.engine.formats.test_sarif import SUBSET

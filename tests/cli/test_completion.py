@@ -64,11 +64,11 @@ def test_words_are_completed(
     assert complete(capsys, monkeypatch, line) == found
 
 
-def test_a_bare_command_completes_the_verbs(
+def test_a_bare_command_completes_the_commands(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of them, in the order of the help."""
-    assert complete(capsys, monkeypatch, "holdfast ") == list(VERBS)
+    assert complete(capsys, monkeypatch, "holdfast ") == [*VERBS, "mcp"]
 
 
 def test_names_that_are_completed_are_those_that_there_are() -> None:

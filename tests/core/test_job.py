@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # has no types of its own
+from jsonschema import Draft202012Validator
 
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.errors import JobError

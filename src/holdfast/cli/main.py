@@ -10,7 +10,6 @@ from itertools import pairwise
 import click
 from click.shell_completion import CompletionItem
 
-from holdfast.app import VERBS
 from holdfast.cli.output import echo, echo_json, show_traceback
 from holdfast.cli.text.answers import render_errors
 from holdfast.cli.usage import INTERRUPTED, CommandGroup, translate_usage_error
@@ -40,20 +39,21 @@ SUMMARIES: Mapping[str, str] = {
     "diagnose": "Find the cause of a failure in logs.",
     "verify": "Verify that a checkpoint or model folder is complete.",
     "catalog": "Keep the catalog of library releases up to date.",
+    "mcp": "Serve the verbs to agents, over the Model Context Protocol.",
 }
-"""The first line of each command's help: a list of commands need not import them all."""
+"""The first line of each command's help: a list of commands need not import them all. All but `mcp` are verbs."""
 
 
 class LazyGroup(CommandGroup):
-    """A group whose commands are the verbs, found in `cli/verbs/` by name."""
+    """A group whose commands are found in `cli/verbs/` by name."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Name every verb, in the order people need them."""
-        return list(VERBS)
+        """Name every command, in the order people need them."""
+        return list(SUMMARIES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        """Import one verb's command."""
-        if cmd_name not in VERBS:
+        """Import one command."""
+        if cmd_name not in SUMMARIES:
             return None
         if cmd_name in QUICK:
             gc.disable()  # looking for waste among what was just imported takes a tenth of the time
@@ -119,7 +119,7 @@ def print_errors(words: list[str], errors: list[HoldfastError]) -> int:
 
 def find_verb(words: list[str]) -> str | None:
     """Return the verb that a command line names, if it names one."""
-    return next((word for word in words if word in VERBS), None)
+    return next((word for word in words if word in SUMMARIES), None)
 
 
 def wants_json(words: list[str]) -> bool:

@@ -247,3 +247,19 @@ class VerifyResult(Result, frozen=True, kw_only=True):
     def exit_code(self) -> int:
         """1 unless it is whole."""
         return int(self.verdict != "whole")
+
+
+class RunEffects(ResultPart, frozen=True, kw_only=True):
+    """What a run does beyond this machine.
+
+    Attributes:
+        pushes: The repositories that it may push to.
+        backend: Where it runs; empty if a script does not say.
+        costs: Whether that may cost money.
+        digest: A hash of all that decides what it does: its scripts, its settings and its arguments.
+    """
+
+    pushes: Sequence[str]
+    backend: str
+    costs: bool
+    digest: str

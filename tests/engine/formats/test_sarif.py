@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # has no types of its own
+from jsonschema import Draft7Validator
 
 from holdfast.engine.formats.github import render_annotation, render_github
 from holdfast.engine.formats.sarif import render_sarif

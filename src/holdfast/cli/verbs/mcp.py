@@ -1,0 +1,50 @@
+"""`holdfast mcp`."""
+
+import os
+import secrets
+from pathlib import Path
+
+import click
+
+from holdfast.cli.output import echo
+from holdfast.core.errors import UsageError
+
+INSTALL = "pip install 'holdfast[mcp]'"
+TOKEN = "HOLDFAST_MCP_TOKEN"  # noqa: S105 - the variable's name
+
+
+@click.command("mcp")
+@click.option(
+    "--folder",
+    type=click.Path(exists=True, file_okay=False),
+    default=".",
+    help="Folder that paths start at. Default: the current folder.",
+)
+@click.option("--allow-push", is_flag=True, help="Let runs push to the Hub without asking.")
+@click.option("--http", is_flag=True, help="Serve HTTP on 127.0.0.1 instead of standard input and output.")
+@click.option("--port", type=click.IntRange(1, 65535), default=8765, help="Port for --http. Default: 8765.")
+def command(folder: str, allow_push: bool, http: bool, port: int) -> int:
+    """Serve the verbs to agents, over the Model Context Protocol.
+
+    With `--http`, clients send the token that is printed, or that `$HOLDFAST_MCP_TOKEN` gives.
+    """
+    try:
+        import anyio
+
+        from holdfast.mcp.confirmations import Confirmations
+        from holdfast.mcp.server import VerbServer, serve_stdio
+    except ModuleNotFoundError as error:
+        what = f"the MCP server needs a package that is not installed: {error.name}"
+        raise UsageError(what, where="holdfast mcp", fix=INSTALL) from error
+    server = VerbServer(str(Path(folder).absolute()), Confirmations(allow_push=allow_push)).make()
+    if not http:
+        anyio.run(serve_stdio, server)
+        return 0
+    from holdfast.mcp.http import HOST, serve_http
+
+    token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
+    echo(f"serving at http://{HOST}:{port}/mcp", err=True)
+    if TOKEN not in os.environ:
+        echo(f"token: {token}", err=True)
+    anyio.run(serve_http, server, port, token)
+    return 0

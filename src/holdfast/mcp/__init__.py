@@ -1,0 +1,1 @@
+"""The verbs as tools of the Model Context Protocol, for agents."""

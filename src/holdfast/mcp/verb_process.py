@@ -1,0 +1,96 @@
+"""The process that plays one verb for the server: `python -m holdfast.mcp.verb_process`, with a call on standard input.
+
+A verb may run a user's code, print, take minutes, or die. None of that may reach the server, whose standard output is the
+protocol's. Messages leave by what was standard output; whatever the verb prints goes to standard error.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO, Final
+
+from msgspec import json
+
+from holdfast.adapters.secrets import redacted_parts
+from holdfast.app import load_verb
+from holdfast.app.run.effects import effects_of_resume, effects_of_run
+from holdfast.app.run.runs import NullObserver
+from holdfast.core.errors import HoldfastError, flatten
+from holdfast.mcp.messages import EffectsAnswer, EffectsCall, ProgressNote, VerbAnswer, VerbCall, VerbErrors
+from holdfast.results import Json, Result, to_json
+from holdfast.results.check import CheckResult
+from holdfast.results.explain import ExplainResult
+from holdfast.results.run import RunEffects
+
+EFFECTS: Final[Mapping[str, Callable[..., RunEffects]]] = {"run": effects_of_run, "resume": effects_of_resume}
+VerbMessage = ProgressNote | VerbAnswer | EffectsAnswer | VerbErrors
+Send = Callable[[VerbMessage], None]
+
+
+def main() -> None:
+    """Play one verb."""
+    call = json.decode(sys.stdin.buffer.read(), type=VerbCall | EffectsCall)
+    with os.fdopen(os.dup(1), "wb") as out:
+        os.dup2(2, 1)
+        send = sender(out)
+        try:
+            send(play(call, send))
+        except (HoldfastError, ExceptionGroup) as error:
+            if not (errors := flatten(error)):
+                raise
+            send(VerbErrors(errors=[redacted_parts(each.as_json()) for each in errors]))
+
+
+def sender(out: BinaryIO) -> Send:
+    """Return what writes a message to a file, a line each."""
+
+    def send(message: VerbMessage) -> None:
+        out.write(json.encode(message) + b"\n")
+        out.flush()
+
+    return send
+
+
+def play(call: VerbCall | EffectsCall, send: Send) -> VerbMessage:
+    """Play a verb, or find out what it would do."""
+    if isinstance(call, EffectsCall):
+        known = {name: value for name, value in call.arguments.items() if name in EFFECT_ARGUMENTS}
+        return EffectsAnswer(effects=EFFECTS[call.verb](**known))
+    answer = load_verb(call.verb)(**call.arguments, **progress_arguments(call.verb, send))
+    return VerbAnswer(answer=redacted_parts(told_to_agents(answer)))
+
+
+EFFECT_ARGUMENTS: Final = frozenset({"target", "set", "arguments", "run", "runs"})
+
+
+def told_to_agents(answer: Result | str) -> Json | str:
+    """Return what an agent is told: the object of `--format json`, or a text."""
+    if isinstance(answer, ExplainResult):
+        return answer.text
+    return answer if isinstance(answer, str) else to_json(answer)
+
+
+class ProgressObserver(NullObserver):
+    """Passes on how far the preparation of a run is."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+
+    def on_checked(self, check: CheckResult) -> None:
+        """Say that the job is checked."""
+        self._send(ProgressNote(message=f"checked: {check.verdict}"))
+
+    def on_rehearsal_progress(self, said: str) -> None:
+        """Pass on a message of the rehearsal."""
+        self._send(ProgressNote(message=f"rehearsing: {said}"))
+
+
+def progress_arguments(verb: str, send: Send) -> dict[str, Any]:
+    """Return the argument by which a verb tells how far it is; none for the quick ones."""
+    if verb == "rehearse":
+        return {"on_progress": lambda said: send(ProgressNote(message=str(said)))}
+    return {"observer": ProgressObserver(send)} if verb in ("run", "resume", "stop") else {}
+
+
+if __name__ == "__main__":
+    main()
