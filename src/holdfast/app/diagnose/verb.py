@@ -52,14 +52,14 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
         UsageError: There is no such log and no such run, or it is not text; or `ended` is not how a process can end.
     """
     named = as_paths(targets)
-    marks = PatternIndex(all_signatures())
+    patterns = PatternIndex(all_signatures())
     past = _past(named, str(ended), fspath(runs) if runs else None)
-    log = read_log(past.files, marks.sought)
-    alone = judge(log, marks, past.knows)
+    log = read_log(past.files, patterns.sought)
+    alone = judge(log, patterns, past.knows)
     job = _read_job(past, alone)
     beside = _beside(log, alone, past, job)
     asked = past.asked or (job.asked if job else None)
-    found = judge(log, marks, beside, asked) if beside or asked else alone
+    found = judge(log, patterns, beside, asked) if beside or asked else alone
     if past.running and found.is_quiet:
         found = replace(found, verdict="healthy", missing=(), is_quiet=False)
     paths = [path for path, _ in past.files]

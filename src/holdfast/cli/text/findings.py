@@ -1,4 +1,4 @@
-"""Findings and skips as people read them, the way a compiler would say it."""
+"""Findings and skips as people read them, in the format of compilers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -212,4 +212,4 @@ def _beside(result: CheckResult) -> Iterator[str]:
     if passed := len(result.passed_over):
         yield f"{render_counted(passed, 'file')} not checked"
     if others := result.others:
-        yield f"{render_counted(others, 'other')} use{'s' if others == 1 else ''} none of the libraries"
+        yield f"{render_counted(others, 'other file')} use{'s' if others == 1 else ''} none of the libraries"
