@@ -31,8 +31,8 @@ def send_to_background(run: Run) -> None:
     if code is not None and (after == before or not after.stage.ended):
         lines = output.read().decode(errors="replace").split("\n")
         why = next((line for line in lines if line.startswith(ERROR)), "").removeprefix(ERROR) or f"exit code {code}"
-        what = f"the supervisor in the background ended before it took up {run.name}: {why}"
-        raise BackendError(what, where=str(log), fix=f"correct that, then `holdfast resume {run.name}`")
+        what = f"the supervisor in the background ended before it supervised {run.name}: {why}"
+        raise BackendError(what, where=str(log), fix=f"correct this, then `holdfast resume {run.name}`")
 
 
 def _is_under_way(run: Run) -> bool:

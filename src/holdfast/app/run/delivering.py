@@ -17,7 +17,7 @@ def verify_push(repository: str, state: RunState) -> Delivery:
     try:
         there = open_hub().repo_tree(reference)
     except SourceError as error:
-        return Delivery("unknown", f"whether {repository} has it is not known: {error.what}")
+        return Delivery("unknown", f"whether it arrived at {repository} is not known: {error.what}")
     here = {}
     if push.folder:
         folder = Path(push.folder)

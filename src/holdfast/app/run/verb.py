@@ -38,7 +38,7 @@ from holdfast.engine.script.outline import with_schedule
 from holdfast.results.run import RunResult
 
 STARTED = "%Y%m%d-%H%M%S"
-START_ANEW = "`holdfast run` starts it anew"
+START_ANEW = "`holdfast run` starts the job anew"
 
 
 def run(
@@ -148,8 +148,8 @@ def _prepare_again(run: Run, observer: RunObserver) -> Run:
         raise UsageError(what, where=str(run.folder), fix=START_ANEW)
     with supervising(run.folder) as mine:
         if not mine:
-            what = f"another process checks and rehearses {run.name}"
-            raise UsageError(what, where=str(run.folder), fix=f"wait for it, or `holdfast stop {run.name}`")
+            what = f"another process is preparing {run.name}: it checks and rehearses the job"
+            raise UsageError(what, where=str(run.folder), fix=f"wait until it is done, or `holdfast stop {run.name}`")
         request = resolve_request(request)
         run.reopen()
         with chdir(request.cwd):

@@ -31,7 +31,7 @@ INDENT = 2
 
 
 def render_errors(errors: Sequence[HoldfastError]) -> str:
-    """Tell everything that was wrong with a question: what, where, and how to fix it."""
+    """Return everything that was wrong with a command: what, where, and how to fix it."""
     told = [
         f"{style('error:', fg='red', bold=True)} {style(error.what, bold=True)}\n"
         f"  {style('where:', dim=True)} {error.where}\n"
@@ -70,7 +70,7 @@ def render_run(result: RunResult) -> str:
 def render_show(result: RunResult) -> str:
     """Tell everything the ledger knows of a run."""
     entries = [
-        *([("asked", _job_words(result.asked))] if result.asked.target else []),
+        *([("job", _job_words(result.asked))] if result.asked.target else []),
         ("started", _moment(result.started_at)),
         *(("attempt", _attempt(attempt)) for attempt in result.attempts),
         *([("metrics", _measures(result.metrics))] if result.metrics else []),
@@ -95,7 +95,7 @@ def render_runs(result: RunsResult) -> str:
     unreadable = [f"{each.run}: {each.because} ({each.where}); {each.fix}" for each in result.unreadable]
     if not rows:
         return "\n".join(unreadable) or "no runs yet; `holdfast run JOB` starts one"
-    header = ("run", "stage", "asked", "steps", "newest")
+    header = ("run", "stage", "job", "steps", "metric")
     widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
     lines = [_row(header, widths, dim=True)]
     lines += [_row(row, widths, stage=row[1]) for row in rows]

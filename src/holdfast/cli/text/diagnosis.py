@@ -16,18 +16,18 @@ SHOWN: Final = 6
 GUESSED: Final = 0.7
 """Confidence below which an answer is called a guess: of logs that nobody had seen, a third of the answers given with 0.5 to 0.7 was right."""
 LONGEST: Final = 220  # characters of a line of evidence
-QUIET: Final = """If the job still runs, it is healthy so far. If it ended, say how: `--ended 137`, `--ended SIGTERM`, `--ended TIMEOUT`. \
-With the job's script beside the log, `holdfast diagnose LOG SCRIPT` compares what was asked for with what the log shows."""
+QUIET: Final = """If the job is still running, it is healthy so far. If it has ended, say how: `--ended 137`, `--ended SIGTERM`, `--ended TIMEOUT`. \
+With the job's script, as in `holdfast diagnose LOG SCRIPT`, its settings are compared with what the log shows."""
 """What to do with a log that tells of no failure."""
 RETRY: Final = {
-    "yes": "another attempt can help as it is",
-    "after-change": "after {change}: as it is, another attempt fails the same way",
-    "no": "after a person has applied the fix: as it is, no other attempt can help",
+    "yes": "another attempt can succeed without a change",
+    "after-change": "after {change}: without it, another attempt fails the same way",
+    "no": "only after a person has applied the fix: until then, no attempt can succeed",
 }
 
 
 def render_diagnosis(result: DiagnoseResult) -> str:
-    """Tell why a job failed, or that nothing is wrong, or what is missing to know."""
+    """Return why a job failed, or that nothing is wrong, or what to read to find out."""
     return "\n".join(_lines(result))
 
 
@@ -36,7 +36,7 @@ def _lines(result: DiagnoseResult) -> Iterator[str]:
     lines = result.lines - (len(result.paths) - len(logs))  # how it ended is a line of its own
     read = f"{render_counted(lines, 'line')} of {', '.join(logs)}"
     if (job := result.job) and job.unread:
-        yield f"{style('without', fg='yellow')} {job.path}, which cannot be read: {job.unread}"
+        yield f"{style('ignored', fg='yellow')} {job.path}, which cannot be read: {job.unread}"
     if result.verdict == "healthy":
         yield from _healthy(result, read)
     if result.verdict == "unknown":

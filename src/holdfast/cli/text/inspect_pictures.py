@@ -37,14 +37,14 @@ def draw_histogram(tokens: TokenReport, *, width: int = WIDTH) -> Text:
 
 
 def draw_mask(row: MaskedRow) -> Text:
-    """Return a sample row: between « and » what is learned from, the rest as context, and what is cut off."""
+    """Return a sample row: between « and » what is trained on, the rest as context, and what is cut off."""
     view = draw_row(row)
-    told = Text(f"row {view.row}, {view.part}: {view.learned} of {view.kept} tokens are learned from\n")
+    told = Text(f"row {view.row}, {view.part}: {view.learned} of {view.kept} tokens are trained on\n")
     for run in view.runs:
         before, after = SIGNS[run.role]
         told.append(f"{before}{_printable(run.text)}{after}", STYLES[run.role])
     if view.left:
-        told.append(f"\n… {view.left} further tokens")
+        told.append(f"\n… {view.left} more tokens")
     return told
 
 

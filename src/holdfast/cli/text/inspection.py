@@ -30,9 +30,9 @@ def _lines(result: InspectResult) -> Iterator[str]:
     yield from _columns(dataset.columns)
     yield f"  {style('is', dim=True)} {_what(result)}"
     if result.rewritten_by:
-        yield f"  before `{result.rewritten_by}` of the job rewrites the rows; `holdfast rehearse` runs it"
+        yield f"  these are the rows before the job's `{result.rewritten_by}` rewrites them; `holdfast rehearse` runs it"
     if result.method and result.verdict == "fail":
-        yield f"  judged for {result.method}"
+        yield f"  checked for {result.method}"
     yield ""
     yield from _methods(result)
     if result.problems:
@@ -59,7 +59,7 @@ def _columns(columns: Mapping[str, str]) -> Iterator[str]:
 def _what(result: InspectResult) -> str:
     types = " or ".join(result.types)
     if not types:
-        return "of no type that TRL's trainers know"
+        return "not of a type that TRL's trainers know"
     return f"{types}, {result.format}" if result.format != "unknown" else types
 
 
@@ -72,7 +72,7 @@ def _methods(result: InspectResult) -> Iterator[str]:
             continue
         if found.ready:
             caveat = f": {found.caveat}" if found.caveat else ""
-            colour, but = ("yellow", ", but for the errors below") if faulty else ("green", "")
+            colour, but = ("yellow", ", except for the errors below") if faulty else ("green", "")
             yield f"{style('ready', fg=colour)} {method}{but}{caveat}{_mapped(method, found, shown)}"
         else:
             yield f"{style('not', fg='yellow')}   {method}: {found.because}{_mapped(method, found, shown)}"
@@ -121,7 +121,7 @@ def _mappings(result: InspectResult) -> Iterator[str]:
     """Yield the code that makes the rows ready."""
     if method := _shown_mapping(result):
         found = result.methods[method]
-        yield f"\n{style('#', dim=True)} for {method}: {_call(result.dataset.path, found)}, tried on its first rows"
+        yield f"\n{style('#', dim=True)} for {method}: {_call(result.dataset.path, found)}, tested on its first rows"
         for column, dropped in found.drops.items():
             rows = f"{', '.join(map(str, dropped.rows[:SOME_ROWS]))}{', …' if dropped.count > SOME_ROWS else ''}"
             counted = render_counted(dropped.count, "row")

@@ -1,4 +1,4 @@
-"""One line for each event of a run that people care to hear of."""
+"""One line for each event of a run that people want to hear about."""
 
 from rich.text import Text
 
@@ -40,9 +40,9 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
         case Started():
             text, style = "loading libraries, data and model", "dim"
         case Polled(answer=Liveness.UNKNOWN) if event.because:
-            text, style = f"cannot be asked just now: {event.because}", "yellow"
+            text, style = f"state unknown for now: {event.because}", "yellow"
         case StopRequested():
-            text, style = f"asked by {event.by} to save and end", "yellow"
+            text, style = f"stop requested by {event.by}: saves a checkpoint, then ends", "yellow"
         case _:
             return None
     return Text(text, style)

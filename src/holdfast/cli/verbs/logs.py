@@ -18,7 +18,7 @@ from holdfast.engine.run.screen import lines_of
 def command(run: str, attempt: int | None, runs: str | None, format_: str) -> int:
     """Print the output of a run's training process.
 
-    Its standard error goes to standard error. If the output is not a terminal, only the last state of a progress bar
+    Standard output and standard error stay separate. If the output is not a terminal, only the last state of a progress bar
     is printed.
     """
     answer = logs(run, attempt=attempt, runs=runs)
