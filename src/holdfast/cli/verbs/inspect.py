@@ -69,4 +69,4 @@ def command(
             what = answer.untold or "no model is named"
             raise UsageError(f"there are no tokens to draw: {what}", where="--html", fix="name a model: `--model`")
         Path(html).write_text(redacted(render_html(answer, answer.tokens)), encoding="utf-8")
-    return options.put_out(answer, format_, render_inspect)
+    return options.print_result(answer, format_, render_inspect)

@@ -23,7 +23,7 @@ def command(run: str, attempt: int | None, runs: str | None, format_: str) -> in
     """
     answer = logs(run, attempt=attempt, runs=runs)
     if format_ == "json":
-        return options.put_out(answer, format_, str)
+        return options.print_result(answer, format_, str)
     for stream, text in ((sys.stderr, answer.stderr), (sys.stdout, answer.stdout)):
         stream.write(shown(text if stream.isatty() else lines_of(text)))
     return 0

@@ -70,9 +70,9 @@ def command(
         on_progress=on_progress,
     )
     if not watch:
-        return options.put_out(ask(), format_, render_rehearsal)
+        return options.print_result(ask(), format_, render_rehearsal)
     for answer in rehearse_whenever_saved(ask, Path(target or ".")):
-        options.put_out(answer, format_, render_rehearsal)
+        options.print_result(answer, format_, render_rehearsal)
         on_progress("again when a file is saved; Ctrl-C ends")
     return 0
 
