@@ -26,9 +26,10 @@ def open_outside(document: Document, hub: HubAccess) -> ReferenceResolver:
 
 
 def job_folder(document: Document, hub: HubAccess) -> Path:
-    """Return the folder that the paths of a job file start from.
+    """Return the folder that the relative paths of a job, as it was read, start from.
 
-    That is where holdfast is started. A job file that was found in a folder may be started beside its data.
+    This is the working directory: for what lies next to the job file, the reader has already changed the path. A job file
+    that was found in a folder may be meant to be started elsewhere: next to the data that it names.
     """
     if hub is not HubAccess.WALKED:
         return Path()

@@ -9,6 +9,7 @@ from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.job import Job
 from holdfast.core.plan import Plan
+from holdfast.engine.check.rule_runner import severity_of
 
 # Characters a run's folder may have; the rest of a name becomes a hyphen.
 UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
@@ -63,7 +64,5 @@ def blocking_findings(findings: Iterable[Finding], despite: Collection[str]) -> 
     return [
         finding
         for finding in findings
-        if finding.rule
-        and (finding.severity or finding.rule.severity) is Severity.ERROR
-        and finding.rule.code not in despite
+        if finding.rule and severity_of(finding) is Severity.ERROR and finding.rule.code not in despite
     ]
