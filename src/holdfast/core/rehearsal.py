@@ -202,7 +202,7 @@ class LearntFigures:
         rows_per_step: Rows per optimizer step.
         completions_per_step: Completions per step, if the trainer generates.
         tokens_per_row: Tokens per row, after the trainer has cut the rows.
-        tokens_per_step: Tokens per step: of the rows themselves, and with the most padding.
+        tokens_per_step: Tokens per step: `mean` without padding, `max` with the most padding.
         steps_per_epoch: Optimizer steps per epoch.
         steps: Optimizer steps of the whole training.
         twin_step_s: Seconds that a step of the twin took.
