@@ -69,7 +69,7 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
     result = structs.replace(
         target_result(checked, edits=request.edits),
         path=request.path,
-        unasked=request.hub.value if _is_passed_by(target, request) else None,
+        unasked=request.hub.because if _is_passed_by(target, request) else None,
         checklist=_checklist(request, target, checked) if request.checklist else None,
     )
     return TargetOutcome(
@@ -142,7 +142,7 @@ def _check(target: Target, rules: Sequence[Rule], request: TargetRequest) -> Che
     open_ = (
         skip
         for skip in checked.skips
-        if skip.because != request.hub.value and (local or not skip.rule.needs & HUB_FACTS)
+        if skip.because != request.hub.because and (local or not skip.rule.needs & HUB_FACTS)
     )
     return replace(checked, skips=tuple(open_))
 
