@@ -71,7 +71,7 @@ def page(found: Sequence[Answer], judged: str) -> str:
         [
             "# State of public scripts",
             "",
-            "What `holdfast check` reports of published training scripts and notebooks, each at the commit at which it was found. They are",
+            "What `holdfast check` reports about published training scripts and notebooks, each at the commit at which it was found. They are",
             "checked, not run. None of them is stored in this repository.",
             "",
             "    python -m benchmarks.check_scripts SCRIPTS.jsonl CLONES --write docs/state-of-the-scripts.md",

@@ -1,4 +1,4 @@
-"""Protocols of the adapters: what the engine may need of the world."""
+"""Protocols of the adapters: what the engine may need from outside."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class Backend(Protocol):
     """A place that runs attempts."""
 
     capabilities: BackendCapabilities
-    """What it can do. Its name in job files is one of them."""
+    """What it can do, and its name in job files."""
 
     def submit(self, attempt: Attempt) -> str:
         """Start the attempt and return the backend's id of it; if it was started before, start nothing.
@@ -82,54 +82,54 @@ class Models(Protocol):
 
 
 class LocalReferences(Protocol):
-    """What lies on this machine, by the names that jobs give it. A library that is given such a name looks here first."""
+    """Data and models on this machine, by the names that jobs use. Given such a name, a library looks here first."""
 
     def holds(self, name: str) -> bool:
-        """True if there is anything of that name here."""
+        """True if something on this machine has that name."""
         ...
 
     def has_all(self, reference: Reference) -> bool:
-        """True if everything that is mentioned is here: of data that is read from files, each of them."""
+        """True if everything that is mentioned is on this machine: for data that is read from files, every file."""
         ...
 
     def elsewhere(self, reference: Reference) -> str:
-        """Return why nobody can say whether something is there that is not found here; empty where it can be said."""
+        """Return why it cannot be known whether something exists that is not found here; empty if it can."""
         ...
 
     def doubt(self, reference: Reference) -> str:
-        """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
+        """Return why something that is not here may exist when the job runs; empty if the job runs here, in the same folder."""
         ...
 
     def newest_checkpoint(self, name: str) -> str:
-        """Return the newest checkpoint in a folder that holds checkpoints, and is none itself; empty for any other."""
+        """Return the newest checkpoint in a folder of checkpoints that is not itself one; empty for any other folder."""
         ...
 
     def dataset(self, reference: Reference) -> Dataset | None:
-        """Return the facts about local data; None where it is not local. Raises SourceError if that cannot be decided."""
+        """Return the facts about local data; None if it is not local. Raises SourceError if this cannot be decided."""
         ...
 
     def model(self, reference: Reference) -> ModelFacts | None:
-        """Return the facts about a local model, adapter or tokenizer; None where it is not local. Raises SourceError."""
+        """Return the facts about a local model, adapter or tokenizer; None if it is not local. Raises SourceError."""
         ...
 
     def tensors(self, reference: Reference) -> frozenset[str] | None:
-        """Return the names of the weights of a model here, None where it is not here. Raises SourceError."""
+        """Return the names of the weights of a local model; None if it is not local. Raises SourceError."""
         ...
 
     def absent_tokens(self, reference: Reference, tokens: Collection[str]) -> frozenset[str] | None:
-        """Return those of some tokens that the vocabulary of a model here surely lacks, None where it is not here. Raises SourceError."""
+        """Return those of some tokens that the vocabulary of a local model certainly lacks; None if it is not local. Raises SourceError."""
         ...
 
 
 class Hub(Protocol):
-    """The Hub, as one token sees it. Every method raises SourceError where it does not answer in time, or nobody may ask it."""
+    """The Hub, as one token sees it. Every method raises SourceError if the Hub does not answer in time, or may not be asked."""
 
     def account(self) -> Account:
-        """Return whose token is at hand."""
+        """Return the account whose token is used."""
         ...
 
     def repo(self, reference: Reference, /) -> Repo:
-        """Return the repository that is named; one that is not there comes with the nearest that are."""
+        """Return the named repository; if there is none, the result lists those with the most similar names."""
         ...
 
     def dataset(self, reference: Reference, /) -> Dataset:
@@ -145,7 +145,7 @@ class Hub(Protocol):
         ...
 
     def target(self, reference: Reference, /) -> PushTarget:
-        """Return what this token may do to a repository that is pushed to."""
+        """Return what this token may do to a repository that a job pushes to."""
         ...
 
     def link(self, address: str, /) -> Link:
@@ -159,7 +159,7 @@ class Hub(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows in a row.
+    """Some consecutive rows.
 
     Attributes:
         start: Number of the first, counted from 0 over the whole split.
@@ -180,7 +180,7 @@ class Rows(Protocol):
 
     @property
     def broken(self) -> Sequence[UnreadablePart]:
-        """Where the files could not be read, as far as they have been; reading goes on behind such a place if it can."""
+        """The parts that could not be read, as far as the files were read; reading continues after such a part, if possible."""
         ...
 
     def batches(self) -> Iterator[Batch]:
@@ -213,17 +213,17 @@ class Tokenizer(Protocol):
 
     @property
     def embedding(self) -> int | None:
-        """How many ids the model has an embedding for; None where nobody could say."""
+        """How many ids the model has an embedding for; None if unknown."""
         ...
 
     @property
     def positions(self) -> Positions | None:
-        """How many positions the model has; None where nobody could say."""
+        """How many positions the model has; None if unknown."""
         ...
 
     @property
     def marks(self) -> bool:
-        """Whether the chat template tells which tokens are the assistant's."""
+        """Whether the chat template marks the tokens of the assistant."""
         ...
 
     def render(self, conversations: Sequence[Any], options: Mapping[str, Any]) -> list[str]:
@@ -275,20 +275,20 @@ Order = Literal["stop", "kill", "detach"]
 
 
 class Orders(Protocol):
-    """What the person at the terminal asks of a supervisor meanwhile."""
+    """The orders of the person at the terminal to the supervisor."""
 
     def take(self) -> Order | None:
-        """Return the order given since the last call, once."""
+        """Return the order given since the last call; each order is returned once."""
         ...
 
 
 class Clock(Protocol):
-    """The time, and the passing of it."""
+    """The time, and waiting."""
 
     def now_s(self) -> float:
         """Unix time."""
         ...
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
+        """Wait."""
         ...

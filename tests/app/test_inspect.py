@@ -218,7 +218,7 @@ def test_text_is_for_people(here: Path, capsys: pytest.CaptureFixture[str], tiny
     assert run_command(["inspect", "chat.jsonl", "--model", str(tiny)]) == 0
 
     told = capsys.readouterr().out
-    for words in ("20 rows", "language modeling, conversational", "dpo: no `chosen`", "tokens are learned from"):
+    for words in ("20 rows", "language modeling, conversational", "dpo: no `chosen`", "tokens are trained on"):
         assert words in told
 
 
@@ -308,7 +308,7 @@ def test_a_method_is_ready_but_for_rows_that_fail(
     write(here / "some.jsonl", [*CHATS, {"messages": "text"}])
     write(here / "dull.jsonl", [*CHATS, CHATS[4]])
 
-    assert "ready sft, but for the errors below\n" in typed(capsys, "some.jsonl", *words)[1]
+    assert "ready sft, except for the errors below\n" in typed(capsys, "some.jsonl", *words)[1]
     assert "ready sft\n" in typed(capsys, "dull.jsonl", *words)[1]
 
 

@@ -87,7 +87,7 @@ def test_a_folder_without_anything_to_check_is_told(here: Path, capsys: pytest.C
     code, told = tell(capsys, ".")
 
     assert code == 0
-    assert told == "nothing to check in 0 files; 1 other uses none of the libraries\n"
+    assert told == "nothing to check in 0 files; 1 other file uses none of the libraries\n"
 
 
 def test_the_versions_stand_in_the_report(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -222,10 +222,10 @@ def test_whoever_comes_late_is_shown_what_is_written_from_then_on(
     log = tmp_path / "attempts" / "1" / "stdout.log"
     log.parent.mkdir(parents=True)
     log.write_text("an hour of output\n")
-    with RunDisplay(listens=False) as face:
-        face.observe(run, state, [ASKED, *BEGUN])
+    with RunDisplay(listens=False) as display:
+        display.observe(run, state, [ASKED, *BEGUN])
         log.write_text("an hour of output\nand what came then\n")
-        face.observe(run, state, [])
+        display.observe(run, state, [])
 
     shown = capsys.readouterr().err
     assert "and what came then" in shown
@@ -239,10 +239,10 @@ def test_whoever_is_there_from_the_start_is_shown_everything(
     run = Run(name=RUN, folder=tmp_path, ledger=Ledger(tmp_path))
     log = tmp_path / "attempts" / "1" / "stdout.log"
     log.parent.mkdir(parents=True)
-    with RunDisplay(listens=False) as face:
-        face.observe(run, fold([ASKED]), [ASKED])
+    with RunDisplay(listens=False) as display:
+        display.observe(run, fold([ASKED]), [ASKED])
         log.write_text("its first words\n")
-        face.observe(run, fold([ASKED, *BEGUN]), BEGUN)
+        display.observe(run, fold([ASKED, *BEGUN]), BEGUN)
 
     assert "its first words" in capsys.readouterr().err
 

@@ -199,7 +199,7 @@ def test_runs_stand_in_columns_and_are_never_cut() -> None:
     script = run("queued", about={"target": "my/train.py"}, run="x" * 120)
     header, first, second = listed(run("succeeded", ATTEMPT), script).splitlines()
 
-    assert header.split() == ["run", "stage", "asked", "steps", "newest"]
+    assert header.split() == ["run", "stage", "job", "steps", "metric"]
     assert first.split("  ")[0] == RUN
     assert first.endswith("140/300  eval_loss 2.80")
     assert second.split() == ["x" * 120, "queued", "my/train.py", "-"]

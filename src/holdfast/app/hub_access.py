@@ -11,24 +11,36 @@ from holdfast.engine.check.hub_facts import ReferenceResolver
 
 
 class HubAccess(Enum):
-    """Whether the Hub is asked about a target. The value is the reason why it is not; empty if it is."""
+    """Whether the Hub is asked about a target."""
 
-    ASKED = ""
-    WALKED = "the Hub is asked only about files that are named, and this one was found in a folder"
-    OFFLINE = "the Hub was not asked: --offline"
+    ASKED = "asked"
+    WALKED = "walked"
+    OFFLINE = "offline"
+
+    @property
+    def because(self) -> str:
+        """Why the Hub is not asked; empty if it is."""
+        match self:
+            case HubAccess.ASKED:
+                return ""
+            case HubAccess.WALKED:
+                return "the Hub is asked only about files that are named, and this one was found in a folder"
+            case HubAccess.OFFLINE:
+                return "the Hub was not asked: --offline"
 
 
 def open_outside(document: Document, hub: HubAccess) -> ReferenceResolver:
     """Return the resolver of a document's references; names in it may be those of folders beside it too."""
     walked = hub is HubAccess.WALKED
     folders = [job_folder(document, hub)] if document.kind == "job" else [Path(), Path(document.path).parent]
-    return ReferenceResolver(LocalFolders(folders, walked=walked), partial(open_hub, hub.value))
+    return ReferenceResolver(LocalFolders(folders, walked=walked), partial(open_hub, hub.because))
 
 
 def job_folder(document: Document, hub: HubAccess) -> Path:
-    """Return the folder that the paths of a job file start from.
+    """Return the folder that the relative paths of a job, as it was read, start from.
 
-    That is where holdfast is started. A job file that was found in a folder may be started beside its data.
+    This is the working directory: for what lies next to the job file, the reader has already changed the path. A job file
+    that was found in a folder may be meant to be started elsewhere: next to the data that it names.
     """
     if hub is not HubAccess.WALKED:
         return Path()

@@ -1,4 +1,4 @@
-"""`holdfast`: one command a verb, each imported when it is used."""
+"""`holdfast`: one command per verb. Each is imported only when it is used."""
 
 import gc
 import os
@@ -16,11 +16,11 @@ from holdfast.cli.usage import INTERRUPTED, CommandGroup, translate_usage_error
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 
 COMMANDS = "holdfast.cli.verbs"
-"""The package of the commands, a module a verb."""
+"""The package of the commands: one module per verb."""
 WIDTH = 100
-"""Columns that help takes of a wide terminal."""
+"""The most columns that help uses, however wide the terminal is."""
 QUICK = frozenset({"check", "explain", "verify"})
-"""Verbs that people wait for, and that leave little waste; one that is asked about many files collects it again."""
+"""Verbs that have to be quick and create little garbage; when one checks many files, it turns the collector on again."""
 
 
 SUMMARIES: Mapping[str, str] = {
@@ -41,7 +41,7 @@ SUMMARIES: Mapping[str, str] = {
     "catalog": "Keep the catalog of library releases up to date.",
     "mcp": "Serve the verbs to agents, over the Model Context Protocol.",
 }
-"""The first line of each command's help: a list of commands need not import them all. All but `mcp` are verbs."""
+"""The first line of each command's help, so that the list can be printed without importing them. All but `mcp` are verbs."""
 
 
 class LazyGroup(CommandGroup):
@@ -56,7 +56,7 @@ class LazyGroup(CommandGroup):
         if cmd_name not in SUMMARIES:
             return None
         if cmd_name in QUICK:
-            gc.disable()  # looking for waste among what was just imported takes a tenth of the time
+            gc.disable()  # collecting garbage among what was just imported takes a tenth of the time
         command: click.Command = import_module(f".{cmd_name}", COMMANDS).command
         return command
 
@@ -73,7 +73,7 @@ class LazyGroup(CommandGroup):
 
 @click.group(
     cls=LazyGroup,
-    # click takes colours out where there is no terminal; that NO_COLOR asks for the same it does not know.
+    # click removes colours if the output is not a terminal, but does not know NO_COLOR.
     context_settings={
         "help_option_names": ["-h", "--help"],
         "color": False if os.environ.get("NO_COLOR") else None,
@@ -92,7 +92,7 @@ def main(words: list[str] | None = None) -> None:
 
 
 def run_command(words: list[str]) -> int:
-    """Run one command; return its exit code. What was wrong with the question is told as it was asked to be."""
+    """Run one command; return its exit code. Errors are printed in the format that was asked for."""
     try:
         return int(cli.main(words, prog_name="holdfast", standalone_mode=False) or 0)
     except click.exceptions.Abort:
@@ -108,7 +108,7 @@ def run_command(words: list[str]) -> int:
 
 
 def print_errors(words: list[str], errors: list[HoldfastError]) -> int:
-    """Print what went wrong, as text on standard error or as JSON on standard output; return the exit code."""
+    """Print errors, as text on standard error or as JSON on standard output; return the exit code."""
     if wants_json(words):
         told = {"schema": 1, "verb": find_verb(words), "errors": [error.as_json() for error in errors]}
         echo_json(told)
@@ -123,7 +123,7 @@ def find_verb(words: list[str]) -> str | None:
 
 
 def wants_json(words: list[str]) -> bool:
-    """Whether the command line asks for JSON; asked before it is parsed, since parsing may be what failed.
+    """Whether the command line asks for JSON. It is not parsed for this, since parsing may be what failed.
 
     >>> wants_json(["runs", "--format", "json"]), wants_json(["runs", "--format=text"])
     (True, False)

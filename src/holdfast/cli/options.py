@@ -1,4 +1,4 @@
-"""Options that several commands have, spelled once, and how an answer is put out."""
+"""Options that several commands share, and how their results are printed."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -44,17 +44,17 @@ ARGUMENTS = "holdfast.arguments"
 
 
 class WithArguments(click.Command):
-    """A command behind whose `--` stand a script's own arguments, or a command line."""
+    """A command that takes a script's own arguments, or a command line, after `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep what stands behind the first `--` as it is."""
+        """Keep everything after the first `--` as it is."""
         at = args.index("--") if "--" in args else len(args)
         ctx.meta[ARGUMENTS] = tuple(args[at + 1 :])
         return super().parse_args(ctx, args[:at])
 
 
-def put_out(result: Answer, format_: str, text: Callable[[Answer], str]) -> int:
-    """Print a result on standard output; return the exit code it stands for."""
+def print_result(result: Answer, format_: str, text: Callable[[Answer], str]) -> int:
+    """Print a result on standard output; return its exit code."""
     if format_ == "json":
         echo_json(to_json(result))
     else:

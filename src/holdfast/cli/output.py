@@ -1,4 +1,4 @@
-"""The one door to the terminal: whatever holdfast prints is text and colours alone, and holds no secret."""
+"""Printing: whatever holdfast prints contains nothing but text and colours, and no secret."""
 
 import json
 import os
@@ -14,12 +14,12 @@ from holdfast.cli.text.printable import printable
 
 
 def shown(text: str) -> str:
-    """Return a text as a terminal may get it."""
+    """Return a text without secrets, and without characters that would control a terminal."""
     return printable(redacted(text))
 
 
 def echo(text: str, *, err: bool = False, dim: bool = False) -> None:
-    """Print a text; without colours where there is no terminal, or `NO_COLOR` is set."""
+    """Print a text; without colours if the output is not a terminal, or if `NO_COLOR` is set."""
     safe = shown(text)
     click.echo(
         click.style(safe, dim=True) if dim else safe, err=err, color=False if os.environ.get("NO_COLOR") else None
@@ -32,5 +32,5 @@ def echo_json(value: Any, *, indent: int | None = 2) -> None:
 
 
 def show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Print the traceback of a fault of holdfast's own."""
+    """Print the traceback of an error in holdfast itself."""
     sys.stderr.write(shown("".join(traceback.format_exception(kind, error, trace))))

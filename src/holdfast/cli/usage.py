@@ -1,4 +1,4 @@
-"""What is wrong with a command line, in three parts, with the name that was meant."""
+"""Errors in a command line: what is wrong, where, and which name was probably meant."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ INTERRUPTED = 130
 
 
 class CommandGroup(click.Group):
-    """A group that shows its commands where none is given, and suggests the nearest where one is misspelt."""
+    """A group that shows its commands if none is given, and suggests the nearest one if a name is misspelt."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the group's own words; without any, show the help and leave with 2."""
@@ -59,7 +59,7 @@ def _suggest(name: str, known: Sequence[str], otherwise: str) -> str:
 
 
 def _as_phrase(message: str) -> str:
-    """Return a message of click as our messages are written.
+    """Return a message of click in the style of ours.
 
     >>> _as_phrase("Option '--set' requires an argument.")
     'option `--set` requires an argument'

@@ -47,6 +47,10 @@ class Unknown:
     holds: bool | None = field(default=None, repr=False)
 
 
+FROM_ENVIRONMENT: Final = Unknown("it comes from the environment")
+"""A value that a program takes from an environment variable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Set:
     """Give a key a value; missing parents are made.

@@ -102,24 +102,24 @@ class Model(_Part):
     """The base model."""
 
     path: Text
-    """Hub id, folder, or `builtin:` name. A path starts from the job file's folder, or else from the current one."""
+    """Hub id, folder, or `builtin:` name. A path is looked up in the job file's folder, then in the current one."""
     revision: str | None = None
     """Branch, tag or commit of the Hub repository."""
     dtype: Literal["auto", "float32", "float16", "bfloat16"] | None = None
-    """Type the weights are loaded in. Default: what the hardware computes in (see `holdfast render`)."""
+    """Type that the weights are loaded in. Default: the one that the hardware computes in (see `holdfast render`)."""
     attn_implementation: str | None = None
     """`sdpa`, `eager`, `flash_attention_2`, or a kernel's Hub id."""
     trust_remote_code: bool = False
     """Run model code from the Hub repository."""
     chat_template: str | None = None
-    """Jinja file, or Hub id of a model whose chat template to take."""
+    """Jinja file, or Hub id of a model whose chat template to use."""
 
 
 class Data(_Part):
     """A dataset and the part of it that is used."""
 
     path: Text
-    """Hub id, file, folder, or `builtin:` name. A path starts from the job file's folder, or else from the current one."""
+    """Hub id, file, folder, or `builtin:` name. A path is looked up in the job file's folder, then in the current one."""
     config: str | None = None
     """Configuration of a Hub dataset that has several."""
     split: str = "train"
@@ -131,11 +131,11 @@ class Data(_Part):
     rows: PositiveInt | None = None
     """Use this many rows, drawn at random with the seed; an `eval_fraction` is held out of them."""
     seed: Seed | None = None
-    """Seed of drawing and holding out. Default: the job's."""
+    """Seed for drawing rows and holding them out. Default: the job's seed."""
     streaming: bool = False
     """Read rows while training; needs `train.max_steps`."""
     map: Annotated[str, Field(pattern=FUNCTION)] | None = None
-    """Function that rewrites each row: `file.py:function` or `module:function`. The file is found as `path` is."""
+    """Function that rewrites each row: `file.py:function` or `module:function`. The file is looked up like `path`."""
 
 
 class EarlyStopping(_Part):
@@ -146,24 +146,24 @@ class EarlyStopping(_Part):
     metric: str = "eval_loss"
     """Metric to watch, as the trainer logs it."""
     greater_is_better: bool = False
-    """Whether a higher value is the better one."""
+    """Whether a higher value is better."""
     threshold: Annotated[float, Field(ge=0)] = 0.0
     """Least change that counts as an improvement."""
 
 
 class Environment(_Part):
-    """What the training process needs around it."""
+    """The environment of the training process."""
 
     python: str = ">=3.11"
-    """Python versions the script may run on."""
+    """Python versions that the script may run on."""
     requirements: list[str] = []
-    """Packages beside or instead of those that holdfast pins."""
+    """Packages in addition to those that holdfast pins, or instead of them."""
     system: list[str] = []
-    """Debian packages the script installs before it starts."""
+    """Debian packages that the script installs before it starts."""
     variables: dict[str, str] = {}
     """Environment variables."""
     secrets: list[str] = []
-    """Names of variables whose values come from where holdfast runs."""
+    """Names of variables whose values are taken from the environment in which holdfast runs."""
 
 
 class Where(_Part):
@@ -172,21 +172,21 @@ class Where(_Part):
     backend: str = DEFAULT_BACKEND.name
     """Where the job runs: `local`, this machine."""
     hardware: str | None = None
-    """Flavor or GPU kind, in the backend's words. Has no effect on this machine."""
+    """Flavor or kind of GPU, as the backend names it. Has no effect on this machine."""
     nodes: PositiveInt = 1
-    """Machines."""
+    """Number of machines."""
     processes: Annotated[
         int | Literal["auto"], PlainValidator(_processes, json_schema_input_type=PositiveInt | Literal["auto"])
     ] = "auto"
-    """Processes a machine: one a GPU unless said."""
+    """Processes per machine. Default: one per GPU."""
     strategy: Literal["ddp", "fsdp", "zero2", "zero3"] = "ddp"
     """How several processes share the work."""
     timeout: Annotated[str, Field(pattern=DURATION), BeforeValidator(_duration)] | None = None
-    """Longest time the run may take, such as `4h`."""
+    """Longest time that the run may take, such as `4h`."""
     budget_usd: Annotated[float, Field(gt=0)] | None = None
-    """Most money the run may cost. Has no effect yet."""
+    """Most money that the run may cost. Has no effect yet."""
     options: dict[str, Any] = {}
-    """The backend's own options, checked by it."""
+    """Options of the backend itself, which checks them."""
 
     @property
     def timeout_s(self) -> float | None:
@@ -204,20 +204,20 @@ class Track(_Part):
     run: str | None = None
     """Name of the tracked run. Default: the run's own."""
     group: str | None = None
-    """Group of runs that are compared."""
+    """Group of runs to compare."""
     space: str | None = None
     """Hub Space for a Trackio dashboard; private unless the Space exists and is public."""
 
 
 class Output(_Part):
-    """What becomes of the result."""
+    """Where the result goes."""
 
     folder: str = "runs"
     """Runs folder."""
     push_to: str | None = None
-    """Hub repository the final model goes to."""
+    """Hub repository that the final model is pushed to."""
     private: bool = True
-    """Whether that repository is made private."""
+    """Whether that repository is private, if the push creates it."""
     gguf: list[str] = []
     """GGUF quantizations to export. Has no effect yet."""
 
@@ -241,28 +241,28 @@ class Samples(_Part):
 
 
 class Recover(_Part):
-    """What may be changed to bring a failed run back."""
+    """What may be changed to continue a failed run."""
 
     attempts: PositiveInt = 3
-    """Times the job may be started in all."""
+    """How often the job may be started, in total."""
     allow: list[
         Literal["batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once"]
     ] = ["batch_size", "checkpointing"]
-    """Kinds of change that need no further consent."""
+    """Kinds of changes that may be made without asking."""
 
 
 class Notify(_Part):
-    """Who is told how the run ends."""
+    """Who is told how the run ended."""
 
     webhook: str | None = None
     """Address that receives a JSON message. Has no effect yet."""
 
 
 class Job(_Part):
-    """One fine-tuning job, as its file says it."""
+    """One fine-tuning job, as its file describes it."""
 
     name: Annotated[str, Field(pattern=NAME)] | None = None
-    """Name of the job. Default: the file's."""
+    """Name of the job. Default: the file's name."""
     method: Annotated[Method, Field(strict=False)]
     """Training method; each has its TRL trainer."""
     model: Annotated[Model, BeforeValidator(_path_alone, json_schema_input_type=Text | Model)]
@@ -276,12 +276,12 @@ class Job(_Part):
     quantization: dict[str, Any] | None = None
     """Passed on to `transformers.BitsAndBytesConfig`."""
     train: dict[str, Any] = {}
-    """Passed on to the method's TRL config class. What it leaves out, the script sets: it saves, and evaluates if there are
-    rows for that, after each tenth of all steps, and keeps the newest two checkpoints (`save_total_limit: 2`)."""
+    """Passed on to the method's TRL config class. Unless it says otherwise, the script saves after each tenth of
+    all steps, evaluates then too if there are rows for that, and keeps the newest two checkpoints (`save_total_limit: 2`)."""
     early_stopping: EarlyStopping | None = None
     """When to stop before the last step."""
     environment: Environment = Field(default_factory=Environment)
-    """What the process needs around it."""
+    """The environment of the training process."""
     where: Where = Field(default_factory=Where)
     """Where it runs."""
     track: Track = Field(default_factory=Track)
@@ -289,15 +289,15 @@ class Job(_Part):
     output: Output = Field(default_factory=Output)
     """Where results go."""
     samples: Samples = Field(default_factory=Samples)
-    """Completions to look at."""
+    """Completions for the log and the report."""
     evaluate: list[Evaluation] = []
     """Evaluations of the final model. Has no effect yet."""
     recover: Recover = Field(default_factory=Recover)
-    """How a failed run is brought back. Has no effect yet."""
+    """How a failed run is continued. Has no effect yet."""
     notify: Notify = Field(default_factory=Notify)
-    """Who is told how it ends."""
+    """Who is told how it ended."""
     seed: Seed = 42
-    """Seed of everything that is drawn."""
+    """Seed of everything that is random."""
 
     @property
     def evaluates(self) -> bool:

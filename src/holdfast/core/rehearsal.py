@@ -184,9 +184,9 @@ class TokenFigures:
     """Tokens of a row, or of a step.
 
     Attributes:
-        mean: On average.
-        max: At most.
-        p95: At most, in 95 of 100; None where that is not known.
+        mean: The mean.
+        max: The maximum.
+        p95: The 95th percentile; null if unknown.
     """
 
     mean: float
@@ -196,18 +196,18 @@ class TokenFigures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearntFigures:
-    """Figures of a job at its full size, on one process; None if a figure was not measured.
+    """Figures of a job at its full size, on one process; null if a figure was not measured.
 
     Attributes:
         rows_per_step: Rows per optimizer step.
         completions_per_step: Completions per step, if the trainer generates.
-        tokens_per_row: Tokens per row, after the trainer cuts.
-        tokens_per_step: Tokens per step: of the rows themselves, and with the most padding.
+        tokens_per_row: Tokens per row, after the trainer has cut the rows.
+        tokens_per_step: Tokens per step: `mean` without padding, `max` with the most padding.
         steps_per_epoch: Optimizer steps per epoch.
         steps: Optimizer steps of the whole training.
         twin_step_s: Seconds that a step of the twin took.
         parameters: Parameters of the model.
-        trained_parameters: Those that are trained.
+        trained_parameters: How many of them are trained.
         checkpoint_bytes: The size of a checkpoint: the model or the adapter, and its optimizer.
     """
 
@@ -229,7 +229,7 @@ class Rehearsal:
 
     Attributes:
         stages: Each stage once, in the order of the path.
-        failures: The first one stopped it; the others were found although nothing stopped.
+        failures: All failures; if one stopped the rehearsal, it is the first.
         warnings: Objections that do not fail the job.
         omitted: What could not be rehearsed.
         shrunk: What was made smaller.

@@ -48,7 +48,7 @@ class ReportedCause(ResultPart, frozen=True, kw_only=True):
         name: The class of failure. In JSON: `class`.
         title: What is wrong, in one line.
         phase: The part of a job in which it occurs.
-        confidence: Between 0 and 1; of the answers given with 0.9 or more, `docs/figures.md` says how many are right.
+        confidence: Between 0 and 1. `docs/figures.md` says how many of the answers with 0.9 or more are right.
         evidence: The lines that show it, the decisive one first.
         cause: Why it happens.
         fix: How to fix it.

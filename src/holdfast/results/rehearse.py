@@ -15,7 +15,7 @@ class ReportedStage(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         name: The stage.
-        status: `not_rehearsed` if nothing of it ran, which is not a pass.
+        status: `not_rehearsed` if no part of it ran, which is not a pass.
         elapsed_s: Seconds spent in it.
         because: Why it failed, or why it did not run.
         missed: Whether it did not run though the job would reach it.
@@ -140,12 +140,12 @@ class RehearseResult(Result, frozen=True, kw_only=True):
     """The result of a rehearsal.
 
     Attributes:
-        verdict: `fail` if a stage failed, or strict and a stage was missed, or nothing beyond `import` ran.
+        verdict: `fail` if a stage failed; with `--strict`, also if a stage was missed or nothing beyond `import` ran.
         path: The target.
         elapsed_s: Duration in seconds.
         stages: Each stage once, in the order of the path.
         failure: The failure that stopped it; null if it passed.
-        failures: That failure, and all others.
+        failures: All failures, that one included.
         warnings: Everything that may be wrong.
         not_rehearsed: Everything that was not rehearsed.
         shrunk: Everything that was made smaller.

@@ -113,7 +113,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     """A run.
 
     Attributes:
-        verb: The command that answers.
+        verb: The command whose result it is.
         run: The run's name.
         stage: Its stage.
         because: Why it ended; empty until then.

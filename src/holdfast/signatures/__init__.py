@@ -1,7 +1,7 @@
-"""What failures look like in logs. One TOML file a class; a new file is found by itself.
+"""What failures look like in logs: one TOML file per class. A new file needs no registration.
 
-A file has the fields of `core.diagnosis.Signature`, its name being the file's; `[[patterns]]` and `[[remedy]]` are lists of tables.
-Its `seen` and `not_seen` texts are its tests.
+A file has the fields of `core.diagnosis.Signature`, except the name, which is the file's. `[[patterns]]` and `[[remedy]]` are
+lists of tables. The texts in `seen` and `not_seen` are its tests.
 """
 
 import tomllib
@@ -36,12 +36,12 @@ def prevented_by(code: str) -> tuple[str, ...]:
 
 
 def read_signature(name: str, text: str) -> Signature:
-    """Return the signature that a file's text spells.
+    """Return the signature in a file's text.
 
     Raises:
         TypeError: It has a field that signatures do not have, or lacks one.
-        ValueError: A mark's `line`, `log` or `not_log` has no word to look for, or it stands for what logs are full of.
-        tomllib.TOMLDecodeError: It is no TOML.
+        ValueError: The `line`, `log` or `not_log` of a pattern has no word to search for, or only one that most logs contain.
+        tomllib.TOMLDecodeError: It is not TOML.
     """
     fields: dict[str, Any] = tomllib.loads(text)
     patterns = tuple(_checked(name, Pattern(**pattern)) for pattern in fields.pop("patterns", ()))
@@ -51,15 +51,15 @@ def read_signature(name: str, text: str) -> Signature:
 
 
 def _checked(name: str, pattern: Pattern) -> Pattern:
-    """Return a mark whose lines can be looked for.
+    """Return a pattern whose expressions can be searched for.
 
     Raises:
-        ValueError: One has no word that every match of it contains.
+        ValueError: One of them has no word that every match contains.
     """
     for expression in filter(None, (pattern.line, pattern.log, pattern.not_log)):
         try:
             words_of(expression)
         except NoWordError as error:
-            what = f"{name}.toml: a mark cannot be looked for: {error}; give it a literal run that stands in each of its lines"
+            what = f"{name}.toml: a pattern cannot be searched for: {error}; give it literal text that each of its lines contains"
             raise ValueError(what) from error
     return pattern

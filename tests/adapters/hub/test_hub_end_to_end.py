@@ -131,7 +131,7 @@ def test_a_push_that_failed_without_a_word_is_found(
     (delivery,) = told["deliveries"]
     if refused:
         assert (exit_code, told["stage"], delivery["verdict"]) == (1, "failed", "missing")
-        assert "me/tuned does not have what was pushed" in told["because"]
+        assert "me/tuned lacks pushed files, or has others" in told["because"]
     else:
         assert (exit_code, told["stage"], delivery["verdict"]) == (0, "succeeded", "arrived")
         assert told["pushed"] == "me/tuned"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from holdfast.adapters.local.model_files import model_of, wanted
 from holdfast.adapters.local.models import LocalModels
-from holdfast.adapters.local.weights import LONGEST_HEADER, read_header
+from holdfast.adapters.local.weights import LONGEST_HEADER, read_tensor_header
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import ModelFacts
 from holdfast.core.job import Model as BaseModel
@@ -214,7 +214,7 @@ class TestDamage:
             file.truncate(LONGEST_HEADER + 100)
 
         with pytest.raises(SourceError, match="no header"):
-            read_header(path)
+            read_tensor_header(path)
 
     @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
     def test_a_folder_that_may_not_be_read(self, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ class TestDamage:
         path = tmp_path / "m.safetensors"
         path.write_bytes((len(content).to_bytes(8, "little") if prefix else b"") + content)
         with suppress(SourceError):
-            assert isinstance(read_header(path), dict)
+            assert isinstance(read_tensor_header(path), dict)
 
 
 class TestNames:

@@ -374,14 +374,18 @@ def test_a_writer_waits_for_the_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "fix"),
+    ("code", "fix"),
     [
-        ("database or disk is full", "free some disk space, or choose another folder with --runs"),
-        ("disk I/O error", "free some disk space, or choose another folder with --runs"),
-        ("database is locked", "another process holds it; try again"),
-        ("attempt to write a readonly database", "check the folder's permissions, or choose another with --runs"),
+        (sqlite3.SQLITE_FULL, "free some disk space, or choose another folder with --runs"),
+        (sqlite3.SQLITE_IOERR_WRITE, "free some disk space, or choose another folder with --runs"),
+        (sqlite3.SQLITE_BUSY, "another process holds it; try again"),
+        (sqlite3.SQLITE_READONLY, "check the folder's permissions, or choose another with --runs"),
+        (None, "check the folder's permissions, or choose another with --runs"),
     ],
 )
-def test_each_failure_of_the_ledger_has_a_way_out(message: str, fix: str) -> None:
-    """In SQLite's words."""
-    assert _fix(message) == fix
+def test_each_failure_of_the_ledger_has_a_way_out(code: int | None, fix: str) -> None:
+    """By SQLite's code; an error that Python itself raises has none."""
+    error = sqlite3.OperationalError("an error")
+    if code is not None:
+        error.sqlite_errorcode = code
+    assert _fix(error) == fix

@@ -203,7 +203,7 @@ def test_a_line_begins_behind_a_loggers_level(prefix: str) -> None:
 def test_a_file_whose_mark_has_no_word_to_look_for_is_refused(field: str) -> None:
     other = "line = 'a whole word'\n" if field != "line" else ""
     text = f"[[patterns]]\n{other}{field} = '(?i)error|bad'\n"
-    with pytest.raises(ValueError, match=r"odd.toml: a mark cannot be looked for: no run of 5 characters"):
+    with pytest.raises(ValueError, match=r"odd.toml: a pattern cannot be searched for: no run of 5 characters"):
         read_signature("odd", text)
 
 

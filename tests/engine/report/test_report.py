@@ -235,7 +235,7 @@ def test_a_failed_run_says_what_to_do_and_shows_its_last_words() -> None:
     [
         ((ASKED,), "Not started yet."),
         ((ASKED, Closed(at_s=1, stage=RunStage.FAILED, because="refused by check: ARG101")), "Never started: refused"),
-        ((ASKED, *started()), "Still at work: no step in 1 min 39 s."),
+        ((ASKED, *started()), "Still running: no step in 1 min 39 s."),
         (
             (ASKED, *started(), ended(4, 1), Closed(at_s=4, stage=RunStage.FAILED, because="no module trl")),
             "Failed after 4.0 s",

@@ -69,7 +69,7 @@ def test_the_reason_names_what_is_not_there() -> None:
     reasons = [
         judge_delivery("me/m", dict.fromkeys(names[:count], MODEL), empty, pushed_s=0).because for count in (3, 4, 5)
     ]
-    named = f"me/m does not have what was pushed: {', '.join(names[:3])}"
+    named = f"me/m lacks pushed files, or has others: {', '.join(names[:3])}"
     assert reasons == [named, f"{named} and 1 more", f"{named} and 2 more"]
     assert judge_delivery("me/m", {}, empty, pushed_s=0).because == "me/m holds no weights"
     old = RepoTree(files={"model.safetensors": MODEL}, modified_s=1.0)

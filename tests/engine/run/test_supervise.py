@@ -125,12 +125,12 @@ STEPPED = said("step", step=4, max_steps=9)
         (
             [STEPPED, said("end", status="stopped", because="SIGTERM")],
             143,
-            "SIGTERM from outside holdfast stopped it at step 4 of 9",
+            "SIGTERM, which holdfast did not send, stopped it at step 4 of 9",
         ),
         (
             [said("end", status="stopped")],
             143,
-            "a signal from outside holdfast stopped it before its first reported step",
+            "a signal, which holdfast did not send, stopped it before its first reported step",
         ),
         ([STEPPED, said("end", status="failed", because="KeyError: 'a'")], 1, "KeyError: 'a' (at step 4 of 9)"),
         ([said("end", status="failed", because="KeyError: 'a'")], 1, "KeyError: 'a'"),
@@ -161,7 +161,7 @@ def test_every_push_that_is_lost_is_named() -> None:
     )
     state = fold([ASKED, *STARTED, said("end", status="finished"), polled(Liveness.ENDED, exit_code=0), *lost])
 
-    assert verdict(state) == (RunStage.FAILED, "it trained to its end, but a/b is empty; c/d is empty")
+    assert verdict(state) == (RunStage.FAILED, "training reached its end, but a/b is empty; c/d is empty")
 
 
 def test_an_unknown_answer_never_ends_anything() -> None:

@@ -1,10 +1,10 @@
-"""Places an attempt can run. One file each, named for the backend."""
+"""Backends: one file each, named after the backend."""
 
 from pkgutil import iter_modules
 
 
 def backend_names() -> frozenset[str]:
-    """Return the names of the backends, from the files' names: none is imported.
+    """Return the names of the backends, taken from the file names, so that none is imported.
 
     >>> sorted(backend_names())
     ['local']

@@ -1,4 +1,4 @@
-"""This machine: an attempt is a process of its own session, its streams and its exit code are files."""
+"""This machine: an attempt is a process in a session of its own; its output and its exit code are files."""
 
 import signal
 import subprocess
@@ -27,11 +27,11 @@ class LocalBackend:
     """Runs attempts as child processes that outlive the supervisor.
 
     Args:
-        interpreter: Words that run a Python file in an environment that has what the script names.
-        environment: Variables the attempt inherits, secrets' values among them.
+        interpreter: Words that run a Python file in an environment that has the packages of the script.
+        environment: Variables that the attempt inherits, including the values of secrets.
 
     Covered: several processes under torchrun (the attempt starts them itself), reattaching, at-most-once
-    starts, process ids that were given to others since, supervisors that were killed.
+    starts, process ids that other processes have got since, supervisors that were killed.
     Not covered: several machines; a guard killed by hand, whose attempt then ends with an unknown exit code.
     """
 
@@ -43,10 +43,10 @@ class LocalBackend:
 
     @classmethod
     def open(cls, plan: Plan | None, environment: Mapping[str, str]) -> Self:
-        """Return the backend for a plan, with an interpreter for its script; without a plan, for attempts that run.
+        """Return the backend for a plan, with an interpreter for its script; without a plan, one that follows running attempts.
 
         Raises:
-            UsageError: Nothing here can run the script.
+            UsageError: Nothing on this machine can run the script.
         """
         if plan is None:
             return cls((), environment)
@@ -62,10 +62,10 @@ class LocalBackend:
         return attempt.folder
 
     def poll(self, attempt_id: str, *, skip: int) -> PollResult:
-        """Read what the guard and the training process left in the attempt's folder."""
+        """Return what the files of the guard and of the training process say about the attempt."""
         folder = Path(attempt_id)
         try:
-            # In this order: who is gone has left an exit code if ever, and who left that had written all reports.
+            # In this order: a process that is gone has already written its exit code, if ever, and before that, all its reports.
             alive, ended = is_held(folder / "guard.json"), (folder / "exit.json").exists()
             exit_code = _exit_code(folder) if ended else None
             reports = self._tails.setdefault(attempt_id, _Reports(folder / "events.jsonl")).after(skip)
@@ -81,19 +81,19 @@ class LocalBackend:
         return PollResult(answer=Liveness.ALIVE, reports=reports)
 
     def stop(self, attempt_id: str) -> None:
-        """Send SIGTERM to the training processes; not to torchrun, which would kill them before they saved."""
+        """Send SIGTERM to the training processes; not to torchrun, which would kill them before they have saved."""
         for process in _ranks(attempt_id) or _descendants(attempt_id) or _marked(attempt_id):
             with suppress(psutil.NoSuchProcess):
                 process.terminate()
 
     def kill(self, attempt_id: str) -> None:
-        """Send SIGKILL to everything the attempt started; the guard stays to write the exit code."""
+        """Send SIGKILL to every process of the attempt except the guard, which writes the exit code."""
         for process in {*_descendants(attempt_id), *_ranks(attempt_id)} or _marked(attempt_id):
             with suppress(psutil.NoSuchProcess):
                 process.kill()
 
     def request_stacks(self, attempt_id: str) -> None:
-        """Send SIGUSR1, on which the runtime writes every thread's stack to `stacks.txt`."""
+        """Send SIGUSR1, on which the runtime writes the stack of each process' main thread to `stacks.txt`."""
         for process in _ranks(attempt_id):
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(signal.SIGUSR1)
@@ -119,7 +119,7 @@ class LocalBackend:
 
 
 def variables_of(attempt: Attempt) -> dict[str, str]:
-    """Return the variables that tell an attempt what it is; see `payload/runtime.py`."""
+    """Return the variables that describe an attempt to its processes; see `payload/runtime.py`."""
     told = {
         "HOLDFAST_ATTEMPT": attempt.folder,
         "HOLDFAST_RESUME": attempt.resume_from or "",
@@ -130,7 +130,7 @@ def variables_of(attempt: Attempt) -> dict[str, str]:
 
 
 class _Reports:
-    """The training process' events, read on from where the last look ended."""
+    """The training process' events; each call continues where the last one ended."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._offset, self._count = path, 0, 0
@@ -139,7 +139,7 @@ class _Reports:
         if not self._path.exists():
             return []
         if skip < self._count:
-            self._offset, self._count = 0, 0  # somebody asks for the beginning again
+            self._offset, self._count = 0, 0  # earlier reports are wanted again
         with self._path.open("rb") as file:
             file.seek(self._offset)
             whole, _, _ = file.read().rpartition(b"\n")  # a line still being written has no end yet
@@ -150,7 +150,7 @@ class _Reports:
 
 
 def _exit_code(folder: Path) -> int | None:
-    """Return what the guard wrote; None where something else stands there."""
+    """Return the exit code that the guard wrote; None if the file holds something else."""
     with suppress(ValueError, TypeError, KeyError):
         code = parse_json((folder / "exit.json").read_text())["exit_code"]
         return code if isinstance(code, int) else None
@@ -165,7 +165,7 @@ def _parse_report(line: bytes) -> dict[str, Any]:
 
 
 def _ranks(attempt_id: str) -> list[psutil.Process]:
-    """Return the training processes that said who they are, unless the id is another's by now."""
+    """Return the training processes that wrote down their ids, unless another process has the id by now."""
     return [process for process in _named(Path(attempt_id)) if _belongs(process, attempt_id)]
 
 
@@ -183,12 +183,12 @@ def _belongs(process: psutil.Process, attempt_id: str) -> bool:
 
 
 def _marked(attempt_id: str) -> list[psutil.Process]:
-    """Return the attempt's processes by their environment, where no file names them: its folder was deleted."""
+    """Return the attempt's processes by their environment, if its folder was deleted and no file names them."""
     return [] if Path(attempt_id, "guard.json").exists() else find_marked("HOLDFAST_ATTEMPT", attempt_id)
 
 
 def _descendants(attempt_id: str) -> list[psutil.Process]:
-    """Return everything the guard started that is still there."""
+    """Return all processes that the guard started and that still run."""
     try:
         guard = psutil.Process(parse_json((Path(attempt_id) / "guard.json").read_text())["pid"])
     except (psutil.NoSuchProcess, OSError, ValueError):

@@ -10,7 +10,7 @@
     accounts.py, targets.py   whose token it is, and where it may write
     datasets.py, cards.py, viewer.py   splits and columns, from the card, the names of the files, the viewer
     models.py, weights.py     configurations, chat templates, parameters, names of tensors
-    links.py, shelves.py      addresses of scripts; what a repository holds, with digests
+    links.py, repo_trees.py   addresses of scripts; the files of a repository, with digests
 
 Each answer is bounded: a Hub that hangs is given up, one that cannot be reached is found out once. No token is ever in a message.
 

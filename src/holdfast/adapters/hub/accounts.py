@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 from holdfast.adapters.hub.repos import entries, text
 from holdfast.adapters.hub.session import HubSession, TokenRefusedError
-from holdfast.adapters.hub.wire import UNSENDABLE
-from holdfast.core.errors import SourceError
+from holdfast.adapters.hub.wire import UnsendableTokenError
 from holdfast.core.hub import Account
 
 
@@ -30,12 +29,8 @@ def fetch_account(asking: HubSession) -> Account:
 def _fetch_account(asking: HubSession) -> Account:
     try:
         reply = asking.api("whoami-v2")
-    except TokenRefusedError:
+    except (TokenRefusedError, UnsendableTokenError):
         return _stated("refused")
-    except SourceError as error:
-        if error.what == UNSENDABLE:
-            return _stated("refused")
-        raise
     if reply.status == 401:  # noqa: PLR2004 - as HTTP has it
         return _stated("refused")
     if not reply.ok:

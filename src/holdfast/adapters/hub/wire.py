@@ -213,6 +213,10 @@ class HubTransport:
         return b"".join(parts)
 
 
+class UnsendableTokenError(SourceError):
+    """The token at hand has characters that no token has: it cannot stand in a header."""
+
+
 class _BrokenOffError(Exception):
     """The other side ended before its answer did."""
 
@@ -221,17 +225,15 @@ def _headers(request: HubRequest, token: str | None, version: str) -> Mapping[st
     """Return a request's headers.
 
     Raises:
-        SourceError: The token cannot be sent.
+        UnsendableTokenError: The token has characters that no token has.
     """
     own = {"user-agent": f"holdfast; hf_hub/{version}", **request.headers}
     if token is None or not request.signed:
         return own
     if not SECRET.fullmatch(token):
-        raise SourceError(UNSENDABLE, where="HF_TOKEN", fix="set it to the token itself, or `hf auth login`")
+        what = "the token has characters that no token has"
+        raise UnsendableTokenError(what, where="HF_TOKEN", fix="set it to the token itself, or `hf auth login`")
     return {**own, "authorization": f"Bearer {token}"}
-
-
-UNSENDABLE: Final = "the token has characters that no token has"
 
 
 def _transport() -> ModuleType:

@@ -13,7 +13,7 @@ from typing import Final
 
 from holdfast.adapters.foreign_files import expanded, read_foreign
 from holdfast.adapters.local.model_files import INDEX, WHOLE, model_of, wanted
-from holdfast.adapters.local.weights import Tensor, read_header
+from holdfast.adapters.local.weights import Tensor, read_tensor_header
 from holdfast.catalog.builtin import BUILTIN, builtin_model, builtin_tensors
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.catalog.models.chat_templates import ENDINGS
@@ -126,7 +126,7 @@ def read_tensors(folder: Path, names: Collection[str]) -> frozenset[str]:
 def _headers(folder: Path, names: Collection[str], shards: Iterable[str]) -> dict[str, Tensor]:
     """Return all tensors that are loaded; a shard that is not there has none."""
     files = [WHOLE] if WHOLE in names else sorted(set(shards).intersection(names))
-    return {name: tensor for file in files for name, tensor in read_header(folder / file).items()}
+    return {name: tensor for file in files for name, tensor in read_tensor_header(folder / file).items()}
 
 
 def _count(tensors: Iterable[Tensor]) -> dict[str, int]:

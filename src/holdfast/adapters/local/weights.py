@@ -39,7 +39,7 @@ class Tensor:
     end: int
 
 
-def read_header(path: Path) -> dict[str, Tensor]:
+def read_tensor_header(path: Path) -> dict[str, Tensor]:
     """Return the tensors of a safetensors file by name.
 
     Raises:

@@ -17,7 +17,7 @@ from zipfile import is_zipfile
 
 from holdfast.adapters.foreign_files import open_foreign, read_foreign_text
 from holdfast.adapters.local.model_files import INDEX, model_of
-from holdfast.adapters.local.weights import read_header
+from holdfast.adapters.local.weights import read_tensor_header
 from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, IntegrityVerdict
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.json_text import parse_json
@@ -233,7 +233,7 @@ def _listed(folder: Path) -> list[str]:
 def _weights_damage(path: Path) -> str:
     """Return a description of the damage of a safetensors file; empty where there is none."""
     try:
-        read_header(path)
+        read_tensor_header(path)
     except SourceError as damage:
         return damage.what.removeprefix(f"{path.name} ").removeprefix("is ")
     return ""

@@ -1,4 +1,4 @@
-"""Journals: the events of one run, a line each, in the run's own folder.
+"""Journals: the events of one run, one per line, in the run's own folder.
 
 Covered: a line that a kill or a full disk cut off is taken away by the next append. Not covered: a disk that returns other bytes than it
 was given.
@@ -15,7 +15,7 @@ from holdfast.adapters.foreign_files import open_foreign
 JOURNAL: Final = "ledger.jsonl"
 BLOCK_BYTES: Final = 65_536
 LONGEST_LINE_BYTES: Final = 16 << 20
-"""No event is longer; what is, is a line that nobody ended."""
+"""No event is longer. A longer line was never ended."""
 
 
 class Journal:
@@ -30,7 +30,7 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """Bytes that it has; 0 where it is not there, or is no file."""
+        """Its size in bytes; 0 if it does not exist, or is not a file."""
         try:
             return self._path.stat().st_size if self._path.is_file() else 0
         except FileNotFoundError:
@@ -58,7 +58,7 @@ class Journal:
             os.close(file)
 
     def read(self, start: int = 0) -> Iterator[tuple[int, str]]:
-        """Yield each whole line from a byte on, with the byte at which the next one begins."""
+        """Yield each complete line, starting at a byte, with the byte at which the next line begins."""
         if not self.size:
             return
         with open_foreign(self._path) as file:

@@ -48,6 +48,9 @@ PROSE: Final = ("because", "text")
 BUSY_TIMEOUT_S: Final = 120.0
 BESIDE: Final = ("", "-wal", "-shm")
 """Endings of the files that SQLite keeps for one database."""
+DAMAGE: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+NO_SPACE: Final = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR})
+LOCKED: Final = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 LOG: Final = logging.getLogger("holdfast")
 
 T = TypeVar("T")
@@ -270,7 +273,7 @@ class Ledger:
         try:
             yield
         except sqlite3.DatabaseError as error:
-            raise LedgerError(f"the ledger failed: {error}", where=str(self._path), fix=_fix(str(error))) from error
+            raise LedgerError(f"the ledger failed: {error}", where=str(self._path), fix=_fix(error)) from error
         except OSError as error:
             what = f"the runs folder cannot be written: {error.strerror}"
             fix = "free some disk space, or choose another folder with --runs"
@@ -332,12 +335,18 @@ def _inode(path: Path) -> int:
 
 
 def _is_damage(error: sqlite3.DatabaseError) -> bool:
-    return any(words in str(error) for words in ("malformed", "not a database", "no such table", "no such column"))
+    # A table or a column that is missing has no code of its own.
+    return _code(error) in DAMAGE or any(words in str(error) for words in ("no such table", "no such column"))
 
 
-def _fix(message: str) -> str:
-    if "full" in message or "disk I/O" in message:
+def _fix(error: sqlite3.DatabaseError) -> str:
+    if _code(error) in NO_SPACE:
         return "free some disk space, or choose another folder with --runs"
-    if "locked" in message:
+    if _code(error) in LOCKED:
         return "another process holds it; try again"
     return "check the folder's permissions, or choose another with --runs"
+
+
+def _code(error: sqlite3.DatabaseError) -> int:
+    """Return SQLite's primary code of an error; 0 if Python itself raised it."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF

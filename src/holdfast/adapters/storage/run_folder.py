@@ -1,4 +1,4 @@
-"""Run folders: where everything about one run lies. `docs/contract.md` shows the layout."""
+"""Run folders, which contain everything about one run. `docs/contract.md` shows the layout."""
 
 import json
 import random
@@ -22,7 +22,7 @@ SUPERVISOR = "supervisor.lock"
 
 
 def make_run_folder(runs: Path, name: str, started: str) -> Path:
-    """Make a folder that no other run has and return it.
+    """Make a new folder for a run and return it.
 
     Args:
         runs: The runs folder.
@@ -60,7 +60,7 @@ def write_redacted(path: Path, text: str) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader sees all of it or the one before; its owner alone may read it.
+    """Write a file so that readers see either the whole new text or the old one. Only its owner may read it.
 
     Raises:
         LedgerError: It could not be written.
@@ -73,7 +73,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def save_plan(folder: Path, plan: Plan) -> None:
-    """Write the plan down, so that a resumed run starts from the very same one; it holds references to secrets."""
+    """Write the plan, so that a resumed run starts from the same one; it holds references to secrets."""
     write_whole(folder / "plan.json", json.dumps(plan.as_json(), indent=1))
 
 
@@ -81,7 +81,7 @@ def load_plan(folder: Path) -> Plan:
     """Return the plan of a run.
 
     Raises:
-        LedgerError: It is not there, or not whole.
+        LedgerError: It is missing or incomplete.
     """
     path = folder / "plan.json"
     try:
@@ -92,12 +92,12 @@ def load_plan(folder: Path) -> Plan:
 
 
 def save_request(folder: Path, request: RunRequest) -> None:
-    """Write down what a run was asked with, before anything else is done for it; it holds references to secrets."""
+    """Write the request of a run, before anything else is done for the run; it holds references to secrets."""
     write_whole(folder / "request.json", json.dumps(asdict(request), indent=1))
 
 
 def load_request(folder: Path) -> RunRequest | None:
-    """Return what a run was asked with; None where nothing says."""
+    """Return the request of a run; None if it cannot be read."""
     try:
         return convert(parse_json(read_foreign_text(folder / "request.json")), RunRequest)
     except (OSError, ValueError):
@@ -105,12 +105,12 @@ def load_request(folder: Path) -> RunRequest | None:
 
 
 def has_plan(folder: Path) -> bool:
-    """Whether a run came as far as its plan: it can be started, or was."""
+    """Whether a run has a plan, so that it can be started, or was."""
     return (folder / "plan.json").exists()
 
 
 def supervising(folder: Path) -> AbstractContextManager[bool]:
-    """Hold the right to supervise a run within a block; gives False where another process holds it."""
+    """Hold the right to supervise a run within a block; gives False if another process holds it."""
     return holding(folder / SUPERVISOR)
 
 
@@ -123,8 +123,8 @@ class Tail:
     """The part of a growing file that was not read yet.
 
     Args:
-        path: The file, which may not be there yet.
-        past: Whether what it holds already is to be read too.
+        path: The file, which may not exist yet.
+        past: Whether to read what the file already contains, too.
     """
 
     def __init__(self, path: Path, *, past: bool = True) -> None:
@@ -132,7 +132,7 @@ class Tail:
         self._offset = path.stat().st_size if not past and path.exists() else 0
 
     def read(self) -> bytes:
-        """Return the bytes that came since the last call."""
+        """Return the bytes that were added since the last call."""
         if not self._path.exists():
             return b""
         with self._path.open("rb") as file:

@@ -11,6 +11,7 @@ from holdfast.adapters.readers.foreign import find_reader
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import KNOWN, Target
 from holdfast.adapters.targets.overrides import apply_overrides, environment_edits, parse_set, require_no_overrides
+from holdfast.adapters.yaml.compose import UnsupportedYamlError
 from holdfast.core.document import Document, Edit, Unknown
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job, parse_job
@@ -19,8 +20,6 @@ from holdfast.core.valid_job import ValidPart, valid_part
 
 TOP_KEY: Final = re.compile(r"""^["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
 PARTS: Final = ("method", "model", "dataset", "train", "peft", "quantization")
-LEFT_OUT: Final = ("anchors and aliases", "tag `")
-"""How the objections begin to YAML that other programs read."""
 
 
 def read(text: str, path: str, sets: tuple[str, ...], _: tuple[str, ...]) -> Target:
@@ -109,15 +108,12 @@ def _is_anothers(values: Mapping[str, Any]) -> bool:
 
 def _unread(text: str, path: str, errors: ExceptionGroup[Exception]) -> Document | None:
     """Return the Document of another program's file whose YAML is not supported here: empty, with the reason."""
-    what = [str(getattr(error, "what", "")) for error in errors.exceptions]
-    if find_reader(dict.fromkeys(TOP_KEY.findall(text))) is None or not all(map(_is_left_out, what)):
+    unsupported = [error for error in errors.exceptions if isinstance(error, UnsupportedYamlError)]
+    is_known = find_reader(dict.fromkeys(TOP_KEY.findall(text))) is not None
+    if not is_known or len(unsupported) < len(errors.exceptions):
         return None
-    because = Unknown(f"{path} has {what[0]}, which are not read")
+    because = Unknown(f"{path} has anchors, aliases or tags, which are not read")
     return Document(path=path, kind="command", text=text, values=dict.fromkeys(PARTS, because))
-
-
-def _is_left_out(what: str) -> bool:
-    return what.startswith(LEFT_OUT)
 
 
 def place_foreign_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:

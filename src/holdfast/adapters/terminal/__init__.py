@@ -1,1 +1,1 @@
-"""The terminal: keys, signals, the log."""
+"""The terminal: keys and signals."""

@@ -1,4 +1,4 @@
-"""What the person at the terminal asks of a supervisor, by signals."""
+"""Orders of the person at the terminal to a supervisor, given by signals."""
 
 import signal
 import time
@@ -9,15 +9,15 @@ from typing import Final, Literal, Protocol
 
 from holdfast.ports import Order
 
-# A supervisor that goes away leaves the training alone: logging out must not cost a run.
+# If the supervisor ends, training goes on: logging out must not cost a run.
 LEAVING: Final = (signal.SIGTERM, signal.SIGHUP)
 AGAIN_S: Final = 1.0
-"""Time after the second Ctrl-C in which a third ends the training at once."""
+"""Time after the second Ctrl-C within which a third ends the training at once."""
 Choice = Literal["stop", "detach", "continue"]
 
 
 class InterruptQuestion(Protocol):
-    """Asks the person what Ctrl-C shall mean. It waits for nothing: the run is supervised meanwhile."""
+    """Asks the person what Ctrl-C shall mean. It never waits, so that the run stays supervised."""
 
     def open(self) -> None:
         """Ask."""
@@ -28,23 +28,24 @@ class InterruptQuestion(Protocol):
         ...
 
     def answer(self) -> Choice | None:
-        """Return the choice; None where none was made yet."""
+        """Return the choice; None if none was made yet."""
         ...
 
     def close(self) -> None:
-        """Take the question off."""
+        """Remove the question."""
         ...
 
 
 class SignalOrders:
     """Turns signals into orders.
 
-    Ctrl-C asks the question, a second one detaches, and a third within a second ends the training at once. Where nobody can be
-    asked, the first stops (saving first), and the second ends it. Before there is anything to supervise, it interrupts.
+    Ctrl-C asks the question, a second one detaches, and a third within a second ends the training at once. If nobody can be
+    asked, the first stops the run after it saves, and the second ends it at once. Before a run is supervised, Ctrl-C
+    interrupts.
 
     Args:
-        question: Asks the person at the terminal; None where nobody can be asked.
-        now_s: Passing time, in seconds.
+        question: Asks the person at the terminal; None if nobody can be asked.
+        now_s: Returns a time in seconds; only differences count.
 
     Attributes:
         interrupted: Whether the person ended the supervision.
@@ -89,7 +90,7 @@ class SignalOrders:
         return self._decided(choice) if choice else None
 
     def _press(self, at_s: float) -> None:
-        """Take in a Ctrl-C: the first asks, the second detaches unless a third comes soon."""
+        """Handle a Ctrl-C: the first asks, the second detaches unless a third follows soon."""
         if self._question and self._asking:
             self._leaving_s = at_s
             self._question.leave()
@@ -102,14 +103,14 @@ class SignalOrders:
         return order
 
     def _forget(self) -> None:
-        """Take the question off, so that the next Ctrl-C asks anew."""
+        """Remove the question, so that the next Ctrl-C asks again."""
         if self._question and self._asking:
             self._question.close()
         self._asking, self._leaving_s = False, None
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Hear signals within the block; outside they do what they did before."""
+        """Handle signals within the block; outside, they do what they did before."""
         before = {number: signal.signal(number, self._hear) for number in (signal.SIGINT, *LEAVING)}
         try:
             yield

@@ -65,6 +65,10 @@ MISTAKES = (
 )
 
 
+class UnsupportedYamlError(JobError):
+    """A job file has YAML that other programs read, but that job files may not have: an anchor, an alias or a tag."""
+
+
 def compose(text: str, path: str) -> YamlNode | None:
     """Return the tree of a YAML document, or None for an empty one.
 
@@ -114,9 +118,9 @@ class _Composer:
             self.reached = event.end_mark.index
             yield event
 
-    def object_to(self, offset: int, what: str, fix: str) -> None:
+    def object_to(self, offset: int, what: str, fix: str, kind: type[JobError] = JobError) -> None:
         """Note a problem at an offset."""
-        self.problems.append(JobError(what, where=Spot(self.path, *self.lines.position(offset)), fix=fix))
+        self.problems.append(kind(what, where=Spot(self.path, *self.lines.position(offset)), fix=fix))
 
     def document(self) -> YamlNode | None:
         """Return the first document's root; read to the end, so that no mistake is missed."""
@@ -134,13 +138,11 @@ class _Composer:
         """Return the node that begins with an event."""
         start, end = event.start_mark.index, event.end_mark.index
         if isinstance(event, AliasEvent) or (isinstance(event, NodeEvent) and event.anchor):
-            self.object_to(
-                start, "anchors and aliases are not allowed in a job file", "write the value itself in each place"
-            )
+            what = "anchors and aliases are not allowed in a job file"
+            self.object_to(start, what, "write the value itself in each place", UnsupportedYamlError)
         elif isinstance(event, (ScalarEvent, CollectionStartEvent)) and event.tag:
-            self.object_to(
-                start, f"tag `{event.tag}` is not allowed in a job file", "remove the tag; put text in quotes"
-            )
+            what = f"tag `{event.tag}` is not allowed in a job file"
+            self.object_to(start, what, "remove the tag; put text in quotes", UnsupportedYamlError)
         if isinstance(event, CollectionStartEvent):
             return self.branch(event, depth)
         if not isinstance(event, ScalarEvent):

@@ -1,4 +1,4 @@
-"""Checking many files: those about which nothing has changed from the cache, the others on every core."""
+"""Checking many files: results of unchanged files come from the cache, the other files are checked on all cores."""
 
 import gc
 import multiprocessing
@@ -24,19 +24,19 @@ from holdfast.app.check.target_request import CATALOG, TargetRequest
 from holdfast.results.check import TargetResult
 
 FILES_PER_PROCESS: Final = 25
-"""Fewer do not make up for starting another process, and gathering what it found."""
+"""With fewer, another process costs more time than it saves."""
 
 THREADED: Final = frozenset({"polars", "pyarrow", "torch"})
-"""Libraries that start threads of their own, which rows are read with."""
+"""Libraries that start threads of their own; they are loaded to read rows."""
 
 
 def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None] | None) -> list[TargetResult]:
-    """Return the answers to questions about several targets, in their order.
+    """Return the results of several targets, in their order.
 
     Args:
-        questions: The questions.
-        caches: For each question the folder of the project whose cache keeps its answer, None for the user's own;
-            None where nothing shall be read from a cache, and nothing kept.
+        questions: The requests.
+        caches: For each request, the folder of the project whose cache is used, or None for the user's own cache; None
+            instead of all to use no cache.
     """
     if len(questions) > FILES_PER_PROCESS:
         gc.enable()
@@ -58,10 +58,10 @@ def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None]
 def share_out(
     questions: Sequence[TargetRequest], answer: Callable[[TargetRequest], TargetOutcome], processes: int | None = None
 ) -> Iterator[TargetOutcome]:
-    """Yield the answers, in order, worked out by as many processes as pay.
+    """Yield the results, in order, with as many processes as save time.
 
-    Where the system cannot copy a process, one after the other: to start Python anew takes as long as fifty files. So it is
-    where a library with threads of its own is loaded: the copy has none of them, and would wait for them for ever.
+    One process does everything if the system cannot fork (starting Python takes as long as checking fifty files), or if a
+    library with threads of its own is loaded (a forked process has none of the threads, and would wait for them forever).
     """
     count = processes or min(
         len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, len(questions) // FILES_PER_PROCESS
@@ -74,24 +74,24 @@ def share_out(
 
 
 class CachedAnswer:
-    """The answer to one question, in the cache, as far as it can be kept there."""
+    """The cached result of one request, if it can be cached."""
 
     def __init__(self, request: TargetRequest, cache: CheckCache, surroundings: CheckEnvironment) -> None:
         self._cache = cache
         self._basis = _basis(request, surroundings)
 
     def load(self) -> TargetResult | None:
-        """Return the answer, or None where it is not known."""
+        """Return the cached result; None if there is none."""
         return self._cache.load(self._basis) if self._basis else None
 
     def save(self, outcome: TargetOutcome) -> None:
-        """Keep the answer, unless it rests on files that are not looked at again, or on what the Hub said."""
+        """Cache the result, unless it depends on files that are not part of the cache key, or on the Hub."""
         if self._basis and not outcome.reads_more:
             self._cache.save(self._basis, outcome.result, outcome.modules)
 
 
 def _basis(request: TargetRequest, surroundings: CheckEnvironment) -> CacheBasis | None:
-    """Return the basis of a cached answer. A job file's answer depends on data and machine too, and uv's on the registry: none is cached."""
+    """Return what a cached result depends on; None if it cannot be cached: a job file's also depends on data, uv's on the registry."""
     path = Path(request.path)
     if path.suffix not in PROGRAMS or request.resolve != CATALOG:
         return None

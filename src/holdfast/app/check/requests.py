@@ -1,4 +1,4 @@
-"""What is asked about the targets that a user names: folders are walked, projects' settings are heeded."""
+"""Turning the targets that a user names into requests: folders are walked, and the settings of projects are read."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,26 +15,26 @@ from holdfast.rules import all_rules
 
 SHELL = (".sh", ".sbatch", ".slurm")
 UNREADABLE = "SYN001"
-"""What no rule says: that a target cannot be read."""
+"""The code of a target that cannot be read, which belongs to no rule."""
 NEAR = 0.65
 """How alike a code must be to one that there is, so that this one was meant: `ARQ` and `ARG`, not `E501` and `EVL101`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions:
-    """What a user asks for beside the targets.
+    """The options of `check` that apply to every target.
 
     Attributes:
-        only: Beginnings of the rule codes to ask; what projects say where none is given.
-        ignore: Beginnings of the rule codes to leave out, beside those that projects leave out.
+        only: Beginnings of the codes of rules to check; by default, those that the target's project selects.
+        ignore: Beginnings of the codes of rules to leave out, in addition to those that the project leaves out.
         sets: Overrides of a job file's keys, `KEY=VALUE`.
         arguments: A script's own arguments; without a target, the words of a command line.
-        strict: Whether a rule that could not be asked counts as a failure; what projects say where it is None.
-        resolve: Who says which versions a program gets; what projects say where it is None.
-        force_exclude: Whether files that are named are judged as those of a folder are.
-        checklist: Whether to go through the checklists too.
-        edits: Whether fixes are told with their edits of the text.
-        offline: Whether the Hub is left alone.
+        strict: Whether a skipped rule counts as a failure; None for the project's setting.
+        resolve: What resolves the versions that a program gets; None for the project's setting.
+        force_exclude: Whether exclusions apply to named files too.
+        checklist: Whether to fill in the checklists too.
+        edits: Whether the result contains the text edits of fixes.
+        offline: Whether not to ask the Hub.
     """
 
     only: tuple[str, ...] = ()
@@ -51,24 +51,24 @@ class CheckOptions:
 
 @dataclass(slots=True)
 class CheckRequest:
-    """What is asked, and what is not.
+    """A request to check some targets.
 
     Attributes:
-        questions: By target, each target once.
-        caches: For each question the folder of its project's file, if it has one.
-        others: How many scripts and notebooks of folders use none of the libraries.
-        passed_over: Path and reason of each file that could not be looked into.
+        targets: One request per target, by its path.
+        caches: For each target, the folder of its project's settings file, if there is one.
+        others: How many scripts and notebooks of the folders use none of the libraries.
+        passed_over: Path and reason of each file that cannot be checked.
         alone: Whether one file was named, and nothing else.
     """
 
-    questions: dict[str, TargetRequest] = field(default_factory=dict[str, TargetRequest])
+    targets: dict[str, TargetRequest] = field(default_factory=dict[str, TargetRequest])
     caches: list[Path | None] = field(default_factory=list[Path | None])
     others: int = 0
     passed_over: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
     alone: bool = False
 
 
-def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
+def find_targets(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
     """Return the requests for the targets, in their order.
 
     Raises:
@@ -82,11 +82,11 @@ def find_questions(targets: Sequence[str], options: CheckOptions) -> CheckReques
     for target in targets:
         for path in _files(target, projects, request, judged=options.force_exclude):
             _add(request, path, projects.find(path), options, _hub_access(options, walked=path != target))
-    if options.sets and request.questions and not any(question.sets for question in request.questions.values()):
+    if options.sets and request.targets and not any(each.sets for each in request.targets.values()):
         from holdfast.adapters.targets.overrides import require_no_overrides
 
-        require_no_overrides(next(iter(request.questions)), options.sets)
-    request.alone = len(request.questions) == 1 and not options.force_exclude and {*targets} <= request.questions.keys()
+        require_no_overrides(next(iter(request.targets)), options.sets)
+    request.alone = len(request.targets) == 1 and not options.force_exclude and {*targets} <= request.targets.keys()
     return request
 
 
@@ -137,13 +137,13 @@ def _judged(folders: Any, judged: Any, request: CheckRequest) -> Iterator[str]:
 
 
 def _add(request: CheckRequest, path: str, project: Project, options: CheckOptions, hub: HubAccess) -> None:
-    """Ask about a file, unless it was asked about before."""
-    if path in request.questions:
+    """Add a file to the request, unless it is there already."""
+    if path in request.targets:
         return
     _require_codes(project.codes, str(project.file))
     project_ignores = () if options.only else project.ignore
     request.caches.append(project.folder if project.file else None)
-    request.questions[path] = TargetRequest(
+    request.targets[path] = TargetRequest(
         path=path,
         only=options.only or project.select,
         ignore=(*options.ignore, *project_ignores, *project.ignored_in(path)),

@@ -1,4 +1,4 @@
-"""Checking one target: reading it, asking the rules, and taking out what a comment lets pass."""
+"""Checking one target: reading it, running the rules, and taking out the findings that comments suppress."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -27,12 +27,12 @@ PROGRAMS = (".py", ".ipynb")
 
 
 class TargetOutcome(NamedTuple):
-    """The result of one target, and what it rests on.
+    """The result of one target, and what it depends on.
 
     Attributes:
-        result: What was found.
-        modules: Names of the modules that were looked for beside it.
-        reads_more: Whether it rests on other files too, or on what the Hub says.
+        result: The result.
+        modules: Names of the modules that were looked for next to the target.
+        reads_more: Whether it also depends on other files or on the Hub.
     """
 
     result: TargetResult
@@ -41,16 +41,16 @@ class TargetOutcome(NamedTuple):
 
 
 def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcome:
-    """Return the answer about one target. What keeps it from being read is a finding of its own.
+    """Return the result of one target. If the target cannot be read, this is a finding too.
 
     Args:
         request: The request.
-        alone: Whether nothing else is asked about: then a target that is not there, or a job file that breaks its
-            schema, is a wrong request. A script that is no Python never is.
+        alone: Whether this is the only target. Then a target that does not exist, or a job file that breaks its schema,
+            raises an error. A script that is not valid Python never does.
 
     Raises:
-        UsageError: It is, and cannot be read.
-        ExceptionGroup: It is, and breaks the schema of a job file; what rules object to in the rest of the file is in it.
+        UsageError: The only target cannot be read.
+        ExceptionGroup: The only target is a job file that breaks its schema; contains also what rules find in its valid part.
     """
     try:
         target = read_check_target(request)
@@ -69,7 +69,7 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
     result = structs.replace(
         target_result(checked, edits=request.edits),
         path=request.path,
-        unasked=request.hub.value if _is_passed_by(target, request) else None,
+        unasked=request.hub.because if _is_passed_by(target, request) else None,
         checklist=_checklist(request, target, checked) if request.checklist else None,
     )
     return TargetOutcome(
@@ -82,7 +82,7 @@ def _unreadable(request: TargetRequest, *errors: HoldfastError) -> TargetOutcome
 
 
 def check_one_of_many(request: TargetRequest) -> TargetOutcome:
-    """Return the answer about one of several targets; a failure of holdfast itself is a finding about that target alone."""
+    """Return the result of one of several targets; an error in holdfast itself becomes a finding of that target."""
     outcome = outcome_of(partial(check_target, request))
     if not isinstance(outcome, Raised):
         return outcome
@@ -91,7 +91,7 @@ def check_one_of_many(request: TargetRequest) -> TargetOutcome:
 
 
 def read_check_target(request: TargetRequest, text: str | None = None) -> Target:
-    """Read a request's target, or, in the place of what the file holds, another text.
+    """Read the target of a request; if a text is given, it replaces the content of the file.
 
     Raises:
         UsageError: It cannot be read.
@@ -105,21 +105,21 @@ def read_check_target(request: TargetRequest, text: str | None = None) -> Target
 
 
 def _looks_outside(target: Target, request: TargetRequest) -> bool:
-    """True if an answer rests on what is outside now, and may be another the next time."""
+    """True if a result depends on more than the file, and may be different the next time."""
     if request.hub is HubAccess.WALKED:
         return _names_local(target, open_outside(target.document, request.hub))
     return any(references(document) for document in target.documents)
 
 
 def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
-    """Ask the rules about one target."""
+    """Run the rules on one target."""
     concerned: Iterable[Rule] = all_rules() if local_rows(target, request.hub) else rules_of_jobs()
     rules = list(select(concerned, only=request.only, ignore=request.ignore))
     first = [rule for rule in rules if IGNORES not in rule.needs]
     checked = _check(target, first, request)
     standing, passed = split_suppressed(checked.findings, target.documents)
     if any(MARK in document.text for document in target.documents):
-        # Few files have such a comment, and only for them every rule is imported.
+        # Few files have such a comment; only these need all rules to be imported.
         from holdfast.app.check.ignores import find_unused
 
         standing += find_unused(target, rules, checked, passed)
@@ -129,7 +129,7 @@ def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
 
 
 def _check(target: Target, rules: Sequence[Rule], request: TargetRequest) -> CheckedTarget:
-    """Check a job file or a program: what the first needs, its schema and its facts, takes longer to import than a script takes to check."""
+    """Check a job file or a program. What job files need takes longer to import than it takes to check a script."""
     outside = open_outside(target.document, request.hub)
     if target.job:
         from holdfast.app.check import jobs
@@ -142,19 +142,19 @@ def _check(target: Target, rules: Sequence[Rule], request: TargetRequest) -> Che
     open_ = (
         skip
         for skip in checked.skips
-        if skip.because != request.hub.value and (local or not skip.rule.needs & HUB_FACTS)
+        if skip.because != request.hub.because and (local or not skip.rule.needs & HUB_FACTS)
     )
     return replace(checked, skips=tuple(open_))
 
 
 def _names_local(target: Target, outside: ReferenceResolver) -> bool:
-    """True if a target names data or a model of this machine."""
+    """True if a target names data or a model on this machine."""
     named = (each for document in target.documents for each in references(document))
     return any(each.local or outside.here.holds(each.name.partition("/")[0]) for each in named)
 
 
 def _is_passed_by(target: Target, request: TargetRequest) -> bool:
-    """True if the Hub is not asked about a program, since it was found in a folder."""
+    """True if the Hub is not asked about a program because it was found in a folder."""
     return request.hub is HubAccess.WALKED and target.job is None
 
 
@@ -165,7 +165,7 @@ def _checklist(request: TargetRequest, target: Target, checked: CheckedTarget) -
 
 
 def _position(finding: Finding) -> tuple[str, int, int, int, str]:
-    """Return where a finding stands in the order of its file."""
+    """Return the key by which findings are sorted: in the order of the file."""
     place = finding.place or Place("")
     code = finding.rule.code if finding.rule else ""
     return place.path, place.cell or 0, place.line or 0, place.column or 0, code

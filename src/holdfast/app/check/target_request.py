@@ -10,28 +10,28 @@ from holdfast.app.hub_access import HubAccess, job_folder
 STANDARD_INPUT = "-"
 CATALOG = "catalog"
 INSPECTED = frozenset({"tokens", "rewarded"})
-"""What `holdfast inspect` alone finds out: it takes longer than a check may."""
+"""Facts that only `holdfast inspect` finds out, because this takes longer than a check may."""
 IGNORES = "unused_ignores"
-"""What is known only after all else was asked."""
+"""The fact that is known only after all other rules have run."""
 COMMAND_LINE = "command line"
-"""In the place of a target's path: what is asked about is a command line itself."""
+"""Stands for the path if the target is a command line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetRequest:
-    """What is asked about one target.
+    """A request to check one target.
 
     Attributes:
         path: The target.
-        only: Beginnings of the rule codes to ask; all where none is given.
-        ignore: Beginnings of the rule codes to leave out.
+        only: Beginnings of the codes of rules to check; empty for all.
+        ignore: Beginnings of the codes of rules to leave out.
         sets: Overrides of a job file's keys, `KEY=VALUE`.
         arguments: A script's own arguments; for a command line, its words.
-        strict: Whether a rule that could not be asked counts as a failure.
-        resolve: Who says which versions a program gets: `catalog`, or `uv`.
-        checklist: Whether to go through the checklists too.
-        edits: Whether fixes are told with their edits of the text.
-        hub: Whether the Hub is asked about its names.
+        strict: Whether a skipped rule counts as a failure.
+        resolve: What resolves the versions that a program gets: `catalog` or `uv`.
+        checklist: Whether to fill in the checklists too.
+        edits: Whether the result contains the text edits of fixes.
+        hub: Whether the Hub is asked about what the target names.
     """
 
     path: str
@@ -47,7 +47,7 @@ class TargetRequest:
 
 
 def local_rows(target: Target, hub: HubAccess) -> Path | None:
-    """Return where a job file's data lies here, so that rules about rows can be asked; None where it does not."""
+    """Return the path of a job file's data on this machine, so that rules about rows can run; None if it is not here."""
     if target.job is None:
         return None
     path = job_folder(target.document, hub) / expanded(target.job.dataset.path)

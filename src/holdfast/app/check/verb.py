@@ -1,11 +1,11 @@
-"""Saying what is wrong with jobs before they cost anything."""
+"""The verb `check`."""
 
 import time
 
 from msgspec import structs
 
 from holdfast.app.arguments import Overrides, PathNames, Texts, as_codes, as_overrides, as_paths, as_texts
-from holdfast.app.check.requests import CheckOptions, CheckRequest, find_questions
+from holdfast.app.check.requests import CheckOptions, CheckRequest, find_targets
 from holdfast.app.check.target import check_target
 from holdfast.core.errors import UsageError
 from holdfast.engine.check.answers import check_result
@@ -81,36 +81,36 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
     if not paths and not options.arguments:
         hint = "name a file or a folder, `-` for standard input, or give a command line as `arguments`"
         raise UsageError("there is nothing to check", where="targets", fix=hint)
-    asked = find_questions(paths, options)
+    request = find_targets(paths, options)
     if fix or unsafe_fixes or diff:
-        answers = _fixed_answers(asked, unsafe=unsafe_fixes, write=not diff)
+        answers = _fixed_answers(request, unsafe=unsafe_fixes, write=not diff)
     else:
-        answers = _answers(asked, cache=cache)
-    strictly = {question.path for question in asked.questions.values() if question.strict}
+        answers = _answers(request, cache=cache)
+    strictly = {each.path for each in request.targets.values() if each.strict}
     found = check_result(without_repeats(answers), elapsed_s=time.perf_counter() - begun, strict=strictly)
     return structs.replace(
         found,
-        others=asked.others,
-        passed_over=[UncheckedFile(path=path, because=because) for path, because in asked.passed_over],
+        others=request.others,
+        passed_over=[UncheckedFile(path=path, because=because) for path, because in request.passed_over],
         statistics=count_findings(found.findings) if statistics else None,
     )
 
 
 def _answers(request: CheckRequest, *, cache: bool) -> list[TargetResult]:
-    questions = list(request.questions.values())
+    targets = list(request.targets.values())
     if request.alone:
-        return [check_target(questions[0], alone=True).result]
-    if len(questions) == 1 and not cache:
-        return [check_target(questions[0]).result]
+        return [check_target(targets[0], alone=True).result]
+    if len(targets) == 1 and not cache:
+        return [check_target(targets[0]).result]
     from holdfast.app.check import many  # what one file needs none of
 
-    return many.answer_all(questions, request.caches if cache else None)
+    return many.answer_all(targets, request.caches if cache else None)
 
 
 def _fixed_answers(request: CheckRequest, *, unsafe: bool, write: bool) -> list[TargetResult]:
     from holdfast.app.check import fixing  # what no check needs
 
     return [
-        fixing.answer_fixed(question, unsafe=unsafe, write=write, alone=request.alone)
-        for question in request.questions.values()
+        fixing.answer_fixed(target, unsafe=unsafe, write=write, alone=request.alone)
+        for target in request.targets.values()
     ]

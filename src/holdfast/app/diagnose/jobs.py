@@ -1,4 +1,4 @@
-"""The script or job file of a log, as evidence beside it: what the rules find in it, and what it asked for."""
+"""The script or job file of a log, as additional evidence: its settings, and what the rules find in it."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -31,12 +31,12 @@ CONFIG: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobContext:
-    """What a script or job file says beside a log.
+    """What a script or job file adds to a log.
 
     Attributes:
-        asked: What it asks training to do; None where it trains several jobs, and nobody knows which one the log is of.
-        findings: What the rules object to.
-        unread: Why it could not be read; empty where it could.
+        asked: Its training settings; None if it trains several jobs, since it is unknown which one the log is from.
+        findings: What the rules find in it.
+        unread: Why it could not be read; empty if it could.
     """
 
     asked: DeclaredTraining | None = None
@@ -50,7 +50,7 @@ def read_job(path: str, versions: Mapping[str, str], text: str | None = None) ->
     Args:
         path: The file.
         versions: Releases by package.
-        text: What is taken for its text; what it holds if None.
+        text: Replaces the content of the file, unless None.
     """
     question = TargetRequest(path=path, hub=HubAccess.OFFLINE)
     try:
@@ -104,7 +104,7 @@ def _declared_training(target: Target) -> DeclaredTraining | None:
 
 
 def _only_config(document: Document) -> str:
-    """Return the key of the config of a trainer that is made elsewhere, if there is one of them in the document."""
+    """Return the key of the only config in a document whose trainer is made elsewhere; `train` if there is not exactly one."""
     made = [call.key for call in document.calls if CONFIG.fullmatch(call.path) and not call.open]
     return made[0] if len(made) == 1 else "train"
 

@@ -1,4 +1,4 @@
-"""What a job has left to be diagnosed by: its logs, and what is known beside them."""
+"""Everything that a job can be diagnosed from: its logs, and what else is known about it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,15 +12,15 @@ OpenedLogs = list[tuple[str, Iterator[bytes]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHistory:
-    """What there is of a job. Of one that the ledger does not know most of it is missing.
+    """Everything that a job can be diagnosed from. For a job that is no run of holdfast's, most of it is missing.
 
     Attributes:
-        files: Its logs, of a run those of the newest attempt, and what the ledger knows as a log of its own.
-        asked: What its trainer was told to do; None where it never came so far.
-        knows: What the ledger, the machine and stacks speak for.
-        refused: The findings for which it was never started, each a rule's code with what it said where.
-        job: The file that says what it trains, its job file or its script; empty where nothing is left of it.
-        text: What that file held when the run began.
+        files: Its logs: for a run, those of the newest attempt, and what the ledger knows, as another log.
+        asked: The settings of its trainer; None if it never got so far.
+        knows: Evidence from the ledger, the machine and the stacks.
+        refused: The findings for which it was never started: each rule's code, with the message and its place.
+        job: Its job file or script; empty if it no longer exists.
+        text: The content of that file when the run began.
         versions: Releases of the libraries that it trained with, by package.
         running: The name of the run whose logs these are, while it goes on under supervision; empty otherwise.
     """

@@ -1,4 +1,4 @@
-"""A run as what `diagnose` reads: its logs, its job, what the ledger knows, and what was left of its newest attempt."""
+"""What `diagnose` reads of a run: its logs, its job, its ledger, and the files of its newest attempt."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -88,7 +88,7 @@ def _job(run: Run) -> tuple[str, str]:
 
 
 def _ending(folder: Path) -> Ending:
-    """Return the last words of an attempt's guard, and its stacks."""
+    """Return what an attempt's guard recorded about its end, and its stacks."""
     guard_record: dict[str, Any] = {}
     with suppress(OSError, ValueError, TypeError):
         guard_record = dict(parse_json(read_foreign_text(folder / "exit.json")))
@@ -104,7 +104,7 @@ def _ending(folder: Path) -> Ending:
 
 
 def _refused(run: Run, codes: Sequence[str]) -> tuple[tuple[str, Line], ...]:
-    """Return the findings for which a run was refused, as its check told them."""
+    """Return the findings for which a run was refused, from the result of its check."""
     checked = load_result(run.folder, CheckResult)
     found = [finding for finding in checked.findings if finding.code in codes] if checked else []
     return tuple((each.code, Line(each.line or 1, f"{each.code}: {each.message}", each.path)) for each in found)

@@ -52,14 +52,14 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
         UsageError: There is no such log and no such run, or it is not text; or `ended` is not how a process can end.
     """
     named = as_paths(targets)
-    marks = PatternIndex(all_signatures())
+    patterns = PatternIndex(all_signatures())
     past = _past(named, str(ended), fspath(runs) if runs else None)
-    log = read_log(past.files, marks.sought)
-    alone = judge(log, marks, past.knows)
+    log = read_log(past.files, patterns.sought)
+    alone = judge(log, patterns, past.knows)
     job = _read_job(past, alone)
     beside = _beside(log, alone, past, job)
     asked = past.asked or (job.asked if job else None)
-    found = judge(log, marks, beside, asked) if beside or asked else alone
+    found = judge(log, patterns, beside, asked) if beside or asked else alone
     if past.running and found.is_quiet:
         found = replace(found, verdict="healthy", missing=(), is_quiet=False)
     paths = [path for path, _ in past.files]
@@ -86,7 +86,7 @@ def _read_job(past: RunHistory, alone: Diagnosis) -> "JobContext | None":
 
 
 def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
-    """Return the logs that are meant, and what belongs to them.
+    """Return the named logs, and what belongs to them.
 
     Raises:
         UsageError: There are none.
@@ -95,7 +95,9 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
     logs = [name for name in named if name not in jobs]
     if len(jobs) > 1:
         raise UsageError(
-            "a log has one script or job file", where=", ".join(jobs), fix="name the one that this job was started with"
+            "only one script or job file can be named",
+            where=", ".join(jobs),
+            fix="name the one that this job was started with",
         )
     if not logs:
         raise UsageError(
@@ -110,9 +112,9 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
         )
     if ended:
         raise UsageError(
-            "a run's ledger knows how it ended",
+            "how a run ended is in its ledger",
             where=f"--ended {ended}",
-            fix="leave --ended away, or name the logs themselves",
+            fix="leave out --ended, or name the log files instead of the run",
         )
     try:
         from holdfast.app.diagnose.runs import read_past
@@ -120,12 +122,12 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
         past = read_past(logs[0], runs)
     except UsageError as error:
         what = f"{logs[0]} is neither a log nor a run"
-        raise UsageError(what, where=logs[0], fix=f"name a file that is there; of runs, {error.fix}") from None
+        raise UsageError(what, where=logs[0], fix=f"name an existing file, or a run: {error.fix}") from None
     return past
 
 
 def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | None") -> list[ClassEvidence]:
-    """Return all that speaks beside the log: what the ledger knows, what was asked, what rules find."""
+    """Return the evidence from outside the log: from the ledger, the settings, and the findings of rules."""
     asked = [each for each in (past.asked, job.asked if job else None) if each]
     return [
         *past.knows,

@@ -8,7 +8,6 @@ from typing import Any, Final
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.local.datasets import unreadable_data
 from holdfast.adapters.rows.opening import open_rows
-from holdfast.app.hub_access import HubAccess
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.formats import ColumnSettings, recognise, settle
 from holdfast.catalog.hub.repositories import may_be_repository
@@ -147,7 +146,8 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
             f"no such file or folder: {path}", where=path, fix="name a file, a folder or a dataset of the Hub"
         )
     if offline:
-        raise UsageError(f"nothing here is called {path}", where=path, fix=f"{HubAccess.OFFLINE.value}; leave that out")
+        fix = "leave out --offline, so that the Hub is asked too"
+        raise UsageError(f"nothing on this machine is called {path}", where=path, fix=fix)
     reference = Reference(role="dataset", name=path, key="dataset.path", repo_kind="dataset", config=config)
     from holdfast.adapters import hub
 

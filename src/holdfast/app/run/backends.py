@@ -11,7 +11,7 @@ from holdfast.core.plan import Plan
 from holdfast.ports import Backend
 
 OPENERS: Final[Mapping[str, Callable[[Plan | None, Mapping[str, str]], Backend]]] = {LOCAL.name: LocalBackend.open}
-"""Each opens its backend for a plan; without one, for attempts that were started already."""
+"""Each opens its backend for a plan; without a plan, it can only follow and stop attempts that were already started."""
 
 
 def require_backend(name: str) -> None:
@@ -44,7 +44,7 @@ def open_backend(plan: Plan, environment: Mapping[str, str]) -> Backend:
 
 
 def attach_backend(name: str) -> Backend:
-    """Return a backend for attempts that were started already.
+    """Return a backend that follows and stops attempts which were already started.
 
     Raises:
         UsageError: There is none of that name.

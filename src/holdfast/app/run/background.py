@@ -1,4 +1,4 @@
-"""A supervisor in the background: a `holdfast resume` of its own session, which outlives this process."""
+"""A supervisor in the background: a `holdfast resume` in a session of its own, which outlives this process."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from holdfast.core.errors import BackendError
 
 POLL_S = 0.05
 ERROR = "error: "
-"""What the command line writes before an error."""
+"""What the command line prints before an error."""
 
 
 def send_to_background(run: Run) -> None:
@@ -31,12 +31,12 @@ def send_to_background(run: Run) -> None:
     if code is not None and (after == before or not after.stage.ended):
         lines = output.read().decode(errors="replace").split("\n")
         why = next((line for line in lines if line.startswith(ERROR)), "").removeprefix(ERROR) or f"exit code {code}"
-        what = f"the supervisor in the background ended before it took up {run.name}: {why}"
-        raise BackendError(what, where=str(log), fix=f"correct that, then `holdfast resume {run.name}`")
+        what = f"the supervisor in the background ended before it supervised {run.name}: {why}"
+        raise BackendError(what, where=str(log), fix=f"correct this, then `holdfast resume {run.name}`")
 
 
 def _is_under_way(run: Run) -> bool:
-    """True if a supervisor holds a run whose attempt is started."""
+    """True if a process supervises the run, and its attempt has started."""
     state = run.state()
     is_open = state.current is not None and bool(state.current.id) and not state.stage.ended
     return is_open and is_supervised(run.folder)

@@ -1,4 +1,4 @@
-"""Looking whether what a run pushed is on the Hub."""
+"""Finding out whether what a run pushed is on the Hub."""
 
 from pathlib import Path
 
@@ -11,13 +11,13 @@ from holdfast.engine.run.delivery import Delivery, judge_delivery, needed_files
 
 
 def verify_push(repository: str, state: RunState) -> Delivery:
-    """Return the delivery of the last push to a repository: arrived, missing, or unknown if the Hub does not answer."""
+    """Return whether the last push to a repository arrived; unknown if the Hub does not answer."""
     push = state.pushes[repository]
     reference = Reference(role="target", name=repository, key="output.push_to", revision=push.revision)
     try:
         there = open_hub().repo_tree(reference)
     except SourceError as error:
-        return Delivery("unknown", f"whether {repository} has it is not known: {error.what}")
+        return Delivery("unknown", f"whether it arrived at {repository} is not known: {error.what}")
     here = {}
     if push.folder:
         folder = Path(push.folder)

@@ -1,4 +1,4 @@
-"""What `check` and the rehearsal said of a run's job before it was started, kept in the run's folder."""
+"""The results of `check` and of the rehearsal before a run, kept in the run's folder."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ def save_result(run: Run, result: CheckResult | RehearseResult) -> None:
 
 
 def load_result(folder: Path, kind: type[Kept]) -> Kept | None:
-    """Return a result from a run's folder; None where it is not there, or of another version."""
+    """Return a result from a run's folder; None if it is not there, or if another version wrote it."""
     try:
         return typed_json.decode(read_foreign(folder / FILES[kind]), type=kind)
     except (OSError, DecodeError):
@@ -36,7 +36,7 @@ def load_result(folder: Path, kind: type[Kept]) -> Kept | None:
 
 
 def read_refusals(run: Run, state: RunState) -> tuple[RunRefusal, ...]:
-    """Return the reasons why a run was refused before its start; empty where it was not."""
+    """Return the reasons why a run was refused before its start; empty if it was not refused."""
     if state.refused_by == "check" and (checked := load_result(run.folder, CheckResult)):
         return tuple(check_refusals(checked, state.codes))
     if state.refused_by == "rehearsal" and (rehearsed := load_result(run.folder, RehearseResult)):

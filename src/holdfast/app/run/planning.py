@@ -1,4 +1,4 @@
-"""The plan that a run of a target starts from, and the secrets that it only refers to."""
+"""Making the plan of a run, which contains references instead of secrets."""
 
 import os
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from holdfast.engine.run.launch import apply_job, name_job
 
 
 def secret_references(target: Target) -> SecretReferences:
-    """Return the references for the secrets that a target gives."""
+    """Return the references that replace the secrets of a target."""
     _, values = separate_secrets(target.job) if target.job else (None, {})
     return SecretReferences(values, named_secrets(target.document.values), os.environ)
 
@@ -25,7 +25,7 @@ def make_plan(target: Target, arguments: Sequence[str], references: SecretRefere
     """Return the plan of a run of the target.
 
     Raises:
-        UsageError: Nothing here can run it.
+        UsageError: Nothing on this machine can run it.
     """
     machine, job = LocalMachine().fetch(), target.job
     plan = Plan(
@@ -37,5 +37,5 @@ def make_plan(target: Target, arguments: Sequence[str], references: SecretRefere
         processes=process_count(machine, job) if job else max(1, len(machine.gpus)),
     )
     plan = references.refer_plan(apply_job(plan, separate_secrets(job)[0]) if job else plan)
-    open_backend(plan, {**os.environ, **references.values})
+    open_backend(plan, {**os.environ, **references.values})  # only to find out now whether it can run the plan
     return plan

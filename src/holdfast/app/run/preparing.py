@@ -1,4 +1,4 @@
-"""Bringing a run to its plan: read the job, check it, rehearse it. A run that may not start is closed on the way."""
+"""What happens before a run's first attempt: the job is read, checked, planned and rehearsed. A refused run is closed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -59,10 +59,10 @@ class CheckedJob:
 
 
 def check_job(request: RunRequest, path: str) -> CheckedJob:
-    """Read and check the job of a request.
+    """Read and check the job of a request; if nothing forbids a start, make its plan.
 
     Raises:
-        UsageError: The request is wrong, or nothing here can run the job.
+        UsageError: The request is wrong, or nothing on this machine can run the job.
     """
     target = read_target(path, request.sets)
     if target.job:
@@ -77,10 +77,10 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
 
 
 def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObserver) -> None:
-    """Bring a run from its check to its plan.
+    """Rehearse a checked job, and store its plan in the run's folder.
 
     Raises:
-        RunClosed: Its check or its rehearsal refuses it, or it was stopped meanwhile.
+        RunClosed: The check or the rehearsal refuses it, or it was stopped meanwhile.
         UsageError: The script needs other arguments.
     """
     check = check_result([target_result(job.checked)])
@@ -114,7 +114,7 @@ def _refuse(run: Run, by: Refuser, because: str, codes: Sequence[str] = ()) -> R
 
 
 def _rehearse(run: Run, target: Target, request: RunRequest, plan: Plan, observer: RunObserver) -> None:
-    """Rehearse a job, unless it has passed before.
+    """Rehearse a job, unless it passed a rehearsal before.
 
     Raises:
         RunClosed: The rehearsal refuses it.

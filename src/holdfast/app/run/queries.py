@@ -1,4 +1,4 @@
-"""What runs there are, what became of them, what they said, and whether a checkpoint is whole."""
+"""Listing, showing and watching runs, and verifying checkpoints: nothing here changes a run."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -41,9 +41,7 @@ def runs(*, runs: PathName | None = None) -> RunsResult:
         except LedgerError as error:
             unreadable.append(UnreadableRun(run=name, because=error.what, where=str(error.where), fix=error.fix))
             continue
-        if (
-            base / name
-        ).is_dir() or not state.stage.ended:  # whoever deletes the folder of an ended run deletes the run
+        if (base / name).is_dir() or not state.stage.ended:  # a user deletes an ended run by deleting its folder
             found.append(run_result(name, state, supervised=is_supervised(base / name)))
     return RunsResult(verb="runs", runs=found, unreadable=unreadable)
 
@@ -62,7 +60,7 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
     state, supervised = opened.state(), is_supervised(opened.folder)
     if state.stage.ended and not supervised and not (opened.folder / "report.html").exists():
         with suppress(LedgerError):  # a folder that is gone, or cannot be written
-            write_report(opened)  # a kill came between the verdict and the report
+            write_report(opened)  # the supervisor was killed after the verdict, before the report
     result = run_result(opened.name, state, "show", supervised=supervised)
     return structs.replace(result, refusal=read_refusals(opened, state))
 

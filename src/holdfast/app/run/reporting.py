@@ -1,4 +1,4 @@
-"""Writing a run's report from what lies in its folder and in the ledger."""
+"""Writing a run's report from its folder and the ledger."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -41,7 +41,7 @@ def write_report(run: Run) -> Path:
 
 
 def _read_job(path: Path) -> Document | None:
-    with suppress(OSError, ExceptionGroup):  # it is not there, or somebody changed it
+    with suppress(OSError, ExceptionGroup):  # it is missing, or was changed
         return JobFileReader().read(read_foreign_text(path), path.name)
     return None
 
@@ -60,7 +60,7 @@ def _prompt(prompt: Any) -> str | list[Message]:
     """Return a prompt: the messages of a chat, or a text."""
     if not isinstance(prompt, list) or not prompt or not all(isinstance(each, dict) for each in prompt):
         return str(prompt)
-    # A table of rows has each key of one message in all, null where it is not.
+    # In a table of rows, all messages have the same keys; a key that a message did not have is null.
     return [{key: value for key, value in each.items() if value is not None} for each in prompt]
 
 

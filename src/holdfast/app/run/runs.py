@@ -14,7 +14,7 @@ from holdfast.adapters.storage.checkpoints import newest_whole
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import note_versions
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
-from holdfast.adapters.terminal.logs import log_events, log_to_run
+from holdfast.adapters.storage.run_log import log_events, log_to_run
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.backends import open_backend
 from holdfast.app.run.delivering import verify_push
@@ -113,7 +113,7 @@ class Run:
         )
 
     def _newest_checkpoint(self) -> tuple[str | None, tuple[str, ...]]:
-        """Return the newest complete checkpoint in any folder that the run saved one in, and the damage of newer ones."""
+        """Return the newest complete checkpoint of all folders in which the run saved one, and what is damaged in newer ones."""
         saved = {
             str(Path(event.path).parent)
             for event in training_events((each for _, each in self.ledger.read(self.name)), CheckpointSaved)
@@ -143,7 +143,7 @@ class RunObserver(Protocol):
         ...
 
     def take(self) -> Order | None:
-        """The order given since the last call; each order is returned once."""
+        """Return the order given since the last call; each order is returned once."""
         ...
 
     def has_left(self) -> bool:

@@ -1,4 +1,4 @@
-"""The secrets of a run: their values are kept nowhere, so each process that starts an attempt finds them again."""
+"""The secrets of a run. Their values are not stored, so each process that starts an attempt has to find them again."""
 
 import os
 from contextlib import chdir, suppress
@@ -16,10 +16,10 @@ from holdfast.core.secret_references import resolve_references, unresolved
 
 
 def resolve_request(request: RunRequest) -> RunRequest:
-    """Return a request as it was typed.
+    """Return a request as the user typed it, with the values of its secrets.
 
     Raises:
-        UsageError: It was given a secret that is not set here.
+        UsageError: One of its secrets is not set in this environment.
     """
     values = os.environ
     sets, arguments = (
@@ -32,7 +32,7 @@ def resolve_request(request: RunRequest) -> RunRequest:
 
 
 def with_secrets(run: Run) -> Run:
-    """Return a run with the secrets that its plan needs and this environment may lack: those that its job's own file gives.
+    """Return a run with the secrets that its job's own file gives: its plan may need them, and this environment may lack them.
 
     Raises:
         UsageError: One is nowhere to be found.
@@ -41,18 +41,20 @@ def with_secrets(run: Run) -> Run:
     if not plan.secrets:
         return run
     found = replace(run, secrets=_read_again(load_request(run.folder)))
-    open_backend(plan, {**os.environ, **found.secrets})
+    open_backend(plan, {**os.environ, **found.secrets})  # only to find out now whether a secret is missing
     return found
 
 
 def _read_again(request: RunRequest | None) -> dict[str, str]:
-    """Return the secrets that a job's file gives now; none where it is gone, or is no job any more."""
+    """Return the secrets that a job's file gives now; none if the file is gone or is not a job any more."""
     if request is None:
         return {}
     sets = [each for each in (resolve_references(one, os.environ) for one in request.sets) if not unresolved([each])]
     with suppress(HoldfastError, ExceptionGroup, OSError), chdir(request.cwd):
         target = read_target(request.target, sets)
         references = secret_references(target)
-        references.refer_plan(Plan(name="", script=script_of(target), script_name="", cwd=""))
+        references.refer_plan(
+            Plan(name="", script=script_of(target), script_name="", cwd="")
+        )  # collects the script's own
         return references.values
     return {}

@@ -1,4 +1,4 @@
-"""Starting a run, staying with it, stopping it, and starting it again."""
+"""Starting, supervising, stopping and resuming a run."""
 
 import time
 from contextlib import chdir
@@ -38,7 +38,7 @@ from holdfast.engine.script.outline import with_schedule
 from holdfast.results.run import RunResult
 
 STARTED = "%Y%m%d-%H%M%S"
-START_ANEW = "`holdfast run` starts it anew"
+START_ANEW = "`holdfast run` starts the job anew"
 
 
 def run(
@@ -130,16 +130,16 @@ def resume(
 
 
 def _with_plan(run: Run) -> Run:
-    """Return a run that has a plan, with its secrets if this process is to supervise it."""
+    """Return a run that has a plan; with its secrets, unless another process supervises it."""
     return run if is_supervised(run.folder) else with_secrets(run)
 
 
 def _prepare_again(run: Run, observer: RunObserver) -> Run:
-    """Check and rehearse a run again that ended, or was killed, before it had a plan; return it with its secrets.
+    """Check and rehearse again a run that was stopped or killed before it had a plan; return it with its secrets.
 
     Raises:
-        RunClosed: It may not start.
-        UsageError: Another process prepares it, or its request is lost.
+        RunClosed: It is refused, or was stopped meanwhile.
+        UsageError: Another process is preparing it, or its request is lost.
     """
     request = load_request(run.folder)
     gone = [path for path in (request.target, request.cwd) if not Path(path).exists()] if request else ["request.json"]
@@ -148,8 +148,8 @@ def _prepare_again(run: Run, observer: RunObserver) -> Run:
         raise UsageError(what, where=str(run.folder), fix=START_ANEW)
     with supervising(run.folder) as mine:
         if not mine:
-            what = f"another process checks and rehearses {run.name}"
-            raise UsageError(what, where=str(run.folder), fix=f"wait for it, or `holdfast stop {run.name}`")
+            what = f"another process is preparing {run.name}: it checks and rehearses the job"
+            raise UsageError(what, where=str(run.folder), fix=f"wait until it is done, or `holdfast stop {run.name}`")
         request = resolve_request(request)
         run.reopen()
         with chdir(request.cwd):
@@ -182,13 +182,13 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
 
 
 def _stop_unstarted(run: Run) -> RunResult:
-    """Close a run that has no attempt, unless a process checks or rehearses it: that one does so itself."""
+    """Close a run that has no attempt, unless another process is preparing it: that process closes it itself."""
     with supervising(run.folder) as mine:
         return cancel_unstarted(run) if mine else run_result(run.name, run.state())
 
 
 def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
-    """Make the run's folder and write down that it was asked for."""
+    """Make the run's folder, and record the request there and in the ledger."""
     target = job.target
     now_s, path = SystemClock().now_s(), target.document.path
     folder = make_run_folder(base, name_job(target.job, path), time.strftime(STARTED, time.localtime(now_s)))
@@ -203,7 +203,7 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
 
 
 def _supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> RunResult:
-    """Supervise a run, unless another process does: then watch until it has brought the run to its end."""
+    """Supervise a run; if another process does so already, watch the run until it ends."""
     if detach:
         send_to_background(run)
         return run_result(run.name, run.state())

@@ -1,4 +1,4 @@
-"""The question that Ctrl-C asks, below what is shown of a run that goes on."""
+"""The question that Ctrl-C asks, below the display of a running run."""
 
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -27,11 +27,11 @@ class Keyboard(Protocol):
 
 
 class CtrlCQuestion:
-    """Asks what Ctrl-C shall mean, by one key.
+    """Asks what Ctrl-C shall mean; one key is the answer.
 
     Args:
-        keys: Hears the answer.
-        show: Shows a line below the run; an empty one takes it off.
+        keys: The keyboard.
+        show: Shows a line below the run; an empty one removes it.
     """
 
     def __init__(self, keys: Keyboard, show: Callable[[str], None]) -> None:
@@ -47,10 +47,10 @@ class CtrlCQuestion:
         self._show(LEAVING)
 
     def answer(self) -> Choice | None:
-        """Return the choice; None where none was made yet."""
+        """Return the choice; None if none was made yet."""
         return next((CHOICES[key] for key in self._keys.take().lower() if key in CHOICES), None)
 
     def close(self) -> None:
-        """Take the question off."""
+        """Remove the question."""
         self._keys.close()
         self._show("")

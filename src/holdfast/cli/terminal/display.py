@@ -1,4 +1,4 @@
-"""The person at the terminal while a run goes on: what they see, and what they ask."""
+"""The terminal while a run goes on: shows the run, and takes the orders of the person who watches it."""
 
 import sys
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class RunDisplay:
 
     Args:
         quiet: Show nothing.
-        listens: Turn signals into orders; a mere observer is simply interrupted.
+        listens: Whether signals become orders to the run; if not, Ctrl-C only ends the display.
     """
 
     def __init__(self, *, quiet: bool = False, listens: bool = True) -> None:
@@ -53,18 +53,18 @@ class RunDisplay:
         self._stack.__exit__(kind, error, trace)
 
     def on_checked(self, check: CheckResult) -> None:
-        """Show what the rules object to although the job runs, and what they could not be asked."""
+        """Show the findings that do not keep the job from running, and the rules that were skipped."""
         if any(target.findings or target.skipped for target in check.targets):
             self._console.print(Text.from_ansi(shown(render_check(check))), soft_wrap=True)
 
     def on_rehearsal_progress(self, said: str) -> None:
-        """Show how the rehearsal goes."""
+        """Show the progress of the rehearsal."""
         self._console.print(shown(f"rehearsal: {said}"), style="dim", markup=False, soft_wrap=True)
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """Show what happened, and what the training process wrote meanwhile."""
         self._orders.supervising = True
-        comes_late = self._view is None  # to what the process has written before
+        comes_late = self._view is None  # what the process wrote before is not shown
         if self._view is None:
             self._view = self._stack.enter_context(LiveView(self._console, run.name, SystemClock().now_s))
         self._view.observe(state, events)
@@ -80,7 +80,7 @@ class RunDisplay:
         return self._orders.interrupted
 
     def exit_code(self, code: int) -> int:
-        """Return 130 where the person interrupted, else the code."""
+        """Return 130 if the person interrupted, else the code."""
         return INTERRUPTED if self._orders.interrupted else code
 
     def _pass_on(self, folder: Path, attempt: int, *, past: bool) -> None:

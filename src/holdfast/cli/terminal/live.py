@@ -1,6 +1,6 @@
-"""What a person sees of a run while it goes on: a panel below what the training process says, or plain lines.
+"""What a run shows while it goes on: a panel below the output of the training process, or plain lines.
 
-Everything goes to the console it is given, which is standard error: results have standard output for themselves.
+Everything is written to the given console, which is standard error: standard output is for results.
 """
 
 import math
@@ -51,14 +51,14 @@ class LiveView:
             self._live.stop()
 
     def ask(self, question: str) -> None:
-        """Show a question below the panel, where the run goes on; an empty one takes it off."""
+        """Show a question below the panel of the run; an empty one removes it."""
         self._question = question
         if question and not self._live:
             self._say(Text(question, "bold"))
         self._refresh()
 
     def observe(self, _state: RunState, events: Sequence[Event]) -> None:
-        """Show what happened. Of what had happened before the first look, only where it led to is told."""
+        """Show new events. Of those before the first call, only the resulting state is shown."""
         if self.progress.state.folder:
             for event in events:
                 self.progress = follow([event], self.progress)
@@ -69,7 +69,7 @@ class LiveView:
         self._refresh()
 
     def write(self, stream: Literal["stdout", "stderr"], chunk: bytes) -> None:
-        """Show what the training process wrote, as its own terminal would, without noise."""
+        """Show what the training process wrote, as a terminal would show it, without noise."""
         self._print(self._streams[stream].feed(chunk))
         self._refresh()
 
@@ -94,7 +94,7 @@ class LiveView:
             self._console.print(Text.from_ansi(shown(line)), soft_wrap=True)
 
     def _make_live(self) -> Live:
-        # Drawn by whoever looks at the run, each time; a thread of its own would draw the same again.
+        # Drawn after each look at the run; a thread of its own would only draw the same again.
         return Live(
             console=self._console,
             get_renderable=self._render,
@@ -124,7 +124,7 @@ def fresh_streams() -> dict[str, TerminalStream]:
 
 
 def render_panel(progress: Progress, run: str, now_s: float, *, width: int = WIDTH, trail: bool = True) -> Panel:
-    """Draw where a run stands.
+    """Draw the state of a run.
 
     Args:
         progress: What its events add up to.

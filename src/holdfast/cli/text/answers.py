@@ -1,6 +1,6 @@
-"""Answers as people read them.
+"""Results as text.
 
-Each function takes a result and returns text with colours; whoever prints it takes them out where they cannot be shown.
+Each function takes a result and returns text with colours; whatever prints it removes them if they cannot be shown.
 """
 
 import time
@@ -26,12 +26,12 @@ COLOURS = {
     "queued": "cyan",
     "unsupervised": "yellow",
 }
-MEASURES = ("eval_reward", "eval_loss", "train_loss")  # the first that a run has stands in the list of runs
+MEASURES = ("eval_reward", "eval_loss", "train_loss")  # the list of runs shows the first of these that a run has
 INDENT = 2
 
 
 def render_errors(errors: Sequence[HoldfastError]) -> str:
-    """Tell everything that was wrong with a question: what, where, and how to fix it."""
+    """Return everything that was wrong with a command: what, where, and how to fix it."""
     told = [
         f"{style('error:', fg='red', bold=True)} {style(error.what, bold=True)}\n"
         f"  {style('where:', dim=True)} {error.where}\n"
@@ -44,19 +44,19 @@ def render_errors(errors: Sequence[HoldfastError]) -> str:
 def render_check(
     result: CheckResult, sources: Mapping[str, str] = NOTHING, *, verbose: bool = False, quiet: bool = False
 ) -> str:
-    """Tell the findings, the rules that could not be asked, and what it comes to.
+    """Return the findings, the skipped rules, and the summary.
 
     Args:
-        result: Of `check`.
+        result: The result of `check`.
         sources: Text of the files by path; a finding in one of them shows its line.
-        verbose: Name each rule that could not be asked.
-        quiet: Tell the findings alone.
+        verbose: Name each skipped rule.
+        quiet: Return only the findings.
     """
     return "\n".join(render_findings(result, sources, verbose=verbose, quiet=quiet))
 
 
 def render_run(result: RunResult) -> str:
-    """Sum up a run: what became of it, where its model and report are, and what to do next."""
+    """Return the summary of a run: how it ended, where its model and report are, and what to do next."""
     lines = [_headline(result)]
     if result.check:
         lines = [render_check(result.check), "", *lines]
@@ -68,9 +68,9 @@ def render_run(result: RunResult) -> str:
 
 
 def render_show(result: RunResult) -> str:
-    """Tell everything the ledger knows of a run."""
+    """Return everything that the ledger has about a run."""
     entries = [
-        *([("asked", _job_words(result.asked))] if result.asked.target else []),
+        *([("job", _job_words(result.asked))] if result.asked.target else []),
         ("started", _moment(result.started_at)),
         *(("attempt", _attempt(attempt)) for attempt in result.attempts),
         *([("metrics", _measures(result.metrics))] if result.metrics else []),
@@ -90,12 +90,12 @@ def _reason(reason: RunRefusal) -> Iterator[str]:
 
 
 def render_runs(result: RunsResult) -> str:
-    """List runs, one a line."""
+    """Return a list of runs, one per line."""
     rows = [(run.run, _shown_stage(run), _short_request(run.asked), _steps(run), _measure(run)) for run in result.runs]
     unreadable = [f"{each.run}: {each.because} ({each.where}); {each.fix}" for each in result.unreadable]
     if not rows:
         return "\n".join(unreadable) or "no runs yet; `holdfast run JOB` starts one"
-    header = ("run", "stage", "asked", "steps", "newest")
+    header = ("run", "stage", "job", "steps", "metric")
     widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
     lines = [_row(header, widths, dim=True)]
     lines += [_row(row, widths, stage=row[1]) for row in rows]
@@ -115,7 +115,7 @@ def _headline(result: RunResult) -> str:
 
 
 def _shown_stage(run: RunResult) -> str:
-    """Return the stage of a run as people read it: a refused one never began, and of an unsupervised one nobody knows."""
+    """Return the stage of a run in words for people: also `refused`, for one that never began, and `unsupervised`."""
     if run.is_unsupervised:
         return "unsupervised"
     return "refused" if run.refused_by else run.stage
@@ -165,7 +165,7 @@ def _steps(run: RunResult) -> str:
 
 
 def _done(attempt: AttemptResult) -> str:
-    """Return the steps of an attempt, over all attempts: `140/300`; empty where it ended before its trainer said so."""
+    """Return the steps done up to an attempt, of all steps: `140/300`; empty if its trainer never reported them."""
     return f"{attempt.steps}/{attempt.max_steps}" if attempt.max_steps else ""
 
 

@@ -1,4 +1,4 @@
-"""The checklists as people read them: one table of verdicts for each target."""
+"""The checklists as text: one table of verdicts per target."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ def render_checklists(result: CheckResult) -> str:
 
 
 def render_checklist(path: str, rows: Sequence[ChecklistItem]) -> str:
-    """Return one target's table, and in its heading how many items come to what."""
+    """Return the table of one target, with a heading that counts the verdicts."""
     counts = Counter(row.verdict for row in rows)
     told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in STYLES if counts[verdict])
     table = Table(box=None, pad_edge=False, header_style="dim")

@@ -1,4 +1,4 @@
-"""The answer of `diagnose` as people read it: the cause first, the lines that say so, what to do."""
+"""The result of `diagnose` as text: the cause first, then the lines that show it, and what to do."""
 
 from collections.abc import Iterator, Sequence
 from textwrap import fill
@@ -12,22 +12,22 @@ from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause,
 
 WIDTH: Final = 110
 SHOWN: Final = 6
-"""Lines of evidence that are shown for the first cause; of the others one is enough."""
+"""Lines of evidence that are shown for the first cause; the other causes show one."""
 GUESSED: Final = 0.7
 """Confidence below which an answer is called a guess: of logs that nobody had seen, a third of the answers given with 0.5 to 0.7 was right."""
 LONGEST: Final = 220  # characters of a line of evidence
-QUIET: Final = """If the job still runs, it is healthy so far. If it ended, say how: `--ended 137`, `--ended SIGTERM`, `--ended TIMEOUT`. \
-With the job's script beside the log, `holdfast diagnose LOG SCRIPT` compares what was asked for with what the log shows."""
-"""What to do with a log that tells of no failure."""
+QUIET: Final = """If the job is still running, it is healthy so far. If it has ended, say how: `--ended 137`, `--ended SIGTERM`, `--ended TIMEOUT`. \
+With the job's script, as in `holdfast diagnose LOG SCRIPT`, its settings are compared with what the log shows."""
+"""What to do with a log that shows no failure."""
 RETRY: Final = {
-    "yes": "another attempt can help as it is",
-    "after-change": "after {change}: as it is, another attempt fails the same way",
-    "no": "after a person has applied the fix: as it is, no other attempt can help",
+    "yes": "another attempt can succeed without a change",
+    "after-change": "after {change}: without it, another attempt fails the same way",
+    "no": "only after a person has applied the fix: until then, no attempt can succeed",
 }
 
 
 def render_diagnosis(result: DiagnoseResult) -> str:
-    """Tell why a job failed, or that nothing is wrong, or what is missing to know."""
+    """Return why a job failed, or that nothing is wrong, or what to read to find out."""
     return "\n".join(_lines(result))
 
 
@@ -36,7 +36,7 @@ def _lines(result: DiagnoseResult) -> Iterator[str]:
     lines = result.lines - (len(result.paths) - len(logs))  # how it ended is a line of its own
     read = f"{render_counted(lines, 'line')} of {', '.join(logs)}"
     if (job := result.job) and job.unread:
-        yield f"{style('without', fg='yellow')} {job.path}, which cannot be read: {job.unread}"
+        yield f"{style('ignored', fg='yellow')} {job.path}, which cannot be read: {job.unread}"
     if result.verdict == "healthy":
         yield from _healthy(result, read)
     if result.verdict == "unknown":
@@ -53,7 +53,7 @@ def _lines(result: DiagnoseResult) -> Iterator[str]:
 
 
 def _healthy(result: DiagnoseResult, read: str) -> Iterator[str]:
-    """Yield that no failure was found; of a run that goes on, how to follow it."""
+    """Yield that no failure was found; for a run that is still running, how to follow it."""
     if run := result.running:
         yield f"{style('running', fg='green', bold=True)}: no failure found so far in {read}"
         yield f"  {style('next', dim=True)} holdfast watch {run}"
@@ -62,7 +62,7 @@ def _healthy(result: DiagnoseResult, read: str) -> Iterator[str]:
 
 
 def _unknown(result: DiagnoseResult, read: str) -> Iterator[str]:
-    """Yield that the cause is not known, and what would tell it; of a log without any failure, what to do next."""
+    """Yield that the cause is unknown, and what would show it; for a log without any failure, what to do next."""
     what = f"no failure found in {read}" if result.quiet else f"the cause is not in {read}"
     yield f"{style('unknown', fg='yellow', bold=True)}: {what}"
     if result.quiet:
@@ -77,7 +77,7 @@ def _named(cause: ReportedCause, **styles: Any) -> str:
 
 
 def _plainly(cause: ReportedCause) -> str:
-    """A class without its confidence: those of several classes are no parts of 100 %, and beside each other they look so."""
+    """Return a class without its confidence: next to each other, the confidences of several classes look like parts of 100 %."""
     return f"{style(cause.name, bold=True)}: {cause.title}"
 
 
@@ -88,7 +88,7 @@ def _other(first_line: str, cause: ReportedCause) -> Iterator[str]:
 
 
 def _reassurance(cause: ReportedCause) -> Iterator[str]:
-    """Yield why what looks like a fault is none; of a job that is healthy no attempt is to be made again."""
+    """Yield why something that looks like a fault is none; a healthy job needs no other attempt."""
     yield from _evidence(cause.evidence[:SHOWN])
     yield ""
     yield _paragraph("why", cause.cause)
@@ -127,7 +127,7 @@ def _edit(remedy: RemedyEdit) -> str:
 
 
 def _evidence(lines: Sequence[ReportedEvidence]) -> Iterator[str]:
-    """Yield the decisive line, then the others as they stand in the log."""
+    """Yield the decisive line, then the others in the order of the log."""
     others = sorted(lines[1:], key=lambda each: (each.path != lines[0].path, each.path, each.line))
     for each in (*lines[:1], *others):
         rank = f" rank {each.rank}" if each.rank is not None else ""

@@ -1,4 +1,4 @@
-"""Findings and skips as people read them, the way a compiler would say it."""
+"""Findings and skips as people read them, in the format of compilers."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,19 +22,19 @@ from holdfast.results.check import (
 )
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
-SHOWN = 160  # of a line, characters: nobody reads a line of a thousand, and some have a million
+SHOWN = 160  # characters of a line: some lines have a million
 
 
 def render_findings(
     result: CheckResult, sources: Mapping[str, str], *, verbose: bool = False, quiet: bool = False
 ) -> Iterator[str]:
-    """Yield the text of what `check` found in its targets: findings, skips, and what it comes to.
+    """Yield the text of a result of `check`: findings, skips, and the summary.
 
     Args:
-        result: Of `check`.
+        result: The result of `check`.
         sources: Text of the files by path; a finding in one of them shows its line.
-        verbose: Name each skip, and each finding that a comment lets pass, instead of counting them.
-        quiet: Leave out all that is no finding.
+        verbose: Name each skipped rule and each suppressed finding, instead of counting them.
+        quiet: Leave out everything but the findings.
     """
     if result.statistics is not None:
         yield from _statistics(result, result.statistics)
@@ -49,7 +49,7 @@ def render_findings(
 
 
 def render_outcome(result: CheckResult, *, verbose: bool = False) -> Iterator[str]:
-    """Yield the lines beside the findings: skips, versions, and the summary."""
+    """Yield the lines after the findings: skips, versions, and the summary."""
     yield from map(one_line, _outcome(result, verbose=verbose))
 
 
@@ -66,7 +66,7 @@ def _outcome(result: CheckResult, *, verbose: bool) -> Iterator[str]:
 
 
 def render_finding(finding: ReportedFinding, source: str) -> Iterator[str]:
-    """Yield one finding's lines: where and what, the line itself with the place marked, and what fixes it."""
+    """Yield the lines of one finding: its place and message, the marked line of the source, and the fix."""
     colour = COLOURS[finding.severity]
     grade = "" if finding.severity is Severity.ERROR else f"{finding.severity}: "
     place, code = style(_place(finding), bold=True), style(finding.code, fg=colour, bold=True)
@@ -79,7 +79,7 @@ def render_finding(finding: ReportedFinding, source: str) -> Iterator[str]:
 
 
 def _statistics(result: CheckResult, counts: Sequence[RuleCount]) -> Iterator[str]:
-    """Yield a line a rule, as ruff does: how often, which, and whether its fixes are safe; then what it comes to."""
+    """Yield one line per rule, as ruff does: the count, the rule, and whether its fixes are safe; then the summary."""
     width = max((len(str(each.count)) for each in counts), default=0)
     for each in counts:
         mark = "[*]" if each.fixable else "[-]" if each.unsafe_fixable else "[ ]"
@@ -144,7 +144,7 @@ def _let_pass(finding: SuppressedFinding) -> str:
 
 
 def _versions(targets: Sequence[TargetResult]) -> Iterator[str]:
-    """Yield which versions the targets were checked against; those that stand on the same ground together."""
+    """Yield the versions that targets were checked against; targets with the same versions, for the same reason, share a line."""
     groups: list[_SharedVersions] = []
     for target in targets:
         resolved, because = target.resolved, target.because
@@ -162,7 +162,7 @@ def _versions(targets: Sequence[TargetResult]) -> Iterator[str]:
 
 @dataclass
 class _SharedVersions:
-    """Versions that no two of some targets disagree on, and why it is these."""
+    """Versions on which several targets agree, and where they come from."""
 
     because: str
     versions: dict[str, str] = field(default_factory=dict[str, str])
@@ -212,4 +212,4 @@ def _beside(result: CheckResult) -> Iterator[str]:
     if passed := len(result.passed_over):
         yield f"{render_counted(passed, 'file')} not checked"
     if others := result.others:
-        yield f"{render_counted(others, 'other')} use{'s' if others == 1 else ''} none of the libraries"
+        yield f"{render_counted(others, 'other file')} use{'s' if others == 1 else ''} none of the libraries"

@@ -11,7 +11,7 @@ WIDTH = 40
 EIGHTHS = " ▏▎▍▌▋▊▉"
 STYLES = {"learned": "bold green", "context": "dim", "cut": "strike red"}
 SIGNS = {"learned": ("«", "»"), "context": ("", ""), "cut": ("⟨cut: ", "⟩")}
-"""What stands around a run, so that it can be told without colours."""
+"""What surrounds a run of tokens, so that it can be recognized without colours."""
 
 
 def draw_histogram(tokens: TokenReport, *, width: int = WIDTH) -> Text:
@@ -37,26 +37,26 @@ def draw_histogram(tokens: TokenReport, *, width: int = WIDTH) -> Text:
 
 
 def draw_mask(row: MaskedRow) -> Text:
-    """Return a sample row: between « and » what is learned from, the rest as context, and what is cut off."""
+    """Return a sample row: between « and » what is trained on, the rest as context, and what is cut off."""
     view = draw_row(row)
-    told = Text(f"row {view.row}, {view.part}: {view.learned} of {view.kept} tokens are learned from\n")
+    told = Text(f"row {view.row}, {view.part}: {view.learned} of {view.kept} tokens are trained on\n")
     for run in view.runs:
         before, after = SIGNS[run.role]
         told.append(f"{before}{_printable(run.text)}{after}", STYLES[run.role])
     if view.left:
-        told.append(f"\n… {view.left} further tokens")
+        told.append(f"\n… {view.left} more tokens")
     return told
 
 
 def _block(bar: Bar, width: int) -> str:
-    """Return a bar, to an eighth of a character; one that has any row is to be seen."""
+    """Return a bar, to an eighth of a character; a bar with at least one row is never empty."""
     eighths = max(round(bar.share / 100 * width * 8), 1 if bar.rows else 0)
     whole, part = divmod(eighths, 8)
     return "█" * whole + EIGHTHS[part].strip()
 
 
 def _printable(text: str) -> str:
-    """Return a text without anything that a terminal would obey."""
+    """Return a text without control characters."""
     return "".join(
         each if each.isprintable() or each == "\n" else each.encode("unicode_escape").decode() for each in text
     )

@@ -1,4 +1,4 @@
-"""The answer of `inspect` as people read it: what a dataset is, what is wrong with it, who can train on it, and what it looks like."""
+"""The result of `inspect` as text: the format of a dataset, its problems, the methods that it fits, and its tokens."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -16,11 +16,11 @@ from holdfast.results.inspect import InspectResult, MethodReadiness, TokenReport
 
 WIDEST_TYPE: Final = 100  # characters of a column's type; those of tools go on for pages
 LISTED: Final = 20
-"""Columns that are listed; a table of a thousand is no help."""
+"""The most columns that are listed."""
 
 
 def render_inspect(result: InspectResult) -> str:
-    """Tell everything that was found out about a dataset."""
+    """Return everything that was found out about a dataset."""
     return "\n".join(_lines(result))
 
 
@@ -30,9 +30,9 @@ def _lines(result: InspectResult) -> Iterator[str]:
     yield from _columns(dataset.columns)
     yield f"  {style('is', dim=True)} {_what(result)}"
     if result.rewritten_by:
-        yield f"  before `{result.rewritten_by}` of the job rewrites the rows; `holdfast rehearse` runs it"
+        yield f"  these are the rows before the job's `{result.rewritten_by}` rewrites them; `holdfast rehearse` runs it"
     if result.method and result.verdict == "fail":
-        yield f"  judged for {result.method}"
+        yield f"  checked for {result.method}"
     yield ""
     yield from _methods(result)
     if result.problems:
@@ -59,12 +59,12 @@ def _columns(columns: Mapping[str, str]) -> Iterator[str]:
 def _what(result: InspectResult) -> str:
     types = " or ".join(result.types)
     if not types:
-        return "of no type that TRL's trainers know"
+        return "not of a type that TRL's trainers know"
     return f"{types}, {result.format}" if result.format != "unknown" else types
 
 
 def _methods(result: InspectResult) -> Iterator[str]:
-    """Yield a line for each method; where one is asked about, for that alone."""
+    """Yield a line for each method, or only for the requested one."""
     asked, shown = result.method, _shown_mapping(result)
     faulty = any(problem.severity is Severity.ERROR for problem in result.problems)
     for method, found in result.methods.items():
@@ -72,7 +72,7 @@ def _methods(result: InspectResult) -> Iterator[str]:
             continue
         if found.ready:
             caveat = f": {found.caveat}" if found.caveat else ""
-            colour, but = ("yellow", ", but for the errors below") if faulty else ("green", "")
+            colour, but = ("yellow", ", except for the errors below") if faulty else ("green", "")
             yield f"{style('ready', fg=colour)} {method}{but}{caveat}{_mapped(method, found, shown)}"
         else:
             yield f"{style('not', fg='yellow')}   {method}: {found.because}{_mapped(method, found, shown)}"
@@ -84,14 +84,14 @@ def _methods(result: InspectResult) -> Iterator[str]:
 
 
 def _mapped(method: str, readiness: MethodReadiness, shown: str | None) -> str:
-    """Return where the mapping of a method stands: below, or in the answer about that method."""
+    """Return where the mapping of a method is: below, or in the answer for that method alone."""
     if not readiness.mapping:
         return ""
     return style("; mapping below" if method == shown else f"; `--method {method}` gives a mapping", dim=True)
 
 
 def _rewards(rewards: Sequence[RewardResult]) -> Iterator[str]:
-    """Yield a line for each reward function that could be asked; of the others a rule has told why."""
+    """Yield a line for each reward function that was called; for the others, a rule reports why."""
     for each in rewards:
         given = [reward for reward in each.rewards if reward is not None]
         if each.skipped:
@@ -121,7 +121,7 @@ def _mappings(result: InspectResult) -> Iterator[str]:
     """Yield the code that makes the rows ready."""
     if method := _shown_mapping(result):
         found = result.methods[method]
-        yield f"\n{style('#', dim=True)} for {method}: {_call(result.dataset.path, found)}, tried on its first rows"
+        yield f"\n{style('#', dim=True)} for {method}: {_call(result.dataset.path, found)}, tested on its first rows"
         for column, dropped in found.drops.items():
             rows = f"{', '.join(map(str, dropped.rows[:SOME_ROWS]))}{', …' if dropped.count > SOME_ROWS else ''}"
             counted = render_counted(dropped.count, "row")
@@ -139,7 +139,7 @@ def _call(path: str, readiness: MethodReadiness) -> str:
 
 
 def _shown_mapping(result: InspectResult) -> str | None:
-    """Return the method whose mapping is printed: the one that is asked about, else, where none is ready, the first that has one."""
+    """Return the method whose mapping is printed: the requested one, or, if no method is ready, the first that has a mapping."""
     asked = result.method
     wanting = [name for name, found in result.methods.items() if found.mapping]
     if asked:
@@ -163,7 +163,7 @@ def _outcome(result: InspectResult) -> Iterator[str]:
 
 
 def _not_ready(result: InspectResult) -> str:
-    """Return which method is not ready: the one that is asked about, else all; empty where one is."""
+    """Return that the requested method, or every method, is not ready; empty otherwise."""
     asked, methods = result.method, result.methods
     shown = _shown_mapping(result)
     mapped = f"; the mapping above makes the rows ready for {shown}" if shown else ""

@@ -1,4 +1,4 @@
-"""Markdown as a terminal shows it: paragraphs are filled, headings are bold, and code stays as it is."""
+"""Markdown for a terminal: paragraphs are filled, headings are bold, and code stays as it is."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""One line for each event of a run that people care to hear of."""
+"""One line for each event of a run that people want to hear about."""
 
 from rich.text import Text
 
@@ -19,7 +19,7 @@ from holdfast.engine.units import render_bytes, render_count, render_duration, r
 
 
 def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
-    """Return the line for an event, or None where there is nothing new to say.
+    """Return the line for an event; None if the event is not news.
 
     Args:
         event: What happened.
@@ -40,16 +40,16 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
         case Started():
             text, style = "loading libraries, data and model", "dim"
         case Polled(answer=Liveness.UNKNOWN) if event.because:
-            text, style = f"cannot be asked just now: {event.because}", "yellow"
+            text, style = f"state unknown for now: {event.because}", "yellow"
         case StopRequested():
-            text, style = f"asked by {event.by} to save and end", "yellow"
+            text, style = f"stop requested by {event.by}: saves a checkpoint, then ends", "yellow"
         case _:
             return None
     return Text(text, style)
 
 
 def render_standing(progress: Progress) -> Text | None:
-    """Return the line for whoever comes to a run that is under way; None where nothing was trained yet."""
+    """Return the line for someone who starts to watch a run; None if no step is done yet."""
     return Text(f"{progress.phase}: step {_count(progress)}") if progress.step else None
 
 
@@ -90,7 +90,7 @@ def _pace(progress: Progress, now_s: float) -> list[str]:
 
 
 def _size(event: TrainingStarted) -> str:
-    """Return the number of trained parameters, and of all; empty where the trainer did not report it."""
+    """Return the numbers of trained parameters and of all; empty if the trainer did not report them."""
     whole = event.parameters
     trained = event.trainable or whole
     of = f" of {render_count(whole)}" if trained < whole else ""

@@ -1,4 +1,4 @@
-"""Making text that others wrote safe for a terminal: it may move no cursor, set no title, and reach no clipboard."""
+"""Making text that others wrote safe for a terminal: it cannot move the cursor, set the title or use the clipboard."""
 
 import re
 from typing import Final

@@ -1,4 +1,4 @@
-"""The answer of `rehearse` as people read it: each stage, why it failed, and what was not shown."""
+"""The result of `rehearse` as text: each stage, why it failed, and what was not rehearsed."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -16,7 +16,7 @@ SHOWN: Final = 3
 LONGEST: Final = 160
 """Characters of a line of evidence, or of code."""
 KNOWN: Final = 40
-"""Characters by which a line of evidence is found in what the cause says already."""
+"""A line of evidence is left out if the cause contains this many of its first characters."""
 
 
 def render_rehearsal(result: RehearseResult) -> str:
@@ -54,7 +54,7 @@ def _lines(result: RehearseResult) -> Iterator[str]:
 
 
 def _sandbox(sandbox: ReportedSandbox | None) -> Iterator[str]:
-    """Yield what confined the script: the kernel, or guards in Python alone."""
+    """Yield what confined the script: the kernel, or only guards in Python."""
     if sandbox and sandbox.active:
         yield "sandbox: the kernel confined the script"
     elif sandbox:

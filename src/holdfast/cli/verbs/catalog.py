@@ -32,7 +32,7 @@ def update(packages: tuple[str, ...], source: str | None, target: str | None, qu
         if not quiet:
             echo(what, err=True)
 
-    return options.put_out(catalog(packages, source=source, target=target, on_progress=tell), format_, render)
+    return options.print_result(catalog(packages, source=source, target=target, on_progress=tell), format_, render)
 
 
 def render(result: CatalogResult) -> str:

@@ -45,7 +45,7 @@ ANNOTATIONS = ("sarif", "github")
 )
 @click.option("--strict/--no-strict", default=None, help="Fail if a rule is skipped.")
 @click.option(
-    "--resolve", type=click.Choice(RESOLVERS), help="Resolve versions from the catalog, or with uv. Default: catalog."
+    "--resolve", type=click.Choice(RESOLVERS), help="Resolve versions from the catalog or with uv. Default: catalog."
 )
 @click.option("--fix", is_flag=True, help="Apply safe fixes.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that may change the result.")
@@ -56,7 +56,7 @@ ANNOTATIONS = ("sarif", "github")
 @click.option("--statistics", is_flag=True, help="Show counts by rule instead of findings.")
 @options.offline
 @click.option("--quiet", "-q", is_flag=True, help="Show only the findings.")
-@click.option("--verbose", "-v", is_flag=True, help="Name each skipped rule and why.")
+@click.option("--verbose", "-v", is_flag=True, help="Name each skipped rule, with the reason.")
 @click.option("--format", "format_", type=click.Choice(FORMATS), default="text", help="Output format. Default: text.")
 @click.pass_context
 def command(

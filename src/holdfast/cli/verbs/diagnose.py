@@ -24,4 +24,4 @@ def command(targets: tuple[str, ...], ended: str, runs: str | None, format_: str
     LOG is a file, a folder of files, or `-` for standard input. Name all logs of one job together. SCRIPT is the job's
     script, notebook or job file. RUN is the name of a run.
     """
-    return options.put_out(diagnose(targets, ended=ended, runs=runs), format_, render_diagnosis)
+    return options.print_result(diagnose(targets, ended=ended, runs=runs), format_, render_diagnosis)

@@ -16,9 +16,9 @@ METHODS = [method.value for method in Method]
 
 @click.command("inspect")
 @click.argument("data", type=click.Path())
-@click.option("--split", help="Split, slice or sum to read: `train[:10%]`. Default: train.")
+@click.option("--split", help="Split to read, a slice of it (`train[:10%]`) or a sum (`train+test`). Default: train.")
 @click.option("--eval-split", help="Split to evaluate on; rows in both splits are reported.")
-@click.option("--config", help="Configuration of a Hub dataset.")
+@click.option("--config", help="Configuration (subset) of a Hub dataset.")
 @click.option("--method", type=click.Choice(METHODS), help="Method to train with.")
 @click.option("--model", help="Model whose tokenizer and chat template to apply.")
 @click.option("--rewards", multiple=True, metavar="FILE:FUNCTION", help="Call this reward function on sample rows.")
@@ -26,7 +26,9 @@ METHODS = [method.value for method in Method]
     "--rows", type=click.IntRange(min=1), default=100_000, help="Tokenize at most this many rows. Default: 100000."
 )
 @click.option(
-    "--html", type=click.Path(dir_okay=False, writable=True), help="Also write a page with lengths and masks."
+    "--html",
+    type=click.Path(dir_okay=False, writable=True),
+    help="Also write an HTML page with the row lengths and masks.",
 )
 @options.sets
 @options.offline
@@ -67,4 +69,4 @@ def command(
             what = answer.untold or "no model is named"
             raise UsageError(f"there are no tokens to draw: {what}", where="--html", fix="name a model: `--model`")
         Path(html).write_text(redacted(render_html(answer, answer.tokens)), encoding="utf-8")
-    return options.put_out(answer, format_, render_inspect)
+    return options.print_result(answer, format_, render_inspect)

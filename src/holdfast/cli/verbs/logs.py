@@ -18,12 +18,12 @@ from holdfast.engine.run.screen import lines_of
 def command(run: str, attempt: int | None, runs: str | None, format_: str) -> int:
     """Print the output of a run's training process.
 
-    Its standard error goes to standard error. If the output is not a terminal, only the last state of a progress bar
+    Standard output and standard error stay separate. If the output is not a terminal, only the last state of a progress bar
     is printed.
     """
     answer = logs(run, attempt=attempt, runs=runs)
     if format_ == "json":
-        return options.put_out(answer, format_, str)
+        return options.print_result(answer, format_, str)
     for stream, text in ((sys.stderr, answer.stderr), (sys.stdout, answer.stdout)):
         stream.write(shown(text if stream.isatty() else lines_of(text)))
     return 0

@@ -26,7 +26,7 @@ from holdfast.cli.text.rehearsal import render_rehearsal
     metavar="SECONDS",
     help=f"Longest time that each process of the rehearsal may take. Default: {LIMIT_S:g}.",
 )
-@click.option("--isolate", is_flag=True, help="Say of every failure whether data, model or code causes it.")
+@click.option("--isolate", is_flag=True, help="For every failure, find whether data, model or code causes it.")
 @click.option("--strict", is_flag=True, help="Fail if a stage that the job would reach is skipped.")
 @click.option("--watch", is_flag=True, help="Rehearse again whenever a file next to TARGET is saved.")
 @options.offline
@@ -70,9 +70,9 @@ def command(
         on_progress=on_progress,
     )
     if not watch:
-        return options.put_out(ask(), format_, render_rehearsal)
+        return options.print_result(ask(), format_, render_rehearsal)
     for answer in rehearse_whenever_saved(ask, Path(target or ".")):
-        options.put_out(answer, format_, render_rehearsal)
+        options.print_result(answer, format_, render_rehearsal)
         on_progress("again when a file is saved; Ctrl-C ends")
     return 0
 

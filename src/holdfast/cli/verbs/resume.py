@@ -25,6 +25,6 @@ def command(
 
     If an attempt is still running, `resume` follows it instead of starting another.
     """
-    with RunDisplay(quiet=quiet) as face:
-        answer = resume(run, runs=runs, detach=detach, observer=face)
-    return face.exit_code(options.put_out(answer, format_, render_run))
+    with RunDisplay(quiet=quiet) as display:
+        answer = resume(run, runs=runs, detach=detach, observer=display)
+    return display.exit_code(options.print_result(answer, format_, render_run))

@@ -38,7 +38,7 @@ def command(
     TARGET is a job file or a script. A script's own arguments follow `--`. A job that would fail is not started.
     """
     sets = (*sets, f"where.backend={on}") if on else sets
-    with RunDisplay(quiet=quiet) as face:
+    with RunDisplay(quiet=quiet) as display:
         answer = run(
             target,
             set=sets,
@@ -48,6 +48,6 @@ def command(
             detach=detach,
             offline=offline,
             rehearse=not no_rehearse,
-            observer=face,
+            observer=display,
         )
-    return face.exit_code(options.put_out(answer, format_, render_run))
+    return display.exit_code(options.print_result(answer, format_, render_run))

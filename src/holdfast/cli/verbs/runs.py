@@ -19,7 +19,7 @@ def command(runs: str | None, format_: str) -> int:
     """
     answer = list_runs(runs=runs)
     if format_ == "text":
-        return options.put_out(answer, format_, render_runs)
+        return options.print_result(answer, format_, render_runs)
     for run in answer.runs:
         echo_json(to_json(run), indent=None)
     return 0

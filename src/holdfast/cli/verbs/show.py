@@ -13,5 +13,5 @@ from holdfast.cli.text.answers import render_show
 @options.format_
 def command(run: str, runs: str | None, format_: str) -> int:
     """Show the status and the result of a run."""
-    options.put_out(show(run, runs=runs), format_, render_show)
+    options.print_result(show(run, runs=runs), format_, render_show)
     return 0

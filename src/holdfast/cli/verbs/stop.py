@@ -18,7 +18,7 @@ def command(run: str, runs: str | None, quiet: bool, format_: str) -> int:
 
     `holdfast resume` continues it.
     """
-    with RunDisplay(quiet=quiet) as face:
-        answer = stop(run, runs=runs, observer=face)
-    options.put_out(answer, format_, render_run)
+    with RunDisplay(quiet=quiet) as display:
+        answer = stop(run, runs=runs, observer=display)
+    options.print_result(answer, format_, render_run)
     return 0

@@ -13,4 +13,4 @@ from holdfast.cli.text.answers import render_verify
 @options.format_
 def command(checkpoint: str, format_: str) -> int:
     """Verify that a checkpoint or model folder is complete."""
-    return options.put_out(verify(checkpoint), format_, render_verify)
+    return options.print_result(verify(checkpoint), format_, render_verify)

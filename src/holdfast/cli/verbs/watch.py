@@ -17,6 +17,6 @@ def command(run: str, runs: str | None, format_: str) -> int:
 
     Ctrl-C ends the view, not the run.
     """
-    with RunDisplay(listens=False) as face:
-        answer = watch(run, runs=runs, observer=face)
-    return options.put_out(answer, format_, render_run)
+    with RunDisplay(listens=False) as display:
+        answer = watch(run, runs=runs, observer=display)
+    return options.print_result(answer, format_, render_run)

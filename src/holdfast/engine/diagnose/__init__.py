@@ -1,6 +1,6 @@
 """Why a job failed: the cause that its logs tell, with the lines that say so, or what is missing to know.
 
-A log is read, and judged, with the marks of the same signatures: `diagnose(read_log(files, patterns.sought), marks)`.
+A log is read and judged with the patterns of the same signatures: `diagnose(read_log(files, patterns.sought), patterns)`.
 """
 
 from collections.abc import Sequence

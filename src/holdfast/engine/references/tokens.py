@@ -1,12 +1,10 @@
-"""Whether a program asks the Hub with a token of its own, rather than with the one at hand."""
+"""Whether a program asks the Hub with a token of its own, rather than with the one that holdfast finds."""
 
 from typing import Any, Final
 
 from holdfast.core.calls import Call
-from holdfast.core.document import ABSENT, Document, Unknown
+from holdfast.core.document import ABSENT, FROM_ENVIRONMENT, Document, Unknown
 
-FROM_ENVIRONMENT: Final = "it comes from the environment"
-"""Why a value is not known that the environment gives: there the token at hand is."""
 ARGUMENTS: Final = ("token", "hub_token", "use_auth_token")
 SET_BY_PROGRAM: Final = ("environment.variables.HF_TOKEN", "environment.variables.HUGGING_FACE_HUB_TOKEN")
 LOGINS: Final = frozenset({"huggingface_hub.login", "huggingface_hub.HfFolder.save_token", "huggingface_hub.HfApi"})
@@ -14,7 +12,7 @@ ASKING: Final = frozenset({"huggingface_hub.notebook_login", "huggingface_hub.in
 
 
 def brings_token(document: Document) -> bool:
-    """True if a program logs in with a token that may be another than the one at hand."""
+    """True if a program logs in with a token that may be another one than holdfast finds."""
     if document.kind == "job":
         return False
     if any(_is_own(document.get(key, None)) for key in SET_BY_PROGRAM):
@@ -34,5 +32,5 @@ def _logs_in(call: Call) -> bool:
 
 def _is_own(value: Any) -> bool:
     if isinstance(value, Unknown):
-        return value.because != FROM_ENVIRONMENT
+        return value != FROM_ENVIRONMENT  # in the environment, holdfast finds its own token too
     return value is not None and value is not True and value is not ABSENT

@@ -1,1 +1,1 @@
-"""Running: from a plan to supervised attempts, and what they say of themselves."""
+"""Running: from a plan to supervised attempts, and their progress."""

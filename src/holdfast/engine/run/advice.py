@@ -1,4 +1,4 @@
-"""Commands that make sense for a run as it stands."""
+"""Commands that make sense in the current state of a run."""
 
 from collections.abc import Iterator, Mapping
 from shlex import quote
@@ -14,8 +14,8 @@ def next_commands(run: str, state: RunState, *, supervised: bool | None = None) 
 
     Args:
         run: The run's name.
-        state: How it stands.
-        supervised: Whether a process supervises it; None where nobody looked.
+        state: Its state.
+        supervised: Whether a process supervises it; None if this was not looked up.
 
     >>> [each.command for each in next_commands("a", RunState(stage=RunStage.RUNNING))]
     ['holdfast watch a', 'holdfast stop a']
@@ -55,7 +55,7 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
 def command_to_try_again(about: Mapping[str, Any], refused_by: str) -> str:
     """Return the command that shows whether a job that was refused is fixed.
 
-    A script is rehearsed for this machine, as `run` does: where a GPU is assumed, it may pass.
+    A script is rehearsed for this machine, as `run` does: with an assumed GPU, it might pass.
 
     >>> command_to_try_again({"target": "train.py", "backend": "local"}, "rehearsal")
     'holdfast rehearse train.py --set where.backend=local'

@@ -24,9 +24,9 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
 
     Args:
         run: Its name.
-        state: How it stands.
-        verb: The command that answers.
-        supervised: Whether a process supervises it; None where nobody looked.
+        state: Its state.
+        verb: The command whose result it is.
+        supervised: Whether a process supervises it; None if this was not looked up.
     """
     newest, requested = state.current, convert(state.about, RequestedRun)
     succeeded = state.stage is RunStage.SUCCEEDED
@@ -77,12 +77,12 @@ def _attempt(attempt: AttemptState) -> AttemptResult:
     )
 
 
-def verify_result(wholeness: CheckpointIntegrity) -> VerifyResult:
+def verify_result(integrity: CheckpointIntegrity) -> VerifyResult:
     """Return the result of a verification."""
     return VerifyResult(
         verb="verify",
-        verdict=wholeness.verdict,
-        path=wholeness.path,
-        step=wholeness.step,
-        problems=[DamagedFile(file=problem.file, message=problem.message) for problem in wholeness.problems],
+        verdict=integrity.verdict,
+        path=integrity.path,
+        step=integrity.step,
+        problems=[DamagedFile(file=problem.file, message=problem.message) for problem in integrity.problems],
     )

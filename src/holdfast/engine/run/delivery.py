@@ -1,7 +1,7 @@
-"""After a run: is what was pushed really on the Hub?
+"""Whether what a run pushed is really on the Hub.
 
-A push amid training that fails is swallowed by transformers, and a script without a final push then ends well. So the
-repository is listed, and compared with the folder that was pushed from.
+transformers hides the failure of a push during training, so a script without a final push ends as if it had succeeded. So
+after a run, the repository is listed and compared with the folder that was pushed.
 """
 
 import re
@@ -16,9 +16,9 @@ NEEDED: Final = re.compile(
 )
 """Names of the files without which a model cannot be loaded."""
 WEIGHTS: Final = re.compile(r".+\.(safetensors|bin|index\.json)")
-"""Those among them that training has changed; the others are written anew with each save, and may differ in a detail."""
+"""Those of them that training changes; the others are written anew with each save, and may differ in details."""
 SKEW_S: Final = 300.0
-"""So far may the clocks of this machine and of the Hub lie apart."""
+"""How much the clocks of this machine and of the Hub may differ."""
 MANY: Final = 3
 
 
@@ -27,8 +27,8 @@ class Delivery:
     """Whether what was pushed is there.
 
     Attributes:
-        verdict: Unknown where the Hub could not be asked.
-        because: What is not there, or why nobody could ask; empty where all is.
+        verdict: `unknown` if the Hub could not be asked.
+        because: What is missing, or why the Hub could not be asked; empty if everything arrived.
     """
 
     verdict: Literal["arrived", "missing", "unknown"]
@@ -36,7 +36,7 @@ class Delivery:
 
 
 def needed_files(names: Iterable[str]) -> list[str]:
-    """Return the names of those of a folder's files that a model cannot do without.
+    """Return the names of the files in a folder without which its model cannot be loaded.
 
     >>> needed_files(["model.safetensors", "training_args.bin", "README.md"])
     ['model.safetensors']
@@ -49,8 +49,8 @@ def judge_delivery(repository: str, here: Mapping[str, StoredFile], there: RepoT
 
     Args:
         repository: Its name.
-        here: The files that a model cannot do without, of the folder that was pushed from; empty if that is gone.
-        there: What the repository holds.
+        here: The files of the pushed folder without which the model cannot be loaded; empty if the folder is gone.
+        there: The files of the repository.
         pushed_s: Unix time at which the last push began.
     """
     if there.files is None:
@@ -60,7 +60,7 @@ def judge_delivery(repository: str, here: Mapping[str, StoredFile], there: RepoT
         if not lost:
             return Delivery("arrived")
         more = f" and {len(lost) - MANY} more" if len(lost) > MANY else ""
-        return Delivery("missing", f"{repository} does not have what was pushed: {', '.join(lost[:MANY])}{more}")
+        return Delivery("missing", f"{repository} lacks pushed files, or has others: {', '.join(lost[:MANY])}{more}")
     if not any(WEIGHTS.fullmatch(name) for name in there.files):
         return Delivery("missing", f"{repository} holds no weights")
     if there.modified_s and there.modified_s < pushed_s - SKEW_S:
@@ -69,7 +69,7 @@ def judge_delivery(repository: str, here: Mapping[str, StoredFile], there: RepoT
 
 
 def _is_same(name: str, mine: StoredFile, theirs: StoredFile | None) -> bool:
-    """True if a file is there, and, of weights, whether it is the same."""
+    """True if a file is on the Hub; if it holds weights, they must be the same too."""
     if theirs is None or not WEIGHTS.fullmatch(name):
         return theirs is not None
     known = {kind: digest for kind, digest in theirs.digests.items() if kind in mine.digests}

@@ -1,4 +1,4 @@
-"""From what was asked to what a run starts from. Pure: the same question gives the same plan."""
+"""Making the plan of a run, without input or output: the same job always gives the same plan."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -9,6 +9,7 @@ from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.job import Job
 from holdfast.core.plan import Plan
+from holdfast.engine.check.rule_runner import severity_of
 
 # Characters a run's folder may have; the rest of a name becomes a hyphen.
 UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
@@ -27,7 +28,7 @@ def name_job(job: Job | None, path: str) -> str:
 
 
 def apply_job(plan: Plan, job: Job) -> Plan:
-    """Return the plan of a script with what its job asks for around it."""
+    """Return the plan of a script, completed with its job's settings: backend, variables, secrets, limits."""
     return replace(
         plan,
         script_name=f"{plan.name}.py",
@@ -50,7 +51,7 @@ def place_plan(plan: Plan, run: str, folder: str) -> Plan:
 
 
 def describe(job: Job | None, target: str) -> dict[str, Any]:
-    """Return the request as a list of runs and a report describe it."""
+    """Return what lists of runs and reports say about a request: its job, target, backend, model and dataset."""
     about: dict[str, Any] = {"job": name_job(job, target), "target": target, "backend": DEFAULT_BACKEND.name}
     if job:
         about |= {"method": job.method.value, "model": job.model.path, "dataset": job.dataset.path}
@@ -59,11 +60,9 @@ def describe(job: Job | None, target: str) -> dict[str, Any]:
 
 
 def blocking_findings(findings: Iterable[Finding], despite: Collection[str]) -> list[Finding]:
-    """Return the findings that forbid a run: the errors that the user did not consent to."""
+    """Return the findings for which a run is refused: the errors whose rules the user did not name under `--despite`."""
     return [
         finding
         for finding in findings
-        if finding.rule
-        and (finding.severity or finding.rule.severity) is Severity.ERROR
-        and finding.rule.code not in despite
+        if finding.rule and severity_of(finding) is Severity.ERROR and finding.rule.code not in despite
     ]

@@ -1,7 +1,7 @@
-"""Lines of training processes that say nothing a user can act on. They are left out on screen; the files keep them.
+"""Lines of training processes that are of no use to a user. They are left out on screen; the files keep them.
 
-Every entry was seen in a run of trl 1.16, transformers 5.23 and torch 2.13, and says why it is noise. What
-names an error is never noise, whatever else matches.
+Every entry was seen in a run of trl 1.16, transformers 5.23 and torch 2.13, and says why it is noise. A line that names an
+error is never noise, whatever else it matches.
 """
 
 import re
@@ -17,8 +17,8 @@ class Noise:
 
     Attributes:
         pattern: Found anywhere in the line.
-        because: Why it says nothing.
-        seen: A line as it really came.
+        because: Why it is noise.
+        seen: A real line of this kind.
         echoes: Whether Python adds the line of source code that warned, indented, as it does for `warnings.warn`.
     """
 
@@ -79,7 +79,7 @@ NOISE = (
 
 
 def match_noise(line: str) -> Noise | None:
-    """Return the kind of noise a line is, or None where people should see it."""
+    """Return the kind of noise that a line is; None if it should be shown."""
     if ERROR.search(line):
         return None
     return next((noise for noise in NOISE if noise.pattern.search(line)), None)

@@ -1,4 +1,4 @@
-"""How far a run is, how fast it goes and how long it will take: made from its events alone."""
+"""How far a run is, how fast it is and how long it will take, from its events alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -44,17 +44,17 @@ class MetricValue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """What can be said of a run while it goes on, and after.
+    """The progress of a run, while it is running and afterwards.
 
     Attributes:
-        state: The run, as its events tell.
-        spent_s: Seconds that the attempts took which have ended.
-        recent: The newest marks of the current attempt.
+        state: The state of the run.
+        spent_s: Seconds that the ended attempts took.
+        recent: The newest points of the current attempt.
         first: The first value of each metric; of `eval_loss` the one before training, where that was measured.
         last: The newest value of each metric.
         trail: The newest loss in each part of the run, by the part's number, below `COLUMNS`.
         checkpoint: Path of the newest checkpoint, as the training process named it.
-        doing: What the training process was last heard to be at, where that is no step.
+        doing: What the training process last reported to be doing, if that was not a step.
         epoch: Passes over the data, or None before the first step.
         memory_bytes: Most memory the training process took, on its GPU or, without one, in all.
     """
@@ -82,7 +82,7 @@ class Progress:
 
     @property
     def max_steps(self) -> int | None:
-        """Steps the trainer means to do, or None before it said so."""
+        """Steps that the trainer plans; None before it reports them."""
         return self.attempt.max_steps if self.attempt else None
 
     @property
@@ -103,12 +103,12 @@ class Progress:
 
     @property
     def steps_per_s(self) -> float | None:
-        """Speed over the recent marks, evaluations and saves included; None before there are two."""
+        """Speed over the recent points, evaluations and saves included; None before there are two."""
         return _speed([(mark.at_s, mark.step) for mark in self.recent])
 
     @property
     def tokens_per_s(self) -> float | None:
-        """Tokens a second over the recent marks; None where they are not counted."""
+        """Tokens a second over the recent points; None if they are not counted."""
         return _speed([(mark.at_s, mark.tokens) for mark in self.recent if mark.tokens is not None])
 
     def elapsed_s(self, now_s: float) -> float:
@@ -118,7 +118,7 @@ class Progress:
         return self.spent_s + max(now_s - self.attempt.started_s, 0.0)
 
     def left_s(self, now_s: float) -> float | None:
-        """Seconds until the last step by the job's own recent rhythm, or None while that is not known."""
+        """Seconds until the last step at the recent speed; None while that is not known."""
         speed = self.steps_per_s
         if not speed or self.max_steps is None or self.state.stage.ended:
             return None
@@ -127,7 +127,7 @@ class Progress:
 
 
 def follow(events: Iterable[Event], progress: Progress | None = None) -> Progress:
-    """Replay events into a progress, from the beginning or from where one stands."""
+    """Return the progress after some events, from the beginning or from an earlier progress."""
     progress = progress or Progress()
     for event in events:
         progress = advance_progress(progress, event)
@@ -173,7 +173,7 @@ def _advance_report(progress: Progress, event: TrainingEvent, heard_s: float) ->
 
 
 def _clock_s(event: TrainingEvent, heard_s: float) -> float:
-    """Return the time of an event by the training process' own clock, if it tells."""
+    """Return the time of an event by the training process' own clock; by ours if the event has none."""
     return heard_s if event.at is None else event.at
 
 

@@ -12,8 +12,8 @@ def check_refusals(result: CheckResult, codes: Collection[str]) -> Iterator[RunR
     """Yield the findings that forbid a run.
 
     Args:
-        result: Of `check`.
-        codes: The rules that it was refused for; others were consented to.
+        result: The result of `check`.
+        codes: The rules for which it was refused; the user allowed the others.
     """
     for finding in result.findings:
         if finding.severity is Severity.ERROR and finding.code in codes:

@@ -30,7 +30,7 @@ class TerminalStream:
     ['Map: 100%|##########| 2/2 [00:02<00:00, 1.0 ex/s]', 'done']
 
     Args:
-        keeps_noise: Let lines through that say nothing to anybody, too.
+        keeps_noise: Whether to return noise too.
     """
 
     def __init__(self, *, keeps_noise: bool = False) -> None:
@@ -43,7 +43,7 @@ class TerminalStream:
         self._echo_follows = False
 
     def feed(self, chunk: bytes) -> list[str]:
-        """Take in what came and return the lines that are finished, without noise."""
+        """Add a chunk, and return the lines that are finished."""
         text = self._uncut + self._decode(chunk)
         cut = CUT.search(text)
         self._uncut = cut[0] if cut else ""
@@ -84,7 +84,7 @@ class TerminalStream:
         return self._settle()
 
     def _settle(self) -> list[str]:
-        """Let go of the rows that nothing can redraw: all down to the last that is no bar, and bars too far up."""
+        """Return the rows that cannot be redrawn any more: all down to the last that is no bar, and bars too far up."""
         done = self._rows[:-1]
         settled = max((number for number, row in enumerate(done, start=1) if not _is_bar(row)), default=0)
         settled = max(settled, len(done) - NESTED)
@@ -127,7 +127,7 @@ def _is_bar(row: str) -> bool:
 
 
 def _split(row: str) -> list[str]:
-    """Part a bar from what was written behind it; a bar that somebody wrote into is drawn again below."""
+    """Return the text behind a bar instead of the bar, if there is any: the bar is drawn again below."""
     meter = METER.search(row)
     behind = row[meter.end() :] if meter else ""
     return [behind] if behind.strip() else [row.rstrip()]

@@ -1,4 +1,4 @@
-"""How a run went, in one sentence that needs no knowledge of training."""
+"""The outcome of a run in one sentence, for readers who know nothing of training."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ SPOKEN = {
     "eval_loss": "evaluation loss",
     "loss": "training loss",
 }
-"""The metrics that tell how training went, the most telling first. A generating method's loss tells nothing."""
+"""The metrics that show how training went, the most informative first. The loss of a method that generates shows nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,6 @@ def render_summary(progress: Progress, now_s: float) -> str:
         case RunStage.FAILED | RunStage.CANCELLED:
             sentence = f"{state.stage.value.capitalize()} after {took}: {state.because}"
         case _:
-            sentence = f"Still at work: {done} in {took}"
+            sentence = f"Still running: {done} in {took}"
     change = find_change(progress)
     return f"{sentence}; {change}." if change else f"{sentence}."

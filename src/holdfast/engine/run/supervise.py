@@ -1,7 +1,7 @@
-"""The supervisor: a pure flow of actions, and the small loop that carries them out.
+"""The supervisor: a generator that decides what to do, and the loop that does it.
 
-The flow touches nothing. It yields an action, is sent the events that came of it, and returns the last
-state. Tests send it events by hand; the loop sends it what the ledger holds.
+The generator does no input or output. It yields an action, is sent the events that resulted from it, and returns the last
+state. Tests send it events by hand; the loop sends it those that the ledger holds.
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -34,7 +34,7 @@ from holdfast.ports import Backend, Clock, Orders, Store
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Hand an attempt to the backend; the same one again if the ledger does not say that it was taken."""
+    """Submit an attempt to the backend; if the ledger does not say that the backend accepted it, the same one again."""
 
     number: int
     resume: bool
@@ -56,7 +56,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class TakeStacks:
-    """Have the attempt say where it hangs."""
+    """Have the attempt write its stacks, which show where it hangs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Kill:
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """Look whether what was pushed to a repository is there."""
+    """Find out whether what was pushed to a repository is there."""
 
     repository: str
 
@@ -85,12 +85,12 @@ Flow = Generator[Action, Sequence[Event], RunState]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When to do what.
+    """Time limits of a run.
 
     Attributes:
         timeout_s: Seconds an attempt may take, or None.
-        poll_s: Seconds between looks.
-        grace_s: Seconds that a save may take after a stop was asked; then the attempt is killed.
+        poll_s: Seconds between two polls.
+        grace_s: Seconds that an attempt may take to save and end after a stop was requested; then it is killed.
     """
 
     timeout_s: float | None = None
@@ -99,7 +99,7 @@ class Limits:
 
 
 def supervise(state: RunState, limits: Limits) -> Flow:
-    """Bring a run to its end from wherever it is: not started, half started, running, or to be resumed."""
+    """Bring a run to its end from any state: not started, half started, running, or to be resumed."""
     state = yield from _take_up(state, limits)
     last_resorts: Iterator[Action] = iter((TakeStacks(), Kill()))
     stop_s = state.stop_s if state.stop else None
@@ -120,7 +120,7 @@ def supervise(state: RunState, limits: Limits) -> Flow:
 
 
 def _take_up(state: RunState, limits: Limits) -> Flow:
-    """Start the attempt that is due, if one is; one that was killed while nobody supervised it is continued."""
+    """Start the attempt that is due, if any: the first, a half-started one again, or the one after an attempt that ended."""
     current, following = state.current, len(state.attempts) + 1
     if current and current.stage is RunStage.SUCCEEDED and not state.stage.ended:
         return state  # only the verdict is missing
@@ -141,7 +141,7 @@ def _start(state: RunState, start: Start, stop: Stopper | None = None) -> Flow:
 
 
 def _was_killed(state: RunState) -> bool:
-    """True if the newest attempt ended without a word, and nobody had asked it to stop."""
+    """True if the newest attempt ended without reporting an end, and nobody had requested a stop."""
     current = state.current
     if current is None or current.stage is not RunStage.FAILED or current.end or current.because or state.stop:
         return False
@@ -149,13 +149,15 @@ def _was_killed(state: RunState) -> bool:
 
 
 def verdict(state: RunState) -> tuple[RunStage, str]:
-    """Judge a run whose newest attempt has ended, with the reason in one sentence."""
+    """Return how a run ended whose newest attempt has ended, and why, in one sentence."""
     current = state.current
     if current is None:
         return RunStage.FAILED, "it was never started"
     if current.stage is RunStage.SUCCEEDED:
         lost = [found.because for found in state.deliveries.values() if found.verdict == "missing"]
-        return (RunStage.FAILED, f"it trained to its end, but {'; '.join(lost)}") if lost else (RunStage.SUCCEEDED, "")
+        return (
+            (RunStage.FAILED, f"training reached its end, but {'; '.join(lost)}") if lost else (RunStage.SUCCEEDED, "")
+        )
     if state.stop:
         stage = RunStage.CANCELLED if state.stop is Stopper.PERSON else RunStage.FAILED
         return stage, f"stopped by {state.stop} {_reached(current)}"
@@ -163,12 +165,12 @@ def verdict(state: RunState) -> tuple[RunStage, str]:
 
 
 def how_it_failed(attempt: AttemptState) -> str:
-    """Return a description of an attempt's end that nobody requested and that is no success."""
+    """Return why an attempt failed, if nobody had requested a stop."""
     end = attempt.end or TrainingEnded()
     if attempt.because:
         return attempt.because
     if end.status == "stopped":
-        return f"{end.because or 'a signal'} from outside holdfast stopped it {_reached(attempt)}"
+        return f"{end.because or 'a signal'}, which holdfast did not send, stopped it {_reached(attempt)}"
     if end.status == "failed":
         because = end.because or "it raised an error"
         return f"{because} ({_reached(attempt)})" if attempt.max_steps else because
@@ -186,15 +188,15 @@ def _reached(attempt: AttemptState) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependencies:
-    """What the loop needs of the world.
+    """What the loop needs from outside.
 
     Attributes:
         store: The ledger.
         backend: Where attempts run.
-        prepare: Makes attempt `number` ready; told whether it continues from a checkpoint.
-        verify: Looks whether what was pushed to a repository is there; given the push as it was told, and the state.
-        orders: What the person asks meanwhile.
-        observe: Is shown the state and the new events after each action.
+        prepare: Prepares the attempt of a number; its second argument is whether the attempt continues from a checkpoint.
+        verify: Finds out whether what was pushed to a repository is there, given the repository's name and the run's state.
+        orders: The orders of the person at the terminal.
+        observe: Called with the state and the new events after each action.
     """
 
     store: Store
@@ -207,10 +209,10 @@ class Dependencies:
 
 
 def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
-    """Carry out a run's flow against the real world until it closes, or until the person detaches.
+    """Carry out the actions of `supervise` until the run is closed or the person detaches.
 
-    Every event is in the ledger before the flow hears of it. What others write there meanwhile, such as
-    a stop from another terminal, reaches the flow as well.
+    Every event is in the ledger before `supervise` gets it. So does what other processes write there in the meantime, such as
+    a stop from another terminal.
     """
     loop = _Loop(run, dependencies)
     loop.catch_up()
@@ -227,7 +229,7 @@ def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
 
 
 class _Loop:
-    """One run's way from actions to events, and how far the ledger was read."""
+    """Carries out the actions of one run, and remembers how far it has read the ledger."""
 
     def __init__(self, run: str, dependencies: Dependencies) -> None:
         self._run, self._dependencies = run, dependencies
@@ -235,7 +237,7 @@ class _Loop:
         self.state = RunState()
 
     def carry_out(self, action: Action) -> Sequence[Event] | None:
-        """Do what the action says; return the events that came of it, None where the person detached."""
+        """Carry out an action; return the events that resulted from it, or None if the person detached."""
         match action:
             case Start(number, resume):
                 self._start(number, resume=resume)
@@ -254,7 +256,7 @@ class _Loop:
         return self.catch_up()
 
     def catch_up(self, *unwritten: Event) -> Sequence[Event]:
-        """Take in what the ledger has new, then what was not worth writing."""
+        """Apply the new events of the ledger to the state, then those that need not be stored; return them all."""
         stored = self._dependencies.store.read(self._run, after=self._read)
         self._read = stored[-1][0] if stored else self._read
         events = (*(event for _, event in stored), *unwritten)

@@ -1,4 +1,4 @@
-"""Watching a run that somebody else supervises."""
+"""Watching a run that another process supervises."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,18 +16,18 @@ def watch_run(
     observe: Callable[[RunState, Sequence[Event]], None],
     goes_on: Callable[[], bool],
 ) -> RunState:
-    """Show a run's events as they come; return when it has ended, or when nobody supervises it any more.
+    """Follow a run's events; return when it has ended, or when no process supervises it any more.
 
     Args:
         run: Name of the run.
         store: The ledger.
-        clock: Passes the time between looks.
-        observe: Is shown the state and the new events after each look.
-        goes_on: Whether somebody supervises the run.
+        clock: Waits between two looks at the ledger.
+        observe: Called with the state and the new events after each look.
+        goes_on: Whether a process supervises the run.
     """
     state, read = RunState(), 0
     while True:
-        supervised = goes_on()  # asked before the look: what a supervisor wrote last is then seen
+        supervised = goes_on()  # asked before reading, so that the last events of a supervisor are not missed
         stored = store.read(run, after=read)
         read = stored[-1][0] if stored else read
         state = fold((event for _, event in stored), state)

@@ -14,7 +14,6 @@ from holdfast.adapters.readers.script.record import CallArguments
 from holdfast.adapters.readers.script.values import (
     BRANCHES,
     COMMAND_LINE,
-    ENVIRONMENT,
     INSTALLED,
     PARAMETER,
     VERSION,
@@ -28,7 +27,7 @@ from holdfast.adapters.readers.script.values import (
     why,
 )
 from holdfast.core.calls import Guard, LibraryName
-from holdfast.core.document import Unknown
+from holdfast.core.document import FROM_ENVIRONMENT, Unknown
 from holdfast.core.evaluate import CONVERSIONS, UNKNOWN, apply_operator, call_pure, compare, reason_among, truth
 
 CONSTANTS: Final[Mapping[str, Any]] = {"os.sep": "/", "os.path.sep": "/"}
@@ -217,7 +216,7 @@ def _subscript(reading: ReadingState, node: ast.Subscript) -> Any:
         slot = entries.slots.get(index) if isinstance(index, str | int | float | None) else None
         return slot.value if slot else reason_among([index])
     if isinstance(value, LibraryName):
-        return ENVIRONMENT if value.path == "os.environ" else UNKNOWN
+        return FROM_ENVIRONMENT if value.path == "os.environ" else UNKNOWN
     if isinstance(value, ObjectValue | Member):
         return item_of(value, index if isinstance(index, str) else "")
     if isinstance(value, str | list | tuple) and isinstance(index, int):

@@ -11,7 +11,6 @@ from holdfast.adapters.readers.script.reads import note_getattr
 from holdfast.adapters.readers.script.record import CallArguments, Site, record, result_of, spread_entries
 from holdfast.adapters.readers.script.values import (
     AVAILABLE,
-    ENVIRONMENT,
     INSTALLED,
     VERSION,
     KnownItems,
@@ -25,7 +24,7 @@ from holdfast.adapters.readers.script.values import (
     why,
 )
 from holdfast.core.calls import Guard, LibraryName
-from holdfast.core.document import Unknown
+from holdfast.core.document import FROM_ENVIRONMENT, Unknown
 from holdfast.core.evaluate import UNKNOWN, call_pure, reason_among
 
 Known = Callable[[ReadingState, Site, CallArguments], Any]
@@ -168,14 +167,14 @@ def _copy(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
 
 
 def _from_environment(_: ReadingState, __: Site, ___: CallArguments) -> Any:
-    return ENVIRONMENT
+    return FROM_ENVIRONMENT
 
 
 def _set_variable(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
     name = arguments.argument(0, "key")
     if isinstance(name, str) and len(arguments.positional) > 1:
         set_variable(reading, name, arguments.positional[1], arguments.positional[0])
-    return ENVIRONMENT
+    return FROM_ENVIRONMENT
 
 
 def _update_variables(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:

@@ -23,7 +23,6 @@ AVAILABLE: Final = Unknown("it depends on what is installed")
 INSTALLED: Final = (VERSION, AVAILABLE)
 """Why a value is not known that tells what is installed: what hangs on it may be there for just those versions."""
 COMMAND_LINE: Final = Unknown("it comes from the command line")
-ENVIRONMENT: Final = Unknown("it comes from the environment")
 BRANCHES: Final = Unknown("it differs between branches")
 PARAMETER: Final = Unknown("it is handed to the function")
 CHANGED: Final = Unknown("it is changed after it was made")

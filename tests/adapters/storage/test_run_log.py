@@ -1,14 +1,12 @@
-"""Holdfast's own log: coloured on a terminal, plain elsewhere, and kept with full times in the run's folder."""
+"""The log of a run: kept with full times in the run's folder."""
 
-import io
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
-from holdfast.adapters.terminal.logs import LOG, log_to_run
+from holdfast.adapters.storage.run_log import LOG, log_to_run
 from holdfast.core.errors import LedgerError
 
 
@@ -17,15 +15,6 @@ def clean_log() -> Iterator[None]:
     before = LOG.handlers[:], LOG.level, LOG.propagate
     yield
     LOG.handlers[:], LOG.level, LOG.propagate = before
-
-
-def console(*, tty: bool, **environ: str) -> Console:
-    return Console(file=io.StringIO(), force_terminal=tty, width=80, _environ={"TERM": "xterm-256color", **environ})
-
-
-def written(to: Console) -> str:
-    assert isinstance(to.file, io.StringIO)
-    return to.file.getvalue()
 
 
 def test_the_file_has_the_full_time_of_each_line(tmp_path: Path) -> None:

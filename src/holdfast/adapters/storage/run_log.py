@@ -1,6 +1,6 @@
-"""Where holdfast's own log goes: coloured to a terminal, plain to anything else, and to a file of the run.
+"""The log of a run: what its supervisor did, in `logs/` of the run's folder.
 
-Covered: what holdfast says of itself. Not covered: what the training process writes, which its guard keeps whole.
+Covered: holdfast's own messages. Not covered: what the training process writes, which its guard stores.
 """
 
 import json
@@ -33,22 +33,22 @@ class TimestampedLines(logging.Formatter):
 
 
 class RunLog(logging.FileHandler):
-    """Writes the log of a run, which goes on where a line of it is lost: the ledger has every event."""
+    """Writes the log of a run. A line that cannot be written is lost, and the run goes on: the ledger has every event."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's signature
-        """Lose a line that the disk has no room for, without logging's traceback on standard error."""
+        """Lose a line for which the disk has no room, without a traceback on standard error."""
         if not isinstance(sys.exception(), OSError):
             super().handleError(record)
 
     def close(self) -> None:
-        """Close the file; what cannot be written any more is lost too."""
+        """Close the file; what cannot be written any more is lost."""
         with suppress(OSError):
             super().close()
 
 
 @contextmanager
 def log_to_run(folder: Path, date: str) -> Iterator[None]:
-    """Keep the log in the run's folder too, within the block; a resumed run goes on in the file of its day.
+    """Write the log into the run's folder within the block; a run that is resumed on the same day adds to the same file.
 
     Args:
         folder: The run's folder.
@@ -75,7 +75,7 @@ def log_to_run(folder: Path, date: str) -> Iterator[None]:
 
 
 def log_events(events: Iterable[Event]) -> None:
-    """Log what happened to a run; the many steps and heartbeats are in the ledger alone."""
+    """Log the events of a run, except the many steps and heartbeats, which only the ledger has."""
     for event in events:
         kind, fields = event_to_json(event)
         said = fields.get("said", {}).get("event")
