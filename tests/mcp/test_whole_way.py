@@ -37,10 +37,10 @@ trainer.save_model()
 def test_an_agent_goes_the_whole_way(tiny: Path, tmp_path: Path) -> None:  # noqa: PLR0915 - each step rests on the last
     """Inspect, check, fix, rehearse, run, logs, report; and the progress of the rehearsal on the way."""
     (tmp_path / "rows.jsonl").write_text(ROWS)
-    progress: list[str] = []
+    said: list[str] = []
 
-    async def on_progress(_done: float, _total: float | None, message: str | None) -> None:
-        progress.append(message or "")
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        said.append(message or f"{progress} of {total}")
 
     async def conversation(client: Client) -> None:
         async def call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def test_an_agent_goes_the_whole_way(tiny: Path, tmp_path: Path) -> None:  # noq
 
         rehearsed = await call("rehearse", target="train.py", here=True, offline=True)
         assert rehearsed["verdict"] == "pass", json.dumps(rehearsed["failure"])
-        assert progress
+        assert said
 
         run = (await call("run", target="train.py", offline=True))["run"]
         while (shown := await call("show", run=run))["stage"] in ("queued", "running"):
