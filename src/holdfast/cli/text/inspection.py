@@ -98,7 +98,7 @@ def _methods(result: InspectResult) -> Iterator[str]:
                 yield f"      no mapping: {found.unmapped}"
     if not asked:
         reads = [found.unmapped for found in result.methods.values() if found.field and found.unmapped]
-        yield from (f"      {reading}" for reading in dict.fromkeys(reads))
+        yield from (f"      {reading}" for reading in reads[:1])
 
 
 def _mapped(method: str, readiness: MethodReadiness, shown: str | None) -> str:

@@ -33,12 +33,13 @@ from holdfast.engine.mapping.turns import (
     read_prompts,
     read_turns,
 )
+from holdfast.engine.mapping.winners import read_winners
 from holdfast.engine.mapping.writing import dropped_rows, write
 
 ColumnReader = Callable[[DataProfile], Iterator[Reading]]
 
 # What is tried for each method, the surest first.
-PAIRS: Final[tuple[ColumnReader, ...]] = (read_known, read_aligned, read_continued, read_pairs)
+PAIRS: Final[tuple[ColumnReader, ...]] = (read_known, read_aligned, read_continued, read_pairs, read_winners)
 PROMPTS: Final[tuple[ColumnReader, ...]] = (
     read_prompts,
     read_solutions,
@@ -77,7 +78,7 @@ NOTHING: Final[Mapping[Method, str]] = {
 }
 
 READ_FIELD: Final = (
-    "the rows are the elements of `{name}`: read them with "
+    "the rows {are} the elements of `{name}`: read them with "
     '`load_dataset("json", data_files=..., field="{name}")`, or write one of them a line'
 )
 TURNS: Final = (*CONVERSATIONS, "conversation", "turns", "dialog", "dialogue", "history")
@@ -138,7 +139,11 @@ def propose(
         return Proposal(because="no rows to try a mapping on")
     nulls = null_rows(settled, samples) if nulls is None else nulls
     data = DataProfile(columns=settled, samples=samples, shape=shape, settings=settings, nulls=nulls)
-    return _propose_field(method, data) or _first_good(method, data)
+    found = _propose_field(method, data) or _first_good(method, data)
+    if found.because == NOTHING[method] and not shape.types:
+        name = next((name for name, rows in _wrapped_rows(data) if len(rows) > 1), "")
+        return Proposal(field=name, because=READ_FIELD.format(name=name, are="may be")) if name else found
+    return found
 
 
 def _first_good(method: Method, data: DataProfile) -> Proposal:
@@ -176,7 +181,7 @@ def _propose_field(method: Method, data: DataProfile) -> Proposal | None:
         if inner.source:
             return replace(inner, field=name)
         if not inner.because:
-            return Proposal(field=name, because=READ_FIELD.format(name=name))
+            return Proposal(field=name, because=READ_FIELD.format(name=name, are="are"))
     return None
 
 
