@@ -18,6 +18,7 @@ class RunHistory:
         files: Its logs, of a run those of the newest attempt, and what the ledger knows as a log of its own.
         asked: What its trainer was told to do; None where it never came so far.
         knows: What the ledger, the machine and stacks speak for.
+        needs: What would tell more of how it ended, where nothing else does.
         refused: The findings for which it was never started, each a rule's code with what it said where.
         job: The file that says what it trains, its job file or its script; empty where nothing is left of it.
         text: What that file held when the run began.
@@ -28,6 +29,7 @@ class RunHistory:
     files: OpenedLogs
     asked: DeclaredTraining | None = None
     knows: tuple[ClassEvidence, ...] = ()
+    needs: tuple[str, ...] = ()
     refused: tuple[tuple[str, Line], ...] = ()
     job: str = ""
     text: str = ""
