@@ -430,6 +430,16 @@ def test_rows_in_a_list_that_need_no_mapping_need_their_field() -> None:
     assert 'field="data"' in found.because
 
 
+@pytest.mark.parametrize(("role", "content"), [("speaker", "text"), ("from", "value"), ("role", "content")])
+def test_a_conversation_inside_an_object_is_read_there(role: str, content: str) -> None:
+    said = [[{role: "user", content: f"{n} + 1?"}, {role: "assistant", content: f"{n + 1}"}] for n in range(3)]
+    rows: list[dict[str, Any]] = [{"id": n, "conversation": {"turns": turns}} for n, turns in enumerate(said)]
+    assert rewritten("sft", rows)[1] == {"messages": [user("1 + 1?"), assistant("2")]}
+
+    other = [{**row, "conversation": {**row["conversation"], "summary": f"said {n}"}} for n, row in enumerate(rows)]
+    assert proposed("sft", other).source is None  # nobody knows whether that is to be learned
+
+
 def test_a_list_that_may_hold_the_rows_is_named_where_no_mapping_is_known() -> None:
     rows = [{"version": "1", "data": [{"foo": n, "bar": [n]} for n in range(3)]}]
     for method in Method:
