@@ -12,7 +12,6 @@ import polars as pl
 from holdfast.catalog.formats import types_of_rows
 from holdfast.catalog.formats.words import ROLES
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
-from holdfast.core.json_text import parse_json
 from holdfast.core.unpacking import unpack
 from holdfast.engine.scan.reads import Reads, TextPart
 from holdfast.engine.scan.tally import DamageSign, DamageTally
@@ -34,7 +33,8 @@ ODD_SCALARS: Final[Mapping[str, str]] = {"integer": "a number", "float": "a numb
 LIKE_JSON: Final = r"^\s*(?:[\[{]|(?:-?\d[\d.eE+-]*|true|false)\s*$)"
 """Content that may be JSON and is no text then."""
 # Messages whose keys differ: `datasets` keeps them as JSON.
-ENCODED: Final = ListOf(Scalar("json"))
+JSON: Final = Scalar("json")
+ENCODED: Final = ListOf(JSON)
 WRITTEN_ARGUMENTS: Final = r'(?:^\[|"function"\s*:)\s*\{[^{}]*"arguments"\s*:\s*"[^"]'
 """In the JSON of a message's calls: arguments that are text, and no object."""
 
@@ -146,10 +146,10 @@ def _judge_contents(turns: pl.DataFrame, column: str, kind: Type, tally: DamageT
     said = has.get("content", has.get("value"))
     if kind == ENCODED:
         likely = turns.filter(pl.col("content").str.contains(LIKE_JSON))
-        found = ((row, _content_of(parse_json(turn))) for row, turn in likely.select("row", "turn").iter_rows())
-    elif said == Scalar("json"):
+        found = ((row, _content_of(unpack(turn, kind=JSON))) for row, turn in likely.select("row", "turn").iter_rows())
+    elif said == JSON:
         likely = turns.filter(pl.col("content").str.contains(LIKE_JSON))
-        found = ((row, unpack(text, kind=said)) for row, text in likely.select("row", "content").iter_rows())
+        found = ((row, unpack(text, kind=JSON)) for row, text in likely.select("row", "content").iter_rows())
     elif said is not None and (odd := _odd_type(said)):
         spoken = turns.filter(pl.col("content").is_not_null())
         tally.add("wrong-type", column, spoken.get_column("row"), f"says {odd}")
