@@ -420,6 +420,22 @@ def test_a_job_s_map_is_not_held_against_its_rows(here: Path, ask: Ask) -> None:
     assert set(told["rewards"][0]["rewards"]) == {1.0}
 
 
+def test_what_a_job_s_map_keeps_from_being_judged_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The answers are null before the map, and nobody knows what they are after it."""
+    (here / "job.yaml").write_text(MAPPED.replace("grpo", "sft"))
+    write(
+        here / "rows.jsonl",
+        [{"messages": [chat(n)["messages"][0], {"role": "assistant", "content": None}]} for n in range(4)],
+    )
+
+    run_command(["inspect", "job.yaml"])
+
+    told = capsys.readouterr().out
+    assert "DAT214 skipped: needs dataset.map (what the rows are after it is not known before the job runs)" in told
+    assert "tokens not known: `own.py:asked` rewrites the rows first, and is not run here" in told
+    assert told.endswith("1 rule skipped; no other row problems found; tokens not counted\n")
+
+
 def test_a_map_that_fails_is_bad_usage(here: Path, ask: Ask) -> None:
     """What it raised, and where."""
     (here / "job.yaml").write_text(MAPPED)

@@ -122,10 +122,26 @@ class Metrics:
     Attributes:
         line: Where it stands.
         values: Numbers by name; `nan` and `inf` are floats too.
+        progress: The step that the progress bar beside it shows, and how many there are; None where there is none.
     """
 
     line: Line
     values: Mapping[str, float] = field(default_factory=dict[str, float])
+    progress: tuple[int, int] | None = None
+
+    @property
+    def at(self) -> str:
+        """When it was logged, as the log itself tells it; empty where it tells of no step and no epoch.
+
+        >>> Metrics(Line(9, ""), {"loss": 1.0, "epoch": 0.5}, progress=(40, 100)).at, Metrics(Line(9, ""), {"epoch": 0.5}).at
+        ('step 40 of 100', 'epoch 0.5')
+        """
+        if self.progress:
+            return "step {} of {}".format(*self.progress)
+        step = next((self.values[name] for name in ("step", "global_step") if name in self.values), None)
+        if step is not None:
+            return f"step {step:g}"
+        return f"epoch {self.values['epoch']:g}" if "epoch" in self.values else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

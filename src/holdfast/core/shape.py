@@ -54,6 +54,8 @@ class Readiness:
         mapping: Source of a Python module with a function `rewrite(row)` that makes it so, tried on rows of the dataset;
             None where it is not needed, or nobody knows one.
         removes: Columns that the mapping takes away.
+        casts: Columns of text that the mapping makes numbers or truth values of; `datasets` keeps such a column's type if it is
+            `large_string`, so each is cast to `string` first.
         drops: Rows that the mapping's `keep(row)` leaves out, by the column that is null in them; empty where it has none.
         field: Of a JSON file with one object, the list in it that holds the rows; empty where the rows stand by themselves.
         unmapped: Why there is no mapping where one is needed; empty where there is one.
@@ -64,6 +66,7 @@ class Readiness:
     caveat: str = ""
     mapping: str | None = None
     removes: tuple[str, ...] = ()
+    casts: tuple[str, ...] = ()
     drops: Mapping[str, RowCount] = dataclass_field(default_factory=dict[str, RowCount])
     field: str = ""
     unmapped: str = ""

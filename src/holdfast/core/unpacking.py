@@ -1,13 +1,18 @@
-"""Values of columns whose rows differ in type, which a frame holds as JSON texts."""
+"""Values of columns whose rows differ in type, which a frame holds as JSON texts.
 
+A text stands there as it is, and is parsed all the same: `datasets` makes the number 42 of the text `42` too.
+Tried with datasets 5.2: `load_dataset` of `{"a": "42"}`, `{"a": [1]}` gives 42 and [1].
+"""
+
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from holdfast.core.columns import ListOf, Scalar, Struct, Type, scalars_of
 from holdfast.core.json_text import parse_json
 
-OPENINGS = ("{", "[")
+_LOOKS_LIKE_JSON: Final = re.compile(r'\s*(?:[\[{"]|(?:-?\d[\d.eE+-]*|true|false|null)\s*$)')
 
 
 def unpackers(columns: Mapping[str, Type]) -> dict[str, Callable[[Any], Any]]:
@@ -33,6 +38,8 @@ def unpack(value: Any, *, kind: Type) -> Any:
 
     >>> unpack(['{"role": "user", "content": "Who?"}', "aside"], kind=ListOf(Scalar("json")))
     [{'role': 'user', 'content': 'Who?'}, 'aside']
+    >>> unpack(["42", '"42"', "four", "[sic]"], kind=ListOf(Scalar("json")))
+    [42, '42', 'four', '[sic]']
     """
     if value is None:
         return None
@@ -49,7 +56,7 @@ def unpack(value: Any, *, kind: Type) -> Any:
 
 def _parsed(text: Any) -> Any:
     """Return the content of a JSON text; a plain text stays one."""
-    if not isinstance(text, str) or not text.startswith(OPENINGS):
+    if not isinstance(text, str) or not _LOOKS_LIKE_JSON.match(text):
         return text
     try:
         return parse_json(text)

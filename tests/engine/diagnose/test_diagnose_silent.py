@@ -1,6 +1,7 @@
 """Faults that only the numbers tell, and healthy runs that are none of them."""
 
 import json
+import math
 import random
 from collections.abc import Callable, Mapping
 from pprint import pformat
@@ -8,8 +9,10 @@ from pprint import pformat
 import pytest
 
 from holdfast.core.diagnosis import HEALTHY
+from holdfast.engine.diagnose import PatternIndex, diagnose
 from holdfast.engine.diagnose.reading import LogQuery, read_log
-from holdfast.engine.diagnose.silent import find_silent
+from holdfast.engine.diagnose.silent import ClassEvidence, find_silent
+from holdfast.signatures import all_signatures
 
 END = {"train_runtime": "9.9", "train_loss": "1.0", "epoch": "1"}
 
@@ -38,6 +41,62 @@ def sft(at: int, **changed: object) -> dict[str, object]:
 
 def grpo(at: int, **changed: object) -> dict[str, object]:
     return sft(at, **{"loss": 0.0, "reward": 0.5, "reward_std": 0.2, "kl": 0.001, **changed})
+
+
+def curve(losses: list[float], *, bars: bool, epochs: bool = True) -> list[ClassEvidence]:
+    """What is found in a log of every tenth of 200 steps, with bars as tqdm draws them: above a line, and anew below it."""
+    lines = []
+    for at, loss in enumerate(losses, start=1):
+        row = {
+            "loss": str(loss),
+            "grad_norm": "1.2",
+            "learning_rate": "0.0002",
+            **({"epoch": f"{at / 20:g}"} if epochs else {}),
+        }
+        above = f"\r  5%|▌         | {10 * at - 1}/200 [00:10<01:30,  1.00s/it]\r{' ' * 60}\r" if bars else ""
+        below = f"\r  5%|▌         | {10 * at}/200 [00:10<01:30,  1.00s/it]" if bars else ""
+        lines.append(f"{above}{row}\n{below}")
+    return find_silent(read_log([("x", ["".join(lines).encode()])], LogQuery()))
+
+
+RISES = [2.5, 2.1, 1.8, 1.2, 0.9, 1.1, 2.0, 5.0, 8.0, 9.0, 9.5, 10.0]
+BREAKS = [2.5, 2.1, 1.8, 1.2, math.nan, math.nan]
+
+
+@pytest.mark.parametrize(
+    ("bars", "epochs", "when"),
+    [
+        (True, True, ("step 50 of 200", "step 70 of 200")),
+        (False, True, ("epoch 0.25", "epoch 0.35")),
+        (False, False, ("logged entry 5", "logged entry 7")),
+    ],
+)
+def test_when_a_run_diverged_is_told_as_the_log_tells_it(*, bars: bool, epochs: bool, when: tuple[str, str]) -> None:
+    """The number of a logged entry is not the trainer's step: ten of these are between two entries."""
+    risen, broken = curve(RISES, bars=bars, epochs=epochs)[0], curve(BREAKS, bars=bars, epochs=epochs)[0]
+
+    assert (risen.values["least_when"], risen.values["when"]) == when
+    assert broken.values["when"] == when[0]
+
+
+def test_a_healthy_run_is_reassured_in_the_words_of_its_method() -> None:
+    """A warning in a log of supervised fine-tuning has nothing to do with rewards."""
+    patterns = PatternIndex(all_signatures())
+    warning = "`use_cache=True` is incompatible with gradient checkpointing. Setting `use_cache=False`.\n"
+    told = {}
+    for name, step in (("sft", sft), ("grpo", grpo)):
+        text = warning + "".join(f"{step(at)}\n" for at in range(12)) + f"{END}\n"
+        found = diagnose(read_log([("x", [text.encode()])], patterns.sought), patterns)
+        assert found.verdict == "healthy"
+        told[name] = " ".join(f"{each.cause} {each.fix}" for each in found.causes)
+    assert "reward" not in told["sft"]
+    assert "GRPO" not in told["sft"]
+    assert "`reward`" in told["grpo"]
+
+
+def test_the_evidence_of_a_rise_is_the_lowest_loss_the_turn_and_the_end() -> None:
+    (risen,) = curve(RISES, bars=False)
+    assert [each.text.split("'")[3] for each in risen.lines] == ["0.9", "2.0", "10.0"]
 
 
 @pytest.mark.parametrize("indent", [None, 2])

@@ -206,7 +206,36 @@ def test_how_it_ended_can_be_told_beside_the_log(ended: str, verdict: str, here:
 
     first = told["causes"][0]["class"] if told["verdict"] == "diagnosed" else told["verdict"]
     assert first == verdict
-    assert not any("exit code" in each for each in told["missing"])
+    assert not any("how the process ended" in each for each in told["missing"])
+
+
+@pytest.mark.parametrize(
+    ("ended", "missing", "perhaps"),
+    [
+        (
+            "137",
+            "who sent SIGKILL: if `dmesg -T` of the node has `Out of memory: Killed process`",
+            ["cpu-ram-oom-kill"],
+        ),
+        ("-9", "or a launcher that cleaned up", ["cpu-ram-oom-kill"]),
+        ("1", "the traceback: Python and launchers end with 1 after an exception", []),
+        ("2", "programs end with 2 if they refuse an argument", []),
+        ("127", "the shell's message", []),
+        ("77", "what the program says of this exit code", []),
+        ("0", "exit code 0 is that of success", []),
+    ],
+)
+def test_an_end_without_a_log_says_what_it_means_and_where_to_look(
+    ended: str, missing: str, perhaps: list[str], here: Path, ask: Ask
+) -> None:
+    (here / "job.log").write_text("Loading the model\n")
+
+    _, told = ask("diagnose", "job.log", "--ended", ended)
+
+    assert told["verdict"] == "unknown"
+    assert any(missing in each for each in told["missing"]), told["missing"]
+    assert [each["class"] for each in told["causes"]] == perhaps
+    assert all(each["confidence"] < 0.5 for each in told["causes"])
 
 
 @pytest.mark.parametrize(("target", "ended"), [("job.log", "badly"), ("job.log", "SIGNOTHING"), ("job-2026", "1")])

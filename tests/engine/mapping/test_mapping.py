@@ -430,6 +430,78 @@ def test_rows_in_a_list_that_need_no_mapping_need_their_field() -> None:
     assert 'field="data"' in found.because
 
 
+@pytest.mark.parametrize(("role", "content"), [("speaker", "text"), ("from", "value"), ("role", "content")])
+def test_a_conversation_inside_an_object_is_read_there(role: str, content: str) -> None:
+    said = [[{role: "user", content: f"{n} + 1?"}, {role: "assistant", content: f"{n + 1}"}] for n in range(3)]
+    rows: list[dict[str, Any]] = [{"id": n, "conversation": {"turns": turns}} for n, turns in enumerate(said)]
+    assert rewritten("sft", rows)[1] == {"messages": [user("1 + 1?"), assistant("2")]}
+
+    other = [{**row, "conversation": {**row["conversation"], "summary": f"said {n}"}} for n, row in enumerate(rows)]
+    assert proposed("sft", other).source is None  # nobody knows whether that is to be learned
+
+
+def test_a_list_that_may_hold_the_rows_is_named_where_no_mapping_is_known() -> None:
+    rows = [{"version": "1", "data": [{"foo": n, "bar": [n]} for n in range(3)]}]
+    for method in Method:
+        found = proposed(method.value, rows)
+        assert (found.field, found.source) == ("data", None)
+        assert found.because.startswith("the rows may be the elements of `data`")
+
+
+TWO = ("response_a", "response_b")
+COMPARED: dict[str, tuple[tuple[str, str], str, tuple[Any, Any]]] = {
+    "letters": (TWO, "winner", ("a", "b")),
+    "capitals": (("output_A", "output_B"), "preference", ("A", "B")),
+    "numbers": (("answer_1", "answer_2"), "winner", (1, 2)),
+    "from zero": (("completion_0", "completion_1"), "chosen", (0, 1)),
+    "models": (TWO, "winner", ("model_a", "model_b")),
+    "columns": (TWO, "preferred", TWO),
+    "words": (("summary1", "summary2"), "better", ("Summary 1", "summary 2")),
+}
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_a_column_that_names_the_better_of_two_answers_makes_pairs(name: str) -> None:
+    (first, second), by, sides = COMPARED[name]
+    rows = [{"prompt": f"{n} + 1?", first: f"one {n}", second: f"two {n}", by: sides[n % 2]} for n in range(4)]
+
+    said = [(row["chosen"][0]["content"], row["rejected"][0]["content"]) for row in rewritten("dpo", rows)]
+    assert said == [("one 0", "two 0"), ("two 1", "one 1"), ("one 2", "two 2"), ("two 3", "one 3")]
+
+
+@pytest.mark.parametrize(
+    ("method", "row", "why"),
+    [
+        ("dpo", {"response_a": "x", "response_b": "y"}, "no column says which is the better one"),
+        ("dpo", {"response_a": "x", "response_b": "y", "winner": 1}, "`winner` does not surely name one of them: its values are '1'"),
+        ("dpo", {"response_a": "x", "response_b": "y", "winner": "gpt-4"}, "its values are 'gpt-4'"),
+        ("dpo", {"response_a": "x", "response_b": "y", "response_c": "z", "winner": "a"}, "there are no two answers to compare"),
+        ("dpo", {"option_a": "x", "option_b": "y", "answer": "a"}, "there are no two answers to compare"),
+        ("dpo", {"response_a": "x", "response_b": "y", "winner": "tie"}, "does not surely name one"),
+        ("kto", {"response": "x", "feedback": "👍 great"}, "`feedback` may say which answers are good, but not surely: its values are '👍 great'"),
+    ],
+)  # fmt: skip
+def test_why_there_is_no_mapping_names_what_was_seen_and_what_is_missing(
+    method: str, row: dict[str, Any], why: str
+) -> None:
+    assert why in proposed(method, [{"prompt": f"{n} + 1?", **row} for n in range(3)]).because
+
+
+@pytest.mark.parametrize(
+    ("column", "good", "bad"),
+    [
+        ("thumb", "up", "down"),
+        ("label", "Good", "Bad"),
+        ("vote", "YES", "no "),
+        ("feedback", 1, -1),
+        ("label", "1", "0"),
+    ],
+)
+def test_two_words_or_signs_for_good_and_bad_are_labels(column: str, good: Any, bad: Any) -> None:
+    rows = [{"prompt": f"{n} + 1?", "response": f"{n}", column: (good, bad)[n % 2]} for n in range(4)]
+    assert [row["label"] for row in rewritten("kto", rows)] == [True, False, True, False]
+
+
 @pytest.mark.parametrize("rows", [[WRAPPED, WRAPPED], [{"turns": WRAPPED["data"]}]])
 def test_a_list_that_is_a_conversation_is_no_list_of_rows(rows: list[dict[str, Any]]) -> None:
     """More rows than one, or the name of a conversation, say so."""

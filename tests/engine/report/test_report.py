@@ -25,8 +25,9 @@ from holdfast.core.event import (
     StopRequested,
 )
 from holdfast.engine.report.chart import Axis, Series, draw_plot, log_axis, make_axis, thin
-from holdfast.engine.report.curves import gather_curves
+from holdfast.engine.report.curves import Curve, gather_curves
 from holdfast.engine.report.page import ReportData, Sample, render_report
+from holdfast.engine.report.tables import tabulate_evaluations
 from holdfast.engine.units import render_number
 from holdfast.results.check import CheckResult
 from tests.helpers.results import checked, finding, target
@@ -122,11 +123,17 @@ RESUMED: tuple[Event, ...] = (
     *started(2, 20, f"{CHECKPOINTS}/checkpoint-10"),
     said("start", 20, 2, **{**START, "step": 10}),
     *steps(11, 20, attempt=2),
-    said("evaluate", 40, 2, step=20, metrics={"eval_loss": 2.0, "eval_runtime": 1.5}),
+    said("evaluate", 40, 2, step=20, metrics={"eval_loss": 2.0, "eval_runtime": 1.5, "eval_num_tokens": 700.0}),
     said("end", 40, 2, step=20, max_steps=20, status="finished"),
     ended(41, 0, 2),
     Closed(at_s=41, stage=RunStage.SUCCEEDED),
 )
+
+
+def test_an_evaluation_has_no_column_for_what_is_no_result_of_it() -> None:
+    """Times, and the training tokens since the trainer was made, which begin anew where a run resumes."""
+    curves = {name: Curve([(20, 1.0)]) for name in ("eval_loss", "eval_runtime", "eval_num_tokens", "loss")}
+    assert tabulate_evaluations(curves)[0] == ("step", "eval_loss")
 
 
 def check(code: str = "JOB101", message: str = "no timeout", key: str = "where.timeout") -> CheckResult:

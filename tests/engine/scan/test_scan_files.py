@@ -52,6 +52,49 @@ def test_one_broken_line_among_many_is_named(tmp_path: Path) -> None:
     assert codes(found, "sft") == {"DAT201": Severity.ERROR, "DAT211": Severity.WARNING}
 
 
+ODD_CONTENTS: list[tuple[Any, str]] = [
+    (42, "a number"),
+    (1.5, "a number"),
+    (True, "true or false"),
+    ("42", "a number"),  # which `datasets` parses too, where contents differ in type
+    (["a", "b"], "a list of texts"),
+    ({"text": "a"}, "an object"),
+    ([{"text": "a"}], "a list of parts without a `type`"),
+    ([{"type": "text", "text": "a"}], ""),
+    ("[sic] 42", ""),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "method"),
+    [
+        ("messages", "messages", "sft"),
+        ("completion-chat", "prompt", "sft"),
+        ("pair-chat", "chosen", "dpo"),
+        ("implicit-chat", "rejected", "reward"),
+    ],
+)
+@pytest.mark.parametrize("keys", ["the same keys", "differing keys"])
+def test_contents_that_are_no_text_are_named_in_every_list_of_messages(
+    tmp_path: Path, kind: str, column: str, method: str, keys: str
+) -> None:
+    """Where some messages of a file say a text and others something else, `datasets` 5 keeps their content as JSON."""
+    rows = [good(kind, index) for index in range(len(ODD_CONTENTS) + 2)]
+    rows[-1][column][-1]["content"] = {"any": "object"}
+    if keys == "differing keys":
+        rows[0][column][-1]["name"] = "Ann"
+    for number, (content, _) in enumerate(ODD_CONTENTS, start=1):
+        rows[number][column][-1]["content"] = content
+    found = judge(write(tmp_path / "rows.jsonl", rows), method)
+
+    told = {row: mark.detail for mark in found.marked if mark.mark == "wrong-type" for row in mark.rows}
+    expected = {row: f"says {what}" for row, (_, what) in enumerate(ODD_CONTENTS, start=1) if what}
+    if keys == "differing keys":
+        del expected[4]  # each message is one JSON object, whose texts stay texts
+    assert told == expected | {len(rows) - 1: "says an object"}
+    assert codes(found, method)["DAT203"] is Severity.WARNING
+
+
 def test_leaks_are_found_across_formats(tmp_path: Path) -> None:
     """A Parquet file that is whole is judged; rows of it that are also evaluated on are found in another format."""
     train, evaluation = tmp_path / "train.parquet", tmp_path / "eval.jsonl"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from holdfast.cli.text.inspect_pictures import draw_histogram, draw_mask
-from holdfast.core.columns import ListOf, Scalar, Type
+from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Positions
@@ -228,6 +228,54 @@ def test_parts_that_the_template_writes_as_text_are_not_counted() -> None:
     ]
     found = told(rows, sft(), Parts())
     assert (found.spelled.count, found.omitted.count) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("content", "omitted"),
+    [
+        (42, True),
+        (1.5, True),
+        (["two"], True),
+        ({"text": "two"}, True),
+        ([{"type": "text", "text": "two"}], True),
+        ("two", False),
+    ],
+)
+def test_what_a_template_for_texts_writes_nothing_for_is_left_out(content: Any, omitted: bool) -> None:
+    """As Qwen3's template does: `if message.content is string`, and else an empty message."""
+
+    class TextsAlone(Words):
+        def render(self, conversations: Sequence[Any], options: Mapping[str, Any]) -> list[str]:
+            kept = [
+                [turn | {"content": turn["content"] if isinstance(turn["content"], str) else ""} for turn in turns]
+                for turns in conversations
+            ]
+            return super().render(kept, options)
+
+    rows = [{"messages": [{"role": "user", "content": "one"}, {"role": "assistant", "content": content}]}]
+    frame = pl.DataFrame({"messages": pl.Series([row["messages"] for row in rows], dtype=pl.Object)})
+    found = tokenize_rows([Batch(0, frame)], TextsAlone(), sft())
+    assert (found.omitted.count, found.omitted_last.count) == (int(omitted), int(omitted))
+
+
+def test_a_number_among_texts_is_given_to_the_template_as_the_trainer_gives_it() -> None:
+    """Half of the templates add texts to it, and raise."""
+
+    class Adding(Words):
+        def render(self, conversations: Sequence[Any], options: Mapping[str, Any]) -> list[str]:
+            return super().render(
+                [[turn | {"content": turn["content"] + ""} for turn in turns] for turns in conversations], options
+            )
+
+    said = ListOf(Struct({"role": STRING, "content": Scalar("json")}))
+    opened = Opened([1])
+    opened.columns = {"messages": said}
+    frame = pl.DataFrame({"messages": [[user("one"), assistant("42")], [user("one"), assistant("[sic]")]]})
+    opened.batches = lambda: iter([Batch(0, frame)])  # type: ignore[method-assign]  # a fake
+    tokens = tokenize_rows(opened, Adding(), sft())
+
+    assert tokens.failed == RowCount(1, (0,))
+    assert "row 0: TypeError" in tokens.problem
 
 
 def test_only_rows_that_raise_are_lost() -> None:

@@ -18,6 +18,7 @@ class RunHistory:
         files: Its logs: for a run, those of the newest attempt, and what the ledger knows, as another log.
         asked: The settings of its trainer; None if it never got so far.
         knows: Evidence from the ledger, the machine and the stacks.
+        needs: What would show more of how it ended, if nothing else does.
         refused: The findings for which it was never started: each rule's code, with the message and its place.
         job: Its job file or script; empty if it no longer exists.
         text: The content of that file when the run began.
@@ -28,6 +29,7 @@ class RunHistory:
     files: OpenedLogs
     asked: DeclaredTraining | None = None
     knows: tuple[ClassEvidence, ...] = ()
+    needs: tuple[str, ...] = ()
     refused: tuple[tuple[str, Line], ...] = ()
     job: str = ""
     text: str = ""

@@ -62,6 +62,8 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     found = judge(log, patterns, beside, asked) if beside or asked else alone
     if past.running and found.is_quiet:
         found = replace(found, verdict="healthy", missing=(), is_quiet=False)
+    if found.verdict == "unknown":
+        found = replace(found, missing=(*found.missing, *past.needs))
     paths = [path for path, _ in past.files]
     reported = {each.rule.code for each in job.findings if each.rule} if job and not job.unread else None
     result = (
@@ -108,6 +110,7 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
         return RunHistory(
             files=[*open_logs(logs), *([as_log(known, ENDING)] if known else [])],
             knows=tuple(ending_evidence(known, ENDING)),
+            needs=tuple(need for each in known for need in each.needs),
             job=next(iter(jobs), ""),
         )
     if ended:

@@ -185,6 +185,9 @@ def _with_tokens(
     )
     if asked.get("model", None) is None:
         return inspection, MissingFact("no model is named")
+    if inspection.rewritten_by:
+        because = f"`{inspection.rewritten_by}` rewrites the rows first, and is not run here"
+        return replace(inspection, untold=because), MissingFact(because)
     mapping = None if inspection.methods[method].ready else inspection.methods[method].mapping
     try:
         from holdfast.app.inspect.tokenizing import tokenize

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from click import style
 
+from holdfast.engine.diagnose.cleaning import is_bar, step_in
 from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.units import render_counted
 from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
@@ -132,8 +133,18 @@ def _evidence(lines: Sequence[ReportedEvidence]) -> Iterator[str]:
     for each in (*lines[:1], *others):
         rank = f" rank {each.rank}" if each.rank is not None else ""
         place = style(f"{each.path}:" if each.path == ENDING else f"{each.path}:{each.line}{rank}", dim=True)
-        text = each.text if len(each.text) <= LONGEST else f"{each.text[:LONGEST]} …"
-        yield f"  {place} {text}"
+        yield f"  {place} {_shown(each.text)}"
+
+
+def _shown(text: str) -> str:
+    """Return a line of evidence as people read it: of a progress bar, the step that it shows.
+
+    >>> _shown(" 37%|███▋      | 37/100 [00:37<01:03,  1.00s/it]"), _shown("KeyError: 'text'")
+    ('(the bar shows 37 of 100)', "KeyError: 'text'")
+    """
+    if is_bar(text) and (reached := step_in(text)):
+        return "(the bar shows {} of {})".format(*reached)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
 def _paragraph(name: str, text: str) -> str:

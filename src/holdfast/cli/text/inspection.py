@@ -12,6 +12,7 @@ from holdfast.core.finding import Severity
 from holdfast.core.scan import SOME_ROWS, RewardResult
 from holdfast.engine.tokens.picture import figure_lines, render_page
 from holdfast.engine.units import render_counted
+from holdfast.results.check import ReportedSkip
 from holdfast.results.inspect import InspectResult, MethodReadiness, TokenReport
 
 WIDEST_TYPE: Final = 100  # characters of a column's type; those of tools go on for pages
@@ -41,10 +42,27 @@ def _lines(result: InspectResult) -> Iterator[str]:
         grade = "" if problem.severity is Severity.ERROR else f"{problem.severity}: "
         code = style(problem.code, fg=COLOURS[problem.severity], bold=True)
         yield f"{code} {grade}{problem.message}"
+    yield from _skips(result)
     yield from _rewards(result.rewards)
     yield from _tokens(result)
     yield from _mappings(result)
     yield from _outcome(result)
+
+
+def _skips(result: InspectResult) -> Iterator[str]:
+    """Yield a line for each reason why rules about rows could not judge them."""
+    reasons = dict[tuple[str, str], list[str]]()
+    for skip in _skipped(result):
+        reasons.setdefault((", ".join(skip.missing), skip.because), []).append(skip.code)
+    if reasons and not result.problems:
+        yield ""
+    for (missing, because), codes in reasons.items():
+        yield f"{style(', '.join(codes) + ' skipped', dim=True)}: needs {missing} ({because})"
+
+
+def _skipped(result: InspectResult) -> list[ReportedSkip]:
+    """Return the rules that could not judge the rows; without a model, nobody expects those about tokens."""
+    return [skip for skip in result.skipped if "tokens" not in skip.missing]
 
 
 def _columns(columns: Mapping[str, str]) -> Iterator[str]:
@@ -80,7 +98,7 @@ def _methods(result: InspectResult) -> Iterator[str]:
                 yield f"      no mapping: {found.unmapped}"
     if not asked:
         reads = [found.unmapped for found in result.methods.values() if found.field and found.unmapped]
-        yield from (f"      {reading}" for reading in dict.fromkeys(reads))
+        yield from (f"      {reading}" for reading in reads[:1])
 
 
 def _mapped(method: str, readiness: MethodReadiness, shown: str | None) -> str:
@@ -121,7 +139,7 @@ def _mappings(result: InspectResult) -> Iterator[str]:
     """Yield the code that makes the rows ready."""
     if method := _shown_mapping(result):
         found = result.methods[method]
-        yield f"\n{style('#', dim=True)} for {method}: {_call(result.dataset.path, found)}, tested on its first rows"
+        yield f"\n{style('#', dim=True)} for {method}: {render_call(result.dataset.path, found)}, tested on its first rows"
         for column, dropped in found.drops.items():
             rows = f"{', '.join(map(str, dropped.rows[:SOME_ROWS]))}{', …' if dropped.count > SOME_ROWS else ''}"
             counted = render_counted(dropped.count, "row")
@@ -129,10 +147,11 @@ def _mappings(result: InspectResult) -> Iterator[str]:
         yield (found.mapping or "").rstrip()
 
 
-def _call(path: str, readiness: MethodReadiness) -> str:
+def render_call(path: str, readiness: MethodReadiness) -> str:
     """Return the expression that applies a mapping."""
+    cast = "".join(f'cast_column({name!r}, Value("string")).' for name in readiness.casts)
     kept = "filter(keep)." if readiness.drops else ""
-    mapped = f"{kept}map(rewrite, remove_columns={list(readiness.removes)})"
+    mapped = f"{cast}{kept}map(rewrite, remove_columns={list(readiness.removes)})"
     if not readiness.field:
         return f"dataset.{mapped}"
     return f'load_dataset("json", data_files={path!r}, field={readiness.field!r}, split="train").{mapped}'
@@ -157,6 +176,9 @@ def _outcome(result: InspectResult) -> Iterator[str]:
     not_ready = _not_ready(result)
     told = [style(", ".join(counts), fg=colour)] if counts else []
     told += [style(not_ready, fg="red" if result.method else "yellow")] if not_ready else []
+    if skipped := len(_skipped(result)):
+        told += [style(f"{render_counted(skipped, 'rule')} skipped", fg="yellow")]
+        told += [] if result.problems else ["no other row problems found"]
     told = told or [style("No row problems found", fg="green")]
     told += [style("tokens not counted", fg="yellow")] if result.untold else []
     yield "; ".join(told)

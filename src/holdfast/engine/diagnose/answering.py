@@ -261,15 +261,12 @@ def _missing(log: Log, echoes: Sequence[Match], causes: Sequence[Cause], *, is_q
     if not log.lines:
         yield "the log itself: it is empty (with PYTHONUNBUFFERED=1 a job writes as it goes)"
         return
-    if "beginning" in log.cut:
-        yield "the beginning of this log"
-    if "end" in log.cut:
-        yield "the end of this log"
+    yield from (f"the {end} of this log" for end in log.cut)
     if any(last.error for last in log.tracebacks):
         yield "the code that raised, and the log of any service it called"
-    elif {ENDING, LEDGER} & set(log.paths):
+    elif LEDGER in log.paths:
         yield "the scheduler's record, `dmesg` of the node"
-    else:
+    elif ENDING not in log.paths:
         yield "how the process ended: its exit code or signal (`--ended`), the scheduler's record, `dmesg` of the node"
 
 

@@ -9,7 +9,7 @@ A process that is killed writes nothing: only who waited for it knows by what.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from signal import SIGABRT, SIGBUS, SIGHUP, SIGINT, SIGSEGV, SIGTERM, Signals
+from signal import SIGABRT, SIGBUS, SIGHUP, SIGINT, SIGKILL, SIGSEGV, SIGTERM, Signals
 from typing import Final
 
 from holdfast.core.errors import UsageError
@@ -29,6 +29,27 @@ SIGNALS: Final[Mapping[int, tuple[str, float]]] = {
     SIGABRT: ("native-crash-segfault", 0.5),
 }
 """Signals that nobody of ours sent, by what sends them."""
+KILLED_BY_KERNEL: Final = 0.4
+"""How sure SIGKILL is the kernel's, for lack of memory, if nobody looked who sent it: launchers and schedulers send it too."""
+RECORD: Final = "the scheduler's record (`sacct -j JOB --format=State,ExitCode,MaxRSS,ReqMem`, `kubectl describe pod`)"
+KILLER: Final = (
+    "who sent SIGKILL: if `dmesg -T` of the node has `Out of memory: Killed process`, it was the kernel, for lack of host memory; "
+    "else a person, a scheduler, or a launcher that cleaned up"
+)
+CRASH: Final = (
+    "the lines of `python -X faulthandler`, which show where it crashed",
+    "`dmesg -T` of the node (`segfault at …`, `NVRM: Xid`)",
+)
+CODES: Final[Mapping[int, tuple[str, ...]]] = {
+    0: ("why it is taken for a failure: exit code 0 is that of success",),
+    1: (
+        "the traceback: Python and launchers end with 1 after an exception, and write it to standard error (`> train.log 2>&1`)",
+    ),
+    2: ("the message on standard error: programs end with 2 if they refuse an argument, or do not find the script",),
+    126: ("the shell's message: it ends with 126 if a file cannot be executed",),
+    127: ("the shell's message: it ends with 127 if it does not find a command",),
+}
+"""What tells more of an exit code that stands for no signal."""
 STATES: Final = (
     (re.compile(r"\bOUT_OF_MEMORY\b|\bOOMKilled\b"), "cpu-ram-oom-kill", 0.95),
     (re.compile(r"\b(?:TIMEOUT|DEADLINE)\b|^[Jj]ob timeout\b"), "job-time-limit", 0.95),
@@ -43,12 +64,13 @@ SLURMS: Final = re.compile(r"(?P<code>\d+):(?P<signal>\d+)")
 
 @dataclass(frozen=True, slots=True)
 class EndingFact:
-    """A fact in the words of people, the class it speaks for, and values for the signature's words."""
+    """A fact in the words of people, the class it speaks for, values for the signature's words, and what would tell more."""
 
     text: str
     name: str = ""
     weight: float = 0.0
     values: Mapping[str, str] = field(default_factory=dict[str, str])
+    needs: tuple[str, ...] = (RECORD,)
 
 
 def read_ending(told: str) -> EndingFact:
@@ -77,7 +99,10 @@ def read_ending(told: str) -> EndingFact:
             fix="give a number such as 1, 137 or -9, a name such as SIGTERM, or a state such as TIMEOUT or OUT_OF_MEMORY",
         ) from None
     signal = signal_of(code)
-    return _of_signal(signal) if signal else EndingFact(f"the training process ended with exit code {code}")
+    if signal:
+        return _of_signal(signal)
+    needs = CODES.get(code, ("what the program says of this exit code: it is its own, and no signal's",))
+    return EndingFact(f"the training process ended with exit code {code}", needs=needs)
 
 
 def signal_of(code: int) -> Signals | None:
@@ -92,8 +117,9 @@ def name_state(told: str) -> EndingFact | None:
 
 
 def _of_signal(signal: Signals) -> EndingFact:
-    name, weight = SIGNALS.get(signal, ("", 0.0))
-    return EndingFact(f"{signal.name} ended it", name, weight)
+    name, weight = ("cpu-ram-oom-kill", KILLED_BY_KERNEL) if signal == SIGKILL else SIGNALS.get(signal, ("", 0.0))
+    needs = (KILLER,) if signal == SIGKILL else CRASH if name == "native-crash-segfault" else (RECORD,)
+    return EndingFact(f"{signal.name} ended it", name, weight, needs=needs)
 
 
 def as_log(facts: Sequence[EndingFact], path: str) -> tuple[str, Iterator[bytes]]:

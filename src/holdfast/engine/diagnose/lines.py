@@ -19,6 +19,7 @@ STATES: Final = 4
 """Last states of a line that was written over with carriage returns: the text that a bar was glued to is among them."""
 LINES_BEFORE: Final = 4
 LINES_BEHIND: Final = 6
+BAR_BYTES: Final = 512
 LOOK: Final = 60
 """Lines that are looked through, either way, for those of the same rank."""
 
@@ -80,6 +81,16 @@ class WindowLines:
             if not self.data.startswith(JOINED, start):
                 yield start, self._whole_line(start, end)
             end = start - 1
+
+    def bar_behind(self, position: int) -> str:
+        """Return the progress bar that the next line begins with; empty where it begins with something else.
+
+        Whoever writes a line above a bar draws the bar anew below it, at the step that the line is of.
+        """
+        begins = self._next(position) or len(self.data)
+        states = re.split(rb"[\r\n]+", self.data[begins : begins + BAR_BYTES].lstrip())
+        text = clean(decode(states[0])).text
+        return text if is_bar(text) else ""
 
     def unfinished(self) -> Iterator[tuple[int, Line]]:
         """Yield the last line if it has no line feed, with where it begins."""

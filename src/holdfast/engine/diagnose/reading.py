@@ -250,7 +250,8 @@ def _read_word(reader: _LogReader, lines: WindowLines, position: int, line: Line
         is_odd = any(word < reader.steps for word in found if word >= reader.not_finite)
         above = (each for _, each in lines.before(position) if each.writer == line.writer)
         below = (each for _, each in lines.behind(position) if each.writer == line.writer)
-        _read_step(reader, *whole_record(line, above, below), is_odd=is_odd)
+        bar = lines.bar_behind(position) or line.bar
+        _read_step(reader, *whole_record(line, above, below), progress=_step_of_bar(bar), is_odd=is_odd)
     if is_restart(line.text):
         reader.restarts.append(line)
     if line.rank is not None:
@@ -343,10 +344,10 @@ def joined_error(traceback: Traceback) -> str:
     return " ".join(line.text.strip() for line in traceback.error)
 
 
-def _read_step(reader: _LogReader, line: Line, text: str, *, is_odd: bool) -> None:
+def _read_step(reader: _LogReader, line: Line, text: str, *, progress: tuple[int, int] | None, is_odd: bool) -> None:
     """Take the metrics of a step; one with a value that is not finite is kept wherever it stands."""
     if values := metrics_in(text):
-        step = Metrics(line=line, values=values)
+        step = Metrics(line=line, values=values, progress=progress)
         reader.metrics.add(step)
         if is_odd and len(reader.odd) < MOST_ODD_STEPS:
             reader.odd.append(step)
@@ -368,7 +369,11 @@ def _read_progress(reader: _LogReader, lines: WindowLines) -> None:
 def _training_step(lines: WindowLines, position: int) -> tuple[int, int] | None:
     """Return the step of a progress bar and its total, if it is that of training and not of loading, tokenizing or saving."""
     line = lines.line_at(position)
-    text = line.bar or line.text  # what is glued to a bar, such as a traceback, is the line's text
+    return _step_of_bar(line.bar or line.text)  # what is glued to a bar, such as a traceback, is the line's text
+
+
+def _step_of_bar(text: str) -> tuple[int, int] | None:
+    """Return the step of a bar and its total, if it is that of training."""
     described = text.split("|", 1)[0].strip().rstrip("0123456789% ").rstrip(":")
     return step_in(text) if described.lower() in TRAINING_BARS else None
 

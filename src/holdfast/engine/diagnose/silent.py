@@ -145,16 +145,16 @@ def _not_finite(course: MetricHistory) -> Iterator[ClassEvidence]:
     if bad and bad[0] is course.steps[0]:
         yield course.found("nan-loss-silent-success", 0.8, bad)
     elif bad:
-        yield course.found("lr-too-high-divergence", 0.65, bad, step=_step_of(bad[0], course))
+        yield course.found("lr-too-high-divergence", 0.65, bad, when=_when(bad[0], course))
         yield course.found("nan-loss-silent-success", 0.5, bad)
     zero = [step for step in course.steps if step.values["loss"] == 0 and math.isnan(step.values.get("grad_norm", 0))]
     if zero and (jumped := _jump_before(zero[0], course)):
-        yield course.found("lr-too-high-divergence", 0.66, (*jumped, *zero), step=_step_of(jumped[0], course))
+        yield course.found("lr-too-high-divergence", 0.66, (*jumped, *zero), when=_when(jumped[0], course))
         yield course.found("fp16-overflow-nan", 0.55, zero)
     elif zero:  # after good steps it may as well be a rate that is too high
         yield course.found("fp16-overflow-nan", 0.66 if zero[0] is course.steps[0] else 0.6, zero)
         if zero[0] is not course.steps[0]:
-            yield course.found("lr-too-high-divergence", 0.52, zero, step=_step_of(zero[0], course))
+            yield course.found("lr-too-high-divergence", 0.52, zero, when=_when(zero[0], course))
     elif not bad and course.all_of(lambda step: math.isnan(step.values.get("grad_norm", 0))):
         yield course.found("fp16-overflow-nan", 0.62)
     evaluated = [step for step in course.evaluations if math.isnan(step.values.get("eval_loss", 0))]
@@ -172,8 +172,9 @@ def _jump_before(broken: Metrics, course: MetricHistory) -> list[Metrics]:
     return [step for step in others if is_above(step, "loss", RISEN) or is_above(step, "grad_norm", EXPLODED)]
 
 
-def _step_of(step: Metrics, course: MetricHistory) -> int:
-    return course.steps.index(step) + 1
+def _when(step: Metrics, course: MetricHistory) -> str:
+    """Return when a step was logged. Its number among those that are logged is not the trainer's, and is called so."""
+    return step.at or f"logged entry {course.steps.index(step) + 1}"
 
 
 def _all_zero(course: MetricHistory) -> Iterator[ClassEvidence]:
@@ -210,7 +211,7 @@ def _rewards(course: MetricHistory) -> Iterator[ClassEvidence]:
         reward = rewarded[-1].values.get("reward", 0.0)
         yield course.found("grpo-zero-advantage", 0.85 if len(rewarded) >= FEW else 0.6, rewarded, reward=reward)
     elif spread and all(abs(step.values["loss"]) < FLAT for step in rewarded):
-        yield course.found(HEALTHY, 0.6, spread)
+        yield course.found(HEALTHY, 0.6, spread, rewarded=True)
 
 
 def _tiny_rate(course: MetricHistory) -> Iterator[ClassEvidence]:
@@ -339,13 +340,21 @@ def _divergence(course: MetricHistory) -> Iterator[ClassEvidence]:
         return
     first, ends = losses[0].values["loss"], losses[1:][-FEW:]
     rate = _peak_rate(course)
-    told = {"first": first, "loss": ends[-1].values["loss"], **({"rate": rate} if rate else {})}
+    told: dict[str, float | str] = {"first": first, "loss": ends[-1].values["loss"], **({"rate": rate} if rate else {})}
+    lowest = min(losses, key=lambda step: step.values["loss"])
+    turn = next(
+        (step for step in losses[losses.index(lowest) + 1 :] if step.values["loss"] > RISEN * lowest.values["loss"]),
+        None,
+    )
+    if turn:
+        told |= {"least": lowest.values["loss"], "least_when": _when(lowest, course), "when": _when(turn, course)}
+    curve = (lowest, turn, losses[-1]) if turn and turn is not losses[-1] else ends
     if first > 0 and _least(ends) > max(FAR * first, GUESSING if len(losses) > FEW else NO_VOCABULARY):
-        yield course.found("lr-too-high-divergence", 0.8, ends, **told)
+        yield course.found("lr-too-high-divergence", 0.8, curve, **told)
     elif course.every("rewards/chosen"):
         return
     elif _has_risen(losses):
-        yield course.found("lr-too-high-divergence", 0.75, ends, **told)
+        yield course.found("lr-too-high-divergence", 0.75, curve, **told)
     elif len(losses) >= LONG and not any(step.values["loss"] for step in ends) and _least(losses[:FEW]) > FLAT:
         yield course.found("lr-too-high-divergence", 0.7, ends, **told)
 

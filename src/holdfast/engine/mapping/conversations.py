@@ -60,7 +60,7 @@ def _read_texts(name: str, values: Sequence[str]) -> Spelled | None:
 
 
 def _read_mappings(data: DataProfile, name: str, values: Sequence[Mapping[str, Any]]) -> Spelled | None:
-    """Return the reading of a column that holds single messages, or a list of roles beside a list of contents."""
+    """Return the reading of a column of single messages, of a list of roles beside one of contents, or of one list of messages."""
     kind: Type | None = data.columns.get(name)
     if isinstance(kind, Struct) and {"role", "content"} <= kind.fields.keys():
         lists = [isinstance(kind.fields[key], ListOf) for key in ("role", "content")]
@@ -68,7 +68,16 @@ def _read_mappings(data: DataProfile, name: str, values: Sequence[Mapping[str, A
             return RowExpression(f"to_messages({cell(name)})", "chat"), (READ_COLUMNS,)
     if all(value.get("role") in STANDARD and isinstance(value.get("content"), str) for value in values):
         return RowExpression(f"[{cell(name)}]", "chat"), ()
-    return None
+    held = [
+        key
+        for key in dict.fromkeys(values[0])
+        if all(isinstance(value.get(key), list) and value[key] for value in values)
+    ]
+    if len(held) != 1:
+        return None
+    return _read_lists(
+        f"{cell(name)}[{render_literal(held[0])}]", [turn for value in values for turn in value[held[0]]]
+    )
 
 
 def _read_lists(code: str, turns: Sequence[Any]) -> Spelled | None:

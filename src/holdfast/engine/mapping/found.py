@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, Form, forms_of, settle
 from holdfast.core.columns import Type
@@ -10,6 +10,8 @@ from holdfast.core.scan import FIRST_ROWS, RowCount
 from holdfast.core.shape import Shape
 from holdfast.engine.script.python_source import render_literal
 
+SHOWN: Final = 4
+"""Values of a column that are shown."""
 ColumnRole = Literal["prompt", "completion", "chosen", "rejected", "label", "messages", "text", "tools"]
 
 
@@ -91,6 +93,16 @@ class DataProfile:
     def values(self, name: str) -> list[Any]:
         """Return a column's values in the samples, without nulls."""
         return [row[name] for row in self.samples if row.get(name) is not None]
+
+    def describe_values(self, name: str) -> str:
+        """Return the first values of a column, in words."""
+        values = list(dict.fromkeys(map(str, self.values(name))))
+        more = ", …" if len(values) > SHOWN else ""
+        return (
+            f"its values are {', '.join(f'{value!r:.40}' for value in values[:SHOWN])}{more}"
+            if values
+            else "it is null"
+        )
 
 
 def null_rows(columns: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, RowCount]:

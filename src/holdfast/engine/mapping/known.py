@@ -28,7 +28,7 @@ def read_known(data: DataProfile) -> Iterator[Reading]:
             yield found
 
 
-def _compared(data: DataProfile, answers: tuple[str, str], by: str, worse: str, equal: str = "") -> Reading:
+def compared(data: DataProfile, answers: tuple[str, str], by: str, worse: str, equal: str = "") -> Reading:
     """Return a pair of answers to one prompt.
 
     Args:
@@ -65,15 +65,13 @@ def _context(data: DataProfile) -> ColumnReading | None:
 def _shp(data: DataProfile) -> Reading | None:
     answers = ("human_ref_A", "human_ref_B")
     return (
-        _compared(data, answers, "labels", f"{cell('labels')} != 1")
-        if data.has("history", *answers, "labels")
-        else None
+        compared(data, answers, "labels", f"{cell('labels')} != 1") if data.has("history", *answers, "labels") else None
     )
 
 
 def _numbered(data: DataProfile) -> Reading | None:
     answers, better = ("response_0", "response_1"), "better_response_id"
-    return _compared(data, answers, better, f"{cell(better)} != 0") if data.has(*answers, better) else None
+    return compared(data, answers, better, f"{cell(better)} != 0") if data.has(*answers, better) else None
 
 
 def _scored(data: DataProfile) -> Reading | None:
@@ -81,14 +79,14 @@ def _scored(data: DataProfile) -> Reading | None:
     if not data.has(*answers, first, second) or any(data.forms[name] != "text" for name in answers):
         return None
     scores = cell(first), cell(second)
-    return _compared(data, answers, first, f"{scores[0]} < {scores[1]}", f"{scores[0]} == {scores[1]}")
+    return compared(data, answers, first, f"{scores[0]} < {scores[1]}", f"{scores[0]} == {scores[1]}")
 
 
 def _graded(data: DataProfile) -> Reading | None:
     answers, grade = ("response1", "response2"), "overall_preference"
     if not data.has(*answers, grade):
         return None
-    return _compared(data, answers, grade, f"{cell(grade)} > 0", f"{cell(grade)} == 0")
+    return compared(data, answers, grade, f"{cell(grade)} > 0", f"{cell(grade)} == 0")
 
 
 def _arena(data: DataProfile) -> Reading | None:

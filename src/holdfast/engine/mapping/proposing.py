@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge, recognise, settle, types_of_rows
 from holdfast.catalog.formats.words import CONVERSATIONS
-from holdfast.core.columns import ListOf, Struct, Type
+from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.methods import Method
 from holdfast.core.scan import RowCount
 from holdfast.core.shape import Shape
+from holdfast.engine.mapping.applying import map_rows
 from holdfast.engine.mapping.conversations import ROLE_KEYS
 from holdfast.engine.mapping.found import DataProfile, Uncertainty, null_rows
 from holdfast.engine.mapping.known import read_known
@@ -32,12 +33,13 @@ from holdfast.engine.mapping.turns import (
     read_prompts,
     read_turns,
 )
+from holdfast.engine.mapping.winners import read_winners
 from holdfast.engine.mapping.writing import dropped_rows, write
 
 ColumnReader = Callable[[DataProfile], Iterator[Reading]]
 
 # What is tried for each method, the surest first.
-PAIRS: Final[tuple[ColumnReader, ...]] = (read_known, read_aligned, read_continued, read_pairs)
+PAIRS: Final[tuple[ColumnReader, ...]] = (read_known, read_aligned, read_continued, read_pairs, read_winners)
 PROMPTS: Final[tuple[ColumnReader, ...]] = (
     read_prompts,
     read_solutions,
@@ -76,11 +78,12 @@ NOTHING: Final[Mapping[Method, str]] = {
 }
 
 READ_FIELD: Final = (
-    "the rows are the elements of `{name}`: read them with "
+    "the rows {are} the elements of `{name}`: read them with "
     '`load_dataset("json", data_files=..., field="{name}")`, or write one of them a line'
 )
 TURNS: Final = (*CONVERSATIONS, "conversation", "turns", "dialog", "dialogue", "history")
 """Names of a list that is one conversation, even where it is all there is."""
+VALUES: Final = (Scalar("boolean"), Scalar("integer"), Scalar("float"))
 MOST_TRIED: Final = 200
 """Rows of a list that a mapping is tried on."""
 
@@ -92,6 +95,7 @@ class Proposal:
     Attributes:
         source: A Python module with `def rewrite(row)`, tried on the samples; None where there is none to give.
         removes: Columns of the data that the mapping takes away: for `dataset.map(rewrite, remove_columns=[...])`.
+        casts: Columns of text that it makes numbers or truth values of, to be cast to `Value("string")` first.
         drops: Rows that the module's `keep(row)` leaves out, by the column that is null in them; empty where it has none.
         field: Of a JSON file with one object, the list in it that holds the rows: for `load_dataset("json", field=...)`;
             empty where the rows stand by themselves.
@@ -100,6 +104,7 @@ class Proposal:
 
     source: str | None = None
     removes: tuple[str, ...] = ()
+    casts: tuple[str, ...] = ()
     drops: Mapping[str, RowCount] = dataclass_field(default_factory=dict[str, RowCount])
     field: str = ""
     because: str = ""
@@ -134,7 +139,11 @@ def propose(
         return Proposal(because="no rows to try a mapping on")
     nulls = null_rows(settled, samples) if nulls is None else nulls
     data = DataProfile(columns=settled, samples=samples, shape=shape, settings=settings, nulls=nulls)
-    return _propose_field(method, data) or _first_good(method, data)
+    found = _propose_field(method, data) or _first_good(method, data)
+    if found.because == NOTHING[method] and not shape.types:
+        name = next((name for name, rows in _wrapped_rows(data) if len(rows) > 1), "")
+        return Proposal(field=name, because=READ_FIELD.format(name=name, are="may be")) if name else found
+    return found
 
 
 def _first_good(method: Method, data: DataProfile) -> Proposal:
@@ -148,9 +157,15 @@ def _first_good(method: Method, data: DataProfile) -> Proposal:
             source = write(method, reading, data)
             fault = find_fault(source, method, reading, data) if source else ""
             if source and not fault:
-                kept = _returned(source, data)
-                removes = tuple(name for name in data.columns if name not in kept)
-                return Proposal(source=source, removes=removes, drops=dropped_rows(reading, data))
+                made = types_of_rows(list(map_rows(data.samples, source)))
+                return Proposal(
+                    source=source,
+                    removes=tuple(name for name in data.columns if name not in made),
+                    casts=tuple(
+                        name for name, kind in data.columns.items() if kind == STRING and made.get(name) in VALUES
+                    ),
+                    drops=dropped_rows(reading, data),
+                )
             if method is Method.SFT and "label" in reading.parts:
                 return Proposal(because="some of its answers are bad ones, which sft would learn as well")
             because = because or fault
@@ -166,7 +181,7 @@ def _propose_field(method: Method, data: DataProfile) -> Proposal | None:
         if inner.source:
             return replace(inner, field=name)
         if not inner.because:
-            return Proposal(field=name, because=READ_FIELD.format(name=name))
+            return Proposal(field=name, because=READ_FIELD.format(name=name, are="are"))
     return None
 
 
@@ -187,15 +202,3 @@ def _holds_conversations(element: Struct) -> bool:
     return element.fields.keys().isdisjoint(ROLE_KEYS) and any(
         isinstance(kind, ListOf) and isinstance(kind.of, Struct) for kind in element.fields.values()
     )
-
-
-def _returned(source: str, data: DataProfile) -> frozenset[str]:
-    """Return the columns that come out of a mapping that stood the trial."""
-    module: dict[str, Any] = {}
-    exec(compile(source, "mapping.py", "exec"), module)  # noqa: S102 - tried before
-    for row in data.samples:
-        try:
-            return frozenset(module["rewrite"](dict(row)))
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-            continue  # one of the rows that it cannot do without something
-    return frozenset()

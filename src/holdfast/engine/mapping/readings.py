@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.engine.mapping.found import ColumnReading, ColumnRole, DataProfile, RowExpression, Uncertainty, cell
+from holdfast.engine.script.python_source import render_literal
 
 LANGUAGES: Final = (
     ("frage", "antwort"), ("pregunta", "respuesta"), ("pergunta", "resposta"), ("question", "réponse"), ("question", "reponse"),
@@ -40,12 +41,12 @@ REJECTED: Final = (
     "refused",
 )
 WHOLE: Final = ("text", "content", "body", "code", "document", "raw_content", "markdown", "page_content", "story")
-FLAGS: Final = ("label", "thumbs_up", "is_correct", "correct", "is_good", "good", "liked", "desirable", "accepted",
+FLAGS: Final = ("label", "thumbs_up", "thumbs", "thumb", "reaction", "is_correct", "correct", "is_good", "good", "liked", "desirable", "accepted",
                 "upvoted", "feedback", "rating", "vote")  # fmt: skip
 SCORES: Final = ("score", "rating", "stars", "reward", "quality", "grade", "helpfulness")
 GOOD: Final = {"thumbs_up": "thumbs_down", "👍": "👎", "good": "bad", "up": "down", "positive": "negative",
                "chosen": "rejected", "desirable": "undesirable", "like": "dislike", "yes": "no",
-               "upvote": "downvote", "correct": "incorrect", "True": "False", "true": "false"}  # fmt: skip
+               "upvote": "downvote", "correct": "incorrect", "true": "false", "1": "0"}  # fmt: skip
 
 Reading = ColumnReading | Uncertainty
 
@@ -159,6 +160,9 @@ def read_labelled(data: DataProfile) -> Iterator[Reading]:
             yield add(_as_they_are(answered), marked, {"label": code}, marks=(name,))
         elif scores := [name for name in data.columns if name.lower() in SCORES and data.forms[name] == "number"]:
             yield Uncertainty(f"where in `{scores[0]}` good answers begin is yours to say")
+        elif flags := _flags(data, answered.uses):
+            seen = data.describe_values(flags[0])
+            yield Uncertainty(f"`{flags[0]}` may say which answers are good, but not surely: {seen}")
 
 
 def find_label(data: DataProfile, besides: tuple[str, ...]) -> tuple[str, RowExpression] | Uncertainty | None:
@@ -168,11 +172,14 @@ def find_label(data: DataProfile, besides: tuple[str, ...]) -> tuple[str, RowExp
         data: The data.
         besides: Columns that are known to be something else.
     """
-    flags = [name for name in data.columns if name.lower() in FLAGS and name not in besides]
-    labels = [(name, code) for name in flags if (code := _label(data, name))]
+    labels = [(name, code) for name in _flags(data, besides) if (code := _label(data, name))]
     if len(labels) > 1:
         return Uncertainty(f"`{labels[0][0]}` and `{labels[1][0]}` could each say whether an answer is good")
     return labels[0] if labels else None
+
+
+def _flags(data: DataProfile, besides: tuple[str, ...]) -> list[str]:
+    return [name for name in data.columns if name.lower() in FLAGS and name not in besides]
 
 
 def _as_they_are(reading: ColumnReading) -> ColumnReading:
@@ -189,9 +196,13 @@ def _label(data: DataProfile, name: str) -> RowExpression | None:
         return RowExpression(cell(name), "plain")
     if data.forms[name] == "number" and values and values <= {"0", "1", "0.0", "1.0"}:
         return RowExpression(f"bool({cell(name)})", "plain")
+    if data.forms[name] == "number" and values in ({"-1", "1"}, {"-1.0", "1.0"}):
+        return RowExpression(f"{cell(name)} > 0", "plain")
+    spelled = {value.strip().lower(): value for value in sorted(values)}
     for good, bad in GOOD.items():
-        if data.forms[name] == "text" and values == {good, bad}:
-            return RowExpression(f'{{"{good}": True, "{bad}": False}}[{cell(name)}]', "plain")
+        if data.forms[name] == "text" and len(values) == len(spelled) and spelled.keys() == {good, bad}:
+            words = f"{render_literal(spelled[good])}: True, {render_literal(spelled[bad])}: False"
+            return RowExpression(f"{{{words}}}[{cell(name)}]", "plain")
     return None
 
 

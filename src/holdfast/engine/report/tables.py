@@ -14,7 +14,9 @@ from holdfast.engine.units import render_bytes, render_count, render_duration, r
 
 EVALUATIONS = 50  # rows; the chart shows what lies between
 # How long an evaluation took, not what it gave.
-HIDDEN_METRICS = ("_runtime", "_per_second", "_preparation_time")
+HIDDEN_METRICS = ("_runtime", "_per_second", "_preparation_time", "_num_tokens")
+"""Ends of names of what is logged with an evaluation and says nothing of it. TRL's `eval_num_tokens` counts training tokens since the
+trainer was made, so that it begins anew where a run resumes (trl 1.16, `SFTTrainer.compute_loss`)."""
 
 Table = tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]  # header, rows
 

@@ -5,12 +5,14 @@ shifting a column.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
 import polars as pl
 
+from holdfast.catalog.formats import types_of_rows
 from holdfast.catalog.formats.words import ROLES
-from holdfast.core.columns import ListOf, Scalar, Struct, Type
+from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
+from holdfast.core.unpacking import unpack
 from holdfast.engine.scan.reads import Reads, TextPart
 from holdfast.engine.scan.tally import DamageSign, DamageTally
 from holdfast.engine.scan.wording import damaged, encoding_signs, is_blank
@@ -27,8 +29,12 @@ MEANT: Final = {
 CALLS: Final = ("tool_calls", "function_call")
 THOUGHTS: Final = ("reasoning_content", "thinking", "reasoning", "thought")
 
+ODD_SCALARS: Final[Mapping[str, str]] = {"integer": "a number", "float": "a number", "boolean": "true or false"}
+LIKE_JSON: Final = r"^\s*(?:[\[{]|(?:-?\d[\d.eE+-]*|true|false)\s*$)"
+"""Content that may be JSON and is no text then."""
 # Messages whose keys differ: `datasets` keeps them as JSON.
-ENCODED: Final = ListOf(Scalar("json"))
+JSON: Final = Scalar("json")
+ENCODED: Final = ListOf(JSON)
 WRITTEN_ARGUMENTS: Final = r'(?:^\[|"function"\s*:)\s*\{[^{}]*"arguments"\s*:\s*"[^"]'
 """In the JSON of a message's calls: arguments that are text, and no object."""
 
@@ -61,7 +67,8 @@ def judge_turns(numbers: pl.Series, lists: pl.Series, column: str, reads: Reads,
     if turns.is_empty():
         return
     named = turns.with_columns(pl.col("name").replace(MEANT).alias("role"))
-    tally.judge(named, named.get_column("row"), column, [*_order(place), *_empty(named, kind)])
+    tally.judge(named, named.get_column("row"), column, [*_order(place), *_empty(named)])
+    _judge_contents(turns, column, kind, tally)
     _judge_names(named, column, tally)
     _judge_presence(named, column, place, tally)
     _judge_calls(named, column, kind, tally)
@@ -74,9 +81,10 @@ def lay_out(numbers: pl.Series, lists: pl.Series, kind: Type) -> pl.DataFrame:
     turn = pl.col("turn")
     if kind == ENCODED:
         fields = {name: turn.str.json_path_match(f"$.{name}") for name in _encoded_fields()}
-        found = lines.select("row", **fields)
+        found = lines.select("row", "turn", **fields)
         return found.select(
             "row",
+            "turn",
             pl.coalesce("role", "from").alias("name"),
             pl.coalesce("content", "value").alias("content"),
             *CALLS,
@@ -113,7 +121,7 @@ def _order(place: TextPart) -> Iterator[DamageSign]:
         yield DamageSign("role-order", (_ROLE == "assistant") & _LAST, ANSWERED_PROMPT)
 
 
-def _empty(turns: pl.DataFrame, kind: Type) -> Iterator[DamageSign]:
+def _empty(turns: pl.DataFrame) -> Iterator[DamageSign]:
     """Yield the signs of turns that say nothing. A blank system turn does no harm, one without any text may."""
     if "content" not in turns.columns:
         return
@@ -128,11 +136,53 @@ def _empty(turns: pl.DataFrame, kind: Type) -> Iterator[DamageSign]:
     elif content.dtype == pl.List:
         blank = pl.col("content").list.len() == 0
     else:
-        has = fields_of(kind)
-        said = has["content"] if "content" in has else has["value"]
-        yield DamageSign("wrong-type", pl.col("content").is_not_null(), f"says {said}")
         return
     yield DamageSign("empty-turn", blank & (_ROLE != "system") & silent, "blank")
+
+
+def _judge_contents(turns: pl.DataFrame, column: str, kind: Type, tally: DamageTally) -> None:
+    """Look for messages whose content is neither a text nor a list of parts that say their type."""
+    has = fields_of(kind)
+    said = has.get("content", has.get("value"))
+    if kind == ENCODED:
+        likely = turns.filter(pl.col("content").str.contains(LIKE_JSON))
+        found = ((row, _content_of(unpack(turn, kind=JSON))) for row, turn in likely.select("row", "turn").iter_rows())
+    elif said == JSON:
+        likely = turns.filter(pl.col("content").str.contains(LIKE_JSON))
+        found = ((row, unpack(text, kind=JSON)) for row, text in likely.select("row", "content").iter_rows())
+    elif said is not None and (odd := _odd_type(said)):
+        spoken = turns.filter(pl.col("content").is_not_null())
+        tally.add("wrong-type", column, spoken.get_column("row"), f"says {odd}")
+        return
+    else:
+        return
+    rows: dict[str, list[int]] = {}
+    for row, content in found:
+        if odd := _odd_type(types_of_rows([{"content": content}])["content"]):
+            rows.setdefault(odd, []).append(row)
+    for odd, numbers in rows.items():
+        tally.add("wrong-type", column, pl.Series(numbers), f"says {odd}")
+
+
+def _content_of(turn: Any) -> Any:
+    return turn.get("content", turn.get("value")) if isinstance(turn, dict) else None
+
+
+def _odd_type(said: Type) -> str:
+    """Return what a content of a type is called that no template for text is sure to write; empty for texts and typed parts."""
+    match said:
+        case Scalar("string" | "null" | "json"):
+            return ""
+        case Scalar(word):
+            return ODD_SCALARS.get(word, word)
+        case Struct():
+            return "an object"
+        case ListOf(Struct(fields)):
+            return "" if "type" in fields else "a list of parts without a `type`"
+        case ListOf(Scalar("json" | "null")):
+            return ""
+        case ListOf(of):
+            return "a list of texts" if of == STRING else f"a list of {of}"
 
 
 def _speaks(field: pl.Series) -> pl.Expr:

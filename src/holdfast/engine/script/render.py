@@ -36,7 +36,7 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "torch": (),
     "trackio": (),
     "accelerate.utils": ("broadcast_object_list",),
-    "datasets": ("Dataset", "load_dataset"),
+    "datasets": ("Dataset", "Features", "Value", "load_dataset"),
     "huggingface_hub": ("HfApi",),
     "peft": ("LoraConfig",),
     "transformers": ("AutoTokenizer", "BitsAndBytesConfig", "EarlyStoppingCallback", "TrainerCallback", "set_seed"),

@@ -50,8 +50,10 @@ def find_lost(turns: Sequence[Any], text: str, render: Render) -> TemplateLoss |
     spelled = [at for at, turn in enumerate(turns) if _is_record(turn) and str(turn["content"]) in text]
     if whole and not spelled:
         return None
-    omitted = [] if whole else outcome_of(lambda: _omitted(turns, render))
-    repeated = outcome_of(lambda: any(_is_spelled(turns, at, text, render) for at in spelled))
+    omitted = [] if whole else outcome_of(lambda: _omitted(turns, text, render))
+    repeated = outcome_of(
+        lambda: any(_is_written_as(str(turns[at]["content"]), turns, at, text, render) for at in spelled)
+    )
     if isinstance(omitted, Raised) or isinstance(repeated, Raised):
         return None  # a mark may be what the template refuses
     roles = tuple(dict.fromkeys(str(turns[at].get("role")) for at in omitted))
@@ -63,11 +65,13 @@ def texts_of(turn: Mapping[str, Any]) -> list[str]:
 
     >>> texts_of({"content": [{"type": "text", "text": " Who? "}, {"type": "image"}]})
     ['Who?']
+    >>> texts_of({"content": 42})
+    ['42']
     """
     content = turn.get("content")
-    parts = content if isinstance(content, list) else [{"text": content}]
-    texts = [part.get("text") for part in parts if isinstance(part, Mapping)]
-    return [each.strip() for each in texts if isinstance(each, str) and each.strip()]
+    parts = content if isinstance(content, list) else [content]
+    texts = [part.get("text") if isinstance(part, Mapping) else part for part in parts]
+    return [text for each in texts if isinstance(each, str | int | float) and (text := str(each).strip())]
 
 
 def _is_record(turn: Mapping[str, Any]) -> bool:
@@ -89,17 +93,22 @@ def _stands_in_order(parts: Sequence[str], text: str) -> bool:
     return True
 
 
-def _omitted(turns: Sequence[Mapping[str, Any]], render: Render) -> list[int]:
-    """Return which of the messages with a text are left out whatever they say."""
+def _omitted(turns: Sequence[Mapping[str, Any]], written: str, render: Render) -> list[int]:
+    """Return which of the messages are left out: those with a text whatever they say, others because they are none."""
     said = [at for at, turn in enumerate(turns) if texts_of(turn)]
     text = render([_marked(turn, at) if at in said else turn for at, turn in enumerate(turns)])
-    return [at for at in said if MARK.format(at) not in text]
+    silent = [
+        at
+        for at in said
+        if not isinstance(turns[at]["content"], str) and _is_written_as("", turns, at, written, render)
+    ]
+    return [at for at in said if at in silent or MARK.format(at) not in text]
 
 
-def _is_spelled(turns: Sequence[Mapping[str, Any]], at: int, text: str, render: Render) -> bool:
-    """True if a message's list or record stands in a text as Python spells it."""
+def _is_written_as(spelling: str, turns: Sequence[Mapping[str, Any]], at: int, text: str, render: Render) -> bool:
+    """True if a spelling stands in a text where another text of the message would stand."""
     marked = render([_marked(turn, at) if number == at else turn for number, turn in enumerate(turns)])
-    return marked.replace(MARK.format(at), str(turns[at]["content"])) == text
+    return marked.replace(MARK.format(at), spelling) == text
 
 
 def _marked(turn: Mapping[str, Any], at: int) -> dict[str, Any]:

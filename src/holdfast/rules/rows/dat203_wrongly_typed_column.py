@@ -2,12 +2,13 @@
 
 ## What it does
 Looks at the columns that the method's trainer reads: whether they hold texts or conversations, whether what a message says
-is text, and whether labels are true or false.
+is text or a list of parts, and whether labels are true or false.
 
 ## Why is this bad
 A trainer appends a token to a text, and an answer to its prompt. Numbers take neither: `AttributeError: 'int' object has no
-attribute 'endswith'`. Labels are summed, which texts cannot be. Half of the chat templates raise at a message that says a
-number.
+attribute 'endswith'`. Labels are summed, which texts cannot be. Half of the chat templates raise at a message whose content is a number;
+others leave it out. They treat lists of texts, objects, and parts without a `type` likewise, or write them as Python spells them. Name a
+model to learn what its template does: other rules then report what it raises and leaves out.
 
 ## Fix safety
 There is no automatic fix: only you know what the values stand for. Make texts of them, or true and false, in a function
@@ -22,6 +23,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
 
+TREATED = "chat templates raise at it, leave it out, or write it as Python spells it"
 INSIDE = "says "
 """How the detail of a message begins that is no text."""
 
@@ -37,7 +39,8 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
             )
         elif marked.detail.startswith(INSIDE) and holds_messages(scan, marked.column):
             kind = marked.detail.removeprefix(INSIDE)
-            message = rows_phrase(scan, marked, f"{{has}} {kind} for the `content` of a message in `{marked.column}`")
+            what = f"{{has}} {kind} for the `content` of a message in `{marked.column}`"
+            message = f"{rows_phrase(scan, marked, what)}; {TREATED}"
             yield found(marked, message, severity=Severity.WARNING)
         else:
             yield found(marked, rows_phrase(scan, marked, f"{{has}} {marked.detail} in `{marked.column}`"))
@@ -51,7 +54,7 @@ dataset: data.jsonl
 WORD = DamagedRows("wrong-type", "label", 500, (0, 1, 2), "string")
 STARS = DamagedRows("wrong-type", "label", 40, (3, 8), "number")
 NUMBER = DamagedRows("wrong-type", "prompt", 500, (0, 1, 2), "integer")
-SAID = DamagedRows("wrong-type", "prompt", 2, (4, 7), "says integer")
+SAID = DamagedRows("wrong-type", "prompt", 2, (4, 7), "says a number")
 CHAT = {"prompt": ListOf(Struct({"role": STRING, "content": Scalar("integer")}))}
 
 RULE = Rule(
@@ -62,7 +65,9 @@ RULE = Rule(
     check=check,
     source=(
         "Tried with trl 1.16: numbers in each column of sft, dpo, kto, reward and grpo raise; so do words for the labels "
-        "of kto, and labels from 0 to 3 train. A message that says 42 raises in 17 of the 38 chat templates for text that TRL has."
+        "of kto, and labels from 0 to 3 train. "
+        "Of the 66 chat templates of TRL that write text, 32 raise at a message that says 42 and 12 leave it out; for a list of texts "
+        "25 and 16, for an object 25 and 18, for parts without a `type` 14 and 17."
     ),
     bad=(
         Case(job=JOB, facts={"scan": Scan(rows=500, marked=(WORD,))}, at="dataset"),
