@@ -28,6 +28,8 @@ def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> 
         if traceback := _last_line(played) or _last_traceback(played):
             raised[part] = traceback
     frames = [frame for traceback in raised.values() for each in traceback.chain for frame in each.frames]
+    given = {file for played in parts.values() for each in played.facts("training") for file in each.get("files", ())}
+    frames += [Frame(file, 0, "") for file in sorted(given)]
     sources = {frame.file: text for frame in frames if (text := _own_text(frame, program)) is not None}
     sources |= {program.path: program.source} if program.job is None else {}
     shown = {path: _as_named(path) for path in sources}

@@ -13,7 +13,8 @@ from holdfast.core.log import Traceback
 from holdfast.core.methods import Method
 from holdfast.core.notebook import is_notebook
 from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
-from holdfast.engine.rehearse.advising import ROWS, Circumstances, advise
+from holdfast.engine.rehearse.advising import ROWS, advise
+from holdfast.engine.rehearse.circumstances import Circumstances
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
 from holdfast.engine.rehearse.keywords import find_argument, find_argument_in_words
 from holdfast.engine.rehearse.naming import CODE, NO_NETWORK, OURS, because_of, general_advice, name_cause

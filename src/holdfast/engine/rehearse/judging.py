@@ -93,6 +93,7 @@ LACKING: Final = re.compile(
 ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
 """A path that only Colab or Kaggle has."""
 UNSAVED: Final = "it differs because of the weights that are not saved, which is reported at `save`"
+REPAIR: Final = "Drop or repair these rows before training; `holdfast explain {}` says what is wrong with them."
 NO_INPUT: Final = "the script reads standard input, which a rehearsal does not have"
 
 
@@ -124,7 +125,8 @@ def judge(
     results = {stage: _result(stage, whole, failures, imports_s, left_off) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened(TrainingStarted):  # a loop of its own is not asked to stop
         for found in (judge_stop(parts), judge_resume(parts)):
-            result, more = _again(found, parts, failures, diagnose, unsaved=_leaves_weights_unsaved(whole))
+            unsaved = _leaves_weights_unsaved(whole)
+            result, more = _again(found, parts, failures, diagnose, left_off=left_off, unsaved=unsaved)
             failures += more
             if results[result.name].status != "fail":  # a failure of the whole path may be about this stage
                 results[result.name] = result
@@ -152,12 +154,13 @@ def _again(
     failures: Sequence[Failure],
     diagnose: Diagnose,
     *,
+    left_off: str,
     unsaved: bool,
 ) -> tuple[StageResult, list[Failure]]:
     """Return the result of stopping or of resuming, and its own failure, if there is one that is not known already."""
     if unsaved and findings.wrong and findings.wrong[0] == DIVERGES:
         return replace(findings.result, status="not_rehearsed", because=UNSAVED), []
-    result = _blocked_stage(findings.result, parts, failures)
+    result = _blocked_stage(findings.result, parts, failures, left_off)
     result = replace(result, missed=result.status == "not_rehearsed")
     if findings.failed is not None:
         cause = diagnose(findings.failed, result.name)
@@ -167,10 +170,16 @@ def _again(
     return result, [Failure(stage=result.name, cause=name_cause(*findings.wrong))] if findings.wrong else []
 
 
-def _blocked_stage(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:
-    """Return the result of a stage; where no process was started for it, the failure that prevented one is the reason."""
+def _blocked_stage(
+    result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure], left_off: str
+) -> StageResult:
+    """Return the result of a stage; where no process was started for it, what prevented one is the reason."""
     raised = next((each for each in failures if each.part == "whole"), None)
-    if raised is None or result.name in parts or result.status != "not_rehearsed":
+    if result.name in parts or result.status != "not_rehearsed":
+        return result
+    if left_off:
+        return replace(result, because=_where_left(parts["whole"], left_off))
+    if raised is None:
         return result
     if _before(result.name, raised.stage):
         because = (
@@ -291,8 +300,11 @@ def _with_objection(failure: Failure, objections: Sequence[Objection]) -> Failur
     cause = failure.cause
     if cause.signature.name != BAD_ROWS:
         return failure
-    said = next((each.message for each in objections if each.fails and BAD_ROWS in prevented_by(each.code)), "")
-    return replace(failure, cause=replace(cause, cause=f"{said}. {cause.cause}")) if said else failure
+    objection = next((each for each in objections if each.fails and BAD_ROWS in prevented_by(each.code)), None)
+    if objection is None:
+        return failure
+    told = f"{objection.message}. {cause.cause}"
+    return replace(failure, cause=replace(cause, cause=told, fix=REPAIR.format(objection.code)))
 
 
 def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> Iterator[Failure]:
@@ -314,7 +326,7 @@ def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> I
 
 def _advice_of(name: str, code: str) -> str:
     """Return the advice on a rule's objection: its class's general one, else the rule's own page."""
-    return "" if general_advice(signature_of(name)) else f"`holdfast explain {code}` shows how such rows are corrected."
+    return "" if general_advice(signature_of(name)) else REPAIR.format(code)
 
 
 def _warns(objection: Objection) -> bool:
@@ -342,7 +354,7 @@ def _together(raised: list[Failure], reported: list[Failure]) -> list[Failure]:
 
 def _doubts(whole: PartResult) -> Iterator[Objection]:
     for each in whole.reported("warning"):
-        yield Objection(code=each["class"], message=each["because"], stage=each["stage"], fails=False)
+        yield Objection(code=each["class"], message=each["because"], stage=each["stage"])
 
 
 def _result(
@@ -368,12 +380,24 @@ def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure
     if raised and raised[0].stage == RESUMED_STAGE and whole.facts("trains") and not whole.happened(StepDone):
         return "the script failed at `resume`, before its first step"
     if left_off:
-        return f"the rehearsal ended at `{failed_stage(whole)}`: {left_off}"
+        return _where_left(whole, left_off)
+    return _unseen(stage, whole, failures)
+
+
+def _unseen(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:
+    """Return why a script that came to its end went through nothing of a stage."""
     if stage == "evaluate" and any(each.get("may_evaluate") for each in whole.facts("training")):
         return '`eval_strategy` is "no", so nothing is evaluated on the `eval_dataset`'
     if loops := whole.facts("loop"):
         return IN_LOOP[stage] if stage in IN_LOOP and (stage != "evaluate" or loops[-1]["evaluates"]) else UNSEEN[stage]
+    if stage in AGAIN and whole.happened(TrainingStarted) and any(each.stage == "step" for each in failures):
+        return f"`step` failed, and a training that fails is not {AGAIN[stage]}"
     return UNSEEN[stage]
+
+
+def _where_left(whole: PartResult, because: str) -> str:
+    """Return where a rehearsal ended that did not go on to the end, and why."""
+    return f"the rehearsal ended at `{failed_stage(whole)}`: {because}"
 
 
 def _worked(stage: StageName, whole: PartResult) -> bool:
