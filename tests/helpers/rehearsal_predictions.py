@@ -180,7 +180,7 @@ BAD: tuple[Job, ...] = (
 )
 DOUBTED: tuple[Job, ...] = (
     _loop("padding-copied-a-little", labels=COPY, length=16),
-    _loop("padding-without-a-mask-a-little", labels=f"{COPY}; del batch['attention_mask']", length=24),
+    _loop("padding-without-a-mask-a-little", labels=f"{COPY}; del batch['attention_mask']", length=19),
     Job(name="a-token-without-a-row", source=ANSWERED.format(labels=ANSWERS_ALONE, tokens=ADDED)),
 )
 GOOD: tuple[Job, ...] = (

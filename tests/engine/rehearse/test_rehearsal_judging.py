@@ -479,7 +479,7 @@ def test_script_that_went_on_did_not_fail_where_something_is_wrong() -> None:
 UNTRUE = {"event": "fault", "class": "labels-misaligned", "stage": "step", "because": "shifted twice", "evidence": {}}
 STOP_FAILED = stopped(code=1, events=({"event": "end", "status": "failed", "because": "OSError: disk"},))
 OVER = stopped(code=0, events=tuple(steps(s1=2.0, s2=1.5)))
-SLOW = {"over": "longer than 9 s", "elapsed_s": 9.0, "code": None}
+SLOW: Telling = {"over": "longer than 9 s", "elapsed_s": 9.0, "code": None}
 EXPORTS = (
     {"event": "stage", "name": "save", "elapsed_s": 1, "at": 1.0},
     {"event": "enter", "name": "export", "at": 8.9},
@@ -511,7 +511,7 @@ EXPORTS = (
 )
 def test_stop_and_resume_are_skipped_for_what_kept_them(parts: tuple[PartResult, ...], stage: str, said: str) -> None:
     """Not for a training, or a checkpoint, that there was."""
-    skipped = {each.name: each.because for each in judged(*parts).stages if each.status == "not_rehearsed"}
+    skipped = {str(each.name): each.because for each in judged(*parts).stages if each.status == "not_rehearsed"}
 
     assert said in str(skipped[stage]), skipped
 
