@@ -108,7 +108,7 @@ class Omitted:
 
     Attributes:
         what: What it is: `4-bit loading`.
-        because: What would test it.
+        because: Why not, and what shows it.
     """
 
     what: str

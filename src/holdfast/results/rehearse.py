@@ -106,7 +106,7 @@ class NotRehearsed(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         what: What it is.
-        because: How to test it.
+        because: Why not, and what shows it.
     """
 
     what: str

@@ -29,7 +29,7 @@ AS_TEXT = (
 """Why functions that learn nothing of a completion give the same reward to each, and the fix."""
 BROKEN = "grpo-reward-function-error"
 WHAT = "whether rewards differ"
-SHOWN_BY = "completions of the real model"
+SHOWN_BY = "the twin writes nonsense; completions of the real model show it"
 ASKED = 4  # rows, prompts, completions, ids
 PROMPTS = 2
 """Rows that made completions are made for."""
