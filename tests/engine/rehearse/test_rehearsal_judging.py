@@ -516,6 +516,26 @@ def test_stop_and_resume_are_skipped_for_what_kept_them(parts: tuple[PartResult,
     assert said in str(skipped[stage]), skipped
 
 
+@pytest.mark.parametrize(
+    ("raised_in", "names"),
+    [
+        ("/env/lib/python3.11/site-packages/trl/trainer/dpo_trainer.py", ["dataset-bad-row-values"]),
+        ("/job/rows.py", ["user-code-error", "dataset-bad-row-values"]),
+    ],
+)
+def test_a_library_that_fails_at_a_bad_row_is_no_second_failure(raised_in: str, names: list[str]) -> None:
+    """Whatever it raises; what a function of the user's own raises may be another fault than the row's."""
+    error = 'TypeError: can only concatenate list (not "NoneType") to list'
+    log = f'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n  File "{raised_in}", line 7, in f\n{error}\n'
+    failed = {"event": "failed", "stage": "tokenize", "error": error}
+    raised = played(code=1, hook_events=(*PASSED, failed), logs={"stderr.log": log})
+    objected = Objection(code="DAT206", message="Row 20 has null in `rejected`", stage="data", severity=Severity.ERROR)
+
+    found = judged(raised, objections=(objected,))
+
+    assert [each.cause.signature.name for each in found.failures] == names
+
+
 def test_rows_that_fail_come_with_a_fix_that_names_no_other_column() -> None:
     """The rule tells the column; the class of failure has only an example."""
 

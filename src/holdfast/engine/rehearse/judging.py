@@ -25,9 +25,13 @@ from holdfast.core.rehearsal import (
 )
 from holdfast.core.training_event import StepDone, TrainingEnded, TrainingStarted
 from holdfast.engine.rehearse.continuing import DIVERGES, StageFindings, judge_resume, judge_stop, warn_of_restarts
-from holdfast.engine.rehearse.naming import NO_NETWORK, because_of, general_advice, name_cause, signature_of
+from holdfast.engine.rehearse.naming import (
+    NO_NETWORK,
+    because_of,
+    name_cause,
+)
+from holdfast.engine.rehearse.objecting import BAD_ROWS, objected, warns, with_objection
 from holdfast.engine.rehearse.tracebacks import spell_place
-from holdfast.signatures import prevented_by
 
 Diagnose = Callable[[PartResult, StageName], Cause]
 """Says why a part failed at a stage."""
@@ -75,8 +79,6 @@ IN_LOOP: Final[Mapping[StageName, str]] = {
 }
 """Why stages of a script with a loop of its own were not gone through; the first holds only where the loop evaluates."""
 
-BAD_ROWS: Final = "dataset-bad-row-values"
-"""What the rules about rows prevent."""
 GUESSED: Final[Mapping[str, tuple[str, ...]]] = {
     "no-trainable-parameters": ("weights-not-updated",),
     BAD_ROWS: ("user-code-error",),
@@ -93,7 +95,6 @@ LACKING: Final = re.compile(
 ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
 """A path that only Colab or Kaggle has."""
 UNSAVED: Final = "it differs because of the weights that are not saved, which is reported at `save`"
-REPAIR: Final = "Drop or repair these rows before training; `holdfast explain {}` says what is wrong with them."
 NO_INPUT: Final = "the script reads standard input, which a rehearsal does not have"
 
 
@@ -120,8 +121,8 @@ def judge(
     if unreached and any(each.cause.signature.name == NO_NETWORK for each in raised):
         left_off, raised = unreached, []
     failures = _together(raised, list(_wrong(whole)))
-    failures = [_with_objection(each, objections) for each in failures]
-    failures += _objected(objections, failures)
+    failures = [with_objection(each, whole, objections) for each in failures]
+    failures += objected(objections, failures)
     results = {stage: _result(stage, whole, failures, imports_s, left_off) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened(TrainingStarted):  # a loop of its own is not asked to stop
         for found in (judge_stop(parts), judge_resume(parts)):
@@ -133,7 +134,7 @@ def judge(
     return Rehearsal(
         stages=tuple(results[stage] for stage in STAGES),
         failures=tuple(failures),
-        warnings=(*filter(_warns, objections), *_doubts(whole), *warn_of_restarts(parts)),
+        warnings=(*filter(warns, objections), *_doubts(whole), *warn_of_restarts(parts)),
         omitted=tuple(Omitted(what=each["what"], because=each["because"]) for each in whole.reported("not_rehearsed")),
         shrunk=tuple(
             Shrunk(what=each["what"], asked=each["asked"], given=each["given"]) for each in whole.reported("shrunk")
@@ -293,45 +294,6 @@ def _raised(played: PartResult) -> list[ProcessEvent]:
 
 def _same(error: str, because: str) -> bool:
     return error[:200] == because[:200]
-
-
-def _with_objection(failure: Failure, objections: Sequence[Objection]) -> Failure:
-    """Return a failure with what a rule says of the rows: their column and numbers, which the exception does not tell."""
-    cause = failure.cause
-    if cause.signature.name != BAD_ROWS:
-        return failure
-    objection = next((each for each in objections if each.fails and BAD_ROWS in prevented_by(each.code)), None)
-    if objection is None:
-        return failure
-    told = f"{objection.message}. {cause.cause}"
-    return replace(failure, cause=replace(cause, cause=told, fix=REPAIR.format(objection.code)))
-
-
-def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> Iterator[Failure]:
-    """Yield the rules' objections as failures, where no failure of the same class is known already."""
-    known = {failure.cause.signature.name for failure in failures}
-    for each in objections:
-        names = tuple(prevented_by(each.code))
-        if each.fails and names and known.isdisjoint(names):
-            name = names[0]
-            known.add(name)
-            yield Failure(
-                stage=each.stage,
-                cause=name_cause(name, each.message, {"rule": each.code}, fix=_advice_of(name, each.code)),
-                rule=each.code,
-                blame="model" if each.stage == "model" else "data",
-                blamed=f"{each.code} says so of what the script gave its trainer",
-            )
-
-
-def _advice_of(name: str, code: str) -> str:
-    """Return the advice on a rule's objection: its class's general one, else the rule's own page."""
-    return "" if general_advice(signature_of(name)) else REPAIR.format(code)
-
-
-def _warns(objection: Objection) -> bool:
-    """True if an objection fails nothing: it may be meant so, or no class of failure says what it comes to."""
-    return not objection.fails or not prevented_by(objection.code)
 
 
 def _wrong(whole: PartResult) -> Iterator[Failure]:
