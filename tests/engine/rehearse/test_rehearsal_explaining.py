@@ -146,6 +146,32 @@ def test_reward_function_that_was_called_in_vain_is_named_with_its_own_line(erro
 
 
 @pytest.mark.parametrize(
+    ("said", "moved"),
+    [
+        (", but got weight is on cpu, different from other tensors on cuda:0", "`weight`"),
+        (", but found at least two devices, cuda:0 and cpu!", "the tensor that is elsewhere"),
+    ],
+)
+def test_tensor_on_another_device_comes_with_what_to_move(said: str, moved: str) -> None:
+    """The user's own loss is where weights of classes are left behind."""
+    source = "class Own(Trainer):\n    def compute_loss(self, model, inputs):\n        return self.loss(model(**inputs).logits)\n"
+    log = raised(
+        CALLED[0],
+        f"{PACKAGES}/transformers/trainer.py:900 training_step: loss = self.compute_loss(model, inputs)",
+        "train.py:3 compute_loss: return self.loss(model(**inputs).logits)",
+        f"{PACKAGES}/torch/nn/modules/loss.py:1393 forward: return F.cross_entropy(",
+        error=f"RuntimeError: Expected all tensors to be on the same device{said}",
+    )
+
+    found = explained(log, sources={"train.py": source})
+
+    assert (
+        found.cause.fix
+        == f"Move {moved} to the model's device at train.py:3: `tensor.to(model.device)`, or make it there."
+    )
+
+
+@pytest.mark.parametrize(
     ("error", "fix"),
     [
         ("AttributeError: 'list' object has no attribute 'strip'", '`completion[0]["content"]`'),

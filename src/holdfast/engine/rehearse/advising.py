@@ -45,6 +45,9 @@ ASKED: Final = ("", "getattr", "getattribute")
 ROWS: Final = "dataset-bad-row-values"
 """The class of rows with odd values: what good rows cannot cause."""
 COLLATOR: Final = "collator"
+TWO_DEVICES: Final = re.compile(
+    r"^RuntimeError: Expected all tensors to be on the same device(?:, but got (?P<name>\w+) is on)?"
+)
 TARGETS: Final = re.compile(r"Target modules (?P<asked>.+?) not found in the base model")
 HEADED: Final = re.compile(
     r"'(?P<kind>\w+For(?P<task>SequenceClassification|TokenClassification))' object has no attribute 'prepare_inputs_for_generation'"
@@ -116,6 +119,9 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _module(about)
     yield from _package(about)
     yield from _targets(about)
+    if name == CODE and about.line and (found := TWO_DEVICES.match(about.error)):
+        moved = f"`{found['name']}`" if found["name"] else "the tensor that is elsewhere"
+        yield Advice("", f"Move {moved} to the model's device{about.at}: `tensor.to(model.device)`, or make it there.")
     if name == UNTRAINED and not about.adapted:
         yield Advice("", "Leave `requires_grad` of what is to be trained as it is, or train an adapter.")
     if name == CODE and about.is_job and not about.line:
