@@ -146,6 +146,28 @@ def test_reward_function_that_was_called_in_vain_is_named_with_its_own_line(erro
 
 
 @pytest.mark.parametrize(
+    ("error", "where"),
+    [
+        (
+            "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--max_seq_length', '128']",
+            "sft.yaml:2",
+        ),
+        ("ValueError: Some specified arguments are not used by the HfArgumentParser: ['--path', 'json']", ""),
+        ("ValueError: Some specified arguments are not used by the HfArgumentParser: ['--max_tokens', '1']", ""),
+    ],
+)
+def test_setting_of_a_command_line_stands_in_its_file(error: str, where: str) -> None:
+    """No line of the user's own is in the traceback of TRL's command; a file of settings is theirs all the same."""
+    settings = "model_name_or_path: tiny\nmax_seq_length: 128\ndatasets:\n  - path: json\n"
+    log = raised(f"{PACKAGES}/trl/scripts/sft.py:150 <module>: parser.parse_args_and_config()", error=error)
+
+    found = explained(log, name="trl-config-arg-renamed", sources={"sft.yaml": settings})
+
+    assert found.where == where
+    assert found.code == ("max_seq_length: 128" if where else "")
+
+
+@pytest.mark.parametrize(
     ("said", "moved"),
     [
         (", but got weight is on cpu, different from other tensors on cuda:0", "`weight`"),
