@@ -199,7 +199,8 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
     if target.job:
         write_redacted(folder / "job.yaml", target.document.text)
         public, _ = separate_secrets(target.job)
-        kept = resolved.with_absolute_paths(with_schedule(public), path)
+        named = with_schedule(public).model_copy(update={"name": name_job(target.job, path)})
+        kept = resolved.with_absolute_paths(named, path)
         write_redacted(folder / resolved.FILE, resolved.resolved_yaml(kept))
     return begun
 
