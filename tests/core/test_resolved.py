@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.adapters.storage.resolved import note_versions, resolved_yaml, with_versions
+from holdfast.adapters.storage.resolved import note_versions, resolved_yaml, with_absolute_paths, with_versions
 from holdfast.core.event import Reported
 from holdfast.core.job import Job, parse_job
 from holdfast.engine.script.outline import choose_schedule, with_schedule
@@ -41,6 +41,31 @@ def test_nothing_is_left_to_defaults() -> None:
     assert document.values == JOB.model_dump(by_alias=True, mode="json") | {
         "dataset": JOB.dataset.model_dump() | {"seed": 7}
     }
+
+
+def test_paths_lead_to_the_files_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that there are, from the job's folder or from here; what names none is left as it is."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("tiny", "jobs", "steps"):
+        Path(name).mkdir()
+    for name in ("jobs/rewards.py", "chat.jinja", "ds.json", "one.jsonl", "jobs/test.jsonl"):
+        Path(name).touch()
+    given = {
+        "method": "grpo",
+        "model": {"path": "tiny", "chat_template": "chat.jinja"},
+        "dataset": {"path": "*.jsonl", "map": "package.rows:clean"},
+        "rewards": ["rewards.py:exact", "accuracy_reward", "jobs.rewards:exact"],
+        "evaluate": [{"dataset": "test.jsonl", "metric": "loss"}, {"dataset": "owner/name", "metric": "loss"}],
+        "train": {"deepspeed": "ds.json", "save_strategy": "steps", "learning_rate": 2e-5},
+    }
+
+    kept = with_absolute_paths(Job.model_validate(given), "jobs/job.yaml")
+
+    assert (kept.model.path, kept.model.chat_template) == (f"{tmp_path}/tiny", f"{tmp_path}/chat.jinja")
+    assert (kept.dataset.path, kept.dataset.map) == (f"{tmp_path}/*.jsonl", "package.rows:clean")
+    assert kept.rewards == [f"{tmp_path}/jobs/rewards.py:exact", "accuracy_reward", "jobs.rewards:exact"]
+    assert [each.dataset for each in kept.evaluate] == [f"{tmp_path}/jobs/test.jsonl", "owner/name"]
+    assert kept.train == {"deepspeed": f"{tmp_path}/ds.json", "save_strategy": "steps", "learning_rate": 2e-5}
 
 
 def test_versions_stand_in_comments() -> None:

@@ -73,6 +73,10 @@ MESSAGES = """
 def own(completions, answer, **kwargs):
     return [1.0 if right in turns else 0.0 for turns, right in zip(completions, answer)]
 """
+LENGTHS = """
+def own(completions, **kwargs):
+    return [float(len(each)) for each in completions]
+"""
 NO_PART = """
 def own(completions, answer, **kwargs):
     return [2.0 if turns[-1].get("text", "") == right else -1.0 for turns, right in zip(completions, answer)]
@@ -101,6 +105,7 @@ SAVED = 'trainer.model.save_pretrained("out/own/{}")'
 ONCE = 'save_strategy="no"'
 AGAIN = '\ntrainer = SFTTrainer(model="work/tiny", args=args, train_dataset=dataset)\ntrainer.train()\n'
 LORA = 'peft_config=LoraConfig(r=8, target_modules=["q_proj", "v_proj"])'
+MADE = f"from peft import get_peft_model\nget_peft_model({TINY}, LoraConfig(r=8, target_modules=['q_proj']))"
 ADDED = """
 tokenizer = AutoTokenizer.from_pretrained("work/tiny")
 tokenizer.add_tokens(["<tool>"])
@@ -229,6 +234,7 @@ REWARDS: tuple[Job, ...] = (
     rewarded("reward-no-number", "RLOO", constant("float('nan')"), "step/grpo-reward-function-error"),
     rewarded("reward-none", "GRPO", constant("None"), "step/grpo-reward-function-error"),
     rewarded("reward-by-messages-for-texts", "GRPO", MESSAGES, "step/grpo-zero-advantage"),
+    rewarded("reward-by-the-number-of-messages", "GRPO", LENGTHS, "step/grpo-zero-advantage"),
     rewarded("reward-by-no-part-of-a-message", "RLOO", NO_PART, "step/grpo-zero-advantage"),
     rewarded("reward-by-calls-of-tools", "GRPO", CALLS),
     rewarded("reward-strict", "GRPO", STRICT),
@@ -279,6 +285,19 @@ ENDS: tuple[Job, ...] = (
         settings=ONCE,
         given=LORA,
         train=SAVED.format("early") + "\ntrainer.train()",
+    ),
+    job(
+        "adapter-made-after-the-training",
+        "SFT",
+        "save/no-checkpoint-saved",
+        settings=ONCE,
+        end=f"{MADE}.save_pretrained('out/own/made')",
+    ),
+    job(
+        "adapter-made-beside-the-whole-model",
+        "SFT",
+        settings=ONCE,
+        end=f"trainer.save_model('out/own/whole')\n{MADE}.save_pretrained('out/own/made')",
     ),
     job("trained-twice-and-kept-once", "SFT", settings=ONCE, end=SAVED.format("first") + AGAIN),
     job(

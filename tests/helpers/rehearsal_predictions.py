@@ -169,14 +169,28 @@ BAD: tuple[Job, ...] = (
     _loop("padding-in-a-loss-of-its-own", PADDED, labels=COPY, loss=_own_loss("[:, :-1]", "[:, 1:]"), length=64),
     Job(name="padding-marked-as-a-class", source=MARKS.format("label_pad_token_id=0, "), fails=PADDED),
     _loop("mask-inverted", INVERTED, labels=f"{RIGHT}; {NOT}"),
+    _loop(
+        "padding-with-another-token-as-its-label",
+        PADDED,
+        labels="batch['labels'] = ids.masked_fill(mask == 0, 9)",
+        length=16,
+    ),
+    _loop("padding-without-a-mask", PADDED, labels=f"{COPY}; del batch['attention_mask']", length=64),
     Job(name="questions-alone", source=ANSWERED.format(labels=ASKED_ALONE, tokens=""), fails=ASKED),
 )
 DOUBTED: tuple[Job, ...] = (
     _loop("padding-copied-a-little", labels=COPY, length=16),
+    _loop("padding-without-a-mask-a-little", labels=f"{COPY}; del batch['attention_mask']", length=19),
     Job(name="a-token-without-a-row", source=ANSWERED.format(labels=ANSWERS_ALONE, tokens=ADDED)),
 )
 GOOD: tuple[Job, ...] = (
     _loop("padding-masked"),
+    _loop("padding-masked-in-labels-alone", labels=f"{RIGHT}; del batch['attention_mask']", length=64),
+    _loop(
+        "texts-that-end-twice-without-a-mask",
+        labels=f"ids[:, -2:] = tokenizer.eos_token_id; {COPY}; del batch['attention_mask']",
+        length=16,
+    ),
     _loop("padding-masked-under-an-adapter", adapter=ADAPTED),
     _loop("padding-that-ends-texts", labels=FIRST_END),
     _loop("answers-alone", labels=ANSWERS),

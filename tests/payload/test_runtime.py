@@ -86,6 +86,8 @@ if __name__ == "__main__":
     except RuntimeError as error:
         print("caught:", error)
     else:
+        if DEED == "term-when-trained":
+            os.kill(os.getpid(), signal.SIGTERM)
         trainer.save_model(out + "/final")
 '''
 
@@ -321,6 +323,18 @@ def test_sigterm_saves_before_it_stops(stopped: Ended) -> None:
     assert (stopped.end["status"], stopped.end["because"], stopped.end["step"]) == ("stopped", "SIGTERM", 7)
     assert verify_checkpoint(stopped.out / "checkpoint-7").verdict == "whole"
     assert not (stopped.out / "final").exists()
+
+
+@pytest.mark.train
+@pytest.mark.parametrize("deed", ["term@12", "term-when-trained"])
+def test_sigterm_after_the_last_step_lets_the_script_save_its_model(
+    deed: str, trainings: Trainings, tmp_path: Path
+) -> None:
+    """Nothing is left to train: what ends so has finished, and its model is there."""
+    ended = trainings.start(tmp_path, DEED=deed)
+
+    assert (ended.exit_code, ended.end["status"], ended.end["step"]) == (0, "finished", STEPS)
+    assert [verify_checkpoint(ended.out / each).verdict for each in (f"checkpoint-{STEPS}", "final")] == ["whole"] * 2
 
 
 @pytest.mark.train

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal, TypeVar
 
 from holdfast.core.diagnosis import Cause
 from holdfast.core.event import EndReason
+from holdfast.core.finding import Severity
 from holdfast.core.training_event import Heartbeat, TrainingEnded, TrainingEvent
 
 StageName = Literal[
@@ -107,7 +108,7 @@ class Omitted:
 
     Attributes:
         what: What it is: `4-bit loading`.
-        because: What would test it.
+        because: Why not, and what shows it.
     """
 
     what: str
@@ -137,13 +138,18 @@ class Objection:
         code: The rule of `check`, or the class of failure.
         message: The rule's message.
         stage: The stage that it belongs to.
-        fails: Whether it fails the rehearsal; otherwise it is a warning.
+        severity: An error fails the rehearsal.
     """
 
     code: str
     message: str
     stage: StageName
-    fails: bool
+    severity: Severity = Severity.WARNING
+
+    @property
+    def fails(self) -> bool:
+        """True if it fails the rehearsal."""
+        return self.severity is Severity.ERROR
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

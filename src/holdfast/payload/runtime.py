@@ -185,10 +185,14 @@ class AttemptProcess:
 
 
 class StopRequest:
-    """A request to stop: obeyed at once, but in `training` only when the loop has saved and asks."""
+    """A request to stop: obeyed at once, but in `training` only when the loop has saved and asks.
+
+    Once a training has come to its end (`trained`), the script is left to save its model, and to end by itself.
+    """
 
     def __init__(self, attempt: AttemptProcess) -> None:
-        self._attempt, self._number, self._heard_s, self.training = attempt, 0, 0.0, False
+        self._attempt, self._number, self._heard_s = attempt, 0, 0.0
+        self.training = self.trained = False
         self.listen()
         # Workers of data loaders and of `map` are ended by the signals whose handlers they inherit.
         os.register_at_fork(after_in_child=self._forget)
@@ -222,7 +226,7 @@ class StopRequest:
             os._exit(STOPPED)
         if not self._number:
             self._number, self._heard_s = number, time.monotonic()
-            if not self.training:
+            if not (self.training or self.trained):
                 self.leave()
 
     def _forget(self) -> None:
@@ -249,7 +253,7 @@ class TrainerWatch:
         handler.callbacks = [*(other for other in handler.callbacks if other is not self), self]
         if state.global_step >= state.max_steps:  # resumed at its last step; transformers would train one more
             self._trainer._run_epoch = self._end_training  # noqa: SLF001 - there is no public way to train no step
-        self._stop.training, self._attempt.phase = True, "train"
+        self._stop.training, self._stop.trained, self._attempt.phase = True, False, "train"
         # Unless it comes to on_train_end:
         self._attempt.ending = ScriptEnding("failed", "left-training", "the script left amid training")
         self._attempt.step, self._attempt.max_steps = state.global_step, state.max_steps
@@ -298,7 +302,7 @@ class TrainerWatch:
         while self._rotations:
             self._rotations.pop()()
         self._saved = state.global_step
-        if leaving:
+        if leaving and state.global_step < state.max_steps:
             self._stop.agreed(args.device)  # or torchrun ends rank 0 before its manifest, because another left
             self._stop.leave()
 
@@ -308,12 +312,13 @@ class TrainerWatch:
         self._attempt.write("push", step=state.global_step, folder=str(Path(args.output_dir).absolute()), **where)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        """Judge how training ended; stop here if that was asked in the meantime and nothing would be lost."""
+        """Judge how training ended; stop here if that was asked in the meantime, training is not over, and nothing would be lost."""
         self._report_step()
         told = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
         self._attempt.ending = judge(state.global_step, state.max_steps, told_to_stop=told)
         vars(self._trainer).pop("_run_epoch", None)
-        if self._stop.agreed(args.device) and self._saved == state.global_step:
+        self._stop.trained = self._attempt.ending.status == "finished"
+        if self._stop.agreed(args.device) and self._saved == state.global_step and not self._stop.trained:
             self._stop.leave()
 
     def _report_step(self) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from msgspec import field
 
+from holdfast.core.finding import Severity
 from holdfast.core.rehearsal import Blame, LearntFigures, StageName, Status
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import TargetVerdict
@@ -89,11 +90,13 @@ class RehearsalWarning(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         code: The rule, or the class of failure that it may be.
+        severity: `info` of what is merely worth knowing, else `warning`.
         stage: The stage that it concerns.
         message: What may be wrong.
     """
 
     code: str
+    severity: Severity
     stage: StageName
     message: str
 
@@ -103,7 +106,7 @@ class NotRehearsed(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         what: What it is.
-        because: How to test it.
+        because: Why not, and what shows it.
     """
 
     what: str

@@ -84,6 +84,8 @@ def test_a_job_file_becomes_a_whole_model(straight: tuple[Place, dict[str, Any]]
     assert (place.run / "job.yaml").read_text() == JOB
     resolved = (place.run / "job.resolved.yaml").read_text()
     assert f"#   trl: {version('trl')}\n" in resolved
+    assert f"  path: {place.folder}/rows.jsonl\n" in resolved
+    assert f"name: {place.run.name.partition('-2')[0]}\n" in resolved
     assert {path.name for path in place.run.glob("checkpoints/*/*")} >= {"checkpoint-24"}
 
 

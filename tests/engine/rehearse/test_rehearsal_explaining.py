@@ -13,7 +13,8 @@ from holdfast.core.rehearsal import Failure, PartResult, Rehearsal
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.reading import LogQuery
-from holdfast.engine.rehearse.advising import Circumstances, advise
+from holdfast.engine.rehearse.advising import advise
+from holdfast.engine.rehearse.circumstances import Circumstances
 from holdfast.engine.rehearse.explaining import FailureContext, explain_failures
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.engine.rehearse.tracebacks import without_own_frames
@@ -114,6 +115,106 @@ def test_function_that_a_reward_calls_is_told_with_the_reward() -> None:
     assert found.where == "rewards.py:5"
     assert "`score`, called by the reward function `exact`, uses `answr`" in found.cause.cause
     assert found.cause.fix == "Write `answer` instead of `answr` at rewards.py:5."
+
+
+@pytest.mark.parametrize(
+    ("error", "cause", "fix"),
+    [
+        (
+            "TypeError: exact() missing 1 required positional argument: 'anwser'",
+            "takes `anwser`, and the rows have no such column; they have `prompt` and `answer`",
+            "Write `answer` instead of `anwser` at rewards.py:1.",
+        ),
+        (
+            "TypeError: exact() missing 1 required positional argument: 'difficulty'",
+            "takes `difficulty`",
+            "Take one of these columns at rewards.py:1.",
+        ),
+    ],
+)
+def test_reward_function_that_was_called_in_vain_is_named_with_its_own_line(error: str, cause: str, fix: str) -> None:
+    """Python raises where it is called: the file that the function stands in is in no frame, and the trainer was given it."""
+    sources = {"train.py": CALLBACK, "rewards.py": "def exact(completions, anwser, **kwargs):\n    return []\n"}
+    log = raised(CALLED[0], f"{PACKAGES}/trl/trainer/grpo_trainer.py:1626 _calculate_rewards: f(", error=error)
+    training = {"about": "training", "trainer": ["GRPOTrainer"], "columns": ["prompt", "answer"]}
+
+    found = explained(log, name="dataset-missing-column", sources=sources, facts=(training,))
+
+    assert (found.where, found.function, found.role) == ("rewards.py:1", "exact", "reward function")
+    assert cause in found.cause.cause
+    assert found.cause.fix == fix
+
+
+@pytest.mark.parametrize(
+    ("error", "where"),
+    [
+        (
+            "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--max_seq_length', '128']",
+            "sft.yaml:2",
+        ),
+        ("ValueError: Some specified arguments are not used by the HfArgumentParser: ['--path', 'json']", ""),
+        ("ValueError: Some specified arguments are not used by the HfArgumentParser: ['--max_tokens', '1']", ""),
+    ],
+)
+def test_setting_of_a_command_line_stands_in_its_file(error: str, where: str) -> None:
+    """No line of the user's own is in the traceback of TRL's command; a file of settings is theirs all the same."""
+    settings = "model_name_or_path: tiny\nmax_seq_length: 128\ndatasets:\n  - path: json\n"
+    log = raised(f"{PACKAGES}/trl/scripts/sft.py:150 <module>: parser.parse_args_and_config()", error=error)
+
+    found = explained(log, name="trl-config-arg-renamed", sources={"sft.yaml": settings})
+
+    assert found.where == where
+    assert found.code == ("max_seq_length: 128" if where else "")
+
+
+@pytest.mark.parametrize(
+    ("said", "moved"),
+    [
+        (", but got weight is on cpu, different from other tensors on cuda:0", "`weight`"),
+        (", but found at least two devices, cuda:0 and cpu!", "the tensor that is elsewhere"),
+    ],
+)
+def test_tensor_on_another_device_comes_with_what_to_move(said: str, moved: str) -> None:
+    """The user's own loss is where weights of classes are left behind."""
+    source = "class Own(Trainer):\n    def compute_loss(self, model, inputs):\n        return self.loss(model(**inputs).logits)\n"
+    log = raised(
+        CALLED[0],
+        f"{PACKAGES}/transformers/trainer.py:900 training_step: loss = self.compute_loss(model, inputs)",
+        "train.py:3 compute_loss: return self.loss(model(**inputs).logits)",
+        f"{PACKAGES}/torch/nn/modules/loss.py:1393 forward: return F.cross_entropy(",
+        error=f"RuntimeError: Expected all tensors to be on the same device{said}",
+    )
+
+    found = explained(log, sources={"train.py": source})
+
+    assert (
+        found.cause.fix
+        == f"Move {moved} to the model's device at train.py:3: `tensor.to(model.device)`, or make it there."
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "fix"),
+    [
+        ("AttributeError: 'list' object has no attribute 'strip'", '`completion[0]["content"]`'),
+        ("AttributeError: 'dict' object has no attribute 'lower'", '`completion[0]["content"]`'),
+        ("TypeError: expected string or bytes-like object, got 'list'", '`completion[0]["content"]`'),
+        ("TypeError: string indices must be integers, not 'str'", "Use a completion as it is"),
+        ("AttributeError: 'list' object has no attribute 'tolist'", "Correct `tolist`"),
+    ],
+)
+def test_reward_function_that_takes_completions_for_something_else_is_told_what_they_are(error: str, fix: str) -> None:
+    """Texts for prompts that are texts, and lists of messages for conversations."""
+    log = raised(
+        CALLED[0],
+        f"{PACKAGES}/trl/trainer/grpo_trainer.py:1626 _calculate_rewards: output_reward_func = reward_func(",
+        "rewards.py:2 exact: return [score(each) for each in completions]",
+        error=error,
+    )
+
+    found = explained(log, name="grpo-reward-function-error", sources={"train.py": CALLBACK, "rewards.py": REWARD})
+
+    assert fix in found.cause.fix
 
 
 @pytest.mark.parametrize(

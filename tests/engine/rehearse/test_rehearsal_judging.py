@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.core.diagnosis import Cause, Diagnosis
-from holdfast.core.finding import Rule
+from holdfast.core.finding import Rule, Severity
 from holdfast.core.rehearsal import STAGES, Objection, Part, PartResult, Rehearsal, StageName
 from holdfast.core.training_event import parse_training_event
 from holdfast.engine.rehearse import judge
@@ -183,7 +183,7 @@ def test_rows_that_a_library_and_a_rule_refuse_are_reported_once() -> None:
     error = "RuntimeError: The size of tensor a (34) must match the size of tensor b (36)"
     raised = played(code=1, hook_events=(*PASSED, {"event": "failed", "stage": "step", "error": error}))
     because = "all 40 rows cannot be made tokens of; row 0: ValueError: there are 19 `input_ids` and 18 `labels`"
-    objected = Objection(code="DAT238", message=because, stage="tokenize", fails=True)
+    objected = Objection(code="DAT238", message=because, stage="tokenize", severity=Severity.ERROR)
     found = judge({"whole": raised}, (objected,), say)
     assert [each.cause.signature.name for each in found.failures] == ["dataset-bad-row-values"]
     assert because in found.failures[0].cause.cause, "the rule tells the rows, the exception does not"
@@ -207,8 +207,8 @@ def test_losses_are_not_compared_where_a_resume_draws_other_batches(about: str) 
 
 def test_what_a_rule_objects_to_fails_its_stage_once() -> None:
     objections = tuple(
-        Objection(code=code, message=f"{code} says so", stage="data", fails=fails)
-        for code, fails in (("DAT211", True), ("DAT231", True), ("DAT219", False))
+        Objection(code=code, message=f"{code} says so", stage="data", severity=severity)
+        for code, severity in (("DAT211", Severity.ERROR), ("DAT231", Severity.ERROR), ("DAT219", Severity.INFO))
     )
     found = judged(played(), stopped(), resumed(), objections=objections)
     assert [each.cause.signature.name for each in found.failures] == ["answers-not-in-training-text"]
@@ -434,7 +434,7 @@ def test_what_a_log_misleads_about(log: str, stage: StageName, guessed: str, nam
 
 def test_an_objection_that_no_class_names_is_a_warning() -> None:
     """What a rule holds against the rows is never lost."""
-    objections = (Objection(code="DAT219", message="all rows are the same", stage="data", fails=True),)
+    objections = (Objection(code="DAT219", message="all rows are the same", stage="data", severity=Severity.ERROR),)
     found = judged(played(), stopped(), resumed(), objections=objections)
     assert [each.code for each in found.warnings] == ["DAT219"]
 
@@ -474,6 +474,82 @@ def test_script_that_went_on_did_not_fail_where_something_is_wrong() -> None:
     because = {each.name: each.because for each in found.stages if each.status == "not_rehearsed"}
     assert because["evaluate"] == "the script does not evaluate"
     assert because["push"] == "the script pushes nothing"
+
+
+UNTRUE = {"event": "fault", "class": "labels-misaligned", "stage": "step", "because": "shifted twice", "evidence": {}}
+STOP_FAILED = stopped(code=1, events=({"event": "end", "status": "failed", "because": "OSError: disk"},))
+OVER = stopped(code=0, events=tuple(steps(s1=2.0, s2=1.5)))
+SLOW: Telling = {"over": "longer than 9 s", "elapsed_s": 9.0, "code": None}
+EXPORTS = (
+    {"event": "stage", "name": "save", "elapsed_s": 1, "at": 1.0},
+    {"event": "enter", "name": "export", "at": 8.9},
+)
+
+
+@pytest.mark.parametrize(
+    ("parts", "stage", "said"),
+    [
+        (
+            (played(hook_events=(*PASSED, UNTRUE)), stopped(), resumed()),
+            "stop",
+            "`step` failed, and a training that fails",
+        ),
+        (
+            (played(hook_events=(*PASSED, UNTRUE)), stopped(), resumed()),
+            "resume",
+            "`step` failed, and a training that fails",
+        ),
+        (
+            (played(hook_events=(*PASSED, *EXPORTS), **SLOW), stopped()),
+            "resume",
+            "ended at `export`: longer than 9 s here",
+        ),
+        ((played(), OVER), "resume", "training was over before the step to stop in"),
+        ((played(), STOP_FAILED), "resume", "the training that was to be stopped failed"),
+        ((played(), stopped(events=())), "resume", "there was no checkpoint to go on from"),
+    ],
+)
+def test_stop_and_resume_are_skipped_for_what_kept_them(parts: tuple[PartResult, ...], stage: str, said: str) -> None:
+    """Not for a training, or a checkpoint, that there was."""
+    skipped = {str(each.name): each.because for each in judged(*parts).stages if each.status == "not_rehearsed"}
+
+    assert said in str(skipped[stage]), skipped
+
+
+@pytest.mark.parametrize(
+    ("raised_in", "names"),
+    [
+        ("/env/lib/python3.11/site-packages/trl/trainer/dpo_trainer.py", ["dataset-bad-row-values"]),
+        ("/job/rows.py", ["user-code-error", "dataset-bad-row-values"]),
+    ],
+)
+def test_a_library_that_fails_at_a_bad_row_is_no_second_failure(raised_in: str, names: list[str]) -> None:
+    """Whatever it raises; what a function of the user's own raises may be another fault than the row's."""
+    error = 'TypeError: can only concatenate list (not "NoneType") to list'
+    log = f'Traceback (most recent call last):\n  File "train.py", line 9, in <module>\n  File "{raised_in}", line 7, in f\n{error}\n'
+    failed = {"event": "failed", "stage": "tokenize", "error": error}
+    raised = played(code=1, hook_events=(*PASSED, failed), logs={"stderr.log": log})
+    objected = Objection(code="DAT206", message="Row 20 has null in `rejected`", stage="data", severity=Severity.ERROR)
+
+    found = judged(raised, objections=(objected,))
+
+    assert [each.cause.signature.name for each in found.failures] == names
+
+
+def test_rows_that_fail_come_with_a_fix_that_names_no_other_column() -> None:
+    """The rule tells the column; the class of failure has only an example."""
+
+    def say(_part: PartResult, _stage: Any) -> Cause:
+        return name_cause("dataset-bad-row-values", "", {"type": "NoneType"})
+
+    error = "AttributeError: 'NoneType' object has no attribute 'endswith'"
+    raised = played(code=1, hook_events=(*PASSED, {"event": "failed", "stage": "tokenize", "error": error}))
+    objected = Objection(code="DAT206", message="row 20 has null in `rejected`", stage="data", severity=Severity.ERROR)
+
+    for objections in ((objected,), ()):
+        (failure,) = judge({"whole": raised}, objections, say).failures
+        assert "`text`" not in failure.cause.fix
+        assert ("DAT206" in failure.cause.fix) == bool(objections)
 
 
 def test_resume_that_nobody_tried_is_skipped_for_what_kept_it() -> None:

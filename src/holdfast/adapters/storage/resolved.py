@@ -16,8 +16,9 @@ from holdfast.core.job import Job
 FILE: Final = "job.resolved.yaml"
 
 HEAD: Final = """\
-# The job as it ran: what its file said, what overrode that, and every default.
-# `holdfast run` takes this file like any other.
+# The job as it ran: what its file said, what overrode that, and every default of a job file.
+# Arguments that `train`, `peft` and `quantization` leave out have the defaults of the libraries.
+# `holdfast run` takes this file like any other, from any folder.
 """
 
 
@@ -26,8 +27,9 @@ def resolved_yaml(job: Job) -> str:
 
     >>> job = Job(method="sft", model="tiny", dataset="rows.jsonl", seed=7)
     >>> print(resolved_yaml(job).partition("model:")[0])
-    # The job as it ran: what its file said, what overrode that, and every default.
-    # `holdfast run` takes this file like any other.
+    # The job as it ran: what its file said, what overrode that, and every default of a job file.
+    # Arguments that `train`, `peft` and `quantization` leave out have the defaults of the libraries.
+    # `holdfast run` takes this file like any other, from any folder.
     name: null
     method: sft
     <BLANKLINE>
@@ -38,6 +40,53 @@ def resolved_yaml(job: Job) -> str:
     return HEAD + "".join(f"{line}\n" for line in render_lines(said))
 
 
+def with_absolute_paths(job: Job, job_path: str) -> Job:
+    """Return a job whose files are found from any folder.
+
+    Args:
+        job: The job, whose paths lead to its files from here, or from the folder of its file.
+        job_path: The job's file.
+    """
+    here = Path()
+    folders = (Path(job_path).parent, here)
+
+    def named(name: str | None) -> str | None:
+        return _absolute(name, folders) if name else name
+
+    def function(name: str | None) -> str | None:
+        file, colon, rest = (name or "").partition(".py:")
+        return f"{_absolute(f'{file}.py', folders)}:{rest}" if colon else name
+
+    def setting(value: object) -> object:
+        return _absolute(value, folders) if isinstance(value, str) and Path(value).suffix else value
+
+    model = {"path": _absolute(job.model.path, [here]), "chat_template": named(job.model.chat_template)}
+    dataset = {"path": _absolute(job.dataset.path, [here]), "map": function(job.dataset.map)}
+    changed = {
+        "model": job.model.model_copy(update=model),
+        "dataset": job.dataset.model_copy(update=dataset),
+        "rewards": [function(each) for each in job.rewards],
+        "evaluate": [each.model_copy(update={"dataset": named(each.dataset)}) for each in job.evaluate],
+        "train": {key: setting(value) for key, value in job.train.items()},
+    }
+    return job.model_copy(update=changed)
+
+
+def _absolute(name: str, folders: Sequence[Path]) -> str:
+    """Return the absolute path of a file, a folder, or a pattern of files; any other name as it is."""
+    for folder in folders:
+        if _is_there(folder, name):
+            return str((folder / name).absolute())
+    return name
+
+
+def _is_there(folder: Path, name: str) -> bool:
+    try:
+        return (folder / name).exists() or (not Path(name).is_absolute() and any(folder.glob(name)))
+    except (OSError, ValueError):  # a name that no file can have
+        return False
+
+
 def with_versions(text: str, versions: Mapping[str, str]) -> str:
     r"""Return a resolved job file that tells the versions it ran with, in comments, so that it stays a job file.
 
@@ -46,8 +95,9 @@ def with_versions(text: str, versions: Mapping[str, str]) -> str:
         versions: Releases by package.
 
     >>> print(with_versions("# the head\nmethod: sft\n", {"trl": "1.16.0"}))
-    # The job as it ran: what its file said, what overrode that, and every default.
-    # `holdfast run` takes this file like any other.
+    # The job as it ran: what its file said, what overrode that, and every default of a job file.
+    # Arguments that `train`, `peft` and `quantization` leave out have the defaults of the libraries.
+    # `holdfast run` takes this file like any other, from any folder.
     # versions:
     #   trl: 1.16.0
     method: sft

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -15,8 +16,10 @@ from holdfast.core.rehearsal import Part, PartResult
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.reading import LogQuery
 from holdfast.engine.rehearse.explaining import FailureContext
+from holdfast.engine.rehearse.keywords import SETTINGS
 from holdfast.engine.rehearse.naming import because_of
 
+CONFIG: Final = "--config"
 EXIT: Final = "<exit>"
 """In the place of the function that a script left in, which nobody told."""
 
@@ -28,8 +31,11 @@ def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> 
         if traceback := _last_line(played) or _last_traceback(played):
             raised[part] = traceback
     frames = [frame for traceback in raised.values() for each in traceback.chain for frame in each.frames]
+    given = {file for played in parts.values() for each in played.facts("training") for file in each.get("files", ())}
+    frames += [Frame(file, 0, "") for file in sorted(given)]
     sources = {frame.file: text for frame in frames if (text := _own_text(frame, program)) is not None}
     sources |= {program.path: program.source} if program.job is None else {}
+    sources |= {path: read_foreign_text(Path(path)) for path in _settings_files(program)}
     shown = {path: _as_named(path) for path in sources}
     return FailureContext(
         target=program.path,
@@ -39,6 +45,14 @@ def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> 
         cells=tuple(_cells(program)),
         job=program.job,
     )
+
+
+def _settings_files(program: Program) -> Iterator[str]:
+    """Yield the files of settings that a command line names: `--config sft.yaml`."""
+    for before, word in pairwise(("", *program.arguments)):
+        path = word if before == CONFIG else word.partition(f"{CONFIG}=")[2]
+        if path.endswith(SETTINGS) and Path(path).is_file():
+            yield path
 
 
 def _cells(program: Program) -> Iterator[tuple[int, int]]:

@@ -48,7 +48,6 @@ EVERY_ROW: Final = Objection(
     code=LEAK,
     message="every row that is evaluated on is trained on too, so the evaluation says nothing of other rows",
     stage="data",
-    fails=False,
 )
 """What is said of a trainer whose rows no rule finds it in."""
 TRAINED, EVALUATED = "train.jsonl", "test.jsonl"
@@ -160,8 +159,8 @@ def _row_objections(inspected: Inspection | None) -> Iterator[Objection]:
         if rule := finding.rule:
             every = inspected is not None and (finding.count or 0) >= inspected.scan.rows and not rule.may_be_meant
             stage: StageName = "tokenize" if "tokens" in rule.needs else "data"
-            fails = severity_of(finding) is Severity.ERROR or every
-            yield Objection(code=rule.code, message=finding.message, stage=stage, fails=fails)
+            severity = Severity.ERROR if every else severity_of(finding)
+            yield Objection(code=rule.code, message=finding.message, stage=stage, severity=severity)
 
 
 def _model_objections(job: Document) -> Iterator[Objection]:
@@ -176,8 +175,7 @@ def _model_objections(job: Document) -> Iterator[Objection]:
 def _objections(findings: Iterable[Finding], stage: StageName) -> Iterator[Objection]:
     for finding in findings:
         code = finding.rule.code if finding.rule else ""
-        fails = severity_of(finding) is Severity.ERROR
-        yield Objection(code=code, message=finding.message, stage=stage, fails=fails)
+        yield Objection(code=code, message=finding.message, stage=stage, severity=severity_of(finding))
 
 
 def evaluates_on_trained(whole: PartResult, rows: Path) -> bool:

@@ -154,7 +154,7 @@ def _started_here(program: Program, part_request: PartRequest, options: Rehearsa
     """Return a rehearsal in this environment, where the project's own cannot be built on this machine."""
     rehearsal = _start(program, part_request, replace(options, here=True))
     last = next((line.strip() for line in reversed(because.splitlines()) if line.strip()), "uv did not say why")
-    omitted = Omitted(what="the environment that the project declares", because=f"a machine that can make it: {last}")
+    omitted = Omitted(what="the environment that the project declares", because=f"this machine cannot make it: {last}")
     return replace(rehearsal, omitted=(omitted, *rehearsal.omitted))
 
 
@@ -239,12 +239,15 @@ def other_versions(program: Program, versions: Mapping[str, str]) -> Iterator[Om
             continue
         here = versions[wanted.name]
         if not SpecifierSet(wanted.specifier).contains(here, prereleases=True):
-            yield Omitted(what=str(text), because=f"an environment that has it: here it is {wanted.name} {here}")
+            yield Omitted(
+                what=str(text),
+                because=f"here it is {wanted.name} {here}; without `--here` the script gets what it declares",
+            )
 
 
 def _launchers(program: Program) -> Iterator[Omitted]:
     """Yield the steps of launchers that are not rehearsed: those of the command line, or the one that the script needs."""
-    because = "where it will run: here one process ran the script alone"
+    because = "one process ran the script alone; the machines of the job show it"
     if program.launched_by:
         yield Omitted(what=" ".join(program.launched_by), because=because)
     elif not program.local and (launcher := wanted_launcher(program.source)):

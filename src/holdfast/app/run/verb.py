@@ -198,7 +198,10 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
     begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=about)])
     if target.job:
         write_redacted(folder / "job.yaml", target.document.text)
-        write_redacted(folder / resolved.FILE, resolved.resolved_yaml(with_schedule(separate_secrets(target.job)[0])))
+        public, _ = separate_secrets(target.job)
+        named = with_schedule(public).model_copy(update={"name": name_job(target.job, path)})
+        kept = resolved.with_absolute_paths(named, path)
+        write_redacted(folder / resolved.FILE, resolved.resolved_yaml(kept))
     return begun
 
 

@@ -7,10 +7,12 @@ from typing import Final
 
 from click import style
 
+from holdfast.core.finding import Severity
 from holdfast.results.rehearse import RehearsalFailure, RehearseResult, ReportedSandbox, ReportedStage
 
 WIDTH: Final = 110
 SIGNS: Final = {"pass": ("pass", "green"), "fail": ("FAIL", "red")}
+COLOURS: Final = {Severity.INFO: "cyan", Severity.WARNING: "yellow"}
 SHOWN: Final = 3
 """Lines of evidence that are shown."""
 LONGEST: Final = 160
@@ -30,7 +32,7 @@ def _lines(result: RehearseResult) -> Iterator[str]:
         yield ""
         yield from _failure(failure)
     for each in result.warnings:
-        yield f"{style('warning', fg='yellow')} {each.code} in `{each.stage}`: {each.message}"
+        yield f"{style(each.severity, fg=COLOURS[each.severity])} {each.code} in `{each.stage}`: {each.message}"
     if result.not_rehearsed:
         yield ""
         yield style("not rehearsed", bold=True)

@@ -6,8 +6,7 @@ it beyond its log, else the sentences of the class that hold values of the log, 
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import PurePath
 from shlex import quote
 from typing import Final
@@ -15,7 +14,9 @@ from typing import Final
 from holdfast.catalog.environment.packages import providers
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
+from holdfast.engine.rehearse.circumstances import Advice, Circumstances, describe_function, listed
 from holdfast.engine.rehearse.naming import CODE, OURS, UNTOLD, split_sentences
+from holdfast.engine.rehearse.reward_advice import advise_reward
 from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
 
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
@@ -44,6 +45,9 @@ ASKED: Final = ("", "getattr", "getattribute")
 ROWS: Final = "dataset-bad-row-values"
 """The class of rows with odd values: what good rows cannot cause."""
 COLLATOR: Final = "collator"
+TWO_DEVICES: Final = re.compile(
+    r"^RuntimeError: Expected all tensors to be on the same device(?:, but got (?P<name>\w+) is on)?"
+)
 TARGETS: Final = re.compile(r"Target modules (?P<asked>.+?) not found in the base model")
 HEADED: Final = re.compile(
     r"'(?P<kind>\w+For(?P<task>SequenceClassification|TokenClassification))' object has no attribute 'prepare_inputs_for_generation'"
@@ -55,70 +59,8 @@ UNTRAINED: Final = "no-trainable-parameters"
 UNREAD: Final = "dataset-file-corrupt"
 NO_GPU: Final = "no-gpu-visible"
 PRECISION: Final = re.compile(r"\b(?:bf16|fp16|tf32)\b")
-LISTED: Final = 8
-"""Choices that are listed where none is near."""
 SHORTEST: Final = 4
 """Characters of a text that is taken for a path: shorter ones end any."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Circumstances:
-    """What is known of a failure beside its class.
-
-    Attributes:
-        error: The exception: `KeyError: 'answer'`.
-        exited: Whether the script ended itself, by `sys.exit`.
-        line: The line of the user's own code that it left; None where there is none.
-        columns: The columns of the rows that the script has, or gave its trainer.
-        modules: The names of the model's linear modules.
-        adapted: Whether the script makes an adapter.
-        trainer: The trainer's class; empty where none was made.
-        inspected: The words after `holdfast inspect` that show what the method makes of the rows.
-        keeps_columns: Whether the trainer is to keep columns that the model does not take.
-        sources: The texts of the user's files, by path.
-        target: What was rehearsed, as it was named.
-        is_job: Whether that is a job file, whose script nobody wrote.
-        key: The key of the job file that is at fault, where that is known.
-        place: Where that key stands.
-    """
-
-    error: str
-    exited: bool = False
-    line: FailingLine | None = None
-    columns: tuple[str, ...] = ()
-    modules: tuple[str, ...] = ()
-    adapted: bool = False
-    trainer: str = ""
-    inspected: str = ""
-    keeps_columns: bool = False
-    sources: Mapping[str, str] = field(default_factory=dict[str, str])
-    target: str = ""
-    is_job: bool = False
-    key: str = ""
-    place: str = ""
-
-    @property
-    def at(self) -> str:
-        """Where something is to be changed, after a blank: ` at train.py:12`; empty where that is not known."""
-        return f" at {self.where}" if self.where else ""
-
-    @property
-    def where(self) -> str:
-        """Where something is to be changed: `train.py:12`; empty where that is not known."""
-        return self.line.where if self.line else self.place
-
-
-@dataclass(frozen=True, slots=True)
-class Advice:
-    """What is said of one failure.
-
-    Attributes:
-        cause: Why it happens; empty where the class says it.
-        fix: What to do.
-    """
-
-    cause: str
-    fix: str
 
 
 def advise(cause: Cause, about: Circumstances) -> tuple[str, str]:
@@ -150,19 +92,6 @@ def _first_line(error: str) -> str:
     return error.strip().partition("\n")[0].rstrip(".")
 
 
-def describe_function(line: FailingLine) -> str:
-    """Return a function as a sentence begins with it.
-
-    >>> describe_function(FailingLine(path="a.py", line=3, function="Log.on_log", role="callback"))
-    'The callback `Log.on_log`'
-    """
-    if line.called:
-        return f"`{line.function}`, called by the {line.role} `{line.called}`,"
-    if line.role:
-        return f"The {line.role} `{line.function}`"
-    return f"`{line.function}`" if line.function else "The script"
-
-
 def _short(filled: str, page: str) -> str:
     """Return the sentences that hold values of a log, else the first that holds none."""
     general = {sentence for sentence in split_sentences(page) if "{" not in sentence}
@@ -178,6 +107,7 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _precision(name, about)
     yield from _file_of_rows(name, about)
     yield from _column(name, about)
+    yield from advise_reward(about)
     yield from _undefined(about)
     yield from _task(about)
     yield from _left_text(name, about)
@@ -189,6 +119,9 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     yield from _module(about)
     yield from _package(about)
     yield from _targets(about)
+    if name == CODE and about.line and (found := TWO_DEVICES.match(about.error)):
+        moved = f"`{found['name']}`" if found["name"] else "the tensor that is elsewhere"
+        yield Advice("", f"Move {moved} to the model's device{about.at}: `tensor.to(model.device)`, or make it there.")
     if name == UNTRAINED and not about.adapted:
         yield Advice("", "Leave `requires_grad` of what is to be trained as it is, or train an adapter.")
     if name == CODE and about.is_job and not about.line:
@@ -244,7 +177,7 @@ def _column(name: str, about: Circumstances) -> Iterator[Advice]:
         reads = f"{describe_function(about.line)} reads `{column}`, and the rows that it is given have none."
         yield Advice(reads, f"Read a column that they have{about.at}; the tokens that a trainer makes are `input_ids`.")
         return
-    there = f"The rows have no column `{column}`; they have {_listed(about.columns)}."
+    there = f"The rows have no column `{column}`; they have {listed(about.columns)}."
     if about.line and re.search(rf"['\"]{re.escape(column)}['\"]", about.line.code):
         instead = f"Write `{near}` instead of `{column}`" if near else "Read one of these columns"
         yield Advice(there, f"{instead}{about.at}.")
@@ -254,12 +187,6 @@ def _column(name: str, about: Circumstances) -> Iterator[Advice]:
     shown = f"; `holdfast inspect {about.inspected}` tells what the method reads" if about.inspected else ""
     before = f" before {about.where}" if about.where else ""
     yield Advice(f"{there} {reader}".strip(), f"{change}{before}{shown}.")
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    *first, last = [f"`{name}`" for name in names[:LISTED]]
-    more = " and others" if len(names) > LISTED else ""
-    return (f"{', '.join(first)} and {last}" if first and not more else ", ".join([*first, last])) + more
 
 
 def _task(about: Circumstances) -> Iterator[Advice]:
@@ -339,7 +266,7 @@ def _choice(about: Circumstances) -> Iterator[Advice]:
     else:
         return
     taken = f"`{about.key or found['of']}`"
-    fix = f"Write `{near}`" if near else f"Take one of {_listed(choices)}"
+    fix = f"Write `{near}`" if near else f"Take one of {listed(choices)}"
     yield Advice(f"{taken} takes no `{found['value']}`.", f"{fix}{about.at}.")
 
 
@@ -370,7 +297,7 @@ def _targets(about: Circumstances) -> Iterator[Advice]:
         asked = ", ".join(f"`{name}`" for name in sorted(QUOTED.findall(found["asked"])) or [found["asked"]])
         yield Advice(
             f"The model has no modules {asked}.",
-            f"Name modules of this model in `target_modules`{about.at}: {_listed(layers)}; or write `all-linear`.",
+            f"Name modules of this model in `target_modules`{about.at}: {listed(layers)}; or write `all-linear`.",
         )
 
 

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from holdfast.core.rehearsal import Failure, Rehearsal
+from holdfast.core.finding import Severity
+from holdfast.core.rehearsal import Failure, Objection, Rehearsal
 from holdfast.engine.rehearse.continuing import DIVERGES
 from holdfast.engine.rehearse.naming import CODE
 from holdfast.results.rehearse import (
@@ -51,7 +52,8 @@ def rehearse_result(
         failure=failures[0] if failures else None,
         failures=failures,
         warnings=[
-            RehearsalWarning(code=each.code, stage=each.stage, message=each.message) for each in rehearsal.warnings
+            RehearsalWarning(code=each.code, severity=_severity(each), stage=each.stage, message=each.message)
+            for each in rehearsal.warnings
         ],
         not_rehearsed=[NotRehearsed(what=each.what, because=each.because) for each in rehearsal.omitted],
         shrunk=[ShrunkSetting(what=each.what, asked=each.asked, given=each.given) for each in rehearsal.shrunk],
@@ -60,6 +62,11 @@ def rehearse_result(
         isolated=isolated,
         sandbox=_reported_sandbox(rehearsal.no_sandbox),
     )
+
+
+def _severity(objection: Objection) -> Severity:
+    """Return the severity of what fails nothing: an error of which no class of failure says what it comes to is a warning."""
+    return Severity.WARNING if objection.fails else objection.severity
 
 
 def _reported_sandbox(missing: str | None) -> ReportedSandbox | None:

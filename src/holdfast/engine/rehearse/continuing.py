@@ -76,7 +76,7 @@ def judge_resume(parts: Mapping[Part, PartResult]) -> StageFindings:
     """Return the findings on the resumed job: its loss must be that of an uninterrupted one."""
     played, stop = parts.get("resume"), parts.get("stop")
     if played is None or stop is None:
-        return _stage_findings("resume", "not_rehearsed", 0.0, "there was no checkpoint to go on from")
+        return _stage_findings("resume", "not_rehearsed", 0.0, _not_resumed(stop))
     if played.is_slow:
         return _stage_findings("resume", "not_rehearsed", played.elapsed_s, f"{played.over} here")
     if played.code != 0:
@@ -94,18 +94,29 @@ def judge_resume(parts: Mapping[Part, PartResult]) -> StageFindings:
     return _stage_findings("resume", "pass", played.elapsed_s, f"{because}: no loss was compared" if because else None)
 
 
+def _not_resumed(stop: PartResult | None) -> str:
+    """Return why there was nothing to resume."""
+    if stop is None or stop.code == STOPPED:
+        return "there was no checkpoint to go on from"
+    if stop.is_slow:
+        return f"{stop.over} here, in the training that was to be stopped"
+    if stop.code == 0:
+        return "training was over before the step to stop in"
+    return "the training that was to be stopped failed"
+
+
 def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
     """Yield the objections to a restart: state that the script itself, or an incomplete checkpoint, does not restore."""
     first, again = (parts[part].first("training") if part in parts else {} for part in ("stop", "resume"))
     before, after = (str(each.get("arguments", {}).get("output_dir", "")) for each in (first, again))
     if before and after and before != after and first.get("resumes"):
         because = f"each start writes to another folder ({before}, {after}): started again, the script finds no checkpoint of its own"
-        yield Objection(code="resume-silently-ignored", message=because, stage="resume", fails=False)
+        yield Objection(code="resume-silently-ignored", message=because, stage="resume")
     if first.get("arguments", {}).get("save_only_model") and parts["whole"].happened(CheckpointSaved):
         because = (
             "save_only_model=True leaves optimizer and schedule out of checkpoints: a resumed training begins them anew"
         )
-        yield Objection(code="checkpoint-incomplete", message=because, stage="resume", fails=False)
+        yield Objection(code="checkpoint-incomplete", message=because, stage="resume")
 
 
 def _wrong(whole: _Steps, before: _Steps, after: _Steps, *, can_differ: bool) -> Wrong | None:

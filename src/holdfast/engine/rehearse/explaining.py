@@ -13,9 +13,10 @@ from holdfast.core.log import Traceback
 from holdfast.core.methods import Method
 from holdfast.core.notebook import is_notebook
 from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
-from holdfast.engine.rehearse.advising import ROWS, Circumstances, advise
+from holdfast.engine.rehearse.advising import ROWS, advise
+from holdfast.engine.rehearse.circumstances import Circumstances
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
-from holdfast.engine.rehearse.keywords import find_argument, find_argument_in_words
+from holdfast.engine.rehearse.keywords import SETTINGS, find_argument, find_argument_in_words
 from holdfast.engine.rehearse.naming import CODE, NO_NETWORK, OURS, because_of, general_advice, name_cause
 from holdfast.engine.rehearse.returned import GIVEN, advise_returning, find_returning
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing_line
@@ -71,7 +72,7 @@ def _explained(failure: Failure, context: FailureContext) -> Failure:
         failure = _as_job_failure(failure)
     placed = _placed(failure, context, error, line)
     cause, fix = advise(failure.cause, _circumstances(placed, context, played, line))
-    if line and (given := _given_elsewhere(failure, context, line, error, fix)):
+    if given := _given_elsewhere(failure, context, line, error, fix):
         placed = _placed(failure, context, error, given)
         cause, fix = advise(failure.cause, _circumstances(placed, context, played, given))
     shown = tuple(_shown(failure.cause, traceback))
@@ -105,11 +106,16 @@ def _reported_line(failure: Failure, context: FailureContext) -> FailingLine | N
 
 
 def _given_elsewhere(
-    failure: Failure, context: FailureContext, line: FailingLine, error: str, fix: str
+    failure: Failure, context: FailureContext, line: FailingLine | None, error: str, fix: str
 ) -> FailingLine | None:
     """Return the line of the setting that a library objects to, where the line that failed is the one that handed it over."""
     # The fix of `no-network-on-node` names settings that are not at fault.
-    if line.role or not line.entered or failure.cause.signature.name in (CODE, NO_NETWORK) or context.job:
+    if failure.cause.signature.name in (CODE, NO_NETWORK) or context.job:
+        return None
+    if line is None:
+        files = {path: text for path, text in context.sources.items() if path.endswith(SETTINGS)}
+        return find_argument(f"{error} {fix}", files)
+    if line.role or not line.entered:
         return None
     given = find_argument(f"{error} {fix}", context.sources, context.cells)
     if given is None and failure.cause.signature.phase == CONFIG:

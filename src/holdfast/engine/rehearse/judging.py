@@ -25,9 +25,13 @@ from holdfast.core.rehearsal import (
 )
 from holdfast.core.training_event import StepDone, TrainingEnded, TrainingStarted
 from holdfast.engine.rehearse.continuing import DIVERGES, StageFindings, judge_resume, judge_stop, warn_of_restarts
-from holdfast.engine.rehearse.naming import NO_NETWORK, because_of, general_advice, name_cause, signature_of
+from holdfast.engine.rehearse.naming import (
+    NO_NETWORK,
+    because_of,
+    name_cause,
+)
+from holdfast.engine.rehearse.objecting import BAD_ROWS, objected, warns, with_objection
 from holdfast.engine.rehearse.tracebacks import spell_place
-from holdfast.signatures import prevented_by
 
 Diagnose = Callable[[PartResult, StageName], Cause]
 """Says why a part failed at a stage."""
@@ -75,8 +79,6 @@ IN_LOOP: Final[Mapping[StageName, str]] = {
 }
 """Why stages of a script with a loop of its own were not gone through; the first holds only where the loop evaluates."""
 
-BAD_ROWS: Final = "dataset-bad-row-values"
-"""What the rules about rows prevent."""
 GUESSED: Final[Mapping[str, tuple[str, ...]]] = {
     "no-trainable-parameters": ("weights-not-updated",),
     BAD_ROWS: ("user-code-error",),
@@ -119,19 +121,20 @@ def judge(
     if unreached and any(each.cause.signature.name == NO_NETWORK for each in raised):
         left_off, raised = unreached, []
     failures = _together(raised, list(_wrong(whole)))
-    failures = [_with_objection(each, objections) for each in failures]
-    failures += _objected(objections, failures)
+    failures = [with_objection(each, whole, objections) for each in failures]
+    failures += objected(objections, failures)
     results = {stage: _result(stage, whole, failures, imports_s, left_off) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened(TrainingStarted):  # a loop of its own is not asked to stop
         for found in (judge_stop(parts), judge_resume(parts)):
-            result, more = _again(found, parts, failures, diagnose, unsaved=_leaves_weights_unsaved(whole))
+            unsaved = _leaves_weights_unsaved(whole)
+            result, more = _again(found, parts, failures, diagnose, left_off=left_off, unsaved=unsaved)
             failures += more
             if results[result.name].status != "fail":  # a failure of the whole path may be about this stage
                 results[result.name] = result
     return Rehearsal(
         stages=tuple(results[stage] for stage in STAGES),
         failures=tuple(failures),
-        warnings=(*filter(_warns, objections), *_doubts(whole), *warn_of_restarts(parts)),
+        warnings=(*filter(warns, objections), *_doubts(whole), *warn_of_restarts(parts)),
         omitted=tuple(Omitted(what=each["what"], because=each["because"]) for each in whole.reported("not_rehearsed")),
         shrunk=tuple(
             Shrunk(what=each["what"], asked=each["asked"], given=each["given"]) for each in whole.reported("shrunk")
@@ -152,12 +155,13 @@ def _again(
     failures: Sequence[Failure],
     diagnose: Diagnose,
     *,
+    left_off: str,
     unsaved: bool,
 ) -> tuple[StageResult, list[Failure]]:
     """Return the result of stopping or of resuming, and its own failure, if there is one that is not known already."""
     if unsaved and findings.wrong and findings.wrong[0] == DIVERGES:
         return replace(findings.result, status="not_rehearsed", because=UNSAVED), []
-    result = _blocked_stage(findings.result, parts, failures)
+    result = _blocked_stage(findings.result, parts, failures, left_off)
     result = replace(result, missed=result.status == "not_rehearsed")
     if findings.failed is not None:
         cause = diagnose(findings.failed, result.name)
@@ -167,10 +171,16 @@ def _again(
     return result, [Failure(stage=result.name, cause=name_cause(*findings.wrong))] if findings.wrong else []
 
 
-def _blocked_stage(result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure]) -> StageResult:
-    """Return the result of a stage; where no process was started for it, the failure that prevented one is the reason."""
+def _blocked_stage(
+    result: StageResult, parts: Mapping[Part, PartResult], failures: Sequence[Failure], left_off: str
+) -> StageResult:
+    """Return the result of a stage; where no process was started for it, what prevented one is the reason."""
     raised = next((each for each in failures if each.part == "whole"), None)
-    if raised is None or result.name in parts or result.status != "not_rehearsed":
+    if result.name in parts or result.status != "not_rehearsed":
+        return result
+    if left_off:
+        return replace(result, because=_where_left(parts["whole"], left_off))
+    if raised is None:
         return result
     if _before(result.name, raised.stage):
         because = (
@@ -286,42 +296,6 @@ def _same(error: str, because: str) -> bool:
     return error[:200] == because[:200]
 
 
-def _with_objection(failure: Failure, objections: Sequence[Objection]) -> Failure:
-    """Return a failure with what a rule says of the rows: their column and numbers, which the exception does not tell."""
-    cause = failure.cause
-    if cause.signature.name != BAD_ROWS:
-        return failure
-    said = next((each.message for each in objections if each.fails and BAD_ROWS in prevented_by(each.code)), "")
-    return replace(failure, cause=replace(cause, cause=f"{said}. {cause.cause}")) if said else failure
-
-
-def _objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> Iterator[Failure]:
-    """Yield the rules' objections as failures, where no failure of the same class is known already."""
-    known = {failure.cause.signature.name for failure in failures}
-    for each in objections:
-        names = tuple(prevented_by(each.code))
-        if each.fails and names and known.isdisjoint(names):
-            name = names[0]
-            known.add(name)
-            yield Failure(
-                stage=each.stage,
-                cause=name_cause(name, each.message, {"rule": each.code}, fix=_advice_of(name, each.code)),
-                rule=each.code,
-                blame="model" if each.stage == "model" else "data",
-                blamed=f"{each.code} says so of what the script gave its trainer",
-            )
-
-
-def _advice_of(name: str, code: str) -> str:
-    """Return the advice on a rule's objection: its class's general one, else the rule's own page."""
-    return "" if general_advice(signature_of(name)) else f"`holdfast explain {code}` shows how such rows are corrected."
-
-
-def _warns(objection: Objection) -> bool:
-    """True if an objection fails nothing: it may be meant so, or no class of failure says what it comes to."""
-    return not objection.fails or not prevented_by(objection.code)
-
-
 def _wrong(whole: PartResult) -> Iterator[Failure]:
     for each in whole.reported("fault"):
         cause = name_cause(each["class"], each["because"], each["evidence"], fix=each.get("fix", ""))
@@ -342,7 +316,7 @@ def _together(raised: list[Failure], reported: list[Failure]) -> list[Failure]:
 
 def _doubts(whole: PartResult) -> Iterator[Objection]:
     for each in whole.reported("warning"):
-        yield Objection(code=each["class"], message=each["because"], stage=each["stage"], fails=False)
+        yield Objection(code=each["class"], message=each["because"], stage=each["stage"])
 
 
 def _result(
@@ -368,12 +342,24 @@ def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure
     if raised and raised[0].stage == RESUMED_STAGE and whole.facts("trains") and not whole.happened(StepDone):
         return "the script failed at `resume`, before its first step"
     if left_off:
-        return f"the rehearsal ended at `{failed_stage(whole)}`: {left_off}"
+        return _where_left(whole, left_off)
+    return _unseen(stage, whole, failures)
+
+
+def _unseen(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:
+    """Return why a script that came to its end went through nothing of a stage."""
     if stage == "evaluate" and any(each.get("may_evaluate") for each in whole.facts("training")):
         return '`eval_strategy` is "no", so nothing is evaluated on the `eval_dataset`'
     if loops := whole.facts("loop"):
         return IN_LOOP[stage] if stage in IN_LOOP and (stage != "evaluate" or loops[-1]["evaluates"]) else UNSEEN[stage]
+    if stage in AGAIN and whole.happened(TrainingStarted) and any(each.stage == "step" for each in failures):
+        return f"`step` failed, and a training that fails is not {AGAIN[stage]}"
     return UNSEEN[stage]
+
+
+def _where_left(whole: PartResult, because: str) -> str:
+    """Return where a rehearsal ended that did not go on to the end, and why."""
+    return f"the rehearsal ended at `{failed_stage(whole)}`: {because}"
 
 
 def _worked(stage: StageName, whole: PartResult) -> bool:

@@ -10,6 +10,10 @@ from holdfast.engine.rehearse.tracebacks import Cells, FailingLine
 
 NAMED: Final = re.compile(r"[`'\"](?P<quoted>[a-z]\w{2,})(?:=[^`'\"]*)?[`'\"]|\b(?P<bare>[a-z]+(?:_[a-z0-9]+)+)\b")
 """An argument as messages name it: in quotes, with its value or without; or bare, where it has an underscore."""
+SETTINGS: Final = (".yaml", ".yml")
+"""Endings of files that hold a program's settings."""
+SETTING: Final = re.compile(r"^(\w+)[ \t]*:", re.MULTILINE)
+"""A setting at the top of such a file."""
 MAKER: Final = re.compile(r"[A-Z]\w*|dict|from_pretrained")
 """What takes settings: a class, a dictionary of them, or what loads a model."""
 
@@ -49,7 +53,7 @@ def as_words(name: str) -> str:
 
 
 def _first_given_once(names: Iterable[str], sources: Mapping[str, str], cells: Cells) -> FailingLine | None:
-    given = [(path, name, line) for path, source in sources.items() for name, line in _arguments(source)]
+    given = [(path, name, line) for path, source in sources.items() for name, line in _given_in(path, source)]
     for name in names:
         places = [(path, line) for path, each, line in given if each == name]
         if len(places) == 1:
@@ -57,6 +61,14 @@ def _first_given_once(names: Iterable[str], sources: Mapping[str, str], cells: C
             code = sources[path].splitlines()[line - 1].strip()
             return FailingLine(path=path, line=line, code=code, cells=cells if is_notebook(path) else ())
     return None
+
+
+def _given_in(path: str, source: str) -> Iterator[tuple[str, int]]:
+    """Yield name and line of each setting that a file gives."""
+    if path.endswith(SETTINGS):
+        yield from ((each[1], source.count("\n", 0, each.start()) + 1) for each in SETTING.finditer(source))
+    else:
+        yield from _arguments(source)
 
 
 def _arguments(source: str) -> Iterator[tuple[str, int]]:

@@ -8,6 +8,7 @@ from itertools import dropwhile
 from typing import Any, Final
 
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Cause, Diagnosis, Evidence, Signature
+from holdfast.core.log import Frame
 from holdfast.core.rehearsal import PartResult, StageName
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose.hangs import find_hang
@@ -161,6 +162,12 @@ def _is_own_line(played: PartResult) -> bool:
     """True if a line of the script itself raised, and nothing that it called."""
     frames = FRAME.findall(played.logs.get("stderr.log", ""))
     return bool(frames) and ":".join(frames[-1][:2]) == played.end.where
+
+
+def is_raised_in_library(played: PartResult) -> bool:
+    """True if a library raised, whatever code of the user's called it."""
+    frames = FRAME.findall(played.logs.get("stderr.log", ""))
+    return bool(frames) and Frame(frames[-1][0], int(frames[-1][1]), frames[-1][2]).is_library
 
 
 def _is_read_by_own_line(played: PartResult) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.engine.rehearse.advising import Advice, describe_function
+from holdfast.engine.rehearse.circumstances import Advice, describe_function
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
 

@@ -20,11 +20,13 @@ def name_job(job: Job | None, path: str) -> str:
 
     >>> name_job(None, "jobs/my sft.yaml")
     'my-sft'
+    >>> name_job(None, "_sft.yaml")
+    'sft'
     """
     if job and job.name:
         return job.name
     stem = path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
-    return UNFIT.sub("-", stem).strip("-.") or "job"
+    return UNFIT.sub("-", stem).strip("-.").lstrip("_-.") or "job"
 
 
 def apply_job(plan: Plan, job: Job) -> Plan:

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ def look(part_request: PartRequest, events: EventWriter) -> None:
     elif _lacks_model(facts, part_request.inside, events, saved=saved):
         return
     final = [each for each in folders if not each.name.startswith("checkpoint-")] or folders[:1]
-    _look_at_adapters(final, trainings or loops.adapter_trainings(), part_request, events)
+    saved_adapters.look(final, trainings or loops.adapter_trainings(), part_request, events)
     if trained is not None:
         look_at_bodies(final, trained, events)
     for folder in final[:MOST]:
@@ -49,13 +49,6 @@ def look(part_request: PartRequest, events: EventWriter) -> None:
             write_words(model, folder, events)
     if trained is not None and final and not pushed:
         look_for_tokenizer(final, part_request, events)
-
-
-def _look_at_adapters(
-    final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], part_request: PartRequest, events: EventWriter
-) -> None:
-    if trainings:
-        saved_adapters.look(final, trainings, part_request, events)
 
 
 def find_models(base: Path) -> list[Path]:
@@ -73,19 +66,27 @@ def read_facts(part_request: PartRequest) -> list[Mapping[str, Any]]:
 
 def _has_weights(base: Path) -> bool:
     """True if anything was written that may hold weights, in whatever form."""
-    return any(each.suffix in WEIGHTS and each.name not in NO_MODEL for each in base.rglob("*") if each.is_file())
+    return any(_weights(base))
+
+
+def _weights(base: Path) -> Iterator[Path]:
+    """Yield the files that may hold weights."""
+    return (each for each in base.rglob("*") if each.suffix in WEIGHTS and each.name not in NO_MODEL and each.is_file())
 
 
 def _lacks_model(facts: Sequence[Mapping[str, Any]], base: Path, events: EventWriter, *, saved: bool) -> bool:
     """True if nothing at all was saved of what trainers trained; tell of that, and of a last training that was not."""
-    trainings = sum(each["about"] == "trained" for each in facts)
+    trainings = [each for each in facts if each["about"] == "trained"]
     if not saved:
         because = "training came to its end, and the script saved no checkpoint and no model, and pushed none"
         fix = "Call `trainer.save_model()` after `trainer.train()`, or choose a `save_strategy` that saves."
         events.fault("no-checkpoint-saved", "save", because, fix=fix)
-    elif trainings > 1 and not _keeps_last(facts, base):
-        because = f"the script trains {trainings} times, and saves or pushes nothing of the last training"
+    elif len(trainings) > 1 and not _keeps_last(facts, base):
+        because = f"the script trains {len(trainings)} times, and saves or pushes nothing of the last training"
         events.warning("no-checkpoint-saved", "save", because)  # which may have been no better than one before
+    folders = find_models(base)
+    if len(folders) == len(list(_weights(base))) and not any(each["about"] == "push" for each in facts):
+        saved_adapters.look_for_whole(folders, trainings, events)
     return not saved
 
 
@@ -94,8 +95,7 @@ def _keeps_last(facts: Sequence[Mapping[str, Any]], base: Path) -> bool:
     begun = [float(each["at"]) for each in facts if each["about"] == "trains"]
     if not begun or any(each["about"] == "push" and float(each["at"]) >= begun[-1] for each in facts):
         return True
-    files = (each for each in base.rglob("*") if each.suffix in WEIGHTS and each.name not in NO_MODEL)
-    return any(each.stat().st_mtime >= begun[-1] for each in files)
+    return any(each.stat().st_mtime >= begun[-1] for each in _weights(base))
 
 
 def look_at_bodies(final: Sequence[Path], trained: Mapping[str, Any], events: EventWriter) -> None:

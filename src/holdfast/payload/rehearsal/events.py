@@ -126,7 +126,7 @@ class EventWriter:
         self._once("shrunk", what, asked=requested, given=given, unit=unit)
 
     def not_rehearsed(self, what: str, because: str, **about: Any) -> None:
-        """Record something that a rehearsal cannot show, and a way to test it, once."""
+        """Record something that a rehearsal cannot show, and why, with what shows it, once."""
         if self._heard is not None:
             self._heard.append(what)
         self._once("not_rehearsed", what, because=because, **about)

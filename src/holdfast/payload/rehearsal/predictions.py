@@ -98,12 +98,13 @@ class Predictions:
     Attributes:
         trained: Tokens that were trained on.
         padding: How many of them are padding.
+        foreign: How many of these are trained to predict another token than the padding that follows.
     """
 
     def __init__(self, events: EventWriter, own: Callable[[FrameType], bool]) -> None:
         self._events, self._own = events, own
         self._gradients = 0
-        self.trained = self.padding = 0
+        self.trained = self.padding = self.foreign = 0
 
     def call(self, original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
         """Take the place of a model's call, and look at what it is given and what becomes of it."""
@@ -115,6 +116,8 @@ class Predictions:
         mask: Any = given.get("attention_mask")
         has_mask = torch.is_tensor(mask) and mask.shape == tokens.shape
         attended = mask != 0 if has_mask else torch.ones_like(tokens, dtype=torch.bool)
+        if mask is None:
+            attended = ~_padded(tokens, _paddings(model))
         batch = ModelInput(tokens, attended, self._own_place(sys._getframe(1)))
         if has_mask:
             self._look_at_mask(batch)
@@ -195,6 +198,9 @@ class Predictions:
         self.trained += int(trained.sum())
         self.padding += int((trained & ~near).sum())
         if ahead:
+            wrong = trained[:, :-ahead] & ~near[:, :-ahead] & (targets[:, :-ahead] != batch.tokens[:, ahead:])
+            self.foreign += int(wrong.sum())
+        if ahead:
             distance = _distance(batch, targets)
             if distance is not None and (distance, compared_by) in WRONG:
                 because, fix = WRONG[distance, compared_by]
@@ -207,7 +213,10 @@ class Predictions:
         because = (
             f"{self.padding} of the {self.trained} tokens that are trained on are padding: their labels are not -100"
         )
-        if self.padding * 2 > self.trained:
+        if self.foreign >= max(MANY, MOSTLY * self.padding):
+            because = f"{because}, but another token than the padding itself"
+            self._events.fault(PADDED, "tokenize", because, fix=MASKED)
+        elif self.padding * 2 > self.trained:
             self._events.fault(PADDED, "tokenize", because, fix=MASKED)
         else:
             self._events.warning(PADDED, "tokenize", because)
@@ -237,6 +246,32 @@ def _kind_of(model: Any) -> str:
 def _are_rows(tokens: Any) -> bool:
     """True of rows of whole numbers."""
     return torch.is_tensor(tokens) and tokens.dim() == MATRIX and not tokens.is_floating_point()
+
+
+def _paddings(model: Any) -> set[int]:
+    """Return the tokens that a model's rows may be padded with, as far as its configuration tells."""
+    config: Any = _inner(model).config
+    values = [
+        getattr(each, name, None)
+        for each in (config, getattr(config, "text_config", config))
+        for name in ("pad_token_id", "eos_token_id")
+    ]
+    listed = [each for value in values for each in (value if isinstance(value, list | tuple) else [value])]
+    return {each for each in listed if isinstance(each, int)}
+
+
+def _padded(tokens: Any, paddings: set[int]) -> Any:
+    """Return which tokens are padding in rows that came without a mask: bool, (rows, tokens).
+
+    Long runs of a padding token at an end of a row are; a text may end with one or two.
+    """
+    padded = torch.zeros_like(tokens, dtype=torch.bool)
+    for padding in paddings:
+        same = (tokens == padding).long()
+        for run in (same.cumprod(dim=1), same.flip(1).cumprod(dim=1).flip(1)):
+            length = run.sum(dim=1, keepdim=True)
+            padded |= (run > 0) & (length >= MANY) & (length < tokens.shape[1])
+    return padded
 
 
 def _moved(labels: Any, ahead: int) -> Any:

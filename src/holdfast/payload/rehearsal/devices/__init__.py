@@ -29,7 +29,7 @@ MEMORY = 80 * 2**30  # bytes
 CUDA = re.compile(r"cuda(:\d+)?")
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 MEMORY_FIGURES = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
-SHOWN_BY = "a machine with a GPU: holdfast rehearse --gpu there"
+SHOWN_BY = "it needs a GPU; `holdfast rehearse --gpu` on a machine with one shows it"
 USING = ("step", "evaluate")
 """Stages in which a trainer has moved its model."""
 FORKED = "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method"

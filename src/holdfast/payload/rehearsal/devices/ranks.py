@@ -18,7 +18,7 @@ from ..wrapping import when_imported, wrap, wrap_everywhere
 
 WHAT = "several processes"
 GROUPS = "torch.distributed.distributed_c10d"
-SHOWN_BY = "a run of a few steps on the machines of the job"
+SHOWN_BY = "one process was run; a run of a few steps on the machines of the job shows it"
 
 
 def alone(events: EventWriter) -> int:

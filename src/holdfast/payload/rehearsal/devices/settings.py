@@ -15,7 +15,7 @@ from ..events import EventWriter
 from ..wrapping import when_imported, wrap
 from .halves import Float16State
 
-SHOWN_BY = "a machine with a GPU: holdfast rehearse --gpu there"
+SHOWN_BY = "it needs a GPU; `holdfast rehearse --gpu` on a machine with one shows it"
 ASSUMED = "a GPU is assumed, and this machine has none; `holdfast rehearse … --set where.backend=local` rehearses the job for this machine"
 PLAIN_OPTIMIZER = "adamw_torch"
 OPTIMIZERS = (

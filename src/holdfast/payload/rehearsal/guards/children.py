@@ -32,10 +32,10 @@ SENDERS = (
 )
 CHANGERS = "rm mv cp ln mkdir rmdir touch chmod chown tee dd tar unzip zip truncate sed"
 NOT_RUN = (
-    (INSTALLERS, "an environment that is made beforehand: its requirements belong to the script's header"),
-    (LAUNCHERS, "a rehearsal of what it launches"),
-    (SENDERS, "running it for real: it acts outside the rehearsal"),
-    (CHANGERS, "running it: it changes more than the rehearsal's folder"),
+    (INSTALLERS, "a rehearsal installs nothing; the script's header says what it requires"),
+    (LAUNCHERS, "a rehearsal launches nothing; rehearse what it launches"),
+    (SENDERS, "it acts outside the rehearsal; the job shows it"),
+    (CHANGERS, "it changes more than the rehearsal's folder; the job shows it"),
 )
 HARMLESS = dict.fromkeys(INSTALLERS.split(), "--version list show freeze") | {
     "git": "status rev-parse log diff describe show branch config ls-files remote --version"
@@ -213,7 +213,7 @@ def _command_reason(words: Sequence[str], part_request: PartRequest) -> str:
     if name.endswith(".sh") or name in SHELLS.split():
         return _shell_reason(rest, part_request)
     if name in ("nvidia-smi", "nvcc") and part_request.gpu == "assumed" and shutil.which(words[0]) is None:
-        return "a machine with a GPU: holdfast rehearse --gpu there"
+        return "it needs a GPU; `holdfast rehearse --gpu` on a machine with one shows it"
     if rest and rest[0] in HARMLESS.get(name, "").split():
         return ""
     return next((because for programs, because in NOT_RUN if name in programs.split()), "")
@@ -223,7 +223,7 @@ def _shell_reason(rest: list[str], part_request: PartRequest) -> str:
     """Return the way to rehearse a shell's commands: a single line is read, a script file is not run."""
     if rest[:1] in (["-c"], ["-lc"]) and len(rest) > 1:
         return why_not(rest[1], part_request, is_shell=True)
-    return "running it: it may change more than the rehearsal's folder"
+    return "it may change more than the rehearsal's folder; the job shows it"
 
 
 def _python_reason(rest: list[str], part_request: PartRequest) -> str:
@@ -242,5 +242,5 @@ def _own_reason(script: Path) -> str:
     if str(whole).startswith(sys.prefix) or not script.is_file():
         return ""
     if Path(seen) != whole or HEAVY.search(script.read_text(encoding="utf-8", errors="replace")):
-        return f"a rehearsal of {script} itself"
+        return f"rehearse {script} itself"
     return ""

@@ -16,7 +16,7 @@ from .children import make_folders, may_make, split_shell
 SHELL_CELL = re.compile(r"\s*%%\s*(?:bash|sh)\b.*\n")
 FILE_CELL = re.compile(r"\s*(%%\s*(?:writefile|file)\b.*)")
 LINE = re.compile(r"^[ \t]*(?:!|%run\s)(.*)", re.MULTILINE)
-SHOWN_BY = "running the notebook: lines of the shell are no part of its program"
+SHOWN_BY = "lines of the shell are no part of the program; running the notebook shows it"
 
 
 def install(part_request: PartRequest, events: EventWriter) -> None:

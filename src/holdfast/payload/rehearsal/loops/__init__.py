@@ -25,7 +25,7 @@ SAVING = (
     ("peft.peft_model", "PeftModel", ("save_pretrained",)),
     ("accelerate.accelerator", "Accelerator", ("save_state", "save_model")),
 )
-SHOWN_BY = "the job: a loop of its own decides by itself when it saves"
+SHOWN_BY = "a loop of its own decides when it saves; the job shows it"
 _loops: list["Loops"] = []
 
 

@@ -81,7 +81,9 @@ def _judge_updates(losses: LossRecord, updates: OptimizerWatch, source: str, eve
     """Tell of a loop that changes no weight."""
     if not updates.seen and losses.count >= LEAST:
         if any(not SCHEDULE.search(name) for name in STEPS.findall(source)):
-            events.not_rehearsed("a step of the optimizer", "the job: with few rows the loop does not come to one")
+            events.not_rehearsed(
+                "a step of the optimizer", "with few rows the loop does not come to one; the job shows it"
+            )
         else:
             because = f"`backward` was called {losses.count} times, and no optimizer made a step"
             events.fault(UNCHANGED, "step", because, fix="Call `optimizer.step()` after `backward`.")
@@ -133,7 +135,7 @@ def _judge_rates(updates: OptimizerWatch, schedules: ScheduleWatch, events: Even
         fix = "Call `scheduler.step()` after each `optimizer.step()`."
         events.fault(FLAT, "step", f"{because}: the schedule begins at 0 and never moves", fix=fix)
     elif events.has_shrunk("rows"):
-        events.not_rehearsed("the schedule of the learning rate", "the job: with few rows it is over at once")
+        events.not_rehearsed("the schedule of the learning rate", "with few rows it is over at once; the job shows it")
     else:
         fix = "Give the schedule the number of steps that the loop takes."
         events.fault(FLAT, "step", f"the schedule is over before it begins: {because}", fix=fix)

@@ -128,7 +128,9 @@ class RequestInterceptor:
         about, body = OFFLINE_ANSWERS.get(request.path.rstrip("/").rpartition("/")[2], ("", b""))
         if answer is not None or not about or not self._part_request.offline:
             return answer
-        self._events.not_rehearsed(f"whether the Hub accepts {about}", "a rehearsal with the Hub")
+        self._events.not_rehearsed(
+            f"whether the Hub accepts {about}", "this rehearsal does not ask the Hub; one without `--offline` does"
+        )
         return DryResponse(200, body, {"Content-Type": "application/json"})
 
     def _unnamed(self, answer: DryResponse | None, request: DryRequest, headers: Any) -> DryResponse | None:

@@ -139,7 +139,7 @@ class DryHub:
         named = "/".join(parts[2:4]) if parts[1:2] != ["repos"] else str(request.json().get("name") or "")
         self._events.fact("push", action=f"{request.method} {request.path}", repository=named)
         if not re.search(r"/(branch|tag|settings|super-squash)/?|/repos/(delete|move)$", request.path):
-            self._events.not_rehearsed(f"{request.method} {request.path}", "the Hub itself")
+            self._events.not_rehearsed(f"{request.method} {request.path}", "a rehearsal sends nothing to the Hub")
         return DryResponse(200, b"{}", {"Content-Type": "application/json"})
 
     def _create(self, request: DryRequest) -> DryResponse:
@@ -175,7 +175,9 @@ class DryHub:
         if known.startswith("no"):
             raise RefusedError(FORBIDDEN, known.partition(":")[2].strip() or "Authorization error.")
         if known != "yes":
-            self._events.not_rehearsed(f"whether {name} may be written to", "a token: it was not asked about")
+            self._events.not_rehearsed(
+                f"whether {name} may be written to", "the Hub was not asked what the token may do"
+            )
 
     def _known_of(self, name: str, token: str) -> str:
         """Return the known reason why a token may not write to a repository; empty where none is known."""
@@ -201,7 +203,7 @@ class DryHub:
                 raise RefusedError(FORBIDDEN, f"the Hub does not let this token write to `{name}`")
             self._known[kind, name] = DryRepository(kind, name, private=bool(json.loads(seen.body).get("private")))
         if seen.status == 0:
-            self._events.not_rehearsed(f"whether {name} is there", "a rehearsal with the Hub")
+            self._events.not_rehearsed(f"whether {name} is there", "the Hub did not answer, or was not asked")
         return self._known.get((kind, name))
 
     def _path_target(self, parts: list[str], request: DryRequest) -> tuple[DryRepository, list[str]]:

@@ -115,5 +115,8 @@ def enclose(
     port = open_gate(gate, offline=part_request.offline)
     kernel.drop_rights(ROOTS_RIGHTS if os.geteuid() == 0 else 0)
     for path in uncovered:
-        events.not_rehearsed(f"files in {path} in the sandbox", "a file system that overlayfs can lie on")
+        events.not_rehearsed(
+            f"files in {path} in the sandbox",
+            "overlayfs does not support this file system: what the script writes there stays",
+        )
     return replace(part_request, port=port)

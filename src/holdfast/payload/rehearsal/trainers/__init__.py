@@ -12,7 +12,7 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Mapping, Sized
+from collections.abc import Iterator, Mapping, Sized
 from pathlib import Path
 from typing import Any
 
@@ -285,8 +285,18 @@ def _seen(given: Mapping[str, Any]) -> dict[str, Any]:
         "columns": getattr(rows, "column_names", None),
         "eval_columns": getattr(others, "column_names", None),
         "may_evaluate": others is not None,
+        "files": sorted(set(_files_of(given))),
         "template": tokens.own_template(given.get("processing_class")),
     }
+
+
+def _files_of(given: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the files of the functions that a trainer is given: no traceback has one that was called in vain."""
+    for value in given.values():
+        for each in value if isinstance(value, list | tuple) else (value,):
+            function = inspect.unwrap(each) if callable(each) else None
+            if code := getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None):
+                yield code.co_filename
 
 
 def _chosen(settings: Any, requested: Mapping[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ CONFIGS = (
 )
 """Classes of which configs are made, by their module."""
 
-NO_GPU = "a machine with a GPU; transformers refuses it on one without, where `use_cpu=True` or `bf16=False` trains"
+NO_GPU = "a GPU is assumed; without one transformers refuses it, and `use_cpu=True` or `bf16=False` trains"
 
 
 def install(part_request: PartRequest, events: EventWriter) -> None:
@@ -41,7 +41,7 @@ class ConfigHooks:
     def _init(self, init: Any, settings: Any, *args: Any, **kwargs: Any) -> None:
         if self._part_request.gpu == "none":  # what compiles for a GPU is replaced with the GPU
             for name in [each for each in kwargs if each.startswith("torch_compile") and kwargs[each]]:
-                self._events.not_rehearsed(f"{name}={kwargs.pop(name)!r}", "the job itself: compiling takes minutes")
+                self._events.not_rehearsed(f"{name}={kwargs.pop(name)!r}", "compiling takes minutes; the job shows it")
         if self._part_request.gpu == "assumed" and kwargs.get("bf16") is True and not kwargs.get("use_cpu"):
             self._events.not_rehearsed("bf16=True", NO_GPU)
         with self._events.aside("import"):

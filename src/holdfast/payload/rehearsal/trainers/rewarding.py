@@ -21,9 +21,15 @@ from ..libraries import torch
 
 CONSTANT = "grpo-zero-advantage"
 NUMBERS = "Return a number for each completion, or None where a function does not apply."
+UNREAD = "the functions do not look at them", "Compute each reward from its completion."
+AS_TEXT = (
+    "they are lists of messages, and the functions take them for text",
+    'Read the text of a completion: `completion[0]["content"]`. The prompts are conversations, so each completion is a list of messages.',
+)
+"""Why functions that learn nothing of a completion give the same reward to each, and the fix."""
 BROKEN = "grpo-reward-function-error"
 WHAT = "whether rewards differ"
-SHOWN_BY = "completions of the real model"
+SHOWN_BY = "the twin writes nonsense; completions of the real model show it"
 ASKED = 4  # rows, prompts, completions, ids
 PROMPTS = 2
 """Rows that made completions are made for."""
@@ -125,10 +131,8 @@ class Rewards:
             kinds = "right, wrong, long and empty" if len(totals) > PROMPTS * len(WRONG) else "long, short and empty"
             because = f"each of {len(numbers)} made completions of a prompt, {kinds} ones, gets {numbers[0]:g}"
             if unread:
-                fix = "Compute each reward from its completion."
-                self._events.fault(
-                    CONSTANT, "step", f"{because}: the functions do not look at them", fix=fix, at=at, reward=numbers[0]
-                )
+                why, fix = AS_TEXT if completions.read and isinstance(completions[0], list) else UNREAD
+                self._events.fault(CONSTANT, "step", f"{because}: {why}", fix=fix, at=at, reward=numbers[0])
             elif min(numbers) > 0:
                 fix = "Give completions of different worth different rewards; all others train nothing."
                 self._events.fault(CONSTANT, "step", because, fix=fix, at=at, reward=numbers[0])

@@ -44,7 +44,7 @@ def look(
         part_request: Has the script's text.
         events: Where it is told.
     """
-    adapters = [each for each in final if (each / FILE).is_file()]
+    adapters = [each for each in final if trainings and (each / FILE).is_file()]
     for folder in adapters:
         if not _tensors(folder):
             because = f"the adapter in {folder.name} holds no tensor: nothing of what was trained is in it"
@@ -63,6 +63,25 @@ def look(
                 events.fault("user-code-error", "export", because, fix=MERGED)
             else:  # which may be wanted beside the adapter
                 events.warning("user-code-error", "export", f"{because}. {MERGED}")
+
+
+def look_for_whole(folders: Sequence[Path], trainings: Sequence[Mapping[str, Any]], events: EventWriter) -> None:
+    """Tell of a whole model that was trained, of which nothing but an adapter was saved that is as it began.
+
+    Args:
+        folders: Everything that was saved: models and adapters.
+        trainings: The fact about each training.
+        events: Where it is told.
+    """
+    if not folders or any(each.get("adapter") is not None for each in trainings):
+        return
+    if all((each / FILE).is_file() and not _largest(each) for each in folders):
+        because = (
+            f"the adapter in {folders[0].name} was not trained, for all of its `lora_B` are 0: the training changed the "
+            "weights of the model itself, which are not saved"
+        )
+        fix = "Make the adapter before the trainer (`peft_config`, or `get_peft_model`) so that it is trained, or save the whole model."
+        events.fault("no-checkpoint-saved", "save", because, fix=fix)
 
 
 def look_at_frozen(model: Any, part_request: PartRequest, events: EventWriter) -> None:

@@ -22,9 +22,9 @@ from .building import Builder
 from .loading import Loader
 
 ELSEWHERE = {
-    "unsloth": "a machine with a GPU, where it loads models of its own",
-    "sentence_transformers": "a run of its own: its models are loaded as they are, with their weights",
-    "mlx_lm": "a machine of Apple's",
+    "unsloth": "it loads models of its own, on a GPU; the job shows it",
+    "sentence_transformers": "its models are loaded as they are, with their weights",
+    "mlx_lm": "it runs on Apple's machines alone",
 }
 
 

@@ -104,7 +104,7 @@ class Builder:
                     return
             write_block(config, before)
         if parameters > BEARABLE:
-            because = "a machine that can hold it: its layers could not be made smaller"
+            because = "its layers could not be made smaller; a machine that can hold it shows it"
             self._events.not_rehearsed(f"a model of the type {config.model_type}", because)
             told = f"no small twin of the model type {config.model_type} could be made"
             self._events.out_of_reach(told)

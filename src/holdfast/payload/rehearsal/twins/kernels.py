@@ -31,7 +31,8 @@ def watch(module: Any, part_request: PartRequest, events: EventWriter) -> None:
             lacking = not (_is_there(package) or _is_there("kernels"))
             also = f"; `{package}` is not in this environment" if lacking else ""
             events.not_rehearsed(
-                f"attention by {requested}", f"a machine with a GPU: holdfast rehearse --gpu there{also}"
+                f"attention by {requested}",
+                f"it needs a GPU; `holdfast rehearse --gpu` on a machine with one shows it{also}",
             )
             events.fact("attention", asked=requested, package=package, lacking=lacking)
         return "sdpa" if _has_sdpa(model) else "eager"

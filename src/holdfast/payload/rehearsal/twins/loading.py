@@ -72,7 +72,7 @@ class Loader:
         if any(is_cached(path, name, where) for name in names):
             return
         if sum(size_of(path, name, where) or 0 for name in names) > LARGE_FILE:
-            self._events.not_rehearsed("a model of a GGUF file", "the job itself: the whole file would be downloaded")
+            self._events.not_rehearsed("a model of a GGUF file", "the whole file would be downloaded; the job shows it")
             told = f"no small twin of the model type GGUF: {path} would be downloaded as a whole"
             self._events.out_of_reach(told)
             raise NotDownloadedError(told)
@@ -125,7 +125,7 @@ class Loader:
             several = isinstance(kwargs["device_map"], str | dict) and kwargs["device_map"] not in ("cuda", "cpu")
             if several and kwargs["device_map"] not in ({"": 0}, {"": "cuda"}, {"": "cuda:0"}):
                 self._events.not_rehearsed(
-                    "device_map", "a machine with the job's GPUs: the twin lies on the processor"
+                    "device_map", "the twin lies on the processor; a machine with the job's GPUs shows it"
                 )
         return {name: value for name, value in kwargs.items() if name not in PLACING}
 
@@ -209,7 +209,9 @@ class Loader:
         except RuntimeError:
             if not is_twin(model) or not isinstance(weights, dict) or not _same_names(model, weights):
                 raise
-            self._events.not_rehearsed("weights that the script reads itself", "the job: they do not fit a small twin")
+            self._events.not_rehearsed(
+                "weights that the script reads itself", "they do not fit a small twin; the job shows it"
+            )
             return torch.nn.modules.module._IncompatibleKeys([], [])
 
     def _report_fact(self, cls: Any, path: Any, model: Any, kwargs: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ from ..wrapping import wrap
 
 PLAIN = {"bitsandbytes": "bitsandbytes", "torchao": "torchao", "hqq": "hqq", "compressed-tensors": "compressed_tensors"}
 """Packages by method that install on any machine: where one is missing, the job would miss it too."""
-WHERE = "the job itself: the weights of a twin are random, and stay dense"
+WHERE = "the weights of a twin are random, and stay dense; the job shows it"
 
 
 def watch(module: Any, part_request: PartRequest, events: EventWriter, loader: Any) -> None:

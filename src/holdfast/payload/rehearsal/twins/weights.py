@@ -148,7 +148,7 @@ def watch_snapshots(module: Any, _part_request: PartRequest, events: EventWriter
         ignored = kwargs.get("ignore_patterns") or []
         kwargs["ignore_patterns"] = [*([ignored] if isinstance(ignored, str) else ignored), *PATTERNS]
         taken = original(*args, **kwargs)
-        events.not_rehearsed("the download of a whole model", "the job itself: its weights are not downloaded")
+        events.not_rehearsed("the download of a whole model", "a rehearsal downloads no weights; the job shows it")
         CUT.add(str(Path(taken).resolve()))
         return taken
 
