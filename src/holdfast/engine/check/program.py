@@ -24,10 +24,12 @@ from holdfast.engine.check.renamed import check_with_renames, identity, without_
 from holdfast.engine.check.rule_runner import needed_facts, run_rules, severity_of
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.script.training_data import (
+    MAP,
     ROWS,
     SPLIT_BY_NAME,
     DataFlow,
     after,
+    mapped_rows,
     trace,
     trainer_given,
     written_rows,
@@ -142,6 +144,8 @@ class ProgramFacts(HubFacts):
     def _flowing(self, argument: str) -> Dataset:
         """Return the known facts about the data that the trainer gets as an argument."""
         flow = trace(self._document, argument)
+        if flow.source.name == MAP:
+            return after(mapped_rows(flow.source), flow.steps)
         return after(written_rows(flow.source) if flow.source.path in ROWS else self._loaded(flow), flow.steps)
 
     def _loaded(self, flow: DataFlow) -> Dataset:

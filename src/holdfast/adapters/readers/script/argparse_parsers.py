@@ -57,12 +57,19 @@ class ArgparseOptions:
         flags: All their spellings.
         addresses: Of the parser and of its groups.
         complete: Whether all its options can be seen.
+        attributes: What its namespace has: one for each option and each default.
     """
 
     by_attribute: dict[str, Option] = field(default_factory=dict[str, Option])
     flags: set[str] = field(default_factory=lambda: set(HELP))
     addresses: set[int] = field(default_factory=set[int])
     complete: bool = True
+    attributes: set[str] = field(default_factory=set[str])
+
+
+def is_parser(value: object) -> bool:
+    """True of a parser, and of a group of its options: whoever is handed one may add others."""
+    return isinstance(value, ObjectValue) and value.path == PARSER
 
 
 def _options(reading: ReadingState, thing: Any) -> ArgparseOptions:
@@ -85,11 +92,13 @@ def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -
     convert = str if kind is None else TYPES.get(kind.path) if isinstance(kind, LibraryName) else None
     required = arguments.argument(KEYWORD_ONLY, "required") is True and not reading.standing().because
     options.by_attribute[attribute] = Option(flags, default, convert, action, required)
+    options.attributes.add(attribute)
     options.flags.update(flags)
     if isinstance(action, LibraryName) and action.path.endswith(NEGATABLE):
         options.flags.update(f"--no-{flag[2:]}" for flag in flags if flag.startswith("--"))
     rest = count in REST if isinstance(count, str) else isinstance(count, LibraryName) and count.path in REST_NAMES
-    if arguments.open or len(flags) < len(arguments.positional) or rest or isinstance(count, Unknown):
+    hidden = rest or isinstance(count, Unknown) or (name is not None and not isinstance(name, str))
+    if arguments.open or len(flags) < len(arguments.positional) or hidden:
         options.complete = False
     return None
 
@@ -104,8 +113,10 @@ def _add_group(reading: ReadingState, site: Site, _: CallArguments) -> Any:
 
 
 def _set_defaults(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
-    options = _options(reading, site.receiver).by_attribute
-    for name, option in options.items():
+    told = _options(reading, site.receiver)
+    told.attributes.update(arguments.named.slots)
+    told.complete = told.complete and not arguments.open
+    for name, option in told.by_attribute.items():
         if slot := arguments.named.slots.get(name):
             option.default = settled(reading, slot.value)
         elif arguments.open:
@@ -120,29 +131,41 @@ def _parse_args(reading: ReadingState, site: Site, arguments: CallArguments) -> 
     if own and site.library_call and _is_complete(reading, site.receiver, options):
         required = tuple(option.flags for option in options.by_attribute.values() if option.required)
         site.library_call.parser = ParserOptions(frozenset(options.flags), required)
-    return _parsed(reading, options, argv)
+    return _parsed(reading, site, arguments, options, argv)
 
 
 def _parse_known_args(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
     argv = reading.argv if arguments.argument(0, "args") is None else None
-    return (_parsed(reading, _options(reading, site.receiver), argv), COMMAND_LINE)
+    return (_parsed(reading, site, arguments, _options(reading, site.receiver), argv), COMMAND_LINE)
 
 
-def _parsed(reading: ReadingState, options: ArgparseOptions, argv: Argv | None) -> ObjectValue:
+def _parsed(
+    reading: ReadingState, site: Site, arguments: CallArguments, options: ArgparseOptions, argv: Argv | None
+) -> ObjectValue:
     values = {name: option_value(option, argv) for name, option in options.by_attribute.items()}
     thing = ObjectValue("", None, next(reading.numbers))
     known = {name: Slot(value) for name, value in values.items() if value is not COMMAND_LINE}
     reading.store[thing.address] = KnownItems(known)
+    if arguments.argument(1, "namespace") is None and _is_complete(reading, site.receiver, options, more_words=True):
+        reading.namespaces[thing.address] = frozenset(options.attributes)
     return thing
 
 
-def _is_complete(reading: ReadingState, parser: Any, options: ArgparseOptions) -> bool:
-    """True if all options of a parser can be seen: no code that is not seen was handed it, and no other parser is about."""
+def _is_complete(reading: ReadingState, parser: Any, options: ArgparseOptions, *, more_words: bool = False) -> bool:
+    """True if all options of a parser can be seen: no code that is not seen was handed it, and no other parser is about.
+
+    Args:
+        reading: The state.
+        parser: The parser.
+        options: What it was told.
+        more_words: Whether it may leave words for another.
+    """
     if not isinstance(parser, ObjectValue) or parser.cls is not None or not options.complete:
         return False
     made = parser.library_call
     told = made is not None and not made.open and not CHANGES_READING & made.arguments.keys()
-    return told and not options.addresses & reading.exposed and not any(_others(reading))
+    others = set(_others(reading)) - ({f"{PARSER}.parse_known_args"} if more_words else set())
+    return told and not options.addresses & reading.exposed and not others
 
 
 def _others(reading: ReadingState) -> Iterator[str]:

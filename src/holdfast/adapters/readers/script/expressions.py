@@ -157,6 +157,8 @@ def _guard_after(operands: Sequence[Any]) -> Guard:
 
 def _comparison(reading: ReadingState, node: ast.Compare) -> Any:
     values = [reading.value(operand) for operand in (node.left, *node.comparators)]
+    if isinstance(values[0], str) and isinstance(node.ops[0], ast.In | ast.NotIn):
+        reading.asked.add(values[0])
     if len(values) == 2 and None in values and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq):  # noqa: PLR2004 - the two sides
         other = values[1] if values[0] is None else values[0]
         if known_not_none(other):
@@ -179,7 +181,7 @@ def _asks_for_an_attribute(reading: ReadingState, node: ast.Compare) -> bool:
             pass
         case _:
             return False
-    return any(True for _ in settings_in(reading.value(owner)))
+    return any(thing.is_instance for thing in settings_in(reading.value(owner)))
 
 
 def _conditional(reading: ReadingState, node: ast.IfExp) -> Any:

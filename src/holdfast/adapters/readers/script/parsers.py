@@ -217,8 +217,12 @@ def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> A
 def _vars(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
     value = arguments.argument(0, "")
     hidden = value if isinstance(value, Unknown) else COMMAND_LINE
-    expose(reading, [value])
-    return reading.fresh(KnownItems(open=True)) if isinstance(value, ObjectValue | Ref) else hidden
+    held = reading.fresh(KnownItems(open=True))
+    if isinstance(value, ObjectValue) and not value.path:
+        reading.views[held.address] = value.address
+    else:
+        expose(reading, [value])
+    return held if isinstance(value, ObjectValue | Ref) else hidden
 
 
 OWN: Final = "."

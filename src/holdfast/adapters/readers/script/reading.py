@@ -108,6 +108,9 @@ class ReadingState:
         reads: Attributes of settings that are read, by node.
         written: Names of the attributes that the program sets, on whatever it sets them; `*` where any may be.
         exposed: Addresses of the things that code was handed which is not seen.
+        asked: Texts that the program looks for in something, by `in` or `hasattr`, before it reads them.
+        namespaces: The attributes of what parsers gave, by address.
+        views: Addresses of things by those of the dicts that hold their attributes: `vars(args)`.
         functions: The program's own, in order of definition.
         reached: Those that were called.
         constructed: Classes of the program that it makes instances of, in order.
@@ -139,6 +142,9 @@ class ReadingState:
     reads: dict[int, PendingRead] = field(default_factory=dict[int, PendingRead])
     written: set[str] = field(default_factory=set[str])
     exposed: set[int] = field(default_factory=set[int])
+    asked: set[str] = field(default_factory=set[str])
+    namespaces: dict[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    views: dict[int, int] = field(default_factory=dict[int, int])
     functions: list[ProgramFunction] = field(default_factory=list[ProgramFunction])
     reached: dict[Any, int] = field(default_factory=dict[Any, int])
     constructed: dict[ProgramClass, None] = field(default_factory=dict[ProgramClass, None])
