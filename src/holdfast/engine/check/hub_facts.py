@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 from holdfast.core.text import Place
 
 Found = TypeVar("Found")
-HUB_FACTS: Final = frozenset(
-    {"datasets", "models", "tensors", "repo_files", "spaces", "targets", "links", "account", "dataset", "model"}
-    | {"local_data", "columns"}
-)
-"""Facts that may have to be waited for."""
 OF_THE_WHOLE: Final[Mapping[str, frozenset[ReferenceRole]]] = {
     "account": frozenset({"dataset", "model", "adapter", "tokenizer", "target", "file", "space"}),
     "dataset": frozenset({"dataset"}),

@@ -13,12 +13,12 @@ from typing import TypeGuard
 from holdfast.catalog.api import Api, released
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset
+from holdfast.core.facts import HUB_FACTS, Dataset
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.core.text import Place
 from holdfast.engine.check.gather import gather
-from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, applicable_rules, usable_dataset
+from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, applicable_rules, usable_dataset
 from holdfast.engine.check.process_counts import check_any_count, check_one_process
 from holdfast.engine.check.renamed import check_with_renames, identity, without_known
 from holdfast.engine.check.rule_runner import needed_facts, run_rules, severity_of

@@ -16,6 +16,7 @@ from holdfast.catalog.calls.flags import last_hidden
 from holdfast.core.calls import LibraryName, ParserOptions
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import call_pure
+from holdfast.core.text import Place
 
 Argv = Sequence[str | Unknown]
 """The arguments of a command line; those that a shell computes are not known."""
@@ -46,6 +47,7 @@ class Option:
     convert: Callable[[str], Any] | None
     action: Any
     required: bool = False
+    single: bool = True
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -91,7 +93,7 @@ def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -
         default = not SWITCHES[action]
     convert = str if kind is None else TYPES.get(kind.path) if isinstance(kind, LibraryName) else None
     required = arguments.argument(KEYWORD_ONLY, "required") is True and not reading.standing().because
-    options.by_attribute[attribute] = Option(flags, default, convert, action, required)
+    options.by_attribute[attribute] = Option(flags, default, convert, action, required, single=count is None)
     options.attributes.add(attribute)
     options.flags.update(flags)
     if isinstance(action, LibraryName) and action.path.endswith(NEGATABLE):
@@ -142,9 +144,10 @@ def _parse_known_args(reading: ReadingState, site: Site, arguments: CallArgument
 def _parsed(
     reading: ReadingState, site: Site, arguments: CallArguments, options: ArgparseOptions, argv: Argv | None
 ) -> ObjectValue:
-    values = {name: option_value(option, argv) for name, option in options.by_attribute.items()}
     thing = ObjectValue("", None, next(reading.numbers))
-    known = {name: Slot(value) for name, value in values.items() if value is not COMMAND_LINE}
+    places = reading.argv_places if argv is reading.argv else ()
+    slots = {name: _slot(option, argv, places) for name, option in options.by_attribute.items()}
+    known = {name: slot for name, slot in slots.items() if slot.value is not COMMAND_LINE}
     reading.store[thing.address] = KnownItems(known)
     if arguments.argument(1, "namespace") is None and _is_complete(reading, site.receiver, options, more_words=True):
         reading.namespaces[thing.address] = frozenset(options.attributes)
@@ -178,6 +181,16 @@ def _others(reading: ReadingState) -> Iterator[str]:
             yield path
 
 
+def _slot(option: Option, words: Argv | None, places: Sequence[Place]) -> Slot:
+    """Return the value of an option, with its place if the command line gives it."""
+    value = option_value(option, words)
+    said = [index for index, word in enumerate(words or ()) if isinstance(word, str) and _gives(word, option.flags)]
+    if value is COMMAND_LINE or not said or not places:
+        return Slot(value)
+    follows = "=" not in str((words or ())[said[-1]]) and option.action is None
+    return Slot(value, places[said[-1] + follows])
+
+
 def option_value(option: Option, words: Argv | None) -> Any:
     """Return the value of an option: its default only where the command line is known not to give another."""
     if words is None or not option.flags or not option.flags[0].startswith("-"):
@@ -203,7 +216,8 @@ def _given_value(option: Option, words: Argv) -> Any:
     flag = words[0]
     inline = flag.partition("=")[2] if isinstance(flag, str) and "=" in flag else None
     text = inline if inline is not None else words[1] if len(words) > 1 else ""
-    usable = option.action is None and option.convert is not None and isinstance(text, str) and text
+    single = option.action is None and option.single
+    usable = single and option.convert is not None and isinstance(text, str) and text
     return call_pure(option.convert, [text]) if usable and option.convert else COMMAND_LINE
 
 

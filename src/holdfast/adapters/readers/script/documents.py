@@ -134,12 +134,15 @@ class DocumentBuilder:
             same=library_call.same,
             parser=library_call.parser,
             unbound=library_call.unbound,
-            defaults=frozenset(name for name, slot in library_call.arguments.items() if slot.key_place)
-            if library_call.via == "parser"
-            else frozenset(),
+            defaults=self._defaults(library_call) if library_call.via == "parser" else frozenset(),
             receiver=self._receiver(library_call),
             changed=self._changed(library_call),
         )
+
+    def _defaults(self, library_call: LibraryCall) -> frozenset[str]:
+        """Return the arguments that a file of settings gives."""
+        written = ((name, slot.key_place) for name, slot in library_call.arguments.items())
+        return frozenset(name for name, place in written if place and place not in self.reading.argv_places)
 
     def _changed(self, library_call: LibraryCall) -> frozenset[str]:
         """Return the names of the attributes that are given to what a call made."""
