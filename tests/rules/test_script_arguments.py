@@ -24,6 +24,13 @@ REQUIRED = 'parser.add_argument("-l", "--learning_rate", type=float, required=Tr
 GROUPED = 'group = parser.add_argument_group("g")\ngroup.add_argument("--learning_rate", type=float, default=1e-5)'
 NEGATABLE = GROUPED + '\nparser.add_argument("--packing", action=argparse.BooleanOptionalAction)'
 
+CHOOSING = (
+    GROUPED
+    + '\nparser.add_argument("--fast", action="store_true")\nparser.add_argument("--kind", choices=["sft", "dpo"])'
+    + '\nparser.add_argument("--level", type=int, choices=[1, 2])'
+)
+POSITIONAL = GROUPED + '\nparser.add_argument("data")'
+
 
 def findings(line: str, options: str, folder: Path) -> list[tuple[str, int, str]]:
     """Return rule, column and message of what is found of a script's command line."""
@@ -43,6 +50,17 @@ def findings(line: str, options: str, folder: Path) -> list[tuple[str, int, str]
         ('python train.py "${MORE[@]}" --lerning_rate 1', GROUPED, 30, "`--learning_rate`"),
         ("python train.py --no-packed", NEGATABLE, 17, "did you mean `--no-packing`?"),
         ("$LAUNCHER train.py --seed 1", REQUIRED, 20, "no option `--seed`"),
+        ("python train.py --learning_rate fast", GROUPED, 33, "invalid float value: 'fast'"),
+        ("python train.py --learning_rate=fast", GROUPED, 17, "invalid float value: 'fast'"),
+        ("python train.py -l fast", REQUIRED, 20, "argument -l/--learning_rate: invalid float value"),
+        ("python train.py --learning_rate", GROUPED, 17, "expected one argument"),
+        ("python train.py --fast true", CHOOSING, 24, "`--fast` takes no value"),
+        ("python train.py --fast=true", CHOOSING, 17, "ignored explicit argument 'true'"),
+        ("python train.py --kind sfft", CHOOSING, 24, "invalid choice: 'sfft'"),
+        ("python train.py --kind dpo --level 9", CHOOSING, 36, "invalid choice: 9"),
+        ('python train.py "${MORE[@]}" --kind sfft', CHOOSING, 37, "invalid choice: 'sfft'"),
+        ("python train.py rows.jsonl more.jsonl", POSITIONAL, 28, "no option takes it"),
+        ("python train.py --learning_rate 1", POSITIONAL, 8, "the following arguments are required: data"),
     ],
 )
 def test_what_the_parser_refuses_is_one_error_at_its_word(
@@ -70,6 +88,19 @@ def test_what_the_parser_refuses_is_one_error_at_its_word(
         ("python train.py --seed 1", GROUPED + "\nparts = parser.add_subparsers()"),
         ("python train.py --seed 1", GROUPED + "\nparser, more = parser, parser.parse_known_args()"),
         ("python train.py --seed 1", GROUPED + "\nimport sys\nsys.argv.pop()"),
+        ("python train.py --fast --kind dpo --level 2", CHOOSING),
+        ("python train.py --learning_rate $RATE", GROUPED),
+        ("python train.py --level $LEVEL --kind $KIND", CHOOSING),
+        ('python train.py "$@" 5', CHOOSING),
+        ("python train.py --shift -1", GROUPED + '\nparser.add_argument("--shift", type=int)'),
+        ("python train.py --shift -1e-5", GROUPED + '\nparser.add_argument("--shift", type=float)'),
+        ("python train.py rows.jsonl --learning_rate 1", POSITIONAL),
+        ("python train.py $ROWS", POSITIONAL),
+        ("python train.py --names a b c", GROUPED + '\nparser.add_argument("--names", nargs="+")'),
+        ("python train.py --kind x", GROUPED + '\nparser.add_argument("--kind", choices=kinds())'),
+        ("python train.py --kind x", GROUPED + '\nparser.add_argument("--kind", type=read, choices=["y"])'),
+        ("python train.py --when x", GROUPED + '\nparser.add_argument("--when", action=Own)'),
+        ("python train.py --level 2 3", GROUPED + '\nparser.add_argument("--level", type=int, nargs=2)'),
     ],
 )
 def test_what_the_parser_may_take_is_no_error(line: str, options: str, tmp_path: Path) -> None:

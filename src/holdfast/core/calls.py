@@ -178,17 +178,48 @@ class OverriddenMethod:
     guard: Guard = field(default_factory=Guard)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParserOption:
+    """One option, or one positional argument, of a parser that a program puts together by `argparse`.
+
+    Attributes:
+        flags: Its spellings, `-l` and `--learning_rate`; of a positional argument its name.
+        action: What is done with its values: `store`, `store_true`, `append`, `count`, …; `negatable` if `--no-x` is one of its flags.
+        count: How many values it takes, as `nargs` says it.
+        kind: The type of its values: `int`, `float` or `str`; empty for any other.
+        choices: The values that it may have; None where any may be, or where they cannot be seen.
+        required: Whether it must be given.
+    """
+
+    flags: tuple[str, ...]
+    action: str = "store"
+    count: str | int | None = None
+    kind: Literal["", "str", "int", "float"] = ""
+    choices: tuple[str | int | float, ...] | None = None
+    required: bool = False
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether it has no flag."""
+        return not self.flags or not self.flags[0].startswith("-")
+
+
 @dataclass(frozen=True, slots=True)
 class ParserOptions:
     """The options of a parser that a program puts together by `argparse`.
 
     Attributes:
         flags: All their spellings: `-l`, `--learning_rate`.
-        required: The spellings of each that must be given.
+        every: The options themselves, in order.
     """
 
     flags: frozenset[str]
-    required: tuple[tuple[str, ...], ...] = ()
+    every: tuple[ParserOption, ...] = ()
+
+    @property
+    def required(self) -> tuple[tuple[str, ...], ...]:
+        """The spellings of each option that must be given."""
+        return tuple(option.flags for option in self.every if option.required and not option.is_positional)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ Source: `argparse` of Python 3.11, tried.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.script.known_calls import Known
 from holdfast.adapters.readers.script.objects import settled
@@ -13,7 +13,7 @@ from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.record import CallArguments, Site
 from holdfast.adapters.readers.script.values import COMMAND_LINE, KnownItems, ObjectValue, Slot
 from holdfast.catalog.calls.flags import last_hidden
-from holdfast.core.calls import LibraryName, ParserOptions
+from holdfast.core.calls import LibraryName, ParserOption, ParserOptions
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import call_pure
 from holdfast.core.text import Place
@@ -46,8 +46,17 @@ class Option:
     default: Any
     convert: Callable[[str], Any] | None
     action: Any
-    required: bool = False
-    single: bool = True
+    told: ParserOption
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.told.required
+
+    @property
+    def single(self) -> bool:
+        """Whether it takes one value."""
+        return self.told.count is None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -93,7 +102,15 @@ def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -
         default = not SWITCHES[action]
     convert = str if kind is None else TYPES.get(kind.path) if isinstance(kind, LibraryName) else None
     required = arguments.argument(KEYWORD_ONLY, "required") is True and not reading.standing().because
-    options.by_attribute[attribute] = Option(flags, default, convert, action, required, single=count is None)
+    told = ParserOption(
+        flags=flags,
+        action=_action(action),
+        count=count if isinstance(count, str | int) else None,
+        kind=_kind(kind),
+        choices=_choices(reading, arguments.argument(KEYWORD_ONLY, "choices")),
+        required=required,
+    )
+    options.by_attribute[attribute] = Option(flags, default, convert, action, told)
     options.attributes.add(attribute)
     options.flags.update(flags)
     if isinstance(action, LibraryName) and action.path.endswith(NEGATABLE):
@@ -103,6 +120,34 @@ def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -
     if arguments.open or len(flags) < len(arguments.positional) or hidden:
         options.complete = False
     return None
+
+
+def _action(given: Any) -> str:
+    """Return the action that an option is given; a class of the program's own takes values as `store` does."""
+    if isinstance(given, LibraryName) and given.path.endswith(NEGATABLE):
+        return "negatable"
+    return given if isinstance(given, str) else "store"
+
+
+def _kind(given: Any) -> Literal["", "str", "int", "float"]:
+    """Return the type that an option converts its values to; empty for one that is not known."""
+    if given is None:
+        return "str"
+    match given:
+        case LibraryName("builtins.str"):
+            return "str"
+        case LibraryName("builtins.int"):
+            return "int"
+        case LibraryName("builtins.float"):
+            return "float"
+        case _:
+            return ""
+
+
+def _choices(reading: ReadingState, given: Any) -> tuple[str | int | float, ...] | None:
+    listed = settled(reading, given)
+    known = isinstance(listed, list | tuple) and all(isinstance(each, str | int | float) for each in listed)
+    return tuple(listed) if known and listed else None
 
 
 def _add_group(reading: ReadingState, site: Site, _: CallArguments) -> Any:
@@ -131,8 +176,8 @@ def _parse_args(reading: ReadingState, site: Site, arguments: CallArguments) -> 
     options = _options(reading, site.receiver)
     own = arguments.argument(0, "args") is None and arguments.argument(1, "namespace") is None
     if own and site.library_call and _is_complete(reading, site.receiver, options):
-        required = tuple(option.flags for option in options.by_attribute.values() if option.required)
-        site.library_call.parser = ParserOptions(frozenset(options.flags), required)
+        every = tuple(option.told for option in options.by_attribute.values())
+        site.library_call.parser = ParserOptions(frozenset(options.flags), every)
     return _parsed(reading, site, arguments, options, argv)
 
 
