@@ -121,6 +121,11 @@ class HubFacts:
         return {}
 
     @property
+    def accelerate_file(self) -> Mapping[str, object] | None:
+        """The settings of the file that accelerate is given; a job file gives it none."""
+        return None
+
+    @property
     def script_arguments(self) -> Sequence[str | Unknown] | None:
         """The words that a script is started with; those of a job file's own script are not known."""
         return None

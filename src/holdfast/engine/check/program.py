@@ -117,6 +117,12 @@ class ProgramFacts(HubFacts):
         return {name: self._document.place(f"launch.absent.{index}") for index, name in enumerate(listed)}
 
     @property
+    def accelerate_file(self) -> Mapping[str, object] | None:
+        """The settings of the file that accelerate is given; None where it is given none, or that cannot be read."""
+        settings = self._document.get("launch.accelerate", None)
+        return settings if isinstance(settings, Mapping) else None
+
+    @property
     def script_arguments(self) -> Sequence[str | Unknown] | None:
         """The words that the script is started with; None where any may be given."""
         words: Sequence[str | Unknown] | None = self._document.get("launch.arguments", None)
