@@ -18,7 +18,9 @@ from typing import Final
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.hidden import untracked
 
+DATA: Final = frozenset({"train_dataset", "eval_dataset"})
 HALVES: Final = ("train", "test")
 KEEPING: Final = frozenset(
     {"cast", "cast_column", "class_encode_column", "filter", "flatten", "flatten_indices", "map", "remove_columns"}
@@ -33,17 +35,33 @@ BUILDERS: Final = frozenset({"csv", "json", "parquet", "text"})
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each split that is taken and was not made."""
-    for call in job.calls:
+    calls = [untracked(call) for call in job.calls]
+    if any(_splits(job, call) for call in calls):
+        _note_hidden(job)
+    for call in calls:
         given = (*call.arguments.items(), *enumerate(call.positional))
         taken = [(f"{call.key}.{name}", value) for name, value in given if isinstance(value, CallResult)]
         if call.receiver is not None:
             taken.append((f"{call.key}.{call.name}", call.receiver))
         for key, value in taken if not call.guard.tolerates("KeyError") else ():
-            has = _splits(job, job.call(value.key)) if value.item and value.item not in job.asked else ()
+            has = _splits(job, _source(job, value)) if value.item and value.item not in job.asked else ()
             if has and value.item not in has:
                 place = None if call.receiver is not value else call.name_place
                 names = " and ".join(f"`{name}`" for name in has)
                 yield Finding(key, f"the data has no split `{value.item}`; it has {names}", place=place)
+
+
+def _source(job: Document, taken: CallResult) -> Call | None:
+    """Return the call that gave what a split is taken of. `train` is there whatever it reads: nothing hidden decides that."""
+    call = job.call(taken.key)
+    return untracked(call) if call and taken.item == HALVES[0] else call
+
+
+def _note_hidden(job: Document) -> None:
+    """Read the data that trainers are given: if it is hidden, it may be a split that there is not."""
+    for call in job.calls:
+        for name in DATA.intersection(call.arguments):
+            call.arguments[name]
 
 
 def _splits(job: Document, call: Call | None) -> tuple[str, ...]:
