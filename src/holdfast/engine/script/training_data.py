@@ -115,7 +115,7 @@ def written_rows(call: Call) -> Dataset:
 
 def after(data: Dataset, steps: tuple[Call, ...]) -> Dataset:
     """Return the facts about data after some steps; the number of rows left is unknown."""
-    columns: Columns = {name: data.types.get(name) for name in data.columns}
+    columns: TypedColumns = {name: data.types.get(name) for name in data.columns}
     for step in steps:
         change = reshaped(step)
         columns = change(columns) if change else columns
@@ -128,12 +128,12 @@ def mapped_rows(call: Call) -> Dataset:
     return after(Dataset(), (call,))
 
 
-Columns = dict[str, Type | None]
+TypedColumns = dict[str, Type | None]
 """The columns there are, each with its type as far as that is known."""
-Change = Callable[[Columns], Columns]
+ColumnChange = Callable[[TypedColumns], TypedColumns]
 
 
-def reshaped(step: Call) -> Change | None:
+def reshaped(step: Call) -> ColumnChange | None:
     """Return a method's effect on the columns; None where that is unknown."""
     if step.name in KEEPING:
         return dict
@@ -157,7 +157,7 @@ def _removes_all(step: Call) -> bool:
     return asked and step.receiver is not None and isinstance(removed, CallResult) and removed.key == step.receiver.key
 
 
-def _mapped(step: Call) -> Change | None:
+def _mapped(step: Call) -> ColumnChange | None:
     """Return the effect of `map`: what its function returns stays, also under the name of a column that is removed."""
     function = step.arguments.get("function", next(iter(step.positional), None))
     if not isinstance(function, LocalName) or function.returns != "dict" or not function.keys or step.open:
@@ -168,33 +168,33 @@ def _mapped(step: Call) -> Change | None:
     if not everything and not (isinstance(gone, list | tuple) and all(isinstance(name, str) for name in gone)):
         return None
     typed = step.arguments.get("batched", False) is False and "features" not in step.arguments
-    made: Columns = {name: function.types.get(name) if typed else None for name in function.keys}
+    made: TypedColumns = {name: function.types.get(name) if typed else None for name in function.keys}
     return lambda columns: (
         {name: kind for name, kind in columns.items() if name in made or not (everything or name in gone)} | made
     )
 
 
-def _renamed(step: Call) -> Change | None:
+def _renamed(step: Call) -> ColumnChange | None:
     first, second = _arguments(step, "original_column_name", "new_column_name")
     return _renaming({first: second}) if isinstance(first, str) and isinstance(second, str) else None
 
 
-def _all_renamed(step: Call) -> Change | None:
+def _all_renamed(step: Call) -> ColumnChange | None:
     (mapping,) = _arguments(step, "column_mapping")
     known = isinstance(mapping, Mapping) and all(isinstance(name, str) for pair in mapping.items() for name in pair)
     return _renaming(mapping) if known else None
 
 
-def _renaming(mapping: Mapping[str, str]) -> Change:
+def _renaming(mapping: Mapping[str, str]) -> ColumnChange:
     return lambda columns: {mapping.get(name, name): kind for name, kind in columns.items()}
 
 
-def _removed(step: Call) -> Change | None:
+def _removed(step: Call) -> ColumnChange | None:
     gone = _listed(step)
     return None if gone is None else lambda columns: {name: kind for name, kind in columns.items() if name not in gone}
 
 
-def _selected(step: Call) -> Change | None:
+def _selected(step: Call) -> ColumnChange | None:
     kept = _listed(step)
     return None if kept is None else lambda columns: {name: columns[name] for name in kept if name in columns}
 
@@ -211,7 +211,7 @@ def _arguments(step: Call, *names: str) -> list[Any]:
     return [given.get(name) for name in names]
 
 
-CHANGES: Final[Mapping[str, tuple[int, Callable[[Call], Change | None]]]] = {
+CHANGES: Final[Mapping[str, tuple[int, Callable[[Call], ColumnChange | None]]]] = {
     "rename_column": (2, _renamed),
     "rename_columns": (1, _all_renamed),
     "remove_columns": (1, _removed),
