@@ -126,7 +126,7 @@ def _skips(target: TargetResult, *, verbose: bool, alone: bool) -> Iterator[str]
     if verbose or len(skipped) == 1:
         yield from (_skip(skip, target.path) for skip in skipped)
     elif skipped and (alone or target.findings):
-        reasons = Counter(skip.because.split(BETWEEN_REASONS)[0] for skip in skipped)
+        reasons = Counter(reason for skip in skipped for reason in skip.because.split(BETWEEN_REASONS))
         told = "; ".join(f"{because} ({count})" for because, count in reasons.most_common())
         yield f"{target.path}: {style(f'{len(skipped)} rules skipped', dim=True)}: {told}; --verbose names them"
 
