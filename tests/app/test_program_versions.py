@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import holdfast
 from holdfast.adapters.targets.commands import read_line
 from holdfast.app.check.programs import resolve_versions
 from holdfast.engine.check.program import VersionContext
@@ -48,3 +49,39 @@ def test_a_header_or_an_addition_that_excludes_itself_does_so_still(
     header = ("trl==1.16.0", "datasets==3.0.0") if "peft" in command else ("trl==0.16.0", "datasets==3.0.0")
     found = launched(tmp_path, command, *header)
     assert conflict in (found.resolution.conflict or "")
+
+
+@pytest.mark.parametrize(
+    ("requirements", "versions"),
+    [
+        (("trl==1.16.0", "transformers<4.50"), {"trl": "1.16.0", "transformers": "4.49.0"}),
+        (("trl>=1.16", "transformers<4.50"), {"transformers": "4.49.0"}),
+        (("trl==1.16.0", "datasets==3.0.0"), {"trl": "1.16.0", "datasets": "3.0.0"}),
+    ],
+)
+def test_requirements_that_exclude_one_another_are_taken_each_for_itself(
+    tmp_path: Path, requirements: tuple[str, ...], versions: dict[str, str]
+) -> None:
+    """So that one pair turns off no rule; nothing is unknown of what the script uses."""
+    (tmp_path / "requirements.txt").write_text("\n".join(requirements))
+    (tmp_path / "train.py").write_text("from trl import SFTTrainer\n", encoding="utf-8")
+    documents = read_line(["python", str(tmp_path / "train.py")]).documents
+    found = resolve_versions(documents[0].path, documents, "catalog")
+    assert found.resolution.conflict
+    assert versions.items() <= found.versions.items()
+    assert not found.unknown
+
+
+@pytest.mark.parametrize("script", ["train.py", "sub/train.py"])
+def test_a_conflict_is_named_by_the_path_from_here(
+    tmp_path: Path, script: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the script itself is; absolute only if that is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    Path("requirements.txt").write_text("trl==1.16.0\ntransformers==4.40.0\n")
+    Path(script).write_text("from trl import SFTTrainer\n")
+    for given, path in ((script, "requirements.txt"), (str(tmp_path / script), str(tmp_path / "requirements.txt"))):
+        (answer,) = holdfast.check(given, offline=True, select=["DEP109"])["targets"]
+        assert [each["path"] for each in answer["findings"]] == [path]

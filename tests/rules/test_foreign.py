@@ -173,9 +173,7 @@ def test_more_of_yaml_than_is_read_is_a_skip_with_its_reason(tmp_path: Path) -> 
     assert any("anchors, aliases or tags" in skip.because for skip in checked.skips)
 
 
-@pytest.mark.parametrize(
-    "text", ["distributed_type: NO\nnum_processes: 2\n", "model: a\nmodel_class: llm\ncutoff_len: 8\n"]
-)
+@pytest.mark.parametrize("text", ["services: {a: 1}\nvolumes: {b: 2}\n", "model: a\nmodel_class: llm\ncutoff_len: 8\n"])
 def test_another_programs_file_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
     """Named by mistake, it is not measured against the schema of a job, key by key."""
     with pytest.raises(UsageError, match="no job, and no file of a program that is known here"):

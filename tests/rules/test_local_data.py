@@ -199,7 +199,8 @@ def test_columns_that_do_are_let_pass(rows: str) -> None:
 @pytest.mark.parametrize(
     "rows",
     [
-        f"{LOADED}.map(lambda row: {{'prompt': row['question'], 'chosen': row['good'], 'rejected': row['bad']}})",
+        f"{LOADED}.map(make)",
+        f"{LOADED}.map(lambda row: {{'prompt': row['question'], **make(row)}})",
         f"{LOADED}.rename_columns(json.loads(os.environ['NAMES']))",
         f"concatenate_datasets([{LOADED}, {LOADED}])",
         f"make({LOADED})",

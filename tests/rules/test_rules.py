@@ -50,6 +50,8 @@ ABOUT_NAMES = {
     "ARG117",
     "ARG122",
     "DAT114",
+    "DAT128",
+    "MOD139",
     "HUB108",
     "MOD105",
 }

@@ -109,6 +109,8 @@ def _suggestion(code: str) -> str:
     """Return the nearest name, or the place where the names are listed."""
     known = {name.lower(): name for name in names()}
     near = nearest(code.lower(), tuple(known))
+    if len(begun := [name for name in names() if name.startswith(code.upper())]) > 1:
+        return f"did you mean one of {', '.join(f'`{name}`' for name in begun)}?"
     area = code[:3].upper()
     is_code = area in AREAS and code[3:].isdigit()
     listed = f"`holdfast explain {area if is_code else '--all'}` lists the names"

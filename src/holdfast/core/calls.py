@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from holdfast.core.columns import Type
 from holdfast.core.text import Place
 
 EVERYTHING: Final = frozenset({"Exception", "BaseException"})
@@ -72,7 +73,8 @@ class CallResult:
     """A value that another call of the program gave, or an item of it.
 
     Attributes:
-        path: What was called: `trl.SFTConfig`, `datasets.load_dataset`; of an item `datasets.load_dataset()[]`.
+        path: What was called: `trl.SFTConfig`, `datasets.load_dataset`; of an item `datasets.load_dataset()[]`, of the names of
+            its columns `datasets.load_dataset().column_names`.
         key: That call's key.
         item: Of an item, the text that names it: `train`; empty where it is none, or another.
     """
@@ -93,6 +95,7 @@ class LocalName:
         open: Whether it takes any other keyword too.
         returns: What each of its `return` statements gives; empty where that differs, or cannot be read.
         keys: Those of the dicts that they give; empty where one of these is no literal.
+        types: Types of the values under these keys, as far as their literals show them.
         required: Names of the parameters that have no default, in order.
         reads: Keys that a function surely reads of its first argument: `row["text"]`.
     """
@@ -103,22 +106,24 @@ class LocalName:
     open: bool = False
     returns: Literal["", "list", "dict", "number", "nothing"] = ""
     keys: tuple[str, ...] = ()
+    types: Mapping[str, Type] = field(default_factory=dict[str, Type])
     required: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttributeRead:
-    """One attribute that a program reads of the settings that a library's class holds: `args.max_length`.
+    """One attribute that a program reads of its settings: `args.max_length`.
 
     Attributes:
-        path: The class: `trl.SFTConfig`; empty where it is one of several.
+        path: The library's class that holds them: `trl.SFTConfig`; empty where it is one of several, or the program's own.
         name: The attribute.
         key: The key path in the Document under which it stands: `reads.0`.
         calls: Keys of the calls that made the settings.
         place: Where the attribute is named.
         guard: What stands around it.
         exposed: Whether code that is not seen was handed the settings, and may have given them attributes of its own.
+        own: Of a dataclass of the program or of what its parser gives: every attribute; None where not all can be seen.
     """
 
     path: str
@@ -128,6 +133,20 @@ class AttributeRead:
     place: Place
     guard: Guard = field(default_factory=Guard)
     exposed: bool = False
+    own: "OwnAttributes | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnAttributes:
+    """The attributes of settings that a program defines itself.
+
+    Attributes:
+        owner: The name of their dataclass; empty for the options of an `argparse` parser.
+        names: The attributes.
+    """
+
+    owner: str
+    names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,17 +178,48 @@ class OverriddenMethod:
     guard: Guard = field(default_factory=Guard)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParserOption:
+    """One option, or one positional argument, of a parser that a program puts together by `argparse`.
+
+    Attributes:
+        flags: Its spellings, `-l` and `--learning_rate`; of a positional argument its name.
+        action: What is done with its values: `store`, `store_true`, `append`, `count`, …; `negatable` if `--no-x` is one of its flags.
+        count: How many values it takes, as `nargs` says it.
+        kind: The type of its values: `int`, `float` or `str`; empty for any other.
+        choices: The values that it may have; None where any may be, or where they cannot be seen.
+        required: Whether it must be given.
+    """
+
+    flags: tuple[str, ...]
+    action: str = "store"
+    count: str | int | None = None
+    kind: Literal["", "str", "int", "float"] = ""
+    choices: tuple[str | int | float, ...] | None = None
+    required: bool = False
+
+    @property
+    def is_positional(self) -> bool:
+        """Whether it has no flag."""
+        return not self.flags or not self.flags[0].startswith("-")
+
+
 @dataclass(frozen=True, slots=True)
 class ParserOptions:
     """The options of a parser that a program puts together by `argparse`.
 
     Attributes:
         flags: All their spellings: `-l`, `--learning_rate`.
-        required: The spellings of each that must be given.
+        every: The options themselves, in order.
     """
 
     flags: frozenset[str]
-    required: tuple[tuple[str, ...], ...] = ()
+    every: tuple[ParserOption, ...] = ()
+
+    @property
+    def required(self) -> tuple[tuple[str, ...], ...]:
+        """The spellings of each option that must be given."""
+        return tuple(option.flags for option in self.every if option.required and not option.is_positional)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,8 +119,9 @@ class Document:
         imports: What it imports, in order.
         calls: What it calls of libraries, in order.
         fallbacks: Imports that stand in for one another, by a `try` or a branch on a version: the places of each arm's.
-        reads: Which attributes it reads of libraries' settings, in order.
+        reads: Which attributes it reads of libraries' settings and of its own, in order.
         overrides: Which methods of libraries' trainers its own classes define anew, in order.
+        asked: Texts that it looks for in something, by `in` or `hasattr`, before it reads them.
     """
 
     path: str
@@ -134,6 +135,7 @@ class Document:
     reads: tuple[AttributeRead, ...] = ()
     overrides: tuple[OverriddenMethod, ...] = ()
     fallbacks: tuple[tuple[tuple[Place, ...], ...], ...] = ()
+    asked: frozenset[str] = frozenset()
 
     def get(self, key: str, default: Any = ABSENT) -> Any:
         """Return the value under a dotted key, `Unknown` if the source hides it, or the default.

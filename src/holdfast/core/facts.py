@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from holdfast.core.columns import Type
 from holdfast.core.finding import MissingFactError
@@ -160,3 +160,10 @@ class Positions:
 
     count: int
     raises: bool
+
+
+HUB_FACTS: Final = frozenset(
+    {"datasets", "models", "tensors", "repo_files", "spaces", "targets", "links", "account", "dataset", "model"}
+    | {"local_data", "columns"}
+)
+"""Names of the facts about what a job names outside itself: they may have to be waited for."""

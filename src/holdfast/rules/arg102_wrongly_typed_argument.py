@@ -183,6 +183,8 @@ def _read(value: Any, parameter: Parameter) -> bool | int | float | None:
         number = float(text)
     except ValueError:
         return None
+    if text.lstrip("+-").isdigit():
+        return int(text)
     whole = number.is_integer()
     if "float" not in parameter.types:
         return int(number) if whole else None
@@ -232,6 +234,11 @@ RULE = Rule(
         "config classes that takes text or a mapping: ValueError."
     ),
     bad=(
+        Case(
+            job=QUOTED.replace('learning_rate: "2e-5"', 'logging_steps: "1"'),
+            at="train.logging_steps",
+            fixed=PLAIN.replace("learning_rate: 2e-05", "logging_steps: 1"),
+        ),
         Case(job=QUOTED, at="train.learning_rate", fixed=PLAIN),
         Case(job=PACKED, at="train.packing", fixed=PACKED.replace("no", "false")),
         Case(job=ROUND, at="train.max_steps", fixed=ROUND.replace("100.0", "100")),

@@ -1,8 +1,9 @@
 """A command line that the script's own parser refuses.
 
 ## What it does
-Compares the options that a script is started with, by a shell script or after `--`, with those that its `argparse` parser has: options that
-there are not, beginnings of several, and required options that are not given. A parser is passed over if not all its options can be seen.
+Compares the words that a script is started with, by a shell script or after `--`, with the options of its `argparse` parser: options that
+there are not, beginnings of several, required options that are not given, values that are none of the `choices` or not of the `type`, and
+words that no option takes, such as the value of a `store_true`. A parser is passed over if not all its options can be seen.
 
 ## Why is this bad
 The script ends as soon as it reads its command line: `unrecognized arguments: --lerning_rate 1e-5`. On a cluster, that is after the job has
@@ -15,6 +16,7 @@ There is no automatic fix.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from holdfast.catalog.calls.argparse_words import refused_words
 from holdfast.catalog.calls.flags import may_give_more
 from holdfast.core.calls import Call, ParserOptions
 from holdfast.core.document import Document, Unknown
@@ -43,7 +45,16 @@ def check(job: Document, script_arguments: Sequence[str | Unknown] | None) -> It
     for index, word in enumerate(given):
         if isinstance(word, str) and word.startswith("--") and " " not in word and (fault := _fault(word, options)):
             yield Finding(f"{KEY}.{index}", fault, place=_place(job, f"{KEY}.{index}", call))
-    if not may_give_more(given) and not HELP.intersection(given):
+    if not HELP.intersection(given):
+        yield from _refused(job, call, options, given)
+
+
+def _refused(job: Document, call: Call, options: ParserOptions, given: Sequence[str | Unknown]) -> Iterator[Finding]:
+    """Object to the first value that the parser refuses, and to required options that are not given."""
+    if refused := refused_words(options.every, given):
+        key = KEY if refused.index is None else f"{KEY}.{refused.index}"
+        yield Finding(key, f"the script's parser refuses it: {refused.because}", place=_place(job, key, call))
+    if not may_give_more(given):
         lacking = [max(flags, key=len) for flags in options.required if not any(_is_given(f, given) for f in flags)]
         meant = {_meant(word, options) for word in given if isinstance(word, str)}
         if names := " and ".join(f"`{name}`" for name in lacking if name not in meant):
@@ -115,7 +126,10 @@ RULE = Rule(
     explain=__doc__,
     severity=Severity.ERROR,
     check=check,
-    source="argparse of Python 3.11, tried: `unrecognized arguments`, `ambiguous option` and `the following arguments are required`.",
+    source=(
+        "argparse of Python 3.11, tried: `unrecognized arguments`, `ambiguous option` and `the following arguments are required`. Whether "
+        "it takes the values, it is asked itself."
+    ),
     bad=(
         Case(
             script=SCRIPT.replace("py --learning", "py --lerning"),
@@ -126,6 +140,11 @@ RULE = Rule(
             script=SCRIPT.replace("py --learning_rate 1e-5", "py --output_dir there"),
             facts={FACT: ("--output_dir", "there")},
             at=KEY,
+        ),
+        Case(
+            script=SCRIPT.replace("rate 1e-5\nimport", "rate fast\nimport"),
+            facts={FACT: ("--learning_rate", "fast")},
+            at=f"{KEY}.1",
         ),
     ),
     good=(

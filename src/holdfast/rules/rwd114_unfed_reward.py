@@ -3,7 +3,7 @@
 ## What it does
 For GRPO and RLOO, compares the parameters without a default of each reward function with what the trainer passes: `prompts`,
 `completions`, `completion_ids`, `trainer_state`, `log_extra`, `log_metric`, and each other column of the data by its name. Where what
-the columns are is not known, as behind a `map`, it is skipped.
+the columns are is not known, as behind a `map` whose function returns no literal dict, it is skipped.
 
 ## Why is this bad
 The first step ends with TypeError, "missing 1 required positional argument", when the model is loaded and has written completions.

@@ -13,12 +13,12 @@ from holdfast.adapters.local.references import LocalFolders
 from holdfast.adapters.readers.script import read_script
 from holdfast.core.columns import STRING
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, ModelFacts
+from holdfast.core.facts import HUB_FACTS, Dataset, ModelFacts
 from holdfast.core.finding import Finding, Rule, Severity
 from holdfast.core.hub import Account, Repo
 from holdfast.core.reference import Lookup, Reference
 from holdfast.engine.check.gather import gather, run_concurrently
-from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, usable_dataset, usable_model
+from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
 from holdfast.engine.check.rule_runner import MissingFact
 from tests.helpers.fake_hub import FakeHub, Found
 

@@ -8,6 +8,7 @@ import pytest
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.core.calls import Call, CallResult, LibraryName, LocalName
+from holdfast.core.columns import Scalar
 from holdfast.core.document import Document, Unknown
 from holdfast.core.text import LineIndex, Place
 
@@ -187,7 +188,15 @@ def test_imports_are_listed_with_what_they_bind() -> None:
         ),
         (
             "SFTConfig(x=lambda a: {'text': a})",
-            LocalName("<lambda>", "function", ("a",), returns="dict", required=("a",)),
+            LocalName(
+                "<lambda>",
+                "function",
+                ("a",),
+                returns="dict",
+                keys=("text",),
+                types={"text": Scalar("other")},
+                required=("a",),
+            ),
         ),
         (
             "def f(a):\n    b = []\n    b = a\n    return b\nSFTConfig(x=f)",

@@ -89,6 +89,14 @@ def test_a_misspelt_name_gets_the_nearest(meant: str, wrong: str) -> None:
     assert f"did you mean `{meant}`?" in raised.value.fix
 
 
+def test_the_beginning_of_several_codes_gets_them_all() -> None:
+    """`ARG11` is no slip of one of them."""
+    with pytest.raises(UsageError) as raised:
+        explain("arg11")
+    assert "`ARG110`, `ARG111`" in raised.value.fix
+    assert "`ARG119`" in raised.value.fix
+
+
 def test_explain_takes_a_name_or_all(capsys: pytest.CaptureFixture[str]) -> None:
     """Neither, or both, is a wrong question."""
     assert run_command(["explain"]) == run_command(["explain", "ARG101", "--all"]) == 2

@@ -74,10 +74,10 @@ def find_declared(
 
 
 def _folders(path: Path) -> Iterator[Path]:
-    """Yield the script's folder and those above it, up to the root of the repository."""
+    """Yield the script's folder and those above it, up to the root of the repository: from here, unless the script's path is absolute."""
     folder = path.absolute().parent
     for each in (folder, *folder.parents)[:HIGHEST]:
-        yield each
+        yield each if path.is_absolute() else Path(os.path.relpath(each))
         if (each / ".git").exists():
             return
 

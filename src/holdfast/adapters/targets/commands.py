@@ -143,10 +143,12 @@ def _line_documents(line: CommandLine, text: str, path: str, files: SiblingSetti
         yield from (with_launch(each, line.launch) for each in documents)
     elif program and (name := _script_name(program)):
         arguments = tuple(word.text if word.known else NOT_SAID for word in program.arguments)
-        arguments = (*[NOT_SAID] * line.launch.hides_arguments, *arguments)
+        hidden = [program.name.place] * line.launch.hides_arguments
+        arguments = (*[NOT_SAID] * len(hidden), *arguments)
+        places = (*hidden, *(word.place for word in program.arguments))
         _note_arguments(line, program)
         add_accelerate_config(line.launch, files)
-        found = read_script_documents(name, _folders(path, line), arguments, files)
+        found = read_script_documents(name, _folders(path, line), arguments, files, places)
         yield from (with_launch(document, line.launch) for document in found)
         if not found and (document := command_document(line, text, path, files)):
             yield document
@@ -264,7 +266,11 @@ def _is_folder(path: Path) -> bool:
 
 
 def read_script_documents(
-    name: str, folders: Sequence[Path], arguments: tuple[str | Unknown, ...] | None, files: SiblingSettings
+    name: str,
+    folders: Sequence[Path],
+    arguments: tuple[str | Unknown, ...] | None,
+    files: SiblingSettings,
+    places: Sequence[Place] = (),
 ) -> tuple[Document, ...]:
     """Return the Documents of a script that a command names; empty where it is not found.
 
@@ -273,6 +279,7 @@ def read_script_documents(
         folders: Where it may lie.
         arguments: What the script is given; None where that is not known.
         files: Gives the settings of a file that they name.
+        places: Where each argument is written.
 
     Raises:
         UsageError: It cannot be read, or is no Python.
@@ -280,7 +287,7 @@ def read_script_documents(
     script = _script_path(name, folders)
     if script is None:
         return ()
-    return read_documents(read_text(script), script, arguments, files)
+    return read_documents(read_text(script), script, arguments, files, places)
 
 
 def _add_installed(line: CommandLine, folder: Path) -> None:

@@ -42,13 +42,14 @@ STARTS: Final = re.compile(
 TOP_KEYS: Final = re.compile(rb"""^["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
 JOBS: Final = (
     {b"method", b"model", b"dataset"},
+    {b"compute_environment", b"distributed_type"},
     {b"base_model", b"datasets"},
     {b"base_model", b"pretraining_dataset"},
     {b"stage", b"model_name_or_path", b"output_dir"},
     {b"model_name_or_path", b"dataset_name"},
     {b"model_name_or_path", b"per_device_train_batch_size"},
 )
-"""Keys at the top of a job file: ours, axolotl's, LLaMA-Factory's, and a recipe of TRL's."""
+"""Keys at the top of a job file: ours, axolotl's, LLaMA-Factory's, and a recipe of TRL's; and of accelerate's file."""
 
 MB: Final = 1_000_000
 # The longest file of transformers has 0.3 MB; what is ten times longer was generated. Notebooks carry their pictures.

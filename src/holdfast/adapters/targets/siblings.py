@@ -9,10 +9,15 @@ from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.settings import ENDINGS, SettingsFiles, read_settings
 from holdfast.adapters.targets import missing_file
 from holdfast.core.document import Document, Unknown
+from holdfast.core.text import Place
 
 
 def read_documents(
-    text: str, path: str, arguments: Sequence[str | Unknown] | None, files: SettingsFiles
+    text: str,
+    path: str,
+    arguments: Sequence[str | Unknown] | None,
+    files: SettingsFiles,
+    places: Sequence[Place] = (),
 ) -> tuple[Document, ...]:
     """Return the Documents of a script, one for each job that it trains.
 
@@ -21,11 +26,13 @@ def read_documents(
         path: Its name.
         arguments: Those of the command line that starts it; None where any may be given.
         files: Gives the settings of a file that they name.
+        places: Where each argument is written; empty where no file holds them.
 
     Raises:
         UsageError: It is no Python.
     """
-    return read_script(text, path, beside=SiblingModules(Path(path).parent), argv=arguments, files=files)
+    beside = SiblingModules(Path(path).parent)
+    return read_script(text, path, beside=beside, argv=arguments, argv_places=places, files=files)
 
 
 class SiblingSettings:

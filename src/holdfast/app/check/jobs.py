@@ -12,13 +12,14 @@ from holdfast.adapters.targets import Target, read_beside
 from holdfast.app.check.target_request import INSPECTED, local_rows
 from holdfast.app.hub_access import HubAccess, job_folder
 from holdfast.core.document import Document, Set
+from holdfast.core.facts import HUB_FACTS
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.job import Job
 from holdfast.core.scan import Scan
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget
 from holdfast.engine.check.gather import gather
-from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver, applicable_rules
+from holdfast.engine.check.hub_facts import ReferenceResolver, applicable_rules
 from holdfast.engine.check.job_facts import FactSources, JobFacts
 from holdfast.engine.check.renamed import check_with_renames
 from holdfast.engine.check.rule_runner import needed_facts, run_rules

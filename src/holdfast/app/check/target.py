@@ -12,11 +12,12 @@ from holdfast.app.check import programs
 from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, local_rows
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.core.errors import GroupedError, HoldfastError, JobError, SourceError, UsageError, flatten
+from holdfast.core.facts import HUB_FACTS
 from holdfast.core.finding import Finding, Rule
 from holdfast.core.outcome import Raised, outcome_of
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, target_result
-from holdfast.engine.check.hub_facts import HUB_FACTS, ReferenceResolver
+from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.check.rule_runner import select
 from holdfast.engine.check.suppress import MARK, split_suppressed
 from holdfast.engine.references import references

@@ -25,6 +25,8 @@ from holdfast.results.check import (
 JOB_FILES = (".yaml", ".yml")
 UNREADABLE = "SYN001"
 """The code of what could not be read."""
+CALLS = "calls."
+"""How the keys of calls begin that play no part of a job."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +150,11 @@ def _target(checked: CheckedTarget, *, edits: bool) -> TargetResult:
         because=checked.because,
         findings=[_finding(checked, finding, edits=edits) for finding in checked.findings],
         skipped=[
-            ReportedSkip(code=skip.rule.code, missing=list(skip.missing), because=skip.because)
+            ReportedSkip(
+                code=skip.rule.code,
+                missing=[_named(checked.document, name) for name in skip.missing],
+                because=skip.because,
+            )
             for skip in checked.skips
         ],
         suppressed=[
@@ -158,6 +164,20 @@ def _target(checked: CheckedTarget, *, edits: bool) -> TargetResult:
             )
             for finding, ignore in checked.let_pass
         ],
+    )
+
+
+def _named(document: Document, missing: str) -> str:
+    """Return the name of what a rule lacks, for people: an argument of a call by the call and its line, not by its key."""
+    under, _, name = missing.rpartition(".")
+    call = document.call(under) if under.startswith(CALLS) else None
+    if call is None:
+        return missing
+    line = f" in line {call.name_place.line}" if call.name_place.line else ""
+    return (
+        f"`{name}` of `{call.label}`{line}"
+        if not name.isdigit()
+        else f"argument {int(name) + 1} of `{call.label}`{line}"
     )
 
 

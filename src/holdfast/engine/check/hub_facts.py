@@ -29,11 +29,6 @@ if TYPE_CHECKING:
 from holdfast.core.text import Place
 
 Found = TypeVar("Found")
-HUB_FACTS: Final = frozenset(
-    {"datasets", "models", "tensors", "repo_files", "spaces", "targets", "links", "account", "dataset", "model"}
-    | {"local_data", "columns"}
-)
-"""Facts that may have to be waited for."""
 OF_THE_WHOLE: Final[Mapping[str, frozenset[ReferenceRole]]] = {
     "account": frozenset({"dataset", "model", "adapter", "tokenizer", "target", "file", "space"}),
     "dataset": frozenset({"dataset"}),
@@ -124,6 +119,11 @@ class HubFacts:
     def absent_files(self) -> Mapping[str, Place]:
         """The files of settings that a command names and that do not exist; a job file names none."""
         return {}
+
+    @property
+    def accelerate_file(self) -> Mapping[str, object] | None:
+        """The settings of the file that accelerate is given; a job file gives it none."""
+        return None
 
     @property
     def script_arguments(self) -> Sequence[str | Unknown] | None:

@@ -13,21 +13,23 @@ from typing import TypeGuard
 from holdfast.catalog.api import Api, released
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset
+from holdfast.core.facts import HUB_FACTS, Dataset
 from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.core.text import Place
 from holdfast.engine.check.gather import gather
-from holdfast.engine.check.hub_facts import HUB_FACTS, HubFacts, ReferenceResolver, applicable_rules, usable_dataset
+from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, applicable_rules, usable_dataset
 from holdfast.engine.check.process_counts import check_any_count, check_one_process
 from holdfast.engine.check.renamed import check_with_renames, identity, without_known
 from holdfast.engine.check.rule_runner import needed_facts, run_rules, severity_of
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.script.training_data import (
+    MAP,
     ROWS,
     SPLIT_BY_NAME,
     DataFlow,
     after,
+    mapped_rows,
     trace,
     trainer_given,
     written_rows,
@@ -115,6 +117,12 @@ class ProgramFacts(HubFacts):
         return {name: self._document.place(f"launch.absent.{index}") for index, name in enumerate(listed)}
 
     @property
+    def accelerate_file(self) -> Mapping[str, object] | None:
+        """The settings of the file that accelerate is given; None where it is given none, or that cannot be read."""
+        settings = self._document.get("launch.accelerate", None)
+        return settings if isinstance(settings, Mapping) else None
+
+    @property
     def script_arguments(self) -> Sequence[str | Unknown] | None:
         """The words that the script is started with; None where any may be given."""
         words: Sequence[str | Unknown] | None = self._document.get("launch.arguments", None)
@@ -142,6 +150,8 @@ class ProgramFacts(HubFacts):
     def _flowing(self, argument: str) -> Dataset:
         """Return the known facts about the data that the trainer gets as an argument."""
         flow = trace(self._document, argument)
+        if flow.source.name == MAP:
+            return after(mapped_rows(flow.source), flow.steps)
         return after(written_rows(flow.source) if flow.source.path in ROWS else self._loaded(flow), flow.steps)
 
     def _loaded(self, flow: DataFlow) -> Dataset:

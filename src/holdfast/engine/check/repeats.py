@@ -13,7 +13,12 @@ def without_repeats(targets: Sequence[TargetResult]) -> list[TargetResult]:
     told = {_identity(each) for target in targets for each in target.findings if _is_own(target, each)}
     result: list[TargetResult] = []
     for target in targets:
-        kept = [each for each in target.findings if _is_own(target, each) or _identity(each) not in told]
+        alone = {_identity(each): each for each in reversed(target.findings)}
+        kept = [
+            each
+            for each in target.findings
+            if alone[_identity(each)] is each and (_is_own(target, each) or _identity(each) not in told)
+        ]
         told |= {_identity(each) for each in kept}
         result.append(target if len(kept) == len(target.findings) else structs.replace(target, findings=kept))
     return result

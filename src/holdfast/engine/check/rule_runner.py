@@ -4,10 +4,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
-from holdfast.core.document import ABSENT, Document, Unknown
+from holdfast.core.document import ABSENT, Document, Unknown, parse_key
+from holdfast.core.facts import HUB_FACTS
 from holdfast.core.finding import BETWEEN_REASONS, Finding, Fix, MissingFactError, Rule, Severity, Skip
 from holdfast.core.hidden import hidden_in, track_reads, track_settings
 from holdfast.core.outcome import Raised, outcome_of
+from holdfast.core.text import Place
 
 BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
 
@@ -88,6 +90,13 @@ class StrictDocument(Document):
         return value
 
 
+def _given_elsewhere(document: Document, key: str) -> Place | None:
+    """Return the place of a value that the command line gives to a program; None where the program writes it itself."""
+    value, call = document.places.get(parse_key(key)), document.call(key.rpartition(".")[0])
+    own = call is None or call.place.path != document.path or document.kind != "script"
+    return value if value and not own and value.path != document.path else None
+
+
 def _is_written(document: Document, fix: Fix) -> bool:
     """True if the text holds what a fix changes: what an override gives stays as it is, whatever the file says."""
     return not any(document.place(edit.key).origin for edit in fix.edits)
@@ -105,7 +114,8 @@ def _ask(
     findings: list[Finding] = []
     ended = outcome_of(lambda: findings.extend(rule.check(**given)))  # those from before an error stay
     for finding in findings:
-        place = finding.place or document.place(finding.key)
+        elsewhere = _given_elsewhere(document, finding.key) if rule.needs & HUB_FACTS else None
+        place = elsewhere or finding.place or document.place(finding.key)
         fix = finding.fix if finding.fix and _is_written(document, finding.fix) else None
         yield replace(finding, rule=rule, place=place, document=document, fix=fix)
     match ended:

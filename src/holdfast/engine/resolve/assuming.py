@@ -39,10 +39,17 @@ def assume_versions(
     known = packages(folder)
     lacking = [name for name in used if name in known and name not in resolution.newest]
     lacking = [name for name in lacking if _may_be_assumed(declared, name)]
-    if not lacking or resolution.conflict:
+    if not lacking:
         return {}
-    found = _newest_together(_loosened(declared, lacking), resolution.python, resolution.date, folder)
-    return {name: found[name] for name in lacking if name in found}
+    # Requirements that exclude one another say which versions there will be each for itself.
+    groups = [[name] for name in lacking] if resolution.conflict else [lacking]
+    found: dict[str, str] = {}
+    for group in groups:
+        own = tuple(each for each in declared.requirements if each.package in group)
+        asked = replace(declared, requirements=own) if resolution.conflict else declared
+        together = _newest_together(_loosened(asked, group), resolution.python, resolution.date, folder)
+        found |= {name: together[name] for name in group if name in together}
+    return found
 
 
 def _may_be_assumed(declared: ProjectRequirements, package: str) -> bool:

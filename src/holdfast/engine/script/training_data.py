@@ -1,7 +1,8 @@
 """The data that a program's trainer is given: where it was loaded, and what was done to its columns on the way.
 
-Covered: what methods of datasets do whose arguments are written out: rows are drawn, columns renamed, removed or selected. Not
-covered: `map` and everything else that makes rows of its own; after it the columns are not known.
+Covered: what methods of datasets do whose arguments are written out: rows are drawn, columns renamed, removed or selected; and `map`
+with a function of the program that returns a literal dict. Not covered: what else makes rows of its own; after it the columns are
+not known.
 Source: datasets 5.2; `tests/engine/references/test_training_data.py` does the same with it.
 """
 
@@ -10,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from holdfast.catalog.formats import types_of_rows
-from holdfast.core.calls import Call, CallResult
+from holdfast.core.calls import Call, CallResult, LocalName
+from holdfast.core.columns import Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
@@ -31,6 +33,9 @@ SPLIT_BY_NAME: Final = frozenset({"datasets.load_dataset"})
 """Those of them that give every split where none is asked for."""
 SPLITS_ITSELF: Final = "train_test_split"
 COMPUTED: Final = "computed at run time"
+MAP: Final = "map"
+REMOVED: Final = "remove_columns"
+COLUMN_NAMES: Final = "column_names"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +43,7 @@ class DataFlow:
     """Data on its way to a trainer.
 
     Attributes:
-        source: The call that loads it.
+        source: The call that loads it, or a `map` that makes all its columns.
         split: The item of what that call gives; empty where it is taken whole.
         steps: The calls that it goes through, in order.
     """
@@ -69,7 +74,7 @@ def trace(document: Document, argument: str) -> DataFlow:
             raise _unknown(document, value.because if isinstance(value, Unknown) else COMPUTED)
         if touched := next(_changes(document, value), None):
             raise _unknown(document, f"what `{touched.label}` makes of the columns is not known")
-        if call.path in LOADS | ROWS:
+        if call.path in LOADS | ROWS or makes_all_columns(call):
             return DataFlow(call, value.item or split, tuple(reversed(steps)))
         if call.receiver is None or reshaped(call) is None:
             raise _unknown(document, f"what `{call.label}` makes of the columns is not known")
@@ -110,55 +115,88 @@ def written_rows(call: Call) -> Dataset:
 
 def after(data: Dataset, steps: tuple[Call, ...]) -> Dataset:
     """Return the facts about data after some steps; the number of rows left is unknown."""
-    names = {name: name for name in data.columns}
+    columns: TypedColumns = {name: data.types.get(name) for name in data.columns}
     for step in steps:
         change = reshaped(step)
-        names = change(names) if change else names
-    return replace(
-        data,
-        columns=tuple(names),
-        types={new: data.types[old] for new, old in names.items() if old in data.types},
-        rows=None if steps else data.rows,
-    )
+        columns = change(columns) if change else columns
+    types = {name: kind for name, kind in columns.items() if kind is not None}
+    return replace(data, columns=tuple(columns), types=types, rows=None if steps else data.rows)
 
 
-NameBindings = dict[str, str]
-"""The columns there are, each with the name that it was loaded under."""
+def mapped_rows(call: Call) -> Dataset:
+    """Return the facts about the rows that a `map` makes alone."""
+    return after(Dataset(), (call,))
 
 
-def reshaped(step: Call) -> Callable[[NameBindings], NameBindings] | None:
-    """Return a method's effect on the column names; None where that is unknown."""
+TypedColumns = dict[str, Type | None]
+"""The columns there are, each with its type as far as that is known."""
+ColumnChange = Callable[[TypedColumns], TypedColumns]
+
+
+def reshaped(step: Call) -> ColumnChange | None:
+    """Return a method's effect on the columns; None where that is unknown."""
     if step.name in KEEPING:
         return dict
+    if step.name == MAP:
+        return _mapped(step)
     given = [*step.positional, *step.arguments.values()]
     if step.open or step.name not in CHANGES or len(given) != CHANGES[step.name][0]:
         return None
     return CHANGES[step.name][1](step)
 
 
-def _renamed(step: Call) -> Callable[[NameBindings], NameBindings] | None:
+def makes_all_columns(step: Call) -> bool:
+    """True of a `map` that removes all columns and returns others that can be seen."""
+    return step.name == MAP and _removes_all(step) and _mapped(step) is not None
+
+
+def _removes_all(step: Call) -> bool:
+    """True if a method is told to remove all columns of what it is called on: `remove_columns=rows.column_names`."""
+    removed = step.arguments.get(REMOVED)
+    asked = isinstance(removed, CallResult) and removed.path.endswith(f".{COLUMN_NAMES}")
+    return asked and step.receiver is not None and isinstance(removed, CallResult) and removed.key == step.receiver.key
+
+
+def _mapped(step: Call) -> ColumnChange | None:
+    """Return the effect of `map`: what its function returns stays, also under the name of a column that is removed."""
+    function = step.arguments.get("function", next(iter(step.positional), None))
+    if not isinstance(function, LocalName) or function.returns != "dict" or not function.keys or step.open:
+        return None
+    removed = step.arguments.get(REMOVED) or []
+    gone = [removed] if isinstance(removed, str) else removed
+    everything = _removes_all(step)
+    if not everything and not (isinstance(gone, list | tuple) and all(isinstance(name, str) for name in gone)):
+        return None
+    typed = step.arguments.get("batched", False) is False and "features" not in step.arguments
+    made: TypedColumns = {name: function.types.get(name) if typed else None for name in function.keys}
+    return lambda columns: (
+        {name: kind for name, kind in columns.items() if name in made or not (everything or name in gone)} | made
+    )
+
+
+def _renamed(step: Call) -> ColumnChange | None:
     first, second = _arguments(step, "original_column_name", "new_column_name")
     return _renaming({first: second}) if isinstance(first, str) and isinstance(second, str) else None
 
 
-def _all_renamed(step: Call) -> Callable[[NameBindings], NameBindings] | None:
+def _all_renamed(step: Call) -> ColumnChange | None:
     (mapping,) = _arguments(step, "column_mapping")
     known = isinstance(mapping, Mapping) and all(isinstance(name, str) for pair in mapping.items() for name in pair)
     return _renaming(mapping) if known else None
 
 
-def _renaming(mapping: Mapping[str, str]) -> Callable[[NameBindings], NameBindings]:
-    return lambda names: {mapping.get(name, name): old for name, old in names.items()}
+def _renaming(mapping: Mapping[str, str]) -> ColumnChange:
+    return lambda columns: {mapping.get(name, name): kind for name, kind in columns.items()}
 
 
-def _removed(step: Call) -> Callable[[NameBindings], NameBindings] | None:
+def _removed(step: Call) -> ColumnChange | None:
     gone = _listed(step)
-    return None if gone is None else lambda names: {name: old for name, old in names.items() if name not in gone}
+    return None if gone is None else lambda columns: {name: kind for name, kind in columns.items() if name not in gone}
 
 
-def _selected(step: Call) -> Callable[[NameBindings], NameBindings] | None:
+def _selected(step: Call) -> ColumnChange | None:
     kept = _listed(step)
-    return None if kept is None else lambda names: {name: names[name] for name in kept if name in names}
+    return None if kept is None else lambda columns: {name: columns[name] for name in kept if name in columns}
 
 
 def _listed(step: Call) -> list[str] | None:
@@ -173,7 +211,7 @@ def _arguments(step: Call, *names: str) -> list[Any]:
     return [given.get(name) for name in names]
 
 
-CHANGES: Final[Mapping[str, tuple[int, Callable[[Call], Callable[[NameBindings], NameBindings] | None]]]] = {
+CHANGES: Final[Mapping[str, tuple[int, Callable[[Call], ColumnChange | None]]]] = {
     "rename_column": (2, _renamed),
     "rename_columns": (1, _all_renamed),
     "remove_columns": (1, _removed),

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from holdfast.adapters.readers.command_line.launchers import Launch
+from holdfast.adapters.readers.foreign.accelerate import UNDER
 from holdfast.core.document import Document, Unknown
 
 CONFIG: Final = "where.accelerate_config"
@@ -51,6 +52,9 @@ def add_accelerate_config(launch: Launch, files: SettingsReader, *, packaged: bo
     if not isinstance(name, str) or place is None:
         return
     found = files(name)
+    if found:
+        launch.say(".".join(UNDER), dict(found.values), place)
+        launch.places |= {(*UNDER, *key): each for key, each in {**found.places, **found.key_places}.items()}
     settings = found.values if found else PACKAGED.get(name) if packaged else None
     for key, value in _stated(settings).items():
         if key not in launch.values:

@@ -6,11 +6,12 @@ huggingface_hub 2.4 (`hf jobs`), uv 0.13 (`uv run --help`), deepspeed's runner, 
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from holdfast.adapters.readers.command_line.words import ASSIGNMENT, Word
 from holdfast.catalog.environment.launcher_options import OPTIONS, LauncherOptions
+from holdfast.catalog.environment.misspelt_commands import misspelt_word
 from holdfast.core.backends import BACKEND_KEY, HF_JOBS
 from holdfast.core.document import Key, Unknown
 from holdfast.core.text import Place
@@ -208,15 +209,34 @@ PYTHON_FLAGS: Final = frozenset({"-u", "-O", "-OO", "-B", "-E", "-I", "-s", "-S"
 SCRIPT: Final = ".py"
 UNKNOWN_OPTIONS: Final = "launch.unknown_options"
 """Options that a launcher does not take: each a mapping of `launcher` and `option`."""
+MISSPELT: Final = "launch.misspelt"
+"""Words that start nothing: each a mapping of `word` and what is `meant`."""
+LOOKED_AT: Final = 3
+"""The first words of a command: a program with its subcommand, or `python -m` with a module."""
 OF_ANY_LAUNCHER: Final = ("where.processes", "where.world_size", "where.nodes")
 
 
 def peel(words: Sequence[Word]) -> Launch:
     """Return the launchers before a training program, with the program's own words left over."""
     launch = Launch(list(words))
-    while launch.words and (_assigned(launch) or _launched(launch) or _launched_by_variable(launch)):
+    while launch.words and (
+        _assigned(launch) or _launched(launch) or _launched_by_variable(launch) or _corrected(launch)
+    ):
         pass
     return launch
+
+
+def _corrected(launch: Launch) -> bool:
+    """Put the word that is meant in the place of one that is misspelt, and note that."""
+    begun = [word.text if word.known else "" for word in launch.words[:LOOKED_AT]]
+    found = misspelt_word([_python(begun[0]), *begun[1:], *(word.text for word in launch.words[LOOKED_AT:])])
+    if found is None:
+        return False
+    word = launch.words[found.index]
+    launch.add(MISSPELT, {"word": word.text, "meant": found.meant}, word.place)
+    corrected = replace(word, text=found.meant)
+    launch.words = [*launch.words[: found.index], corrected, *launch.words[found.index + 1 :]]
+    return True
 
 
 def _assigned(launch: Launch) -> bool:

@@ -1,4 +1,4 @@
-"""Job files of other programs, as far as they map: TRL's own recipes, LLaMA-Factory, axolotl.
+"""Files of other programs, as far as they map: TRL's own recipes, LLaMA-Factory, axolotl; and the settings of accelerate.
 
 Each becomes a Document with the same keys that a job file of ours has. What is passed on to a class of TRL or
 transformers is a call of it; what the other program means by itself is left alone, for it is none of our claims.
@@ -7,6 +7,7 @@ transformers is a call of it; what the other program means by itself is left alo
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from holdfast.adapters.readers.foreign.accelerate import read_accelerate
 from holdfast.adapters.readers.foreign.axolotl import read_axolotl
 from holdfast.adapters.readers.foreign.llama_factory import read_llama_factory
 from holdfast.adapters.readers.foreign.recipes import read_recipe
@@ -15,6 +16,9 @@ from holdfast.core.document import Document
 RecipeReader = Callable[[Document], Document]
 
 MARKS: Final[tuple[tuple[frozenset[str], RecipeReader], ...]] = (
+    (frozenset({"compute_environment", "distributed_type"}), read_accelerate),
+    (frozenset({"compute_environment", "num_processes"}), read_accelerate),
+    (frozenset({"distributed_type", "num_processes"}), read_accelerate),
     (frozenset({"base_model", "datasets"}), read_axolotl),
     (frozenset({"base_model", "pretraining_dataset"}), read_axolotl),
     (frozenset({"stage", "model_name_or_path"}), read_llama_factory),

@@ -25,6 +25,7 @@ from holdfast.adapters.readers.script.reading import NodeHandlers, ReadingState,
 from holdfast.adapters.readers.script.source import parse
 from holdfast.adapters.readers.settings import SettingsFiles
 from holdfast.core.document import Document, Unknown
+from holdfast.core.text import Place
 
 HANDLERS = NodeHandlers(
     expressions={**expressions.EXPRESSIONS, **calls.EXPRESSIONS},
@@ -40,6 +41,7 @@ def read_script(
     *,
     beside: Callable[[str], str | None] | None = None,
     argv: Sequence[str | Unknown] | None = None,
+    argv_places: Sequence[Place] = (),
     files: SettingsFiles | None = None,
 ) -> tuple[Document, ...]:
     """Return the Documents of a script: one for each trainer that it constructs, up to twelve; one if there is none.
@@ -49,12 +51,13 @@ def read_script(
         path: Its name, for places.
         beside: Gives the text of a module that stands beside it (`config`, `pkg.settings`), or None.
         argv: The arguments of the command line that goes with it, without the script's name; None where any may be given.
+        argv_places: Where each of them is written; empty where no file holds them.
         files: Gives the settings of a YAML or JSON file that these name, or None.
 
     Raises:
         UsageError: The text is no Python.
     """
-    return read_program(text, path, beside=beside, argv=argv, files=files)
+    return read_program(text, path, beside=beside, argv=argv, argv_places=argv_places, files=files)
 
 
 def read_program(  # noqa: PLR0913 - a program's text, and what stands around it
@@ -65,6 +68,7 @@ def read_program(  # noqa: PLR0913 - a program's text, and what stands around it
     source: str | None = None,
     beside: Callable[[str], str | None] | None = None,
     argv: Sequence[str | Unknown] | None = None,
+    argv_places: Sequence[Place] = (),
     files: SettingsFiles | None = None,
 ) -> tuple[Document, ...]:
     """Return the Documents of a program, which may have been put together from a notebook's cells.
@@ -76,6 +80,7 @@ def read_program(  # noqa: PLR0913 - a program's text, and what stands around it
         source: What was read, if that is not the program itself.
         beside: As for `read_script`.
         argv: Likewise.
+        argv_places: Likewise.
         files: Likewise.
 
     Raises:
@@ -83,7 +88,7 @@ def read_program(  # noqa: PLR0913 - a program's text, and what stands around it
     """
     places = PlaceFinder(path, text, cells)
     tree, parsed = parse(text, path, places.spot if cells else None)
-    reading = ReadingState(HANDLERS, Scope(0, None, PlaceFinder(path, parsed, cells)), beside, argv, files)
+    reading = ReadingState(HANDLERS, Scope(0, None, PlaceFinder(path, parsed, cells)), beside, argv, argv_places, files)
     reading.bind("__name__", "__main__")
     reading.block(tree.body)
     never_called(reading)

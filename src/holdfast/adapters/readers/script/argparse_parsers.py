@@ -5,7 +5,7 @@ Source: `argparse` of Python 3.11, tried.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.script.known_calls import Known
 from holdfast.adapters.readers.script.objects import settled
@@ -13,9 +13,10 @@ from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.record import CallArguments, Site
 from holdfast.adapters.readers.script.values import COMMAND_LINE, KnownItems, ObjectValue, Slot
 from holdfast.catalog.calls.flags import last_hidden
-from holdfast.core.calls import LibraryName, ParserOptions
+from holdfast.core.calls import LibraryName, ParserOption, ParserOptions
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import call_pure
+from holdfast.core.text import Place
 
 Argv = Sequence[str | Unknown]
 """The arguments of a command line; those that a shell computes are not known."""
@@ -45,7 +46,17 @@ class Option:
     default: Any
     convert: Callable[[str], Any] | None
     action: Any
-    required: bool = False
+    told: ParserOption
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.told.required
+
+    @property
+    def single(self) -> bool:
+        """Whether it takes one value."""
+        return self.told.count is None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -57,12 +68,19 @@ class ArgparseOptions:
         flags: All their spellings.
         addresses: Of the parser and of its groups.
         complete: Whether all its options can be seen.
+        attributes: What its namespace has: one for each option and each default.
     """
 
     by_attribute: dict[str, Option] = field(default_factory=dict[str, Option])
     flags: set[str] = field(default_factory=lambda: set(HELP))
     addresses: set[int] = field(default_factory=set[int])
     complete: bool = True
+    attributes: set[str] = field(default_factory=set[str])
+
+
+def is_parser(value: object) -> bool:
+    """True of a parser, and of a group of its options: whoever is handed one may add others."""
+    return isinstance(value, ObjectValue) and value.path == PARSER
 
 
 def _options(reading: ReadingState, thing: Any) -> ArgparseOptions:
@@ -84,14 +102,52 @@ def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -
         default = not SWITCHES[action]
     convert = str if kind is None else TYPES.get(kind.path) if isinstance(kind, LibraryName) else None
     required = arguments.argument(KEYWORD_ONLY, "required") is True and not reading.standing().because
-    options.by_attribute[attribute] = Option(flags, default, convert, action, required)
+    told = ParserOption(
+        flags=flags,
+        action=_action(action),
+        count=count if isinstance(count, str | int) else None,
+        kind=_kind(kind),
+        choices=_choices(reading, arguments.argument(KEYWORD_ONLY, "choices")),
+        required=required,
+    )
+    options.by_attribute[attribute] = Option(flags, default, convert, action, told)
+    options.attributes.add(attribute)
     options.flags.update(flags)
     if isinstance(action, LibraryName) and action.path.endswith(NEGATABLE):
         options.flags.update(f"--no-{flag[2:]}" for flag in flags if flag.startswith("--"))
     rest = count in REST if isinstance(count, str) else isinstance(count, LibraryName) and count.path in REST_NAMES
-    if arguments.open or len(flags) < len(arguments.positional) or rest or isinstance(count, Unknown):
+    hidden = rest or isinstance(count, Unknown) or (name is not None and not isinstance(name, str))
+    if arguments.open or len(flags) < len(arguments.positional) or hidden:
         options.complete = False
     return None
+
+
+def _action(given: Any) -> str:
+    """Return the action that an option is given; a class of the program's own takes values as `store` does."""
+    if isinstance(given, LibraryName) and given.path.endswith(NEGATABLE):
+        return "negatable"
+    return given if isinstance(given, str) else "store"
+
+
+def _kind(given: Any) -> Literal["", "str", "int", "float"]:
+    """Return the type that an option converts its values to; empty for one that is not known."""
+    if given is None:
+        return "str"
+    match given:
+        case LibraryName("builtins.str"):
+            return "str"
+        case LibraryName("builtins.int"):
+            return "int"
+        case LibraryName("builtins.float"):
+            return "float"
+        case _:
+            return ""
+
+
+def _choices(reading: ReadingState, given: Any) -> tuple[str | int | float, ...] | None:
+    listed = settled(reading, given)
+    known = isinstance(listed, list | tuple) and all(isinstance(each, str | int | float) for each in listed)
+    return tuple(listed) if known and listed else None
 
 
 def _add_group(reading: ReadingState, site: Site, _: CallArguments) -> Any:
@@ -104,8 +160,10 @@ def _add_group(reading: ReadingState, site: Site, _: CallArguments) -> Any:
 
 
 def _set_defaults(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
-    options = _options(reading, site.receiver).by_attribute
-    for name, option in options.items():
+    told = _options(reading, site.receiver)
+    told.attributes.update(arguments.named.slots)
+    told.complete = told.complete and not arguments.open
+    for name, option in told.by_attribute.items():
         if slot := arguments.named.slots.get(name):
             option.default = settled(reading, slot.value)
         elif arguments.open:
@@ -118,31 +176,44 @@ def _parse_args(reading: ReadingState, site: Site, arguments: CallArguments) -> 
     options = _options(reading, site.receiver)
     own = arguments.argument(0, "args") is None and arguments.argument(1, "namespace") is None
     if own and site.library_call and _is_complete(reading, site.receiver, options):
-        required = tuple(option.flags for option in options.by_attribute.values() if option.required)
-        site.library_call.parser = ParserOptions(frozenset(options.flags), required)
-    return _parsed(reading, options, argv)
+        every = tuple(option.told for option in options.by_attribute.values())
+        site.library_call.parser = ParserOptions(frozenset(options.flags), every)
+    return _parsed(reading, site, arguments, options, argv)
 
 
 def _parse_known_args(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
     argv = reading.argv if arguments.argument(0, "args") is None else None
-    return (_parsed(reading, _options(reading, site.receiver), argv), COMMAND_LINE)
+    return (_parsed(reading, site, arguments, _options(reading, site.receiver), argv), COMMAND_LINE)
 
 
-def _parsed(reading: ReadingState, options: ArgparseOptions, argv: Argv | None) -> ObjectValue:
-    values = {name: option_value(option, argv) for name, option in options.by_attribute.items()}
+def _parsed(
+    reading: ReadingState, site: Site, arguments: CallArguments, options: ArgparseOptions, argv: Argv | None
+) -> ObjectValue:
     thing = ObjectValue("", None, next(reading.numbers))
-    known = {name: Slot(value) for name, value in values.items() if value is not COMMAND_LINE}
+    places = reading.argv_places if argv is reading.argv else ()
+    slots = {name: _slot(option, argv, places) for name, option in options.by_attribute.items()}
+    known = {name: slot for name, slot in slots.items() if slot.value is not COMMAND_LINE}
     reading.store[thing.address] = KnownItems(known)
+    if arguments.argument(1, "namespace") is None and _is_complete(reading, site.receiver, options, more_words=True):
+        reading.namespaces[thing.address] = frozenset(options.attributes)
     return thing
 
 
-def _is_complete(reading: ReadingState, parser: Any, options: ArgparseOptions) -> bool:
-    """True if all options of a parser can be seen: no code that is not seen was handed it, and no other parser is about."""
+def _is_complete(reading: ReadingState, parser: Any, options: ArgparseOptions, *, more_words: bool = False) -> bool:
+    """True if all options of a parser can be seen: no code that is not seen was handed it, and no other parser is about.
+
+    Args:
+        reading: The state.
+        parser: The parser.
+        options: What it was told.
+        more_words: Whether it may leave words for another.
+    """
     if not isinstance(parser, ObjectValue) or parser.cls is not None or not options.complete:
         return False
     made = parser.library_call
     told = made is not None and not made.open and not CHANGES_READING & made.arguments.keys()
-    return told and not options.addresses & reading.exposed and not any(_others(reading))
+    others = set(_others(reading)) - ({f"{PARSER}.parse_known_args"} if more_words else set())
+    return told and not options.addresses & reading.exposed and not others
 
 
 def _others(reading: ReadingState) -> Iterator[str]:
@@ -153,6 +224,16 @@ def _others(reading: ReadingState) -> Iterator[str]:
         name = path.removeprefix(f"{PARSER}.")
         if path != PARSER and (path not in FUNCTIONS or name == "parse_known_args") and name not in HARMLESS:
             yield path
+
+
+def _slot(option: Option, words: Argv | None, places: Sequence[Place]) -> Slot:
+    """Return the value of an option, with its place if the command line gives it."""
+    value = option_value(option, words)
+    said = [index for index, word in enumerate(words or ()) if isinstance(word, str) and _gives(word, option.flags)]
+    if value is COMMAND_LINE or not said or not places:
+        return Slot(value)
+    follows = "=" not in str((words or ())[said[-1]]) and option.action is None
+    return Slot(value, places[said[-1] + follows])
 
 
 def option_value(option: Option, words: Argv | None) -> Any:
@@ -180,7 +261,8 @@ def _given_value(option: Option, words: Argv) -> Any:
     flag = words[0]
     inline = flag.partition("=")[2] if isinstance(flag, str) and "=" in flag else None
     text = inline if inline is not None else words[1] if len(words) > 1 else ""
-    usable = option.action is None and option.convert is not None and isinstance(text, str) and text
+    single = option.action is None and option.single
+    usable = single and option.convert is not None and isinstance(text, str) and text
     return call_pure(option.convert, [text]) if usable and option.convert else COMMAND_LINE
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from holdfast.adapters.readers.script.argparse_parsers import is_parser
 from holdfast.adapters.readers.script.expressions import reading_of
 from holdfast.adapters.readers.script.functions import construct, enter, initialise_base
 from holdfast.adapters.readers.script.guards import patches
@@ -14,7 +15,7 @@ from holdfast.adapters.readers.script.known_calls import Known, installed_reason
 from holdfast.adapters.readers.script.objects import attribute_of, dotted, settled
 from holdfast.adapters.readers.script.parsers import FUNCTIONS as PARSERS
 from holdfast.adapters.readers.script.reading import ExpressionHandler, ReadingState
-from holdfast.adapters.readers.script.reads import expose
+from holdfast.adapters.readers.script.reads import expose, expose_viewed
 from holdfast.adapters.readers.script.record import (
     CallArguments,
     Site,
@@ -45,6 +46,8 @@ from holdfast.core.evaluate import FUNCTIONS, UNKNOWN, call_pure, pure_method
 
 LEAVE_SETTINGS: Final = frozenset({"trl", "transformers", "peft", "accelerate", "datasets", "torch", "wandb", "tqdm"})
 """Libraries that give the settings which they are handed no attributes of a program's own."""
+READING: Final = frozenset({"copy", "get", "items", "keys", "values"})
+"""Methods of a dict that leave it as it is."""
 KNOWN: Final[Mapping[str, Known]] = {**PLAIN_CALLS, **PARSERS}
 
 
@@ -100,8 +103,8 @@ def _of_library(reading: ReadingState, site: Site, path: str, arguments: CallArg
         return initialise_base(reading, site.receiver, site, arguments) if path.endswith(".__init__") else UNKNOWN
     held = receiver if isinstance(receiver, ObjectValue | Member) else None
     library_call = record(reading, site, path, arguments, receiver=held)
-    if package not in sys.stdlib_module_names and package not in LEAVE_SETTINGS:
-        expose(reading, arguments.values)
+    if package not in sys.stdlib_module_names:
+        expose(reading, arguments.values if package not in LEAVE_SETTINGS else filter(is_parser, arguments.values))
     reason = installed_reason(path, arguments.values)
     if reason is not None:
         return reason
@@ -170,6 +173,8 @@ def _of_list(reading: ReadingState, site: Site, name: str, arguments: CallArgume
 
 def _of_dict(reading: ReadingState, ref: Ref, name: str, arguments: CallArguments) -> Any:
     rule = DICT_METHODS.get(name)
+    if name not in READING:
+        expose_viewed(reading, ref)
     if rule is not None:
         return rule(reading, ref, arguments)
     method = pure_method(settled(reading, ref), name)

@@ -10,7 +10,8 @@ from holdfast.adapters.readers.script.header import read_environment
 from holdfast.adapters.readers.script.objects import DEEPEST
 from holdfast.adapters.readers.script.overrides import overrides
 from holdfast.adapters.readers.script.reading import ReadingState
-from holdfast.adapters.readers.script.returned import keys_returned, kind_returned
+from holdfast.adapters.readers.script.reads import own_attributes
+from holdfast.adapters.readers.script.returned import keys_returned, kind_returned, types_returned
 from holdfast.adapters.readers.script.roles import JobCalls, cast, trainers
 from holdfast.adapters.readers.script.row_keys import keys_read
 from holdfast.adapters.readers.script.values import (
@@ -28,7 +29,17 @@ from holdfast.adapters.readers.script.values import (
     is_class,
 )
 from holdfast.adapters.readers.settings import plain
-from holdfast.core.calls import AttributeRead, Call, CallResult, Guard, Import, LibraryName, LocalName, OverriddenMethod
+from holdfast.core.calls import (
+    AttributeRead,
+    Call,
+    CallResult,
+    Guard,
+    Import,
+    LibraryName,
+    LocalName,
+    OverriddenMethod,
+    OwnAttributes,
+)
 from holdfast.core.document import Document, DocumentKind, Key, Unknown
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.parameters import required_parameters
@@ -37,6 +48,8 @@ from holdfast.core.text import Place
 MOST_JOBS: Final = 12
 """Trainers of one file that are told of as jobs: where there are more, it is a test suite. Every call is told all the same."""
 PLAIN: Final = (str, int, float, complex, bytes, set, frozenset, type(None), LibraryName, Unknown)
+COLUMN_NAMES: Final = (").column_names", ")[].column_names")
+"""Ends of the paths by which the names of all columns of a dataset are reached."""
 HIDDEN: Final = Unknown("it may be given where the script does not show it")
 REPLACED: Final = frozenset({"trl", "transformers", "peft"})
 """Packages whose classes a patcher may replace."""
@@ -86,8 +99,9 @@ class DocumentBuilder:
         """Return the result of a call, or an item of it; anything else that is reached from there is unknown."""
         thing = value.thing if isinstance(value, Member) else value
         known = thing.library_call is not None and id(thing.library_call) in self.keys
-        item = value.item if isinstance(value, Member) and value.path.endswith("()[]") else None
-        if not known or (item is None and value is not thing):
+        item = value.item if isinstance(value, Member) and value.path == f"{thing.base}[]" else None
+        columns = isinstance(value, Member) and value.path.endswith(COLUMN_NAMES)
+        if not known or (item is None and value is not thing and not columns):
             return UNKNOWN
         if ITEMS in self.reading.entries(thing.address).slots:
             return CHANGED
@@ -120,12 +134,15 @@ class DocumentBuilder:
             same=library_call.same,
             parser=library_call.parser,
             unbound=library_call.unbound,
-            defaults=frozenset(name for name, slot in library_call.arguments.items() if slot.key_place)
-            if library_call.via == "parser"
-            else frozenset(),
+            defaults=self._defaults(library_call) if library_call.via == "parser" else frozenset(),
             receiver=self._receiver(library_call),
             changed=self._changed(library_call),
         )
+
+    def _defaults(self, library_call: LibraryCall) -> frozenset[str]:
+        """Return the arguments that a file of settings gives."""
+        written = ((name, slot.key_place) for name, slot in library_call.arguments.items())
+        return frozenset(name for name, place in written if place and place not in self.reading.argv_places)
 
     def _changed(self, library_call: LibraryCall) -> frozenset[str]:
         """Return the names of the attributes that are given to what a call made."""
@@ -147,7 +164,16 @@ class DocumentBuilder:
             place=read.place,
             guard=Guard(read.guard.catches, because),
             exposed=any(thing.address in self.reading.exposed for thing in read.things),
+            own=self._own_attributes(read),
         )
+
+    def _own_attributes(self, read: PendingRead) -> OwnAttributes | None:
+        """Return the attributes that all things have together of which one is read; None where these cannot be seen."""
+        found = [own_attributes(self.reading, thing) for thing in read.things]
+        known = [each for each in found if each]
+        if not known or len(known) < len(found) or read.name in self.reading.asked:
+            return None
+        return OwnAttributes(known[0].owner, frozenset().union(*(each.names for each in known)))
 
     def override(self, override: OverriddenMethod) -> OverriddenMethod:
         """Return a method that is defined anew, with what is known of the library's own."""
@@ -189,11 +215,11 @@ def _own(value: Any) -> Any:
     names, more = parameters_of(function)
     if function.decorated:
         return LocalName(function.name, "function", tuple(names), more)
-    returns, keys = kind_returned(function.node), keys_returned(function.node)
+    returns, keys, types = kind_returned(function.node), keys_returned(function.node), types_returned(function.node)
     required = required_parameters(function.node.args)
     needed = tuple(name for name in names if name in required)
     reads = () if isinstance(value, BoundMethod) else keys_read(function.node)
-    return LocalName(function.name, "function", tuple(names), more, returns, keys, needed, reads)
+    return LocalName(function.name, "function", tuple(names), more, returns, keys, types, needed, reads)
 
 
 def _patched(patched: Mapping[str, str], path: str) -> str:
@@ -248,17 +274,18 @@ def _document(
         reads=reads,
         overrides=tuple(map(page.override, overrides(reading))),
         fallbacks=tuple(reading.fallbacks),
+        asked=frozenset(reading.asked),
     )
 
 
 def _shown_reads(reading: ReadingState, keys: Mapping[int, str]) -> Iterator[PendingRead]:
-    """Yield the reads of libraries' settings: those in the script itself, and what is read elsewhere of what it made.
+    """Yield the reads of settings: those in the script itself, and what is read elsewhere of what it made.
 
     An attribute that the program sets, on whatever, may be one of its own.
     """
     for read in reading.reads.values() if "*" not in reading.written else ():
         ours = read.place.path == reading.path or any(id(thing.library_call) in keys for thing in read.things)
-        if ours and read.name not in reading.written and any(thing.path for thing in read.things):
+        if ours and read.name not in reading.written:
             yield read
 
 

@@ -56,12 +56,22 @@ def reading_of(value: Any, name: str) -> Any:
 def _attribute(reading: ReadingState, node: ast.Attribute) -> Any:
     owner = reading.value(node.value)
     note_read(reading, owner, node)
+    if reading.argv_places and isinstance(owner, ObjectValue):
+        _note_origin(reading, owner, node)
     found = reading_of(attribute_of(reading, owner, node.attr), node.attr)
     if isinstance(found, BoundMethod) and found.function.kind == "property":
         return enter(reading, found.function, CallArguments(), found.receiver)
     if isinstance(found, LibraryName) and found.path == "sys.argv":
         return COMMAND_LINE if reading.argv is None else [reading.scope.module.places.path, *reading.argv]
     return found
+
+
+def _note_origin(reading: ReadingState, owner: ObjectValue, node: ast.Attribute) -> None:
+    """Note where the command line gives an attribute of settings."""
+    arguments = owner.library_call.arguments if owner.library_call else {}
+    slot = reading.entries(owner.address).slots.get(node.attr) or arguments.get(node.attr)
+    if slot and slot.place and slot.place in reading.argv_places:
+        reading.origins[id(node)] = slot.place
 
 
 def _elements(reading: ReadingState, nodes: Sequence[ast.expr]) -> list[Any] | Unknown:
@@ -156,6 +166,8 @@ def _guard_after(operands: Sequence[Any]) -> Guard:
 
 def _comparison(reading: ReadingState, node: ast.Compare) -> Any:
     values = [reading.value(operand) for operand in (node.left, *node.comparators)]
+    if isinstance(values[0], str) and isinstance(node.ops[0], ast.In | ast.NotIn):
+        reading.asked.add(values[0])
     if len(values) == 2 and None in values and isinstance(node.ops[0], ast.Is | ast.IsNot | ast.Eq | ast.NotEq):  # noqa: PLR2004 - the two sides
         other = values[1] if values[0] is None else values[0]
         if known_not_none(other):
@@ -178,7 +190,7 @@ def _asks_for_an_attribute(reading: ReadingState, node: ast.Compare) -> bool:
             pass
         case _:
             return False
-    return any(True for _ in settings_in(reading.value(owner)))
+    return any(thing.is_instance for thing in settings_in(reading.value(owner)))
 
 
 def _conditional(reading: ReadingState, node: ast.IfExp) -> Any:

@@ -81,7 +81,10 @@ def _getattr(reading: ReadingState, site: Site, arguments: CallArguments) -> Any
     return attribute_of(reading, target, name)
 
 
-def _hasattr(_: ReadingState, __: Site, arguments: CallArguments) -> Any:
+def _hasattr(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
+    name = arguments.argument(1, "")
+    if isinstance(name, str):
+        reading.asked.add(name)
     return VERSION if _depends_on_version(arguments.argument(0, "")) else UNKNOWN
 
 

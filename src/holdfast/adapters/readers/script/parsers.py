@@ -1,5 +1,6 @@
 """Parsers of a command line: transformers' and TRL's, which make dataclasses of it, and those of `argparse`."""
 
+import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -7,16 +8,19 @@ from typing import Any, Final
 from holdfast.adapters.readers.script.argparse_parsers import FUNCTIONS as ARGPARSE
 from holdfast.adapters.readers.script.argparse_parsers import Argv
 from holdfast.adapters.readers.script.known_calls import Known
-from holdfast.adapters.readers.script.objects import default_places, library_base, own_fields, settled
+from holdfast.adapters.readers.script.objects import default_places, library_base, lineage, own_fields, settled
 from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.reads import expose
 from holdfast.adapters.readers.script.record import CallArguments, Site, record
 from holdfast.adapters.readers.script.values import COMMAND_LINE, KnownItems, ObjectValue, ProgramClass, Ref, Slot
 from holdfast.adapters.readers.settings import ENDINGS
-from holdfast.catalog.calls.flags import may_give_more
+from holdfast.catalog.api.annotations import plain_types
+from holdfast.catalog.calls.flags import as_parsed, may_give_more
 from holdfast.catalog.calls.parsed_fields import ever_takes, newest_names
+from holdfast.core.api import Parameter
 from holdfast.core.calls import LibraryName
 from holdfast.core.document import Unknown
+from holdfast.core.text import Place
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -47,9 +51,10 @@ def _make_parser(reading: ReadingState, site: Site, arguments: CallArguments) ->
 def _parse_dataclasses(reading: ReadingState, site: Site, arguments: CallArguments, *, config: str = "") -> Any:
     """Return the dataclasses of a parser, of which TrlParser's other method takes the file that `--config` names."""
     spec = _spec(reading, site.receiver)
-    argv = _argv(reading, arguments.argument(0, "args"))
+    given = arguments.argument(0, "args")
+    argv, places = _argv(reading, given), reading.argv_places if given is None else ()
     known = argv is not None and arguments.argument(1, "args_filename") is None
-    said = _stated_values(reading, argv, config) if argv is not None and known else None
+    said = _stated_values(reading, argv, places, config) if argv is not None and known else None
     remaining = arguments.argument(1, "return_remaining_strings") is not None
     strict = not remaining and arguments.argument(2, "fail_with_unknown_args") is None
     made = _parsed_classes(reading, site, spec, share_flags(_paths(spec), said, strict=strict))
@@ -90,7 +95,7 @@ def _argv(reading: ReadingState, args: Any) -> Argv | None:
     return [word if isinstance(word, str) else Unknown() for word in words] if isinstance(words, list | tuple) else None
 
 
-def _stated_values(reading: ReadingState, argv: Argv, flag: str) -> dict[str, Slot] | None:
+def _stated_values(reading: ReadingState, argv: Argv, places: Sequence[Place], flag: str) -> dict[str, Slot] | None:
     """Return the values that command-line words give by name, with those of the file that a flag names; None where that is unknown."""
     if len(argv) == 1 and isinstance(argv[0], str) and argv[0].endswith(ENDINGS):
         return _file_slots(reading, argv[0])
@@ -98,7 +103,8 @@ def _stated_values(reading: ReadingState, argv: Argv, flag: str) -> dict[str, Sl
         return None
     flags = read_flags(argv)
     config = flags.pop(flag, None)
-    slots = {name: Slot(value) for name, value in flags.items()}
+    at = flag_places(argv, places) if places else {}
+    slots = {name: Slot(value, *at.get(name, ())) for name, value in flags.items()}
     if config is None:
         return slots
     settings = _file_slots(reading, config) if isinstance(config, str) else None
@@ -198,13 +204,24 @@ def read_flags(argv: Argv) -> dict[str, Any]:
     return result
 
 
+def flag_places(argv: Argv, places: Sequence[Place]) -> dict[str, tuple[Place, Place]]:
+    """Return where the value of each flag is written, and where the flag is; a flag without a word after it is its own value."""
+    found: dict[str, tuple[Place, Place]] = {}
+    for index, word in enumerate(argv):
+        if isinstance(word, str) and word.startswith("--"):
+            name = word[2:].partition("=")[0].replace("-", "_")
+            follows = "=" not in word and index + 1 < len(argv) and not str(argv[index + 1]).startswith("--")
+            found[name] = (places[index + follows], places[index])
+    return {key: each for name, each in found.items() for key in (name, name.removeprefix("no_"))} | found
+
+
 def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> Any:
     """Return the instance that a parser makes of one dataclass, with its share of the command line."""
     path = cls.path if isinstance(cls, LibraryName) else library_base(cls) if isinstance(cls, ProgramClass) else ""
     own = own_fields(cls) if isinstance(cls, ProgramClass) else {}
     address = next(reading.numbers)
     if isinstance(cls, ProgramClass) and not path:
-        reading.store[address] = KnownItems({name: Slot(COMMAND_LINE) for name in own})
+        reading.store[address] = KnownItems({name: _field(cls, name, own[name], share) for name in own})
         return ObjectValue("", None, address, cls)
     if not path:
         return COMMAND_LINE
@@ -214,11 +231,54 @@ def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> A
     return ObjectValue(path, library_call, address, cls if isinstance(cls, ProgramClass) else None)
 
 
+def _field(cls: ProgramClass, name: str, default: Slot | None, share: KnownItems) -> Slot:
+    """Return the value of a field of the program's own: what the command line gives, else its default."""
+    given = share.slots.get(name)
+    begun = [
+        flag
+        for flag in share.slots
+        if isinstance(flag, str) and flag != name and name.startswith(flag.removeprefix("no_"))
+    ]
+    if given is not None:
+        return Slot(_converted(cls, name, given), given.place, given.key_place)
+    if share.open or begun or default is None or _has_other_names(cls, name):
+        return Slot(COMMAND_LINE)
+    return default
+
+
+def _converted(cls: ProgramClass, name: str, given: Slot) -> Any:
+    """Return what a parser makes of the words for a field, by its annotation."""
+    if isinstance(given.value, Unknown):
+        return COMMAND_LINE
+    written = _written_field(cls, name)
+    annotation = ast.unparse(written.annotation) if written else ""
+    types = plain_types(annotation)
+    if not types or ("str" in types and len(types - {"null"}) > 1):
+        return COMMAND_LINE
+    value = as_parsed(Parameter(name=name, types=types, annotation=annotation), given.value)
+    return COMMAND_LINE if isinstance(value, Unknown) else value
+
+
+def _has_other_names(cls: ProgramClass, name: str) -> bool:
+    """True if a field may be given under another name: `field(metadata={"aliases": ["-d"]})`."""
+    written = _written_field(cls, name)
+    return written is None or (isinstance(written.value, ast.Call) and "aliases" in ast.dump(written.value))
+
+
+def _written_field(cls: ProgramClass, name: str) -> ast.AnnAssign | None:
+    fields = (each for owner in lineage(cls) for each in owner.node.body if isinstance(each, ast.AnnAssign))
+    return next((each for each in fields if isinstance(each.target, ast.Name) and each.target.id == name), None)
+
+
 def _vars(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
     value = arguments.argument(0, "")
     hidden = value if isinstance(value, Unknown) else COMMAND_LINE
-    expose(reading, [value])
-    return reading.fresh(KnownItems(open=True)) if isinstance(value, ObjectValue | Ref) else hidden
+    held = reading.fresh(KnownItems(open=True))
+    if isinstance(value, ObjectValue) and not value.path:
+        reading.views[held.address] = value.address
+    else:
+        expose(reading, [value])
+    return held if isinstance(value, ObjectValue | Ref) else hidden
 
 
 OWN: Final = "."

@@ -97,6 +97,7 @@ class ReadingState:
         handlers: How each kind of node is read.
         beside: Gives the text of a module that stands beside the script.
         argv: The command line's arguments, if one goes with the script.
+        argv_places: Where each of them is written; empty where no file holds them.
         files: Gives the settings of a file that these name.
         store: Values of names by (frame, name), and entries by address.
         scope: Whose names are at hand.
@@ -108,6 +109,10 @@ class ReadingState:
         reads: Attributes of settings that are read, by node.
         written: Names of the attributes that the program sets, on whatever it sets them; `*` where any may be.
         exposed: Addresses of the things that code was handed which is not seen.
+        asked: Texts that the program looks for in something, by `in` or `hasattr`, before it reads them.
+        namespaces: The attributes of what parsers gave, by address.
+        origins: Where the command line gives the value of an expression, by the identity of its node.
+        views: Addresses of things by those of the dicts that hold their attributes: `vars(args)`.
         functions: The program's own, in order of definition.
         reached: Those that were called.
         constructed: Classes of the program that it makes instances of, in order.
@@ -126,6 +131,7 @@ class ReadingState:
     scope: Scope
     beside: Callable[[str], str | None] | None = None
     argv: Sequence[str | Unknown] | None = None
+    argv_places: Sequence[Place] = ()
     files: SettingsFiles | None = None
     store: dict[Any, Any] = field(default_factory=dict[Any, Any])
     guard: Guard = OPEN
@@ -139,6 +145,10 @@ class ReadingState:
     reads: dict[int, PendingRead] = field(default_factory=dict[int, PendingRead])
     written: set[str] = field(default_factory=set[str])
     exposed: set[int] = field(default_factory=set[int])
+    asked: set[str] = field(default_factory=set[str])
+    namespaces: dict[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    origins: dict[int, Place] = field(default_factory=dict[int, Place])
+    views: dict[int, int] = field(default_factory=dict[int, int])
     functions: list[ProgramFunction] = field(default_factory=list[ProgramFunction])
     reached: dict[Any, int] = field(default_factory=dict[Any, int])
     constructed: dict[ProgramClass, None] = field(default_factory=dict[ProgramClass, None])

@@ -1,4 +1,4 @@
-"""Attributes that a program reads of settings: of what a library's config class, or one of its own that extends it, made.
+"""Attributes that a program reads of settings: of a library's config, of a dataclass of its own, of what its parser gives.
 
 Those of trainers are noted that trainers lost.
 """
@@ -9,13 +9,16 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.script.objects import SETTINGS, lineage
 from holdfast.adapters.readers.script.reading import ReadingState, either
-from holdfast.adapters.readers.script.values import AnyOf, Member, ObjectValue, PendingRead, ProgramClass
-from holdfast.core.calls import Guard
+from holdfast.adapters.readers.script.values import AnyOf, Member, ObjectValue, PendingRead, ProgramClass, Ref
+from holdfast.core.calls import Guard, LibraryName, OwnAttributes
 
 TRAINER: Final = "Trainer"
 TRAINERS_SETTINGS: Final = "Trainer.args"
 TRAINERS_OWN: Final = frozenset({"tokenizer"})
 """Attributes of a trainer itself, of its many, that are noted: those that trainers lost."""
+WITHOUT_ATTRIBUTES: Final = frozenset({"builtins.object", "abc.ABC"})
+"""Bases that bring no attributes."""
+MAKES_ATTRIBUTES: Final = ("__getattr__", "__getattribute__", "__setattr__")
 
 
 def note_read(reading: ReadingState, owner: Any, node: ast.Attribute) -> None:
@@ -45,6 +48,14 @@ def expose(reading: ReadingState, values: Iterable[Any]) -> None:
     for value in values:
         things = (value,) if isinstance(value, ObjectValue) else value.things if isinstance(value, AnyOf) else ()
         reading.exposed.update(thing.address for thing in things)
+        if isinstance(value, Ref):
+            expose_viewed(reading, value)
+
+
+def expose_viewed(reading: ReadingState, held: Ref) -> None:
+    """Note that a dict may be changed; if it is `vars(args)`, its owner may be given attributes by it."""
+    if held.address in reading.views:
+        reading.exposed.add(reading.views[held.address])
 
 
 def settings_in(owner: Any) -> Iterator[ObjectValue]:
@@ -53,8 +64,36 @@ def settings_in(owner: Any) -> Iterator[ObjectValue]:
         yield from _given_settings(owner)
     elif isinstance(owner, AnyOf):
         yield from (settings for thing in owner.things for settings in settings_in(thing))
-    elif isinstance(owner, ObjectValue) and owner.is_instance and (owner.path.endswith(SETTINGS) or not owner.path):
+    elif isinstance(owner, ObjectValue) and (not owner.path or (owner.is_instance and owner.path.endswith(SETTINGS))):
         yield owner
+
+
+def own_attributes(reading: ReadingState, thing: ObjectValue) -> OwnAttributes | None:
+    """Return the attributes of what a parser gave, or of an instance of a dataclass of the program; None where not all can be seen."""
+    if thing.path or thing.address in reading.exposed or reading.entries(thing.address).open:
+        return None
+    if thing.address in reading.namespaces:
+        return OwnAttributes("", reading.namespaces[thing.address])
+    return _attributes_of_class(reading, thing.cls) if thing.cls else None
+
+
+def _attributes_of_class(reading: ReadingState, cls: ProgramClass) -> OwnAttributes | None:
+    classes = list(lineage(cls))
+    seen = all(
+        isinstance(base, ProgramClass) or (isinstance(base, LibraryName) and base.path in WITHOUT_ATTRIBUTES)
+        for each in classes
+        for base in each.bases
+    )
+    numbers = {each.number for each in classes}
+    defined = {key[1] for key in reading.store if isinstance(key, tuple) and key[0] in numbers}
+    if (
+        not seen
+        or not cls.is_dataclass
+        or any(each.opaque for each in classes)
+        or defined.intersection(MAKES_ATTRIBUTES)
+    ):
+        return None
+    return OwnAttributes(cls.name, frozenset(defined.union(*(each.fields for each in classes))))
 
 
 def _readable(owner: Any, name: str) -> Iterator[ObjectValue]:

@@ -83,15 +83,21 @@ def read_arguments(reading: ReadingState, node: ast.Call) -> CallArguments:
                 KnownItems(open=True),
             )  # the rest is left to the reader, as documentation does
         else:
-            given.positional.append(Slot(reading.value(argument), reading.place(argument)))
+            value = reading.value(argument)
+            given.positional.append(Slot(value, _place_of_value(reading, argument)))
     for keyword in node.keywords:
         value = reading.value(keyword.value)
         if keyword.arg is None:
             given.named = given.named.merged(spread_entries(reading, value))
             continue
-        slot = Slot(value, reading.place(keyword.value), reading.scope.places.keyword(keyword))
+        slot = Slot(value, _place_of_value(reading, keyword.value), reading.scope.places.keyword(keyword))
         given.named = given.named.with_slot(keyword.arg, slot)
     return given
+
+
+def _place_of_value(reading: ReadingState, node: ast.expr) -> Place:
+    """Return where the value of an expression is written: on the command line, if it is one of its options, else in the program."""
+    return reading.origins.get(id(node)) or reading.place(node)
 
 
 def spread_entries(reading: ReadingState, value: Any) -> KnownItems:

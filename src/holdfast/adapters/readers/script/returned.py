@@ -3,10 +3,15 @@
 import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+from holdfast.catalog.formats import types_of_rows
+from holdfast.core.columns import Type
 
 CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ReturnKind = Literal["", "list", "dict", "number", "nothing"]
+HIDDEN: Final = object()
+"""In the place of a value that is computed."""
 SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -37,11 +42,45 @@ def keys_returned(function: CallableNode) -> tuple[str, ...]:
     >>> keys_returned(ast.parse("def f(pairs):\n    return {'acc': 1.0}").body[0])
     ('acc',)
     """
-    returns = [each.value for each in _own_nodes(function) if isinstance(each, ast.Return)]
-    dicts = [each for each in returns if isinstance(each, ast.Dict)]
-    keys = [key.value if isinstance(key, ast.Constant) else None for each in dicts for key in each.keys]
-    names = [key for key in keys if isinstance(key, str)]
-    return tuple(dict.fromkeys(names)) if len(dicts) == len(returns) and len(names) == len(keys) else ()
+    return tuple(dict.fromkeys(name for row in _rows_returned(function) for name in row))
+
+
+def types_returned(function: CallableNode) -> dict[str, Type]:
+    r"""Return the types of the values in the dicts that a function returns; `other` where its literals do not show one.
+
+    >>> code = "lambda row: {'text': f'{row}', 'messages': [{'role': 'user', 'content': row}]}"
+    >>> {name: str(kind) for name, kind in types_returned(ast.parse(code, mode="eval").body).items()}
+    {'text': 'string', 'messages': 'list<struct<role: string, content: other>>'}
+    """
+    return types_of_rows(_rows_returned(function))
+
+
+def _rows_returned(function: CallableNode) -> list[dict[str, Any]]:
+    """Return the dicts that a function returns, with `HIDDEN` for what they do not show; nothing where one of them cannot be read."""
+    returns = (
+        [function.body]
+        if isinstance(function, ast.Lambda)
+        else [each.value for each in _own_nodes(function) if isinstance(each, ast.Return)]
+    )
+    rows = [_sample(each) if isinstance(each, ast.Dict) else HIDDEN for each in returns]
+    return [row for row in rows if isinstance(row, dict)] if HIDDEN not in rows else []
+
+
+def _sample(node: ast.expr) -> Any:
+    """Return a value of the kind that a literal is; `HIDDEN` for other expressions."""
+    match node:
+        case ast.Constant(value=value):
+            return value
+        case ast.JoinedStr() | ast.BinOp(left=ast.Constant(value=str()) | ast.JoinedStr(), op=ast.Add()):
+            return ""
+        case ast.List(elts=items):
+            return [_sample(each) for each in items]
+        case ast.Dict(keys=keys, values=values):
+            names = [key.value if isinstance(key, ast.Constant) else None for key in keys]
+            known = all(isinstance(name, str) for name in names)
+            return dict(zip(names, map(_sample, values), strict=True)) if known else HIDDEN
+        case _:
+            return HIDDEN
 
 
 def _is_stub(body: Sequence[ast.stmt]) -> bool:

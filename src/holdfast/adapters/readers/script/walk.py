@@ -21,6 +21,7 @@ from holdfast.adapters.readers.script.join import joined_stores
 from holdfast.adapters.readers.script.known_calls import set_variable
 from holdfast.adapters.readers.script.objects import set_attribute, settled
 from holdfast.adapters.readers.script.reading import DEAD, ReadingState, StatementHandler, both
+from holdfast.adapters.readers.script.reads import expose_viewed
 from holdfast.adapters.readers.script.values import (
     AVAILABLE,
     CHANGED,
@@ -286,6 +287,7 @@ def _augmented(reading: ReadingState, node: ast.AugAssign) -> bool:
         load = ast.copy_location(_loaded(node.target), node.target)
         old = reading.value(load)
         if isinstance(old, Ref) and isinstance(added, Ref):
+            expose_viewed(reading, old)
             reading.store[old.address] = reading.entries(old.address).merged(reading.entries(added.address))
             return False
         value = (
@@ -352,6 +354,7 @@ def _store_item(reading: ReadingState, target: ast.Subscript, value: Any, node: 
     held, name = reading.value(target.value), reading.value(target.slice)
     slot = Slot(value, reading.place(node) if node else None, reading.place(target.slice))
     if isinstance(held, Ref):
+        expose_viewed(reading, held)
         entries = reading.entries(held.address)
         known = isinstance(name, str | int | float | None)
         reading.store[held.address] = entries.with_slot(name, slot) if known else entries.opened(CHANGED)

@@ -1,0 +1,142 @@
+"""A split that the program takes from its data, and that the data does not have.
+
+## What it does
+Where the splits of a dataset are certain, compares them with those that the program takes from it by name: `rows["validation"]`. They are
+certain after `train_test_split`, of a `DatasetDict` that the program writes itself, and where it loads files: `load_dataset` gives one
+split, `train`, unless `data_files` is a mapping of splits to files. What it first looks for, with `"validation" in rows`, is left alone.
+
+## Why is this bad
+The program ends with KeyError: 'validation'. `train_test_split` calls its two parts `train` and `test`, whatever they are for.
+
+## Fix safety
+There is no automatic fix: which part of the data is meant is for the author to say.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from holdfast.core.calls import Call, CallResult
+from holdfast.core.document import Document
+from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.hidden import untracked
+
+DATA: Final = frozenset({"train_dataset", "eval_dataset"})
+HALVES: Final = ("train", "test")
+KEEPING: Final = frozenset(
+    {"cast", "cast_column", "class_encode_column", "filter", "flatten", "flatten_indices", "map", "remove_columns"}
+    | {"rename_column", "rename_columns", "select_columns", "shuffle", "sort", "with_format", "with_transform"}
+)
+"""Methods of a `DatasetDict` that give another with the same splits."""
+CHANGING: Final = frozenset({"clear", "pop", "popitem", "setdefault", "update"})
+"""Methods that change which splits there are."""
+BUILDERS: Final = frozenset({"csv", "json", "parquet", "text"})
+"""Readers of files; `datasets.load_dataset` takes them for the names of their format."""
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each split that is taken and was not made."""
+    calls = [untracked(call) for call in job.calls]
+    if any(_splits(job, call) for call in calls):
+        _note_hidden(job)
+    for call in calls:
+        given = (*call.arguments.items(), *enumerate(call.positional))
+        taken = [(f"{call.key}.{name}", value) for name, value in given if isinstance(value, CallResult)]
+        if call.receiver is not None:
+            taken.append((f"{call.key}.{call.name}", call.receiver))
+        for key, value in taken if not call.guard.tolerates("KeyError") else ():
+            has = _splits(job, _source(job, value)) if value.item and value.item not in job.asked else ()
+            if has and value.item not in has:
+                place = None if call.receiver is not value else call.name_place
+                names = " and ".join(f"`{name}`" for name in has)
+                yield Finding(key, f"the data has no split `{value.item}`; it has {names}", place=place)
+
+
+def _source(job: Document, taken: CallResult) -> Call | None:
+    """Return the call that gave what a split is taken of. `train` is there whatever it reads: nothing hidden decides that."""
+    call = job.call(taken.key)
+    return untracked(call) if call and taken.item == HALVES[0] else call
+
+
+def _note_hidden(job: Document) -> None:
+    """Read the data that trainers are given: if it is hidden, it may be a split that there is not."""
+    for call in job.calls:
+        for name in DATA.intersection(call.arguments):
+            call.arguments[name]
+
+
+def _splits(job: Document, call: Call | None) -> tuple[str, ...]:
+    """Return the splits of what a call gives; empty where they are not known, or where it gives no splits at all."""
+    while call is not None and call.name in KEEPING and call.receiver and not call.receiver.item:
+        if _may_change(job, call):
+            return ()
+        call = job.call(call.receiver.key)
+    if call is None or call.package != "datasets" or call.guard.because or _may_change(job, call):
+        return ()
+    if call.name == "train_test_split":
+        return HALVES
+    if call.path.endswith(".DatasetDict"):
+        written = next(iter(call.positional), None)
+        return _names(written) if not call.arguments else ()
+    return _loaded(call) if call.path == "datasets.load_dataset" else ()
+
+
+def _loaded(call: Call) -> tuple[str, ...]:
+    files = call.arguments.get("data_files")
+    if call.open or len(call.positional) != 1 or call.positional[0] not in BUILDERS or "split" in call.arguments:
+        return ()
+    if isinstance(files, Mapping):
+        return _names(files)
+    listed = isinstance(files, str) or (isinstance(files, list) and all(isinstance(each, str) for each in files))
+    return ("train",) if listed else ()
+
+
+def _names(splits: object) -> tuple[str, ...]:
+    return tuple(map(str, splits)) if isinstance(splits, Mapping) else ()
+
+
+def _may_change(job: Document, call: Call) -> bool:
+    """True if the program adds or removes splits of what a call gave."""
+    return any(each.name in CHANGING and each.receiver and each.receiver.key == call.key for each in job.calls)
+
+
+HALVED = """
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+rows = load_dataset("acme/chats", split="train")
+rows = rows.train_test_split(test_size=0.1, seed=42).shuffle(seed=42)
+trainer = SFTTrainer(
+    "Qwen/Qwen2.5-0.5B", args=SFTConfig(output_dir="out"), train_dataset=rows["train"], eval_dataset=rows["test"]
+)
+"""
+VALIDATED = HALVED.replace('rows["test"]', 'rows["validation"]')
+LOADED = """
+from datasets import load_dataset
+
+rows = load_dataset("json", data_files={"train": "train.jsonl", "test": "test.jsonl"})
+held_out = rows["test"].select(range(10))
+"""
+
+RULE = Rule(
+    code="DAT127",
+    name="unmade-split",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="datasets 5.2: each example of `tests/rules/test_unmade_splits.py` was run, and raises KeyError where this rule reports it.",
+    bad=(
+        Case(script=VALIDATED, at="trainer.eval_dataset"),
+        Case(script=LOADED.replace('rows["test"]', 'rows["validation"]'), at="calls.1.select"),
+    ),
+    good=(
+        Case(script=HALVED),
+        Case(script=LOADED),
+        Case(script=VALIDATED.replace("trainer =", 'rows["validation"] = rows.pop("test")\ntrainer =')),
+        Case(
+            script=VALIDATED.replace(
+                "trainer =", 'if "validation" not in rows:\n    raise SystemExit("no rows to evaluate on")\ntrainer ='
+            )
+        ),
+    ),
+    kinds=PROGRAMS,
+)

@@ -1,0 +1,97 @@
+"""An argument of `load_dataset` that is nearly the name of another.
+
+## What it does
+Compares the arguments of `load_dataset` with its own and, where it reads CSV, JSON, Parquet or text, with those of that reader: `data_file`,
+`spilt`, `delimeter`. Any other name may belong to a script of the dataset's own: only one that is nearly the name of another is reported.
+
+## Why is this bad
+What `load_dataset` does not take itself goes to the reader's configuration: TypeError, "CsvConfig.__init__() got an unexpected keyword argument
+'data_file'".
+
+## Fix safety
+The nearest name is a guess: unsafe.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from holdfast.core.document import Document, Rename
+from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.nearest import nearest
+
+OWN: Final = frozenset(
+    {"cache_dir", "config_kwargs", "data_dir", "data_files", "download_config", "download_mode", "features", "field"}
+    | {"ignore_verifications", "keep_in_memory", "name", "num_proc", "path", "revision", "save_infos", "split"}
+    | {"storage_options", "streaming", "task", "token", "trust_remote_code", "use_auth_token", "verification_mode"}
+)
+OF_READERS: Final[Mapping[str, frozenset[str]]] = {
+    "csv": frozenset(
+        {"chunksize", "column_names", "comment", "converters", "date_format", "decimal", "delimiter", "dialect"}
+        | {"doublequote", "encoding", "encoding_errors", "engine", "error_bad_lines", "escapechar", "false_values"}
+        | {"float_precision", "header", "index_col", "keep_default_na", "lineterminator", "mangle_dupe_cols"}
+        | {"memory_map", "na_filter", "na_values", "names", "nrows", "on_bad_lines", "prefix", "quotechar", "quoting"}
+        | {"sep", "skip_blank_lines", "skipfooter", "skipinitialspace", "skiprows", "thousands", "true_values"}
+        | {"usecols", "verbose", "warn_bad_lines"}
+    ),
+    "json": frozenset(
+        {"block_size", "chunksize", "encoding", "encoding_errors", "newlines_in_values", "on_mixed_types"}
+        | {"parse_agent_traces", "use_threads"}
+    ),
+    "parquet": frozenset({"batch_size", "columns", "filters", "fragment_scan_options", "on_bad_files"}),
+    "text": frozenset({"chunksize", "encoding", "encoding_errors", "keep_linebreaks", "sample_by"}),
+}
+NEAR: Final = 0.75
+"""How alike two names are of which one is a misspelling of the other."""
+
+
+def check(job: Document) -> Iterator[Finding]:
+    """Object to each argument that is nearly the name of another."""
+    for call in job.calls:
+        if (
+            call.path != "datasets.load_dataset"
+            or call.guard.tolerates("TypeError")
+            or "trust_remote_code" in call.arguments
+        ):
+            continue
+        if OWN.issuperset(call.arguments):
+            continue
+        reader = call.arguments.get("path", next(iter(call.positional), None))
+        names = OWN | OF_READERS.get(reader if isinstance(reader, str) else "", frozenset())
+        for name in call.arguments:
+            meant = (
+                nearest(name, frozenset(names.difference(call.arguments)), cutoff=NEAR) if name not in names else None
+            )
+            if meant:
+                key = f"{call.key}.{name}"
+                fix = Fix(f"rename `{name}` to `{meant}`", (Rename(key, meant),), safe=False)
+                yield Finding(key, f"`load_dataset` takes no `{name}`: did you mean `{meant}`?", fix)
+
+
+SCRIPT = """
+from datasets import load_dataset
+
+rows = load_dataset("csv", data_files="rows.csv", delimiter=";", split="train")
+"""
+
+RULE = Rule(
+    code="DAT128",
+    name="misspelt-dataset-argument",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "datasets 5.2, tried: `data_file`, `delimeter`, `fieldd`, `spilt` and `streming` with its readers of CSV, JSON, text and Parquet raise "
+        "TypeError. The readers' arguments are those of their configurations there; `ignore_verifications`, `task` and `use_auth_token` are older."
+    ),
+    bad=(
+        Case(script=SCRIPT.replace("data_files", "data_file"), at="calls.0.data_file", fixed=SCRIPT),
+        Case(script=SCRIPT.replace("split=", "spilt="), at="calls.0.spilt", fixed=SCRIPT),
+        Case(script=SCRIPT.replace("delimiter", "delimeter"), at="calls.0.delimeter", fixed=SCRIPT),
+    ),
+    good=(
+        Case(script=SCRIPT),
+        Case(script=SCRIPT.replace("delimiter", "sep")),
+        Case(script=SCRIPT.replace('"csv", data_files="rows.csv", delimiter=";"', '"acme/rows", subset="a"')),
+    ),
+    kinds=PROGRAMS,
+)
