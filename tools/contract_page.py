@@ -19,6 +19,7 @@ from holdfast.results import Result
 from holdfast.results.catalog import CatalogResult
 from holdfast.results.check import CheckResult
 from holdfast.results.diagnose import DiagnoseResult
+from holdfast.results.doctor import DoctorResult
 from holdfast.results.explain import ExplainResult
 from holdfast.results.inspect import InspectResult
 from holdfast.results.rehearse import RehearseResult
@@ -36,6 +37,7 @@ RESULTS: Final[Mapping[str, type[Result]]] = {
     "diagnose": DiagnoseResult,
     "verify": VerifyResult,
     "explain": ExplainResult,
+    "doctor": DoctorResult,
     "catalog update": CatalogResult,
 }
 PLAIN: Final = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null", Any: "any"}

@@ -20,6 +20,7 @@ from holdfast.app import VERBS, in_json, load_api
 from holdfast.core.errors import HoldfastError, UsageError
 
 if TYPE_CHECKING:
+    from holdfast.app import doctoring as _doctoring
     from holdfast.app import explaining as _explaining
     from holdfast.app.check import verb as _check
     from holdfast.app.diagnose import verb as _diagnose
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from holdfast.app.run import verb as _run
 
     check = in_json(_check.check)
+    doctor = in_json(_doctoring.doctor)
     explain = in_json(_explaining.explain)
     rehearse = in_json(_rehearse.rehearse)
     inspect = in_json(_inspect.inspect)
@@ -44,6 +46,7 @@ __all__ = [
     "UsageError",
     "check",
     "diagnose",
+    "doctor",
     "explain",
     "inspect",
     "logs",

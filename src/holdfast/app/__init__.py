@@ -32,6 +32,7 @@ VERBS: Mapping[str, str] = {
     "watch": "holdfast.app.run.queries",
     "diagnose": "holdfast.app.diagnose.verb",
     "verify": "holdfast.app.run.queries",
+    "doctor": "holdfast.app.doctoring",
     "catalog": "holdfast.app.cataloguing",
 }
 

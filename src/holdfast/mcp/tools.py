@@ -14,6 +14,7 @@ from holdfast.app.arguments import Overrides, PathName, PathNames, Texts
 from holdfast.results import Json, Result
 from holdfast.results.check import CheckResult
 from holdfast.results.diagnose import DiagnoseResult
+from holdfast.results.doctor import DoctorResult
 from holdfast.results.inspect import InspectResult
 from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import LogsResult, RunResult, RunsResult, VerifyResult
@@ -195,5 +196,6 @@ TOOLS: Final = (
     VerbTool(verb="show", arguments=("run", "runs"), result=RunResult, fixed={}, reads_only=True),
     VerbTool(verb="logs", arguments=("run", "attempt", "runs"), result=LogsResult, fixed={}, reads_only=True),
     VerbTool(verb="diagnose", arguments=("targets", "ended", "runs"), result=DiagnoseResult, fixed={}, reads_only=True),
+    VerbTool(verb="doctor", arguments=("offline",), result=DoctorResult, fixed={}, reads_only=True),
     VerbTool(verb="verify", arguments=("checkpoint",), result=VerifyResult, fixed={}, reads_only=True),
 )

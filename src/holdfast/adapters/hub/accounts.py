@@ -38,6 +38,20 @@ def _fetch_account(asking: HubSession) -> Account:
     return parse_account(reply.mapping())
 
 
+def reach(asking: HubSession) -> None:
+    """Ask the Hub something, to see that it answers.
+
+    Raises:
+        SourceError: It does not.
+    """
+    try:
+        reply = asking.api("whoami-v2")
+    except (TokenRefusedError, UnsendableTokenError):
+        return
+    if not reply.ok and reply.status != 401:  # noqa: PLR2004 - as HTTP has it, for who has no token
+        raise reply.unexpected()
+
+
 def parse_account(record: Mapping[str, Any]) -> Account:
     """Return an account as the Hub describes it."""
     auth = record.get("auth")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
-from holdfast.adapters.hub.accounts import fetch_account
+from holdfast.adapters.hub.accounts import fetch_account, reach
 from holdfast.adapters.hub.answers import ResponseCache
 from holdfast.adapters.hub.datasets import fetch_dataset
 from holdfast.adapters.hub.links import fetch_link
@@ -53,6 +53,10 @@ class HubClient:
     def account(self) -> Account:
         """Return whose token is at hand; without one, nothing is asked."""
         return fetch_account(self._asking)
+
+    def reach(self) -> None:
+        """Ask the Hub something, to see that it answers."""
+        reach(self._asking)
 
     def repo(self, reference: Reference) -> Repo:
         """Return the repository that is named; one that is not there comes with the nearest that are."""

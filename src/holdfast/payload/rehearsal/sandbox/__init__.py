@@ -37,7 +37,7 @@ def enter() -> str:
     """
     if os.getpid() == FIRST and MARK in os.environ:
         return ""  # it was entered before this program began anew
-    if because := _try():
+    if because := why_none():
         return because
     kernel.unshare(kernel.NEWPID | kernel.NEWNS)
     if first := os.fork():
@@ -49,7 +49,7 @@ def enter() -> str:
     return ""
 
 
-def _try() -> str:
+def why_none() -> str:
     """Return why this machine gives no sandbox; nothing where a process could enter one."""
     if sys.platform != "linux":
         return NO_LINUX

@@ -1,0 +1,73 @@
+"""What training needs on a machine besides its hardware: a driver, uv, libraries that go together, a sandbox."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, requires
+from typing import Final
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from holdfast.adapters.declared.uv import find_uv
+from holdfast.adapters.environment.interpreters import find_missing
+
+PATIENCE_S: Final = 20.0
+SANDBOX: Final = (sys.executable, "-P", "-m", "holdfast.payload.rehearsal.sandbox")
+
+
+def driver_version() -> str | None:
+    """Return the version of the NVIDIA driver; None where none answers."""
+    program = shutil.which("nvidia-smi")
+    told = _output([program, "--query-gpu=driver_version", "--format=csv,noheader"]) if program else None
+    return told.splitlines()[0].strip() if told else None
+
+
+def uv_version() -> str | None:
+    """Return the version of uv; None where there is none."""
+    program = find_uv()
+    told = _output([program, "--version"]) if program else None
+    return told.split()[1] if told and len(told.split()) > 1 else None
+
+
+def why_no_sandbox() -> str | None:
+    """Return why the kernel does not confine rehearsals; None where it does."""
+    told = _output([*SANDBOX])
+    return "it could not be tried" if told is None else told or None
+
+
+def unmet_requirements(packages: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each package with a requirement of its own that this environment does not meet.
+
+    Args:
+        packages: Installed versions, by name.
+    """
+    for name in packages:
+        for missing in find_missing(_own_requirements(name)):
+            yield name, missing
+
+
+def _own_requirements(name: str) -> Iterator[str]:
+    """Yield the requirements of a package that hold without an extra."""
+    try:
+        declared = requires(name) or []
+    except PackageNotFoundError:
+        return
+    for text in declared:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue
+        if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
+            yield str(Requirement(text.partition(";")[0]))
+
+
+def _output(command: list[str]) -> str | None:
+    """Return what a program prints; None where it fails, or takes too long."""
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed words, and programs of the user's own PATH
+            command, capture_output=True, text=True, timeout=PATIENCE_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()

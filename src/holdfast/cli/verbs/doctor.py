@@ -1,0 +1,18 @@
+"""`holdfast doctor`."""
+
+import click
+
+from holdfast.app.doctoring import doctor
+from holdfast.cli import options
+from holdfast.cli.text.doctor import render_doctor
+
+
+@click.command("doctor")
+@options.offline
+@options.format_
+def command(offline: bool, format_: str) -> int:
+    """Check what is ready to train: this machine, its libraries, the Hub.
+
+    Each problem comes with the command that corrects it. Nothing is changed.
+    """
+    return options.print_result(doctor(offline=offline), format_, render_doctor)

@@ -1,0 +1,7 @@
+"""Print why this machine gives no sandbox; nothing where it gives one."""
+
+import sys
+
+from . import why_none
+
+sys.stdout.write(why_none())
