@@ -84,6 +84,8 @@ def play(argv: list[str], folder: str, environment: dict[str, str]) -> None:
         runpy.run_path(argv[0], run_name="__main__")
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
+        if isinstance(left.code, str):
+            sys.stderr.write(f"{left.code}\n")
     except BaseException:  # noqa: BLE001 - as the interpreter shows it
         traceback.print_exc()
         code = 1

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ from ruamel.yaml import YAML
 
 from holdfast.core.job import Job
 from holdfast.engine.script.render import referred_files, render_script
+from tests.helpers.forked import Done as Ended
+from tests.helpers.forked import forks
 from tests.helpers.hub import loopback_hub
 from tests.helpers.sampling import sampled
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
@@ -100,21 +102,32 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def train(place: Path, tiny: Path) -> Callable[..., Done]:
-    """Run a job's script in that folder, at most once for each run's name."""
+def train(place: Path, tiny: Path) -> Iterator[Callable[..., Done]]:
+    """Run a job's script in that folder, at most once for each run's name.
+
+    With variables of its own, which libraries may read when they are imported, it runs in an interpreter of its own.
+    """
     done: dict[str, Done] = {}
 
     def run(run: str, asked: Mapping[str, Any], **variables: str) -> Done:
         if run not in done:
-            (place / "scripts" / f"{run}.py").write_text(script_of({"model": str(tiny), **asked}, run))
+            script = f"scripts/{run}.py"
+            (place / script).write_text(script_of({"model": str(tiny), **asked}, run))
             folder = place / "runs" / run
             environment = quiet_environment(HOLDFAST_RUN=str(folder), TRACKIO_DIR=str(place / "trackio"), **variables)
-            command = [sys.executable, f"scripts/{run}.py"]
-            ended = subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True, check=False)
-            done[run] = Done(ended.returncode, ended.stdout + ended.stderr, folder)
+            ended = start_anew(script, place, environment) if variables else fork([script], place, environment)
+            done[run] = Done(ended.exit_code, ended.stdout + ended.stderr, folder)
         return done[run]
 
-    return run
+    with forks() as fork:
+        yield run
+
+
+def start_anew(script: str, folder: Path, environment: Mapping[str, str]) -> Ended:
+    """Run a script as a user does."""
+    command = [sys.executable, script]
+    ended = subprocess.run(command, cwd=folder, env=dict(environment), capture_output=True, text=True, check=False)
+    return Ended(ended.returncode, ended.stdout, ended.stderr)
 
 
 def script_of(asked: Mapping[str, Any], name: str) -> str:
