@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -20,9 +21,11 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
+from holdfast.cli.main import run_command
 from holdfast.mcp.confirmations import Confirmations
 from holdfast.mcp.server import VerbServer
 from holdfast.mcp.tools import TOOLS
+from tests.helpers.sampling import sampled
 from mcp import MCPError
 
 SCRIPT = "import pathlib, sys\nprint('hello from', sys.argv[1:])\npathlib.Path('done.txt').write_text('yes')\n"
@@ -146,6 +149,11 @@ def test_a_job_is_checked_fixed_and_run(tmp_path: Path) -> None:
         ("run", {"target": "train.py", "confirmation": "made-up"}, "ask the user again"),
         ("resume", {"run": "none"}, "no run is called"),
         ("diagnose", {"targets": ["absent.log"]}, "absent.log"),
+        ("check", {"targets": ["-"]}, "standard input belongs to the protocol"),
+        ("check", {"targets": ["train.py"], "folder": "\0"}, "the folder cannot be used"),
+        ("check", {"targets": ["train.py"], "folder": "~nobody-at-all/x"}, "the folder cannot be used"),
+        ("rehearse", {"target": "train.py", "limit_s": -1}, "minimum"),
+        ("inspect", {"data": "rows.jsonl", "method": "magic"}, "is not one of"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_its_result(
@@ -198,6 +206,98 @@ def test_a_push_is_confirmed_once_and_for_one_content(tmp_path: Path) -> None:
     talk(tmp_path, conversation)
 
 
+def test_a_confirmation_is_for_one_call(tmp_path: Path) -> None:
+    """Not for the same script with other arguments, or without its rehearsal."""
+    (tmp_path / "train.py").write_text(PUSHING.format(repository="me/mine"))
+
+    async def conversation(client: Client) -> None:
+        asked = json.loads(text_of(await client.call_tool("run", {"target": "train.py", "offline": True})))
+        confirmation = asked["needs_confirmation"]["confirmation"]
+        more = {"rehearse": False, "confirmation": confirmation}
+        result = await client.call_tool("run", {"target": "train.py", "offline": True, **more})
+        assert result.is_error
+        assert "for something else" in text_of(result)
+
+    talk(tmp_path, conversation)
+
+
+def test_a_run_goes_into_the_folder_that_is_named(tmp_path: Path) -> None:
+    """The folder of runs is an argument as any other."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+
+    async def conversation(client: Client) -> None:
+        asked = {"target": "train.py", "rehearse": False, "offline": True, "runs": "others"}
+        result = await client.call_tool("run", asked)
+        assert not result.is_error, text_of(result)
+        assert (tmp_path / "others").is_dir()
+
+    talk(tmp_path, conversation)
+
+
+def test_nested_overrides_are_merged(tmp_path: Path) -> None:
+    """A model writes them as the file is written; what it does not name stays."""
+    (tmp_path / "job.yaml").write_text(
+        "method: sft\nmodel: builtin:tiny-chat\ndataset: rows.jsonl\ntrain: {max_steps: 9, learning_rate: 0.5}\n"
+    )
+
+    async def conversation(client: Client) -> None:
+        rendered = await client.call_tool("render", {"target": "job.yaml", "set": {"train": {"max_steps": 3}}})
+        assert "max_steps=3" in text_of(rendered)
+        assert "learning_rate=0.5" in text_of(rendered)
+
+    talk(tmp_path, conversation)
+
+
+@pytest.mark.long
+def test_long_texts_are_short_too(tmp_path: Path) -> None:
+    """With the address of the whole."""
+
+    async def conversation(client: Client) -> None:
+        page = text_of(await client.call_tool("explain", {}))
+        assert len(page) < 33_000
+        address = page.rpartition("[the whole text: ")[2].removesuffix("]")
+        (resource,) = (await client.read_resource(address)).contents
+        assert len(resource.text) > 33_000  # type: ignore[union-attr]  # it is text
+
+    talk(tmp_path, conversation)
+
+
+@pytest.mark.parametrize("how", sampled([signal.SIGTERM, signal.SIGINT, signal.SIGKILL], 3))
+def test_calls_end_with_the_server(tmp_path: Path, how: signal.Signals) -> None:
+    """However it ends, with its client still there."""
+    (tmp_path / "rows.jsonl").write_text('{"prompt": "2+2="}\n' * 4)
+    (tmp_path / "slow.py").write_text(SLOW_REWARD)
+    asked = {"data": "rows.jsonl", "method": "grpo", "rewards": ["slow.py:reward"], "offline": True}
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    lines: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": client},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "inspect", "arguments": asked}},
+    ]
+    command = [sys.executable, "-P", "-m", "holdfast.cli.main", "mcp", "--folder", str(tmp_path)]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as server:
+        assert server.stdin is not None
+        for line in lines:
+            server.stdin.write(json.dumps({"jsonrpc": "2.0", **line}).encode() + b"\n")
+        server.stdin.flush()
+        anyio.run(until, lambda: processes(tmp_path))
+        server.send_signal(how)
+        anyio.run(until, lambda: server.poll() is not None)
+        anyio.run(until, lambda: not processes(tmp_path))
+
+
+def test_a_port_that_is_taken_is_an_error(capfd: pytest.CaptureFixture[str]) -> None:
+    """With what to do, and exit code 2."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        code = run_command(["mcp", "--http", "--port", str(taken.getsockname()[1])])
+
+    assert code == 2
+    assert "choose another port" in capfd.readouterr().err
+
+
+@pytest.mark.long
 def test_pushes_may_be_allowed(tmp_path: Path) -> None:
     """By whoever starts the server."""
     (tmp_path / "train.py").write_text(PUSHING.format(repository="me/mine"))
@@ -238,6 +338,7 @@ def processes(folder: Path) -> list[int]:
     return found
 
 
+@pytest.mark.long
 def test_long_answers_are_short_and_whole_elsewhere(tmp_path: Path) -> None:
     """A model reads the beginning and the end; the whole is a resource."""
     (tmp_path / "noisy.py").write_text("for number in range(20_000):\n    print('line', number)\n")

@@ -133,8 +133,9 @@ class Metrics:
     def at(self) -> str:
         """When it was logged, as the log itself tells it; empty where it tells of no step and no epoch.
 
-        >>> Metrics(Line(9, ""), {"loss": 1.0, "epoch": 0.5}, progress=(40, 100)).at, Metrics(Line(9, ""), {"epoch": 0.5}).at
-        ('step 40 of 100', 'epoch 0.5')
+        >>> values = {"loss": 1.0, "epoch": 0.5}
+        >>> [Metrics(line=Line(9, ""), values=values, progress=bar).at for bar in ((40, 100), None)]
+        ['step 40 of 100', 'epoch 0.5']
         """
         if self.progress:
             return "step {} of {}".format(*self.progress)

@@ -12,14 +12,12 @@ import anyio
 from anyio.abc import Process
 from msgspec import json
 
-from holdfast.core.errors import BackendError
-from holdfast.mcp.messages import EffectsAnswer, EffectsCall, ProgressNote, VerbAnswer, VerbCall, VerbErrors
+from holdfast.core.errors import BackendError, UsageError
+from holdfast.mcp.messages import GRACE_S, EffectsAnswer, EffectsCall, ProgressNote, VerbAnswer, VerbCall, VerbErrors
 from holdfast.results import Json
 from holdfast.results.run import RunEffects
 
 COMMAND: Final = (sys.executable, "-P", "-m", "holdfast.mcp.verb_process")
-GRACE_S: Final = 5.0
-"""Time that an interrupted verb has to clean up."""
 
 Answer = TypeVar("Answer", VerbAnswer, EffectsAnswer)
 ReportProgress = Callable[[str], Awaitable[None]]
@@ -73,11 +71,10 @@ async def _ask(call: VerbCall | EffectsCall, kind: type[Answer], folder: str, on
 
 
 async def _exchange(process: Process, request: bytes) -> AsyncIterator[bytes]:
-    """Send a process its input, and yield the lines that it answers with."""
+    """Send a process its input, and yield the lines that it answers with. Its input stays open, for it ends when that does."""
     assert process.stdin is not None  # noqa: S101 - both are pipes
     assert process.stdout is not None  # noqa: S101
-    await process.stdin.send(request)
-    await process.stdin.aclose()
+    await process.stdin.send(request + b"\n")
     kept = b""
     async for chunk in process.stdout:
         *lines, kept = (kept + chunk).split(b"\n")
@@ -92,8 +89,9 @@ async def _verb_process(folder: str) -> AsyncIterator[Process]:
         process = await anyio.open_process(
             COMMAND, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None, start_new_session=True
         )
-    except OSError as error:
-        raise BackendError(f"{folder} cannot be used: {error.strerror}", where=folder, fix="name a folder") from error
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in it
+        why = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"the folder cannot be used: {why}", where=repr(folder), fix="name another folder") from error
     try:
         yield process
     finally:

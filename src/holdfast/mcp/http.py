@@ -1,6 +1,7 @@
 """The server over HTTP, on this machine alone, for those who know its token."""
 
 import secrets
+import socket
 from typing import Any, Final
 
 import uvicorn
@@ -9,7 +10,11 @@ from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from holdfast.core.errors import UsageError
+
 HOST: Final = "127.0.0.1"
+GRACE_S: Final = 3
+"""Seconds that calls have to end when the server is stopped."""
 
 
 class RequireToken:
@@ -28,8 +33,22 @@ class RequireToken:
         await answer(scope, receive, send)
 
 
-async def serve_http(server: Server[Any], port: int, token: str) -> None:
+def listen(port: int) -> socket.socket:
+    """Return a socket that listens on a port of this machine.
+
+    Raises:
+        UsageError: The port is taken.
+    """
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        what = f"port {port} cannot be used: {error.strerror}"
+        raise UsageError(what, where="--port", fix="choose another port") from error
+
+
+async def serve_http(server: Server[Any], listening: socket.socket, token: str) -> None:
     """Serve clients at `http://127.0.0.1:PORT/mcp`, which a page of a browser cannot be made to reach."""
     app = server.streamable_http_app(host=HOST)
     app.user_middleware.insert(0, Middleware(RequireToken, token=token))
-    await uvicorn.Server(uvicorn.Config(app, host=HOST, port=port, log_level="warning")).serve()
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GRACE_S)
+    await uvicorn.Server(config).serve(sockets=[listening])

@@ -1,19 +1,27 @@
 """The messages between the server and the process that plays one verb: a call one way; progress and an answer the other."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from msgspec import Struct
 
 from holdfast.results import Json
 from holdfast.results.run import RunEffects
 
+GRACE_S: Final = 5.0
+"""Time that an interrupted verb has to clean up."""
+
 
 class VerbCall(Struct, frozen=True, kw_only=True, tag=True):
-    """A verb to play, with its arguments."""
+    """A verb to play, with its arguments.
+
+    Attributes:
+        digest: That of the effects that were agreed to; empty if nothing had to be.
+    """
 
     verb: str
     arguments: Mapping[str, Any]
+    digest: str = ""
 
 
 class EffectsCall(Struct, frozen=True, kw_only=True, tag=True):

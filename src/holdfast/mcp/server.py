@@ -2,6 +2,7 @@
 
 import secrets
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import count
@@ -17,25 +18,26 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
-from holdfast.adapters.secrets import redacted
+from holdfast.adapters.secrets import redacted, redacted_parts
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.mcp.answers import describe_tool, error_result, object_result, text_result
 from holdfast.mcp.calls import CallError, ReportProgress, call_effects, call_verb
 from holdfast.mcp.confirmations import Confirmations
 from holdfast.mcp.messages import EffectsCall, VerbCall
 from holdfast.mcp.prompts import PROMPTS
-from holdfast.mcp.shortening import shorten
-from holdfast.mcp.tools import CONFIRMATION, FOLDER, TOOLS, VerbTool
+from holdfast.mcp.shortening import LONGEST, LONGEST_PAGE, shorten, shorten_text
+from holdfast.mcp.tools import CONFIRMATION, FOLDER, OVERRIDES, TOOLS, VerbTool
 from holdfast.results import Json
 
 INSTRUCTIONS: Final = (
     "holdfast makes LLM fine-tuning jobs succeed the first time. Before a job is launched, `inspect` its data, `check` its "
     "script or job file, and `rehearse` it; then `run` it. When a job failed, `diagnose` its log. `explain` has a page for each "
-    "rule and class of failure. A rule or a stage that was skipped did not pass. Paths start at the server's folder unless `folder` is given."
+    "rule and class of failure. A rule or a stage that was skipped did not pass. `explain` with the code `job` lists the keys of a job file. Paths start at the server's folder unless `folder` is given."
 )
 RESULTS: Final = "holdfast://results/"
 PAGES: Final = "holdfast://explain/"
 REPORTS: Final = "holdfast://reports/"
+LONGEST_MESSAGE: Final = 500
 KEPT: Final = 50
 """Whole results that are kept for a client to read."""
 Context = ServerRequestContext[Any, Any]
@@ -88,30 +90,50 @@ class VerbServer:
         except CallError as error:
             return error_result(tool.verb, error.errors)
         except HoldfastError as error:
-            return error_result(tool.verb, [error.as_json()])
+            return error_result(tool.verb, [redacted_parts(error.as_json())])
 
     async def _call(self, tool: VerbTool, given: dict[str, Any], on_progress: ReportProgress) -> types.CallToolResult:
         require_valid(tool, given)
         folder = folder_at(self.folder, given.pop(FOLDER, "."))
-        confirmation = given.pop(CONFIRMATION, None)
+        confirmation, digest = given.pop(CONFIRMATION, None), ""
+        if OVERRIDES in given:
+            given[OVERRIDES] = dict(flatten_keys(given[OVERRIDES]))
         if tool.is_confirmed:
-            effects = await call_effects(EffectsCall(verb=tool.verb, arguments=given), folder, on_progress)
+            asked = EffectsCall(verb=tool.verb, arguments={**given, FOLDER: folder})
+            effects = await call_effects(asked, folder, on_progress)
+            digest = effects.digest
             if confirmation:
-                self.confirmations.take(confirmation, tool.verb, effects)
-            elif demand := self.confirmations.demand(tool.verb, effects):
+                self.confirmations.take(confirmation, asked, effects)
+            elif demand := self.confirmations.demand(asked, effects):
                 return object_result(demand)
-        answer = await call_verb(VerbCall(verb=tool.verb, arguments={**given, **tool.fixed}), folder, on_progress)
-        return text_result(answer) if isinstance(answer, str) else object_result(self._shortened(answer))
+        call = VerbCall(verb=tool.verb, arguments={**given, **tool.fixed}, digest=digest)
+        answer = await call_verb(call, folder, on_progress)
+        return (
+            text_result(self._shortened_text(answer))
+            if isinstance(answer, str)
+            else object_result(self._shortened(answer))
+        )
+
+    def _shortened_text(self, answer: str) -> str:
+        """Return a text that a model can read; keep the whole of one that is cut."""
+        if len(answer) <= LONGEST_PAGE:
+            return answer
+        address = self._keep(answer)
+        return f"{shorten_text(answer, LONGEST_PAGE)}\n[the whole text: {address}]"
 
     def _shortened(self, answer: Json) -> Json:
         """Return an answer that a model can read; keep the whole of one that is cut."""
+        if len(whole := dumps(answer, ensure_ascii=False, indent=1)) <= LONGEST:
+            return answer
+        return shorten(answer, self._keep(whole))
+
+    def _keep(self, whole: str) -> str:
+        """Keep a whole answer, and return its address."""
         address = f"{RESULTS}{secrets.token_hex(4)}"
-        short = shorten(answer, address)
-        if short is not answer:
-            self._results[address] = dumps(answer, ensure_ascii=False, indent=1)
-            while len(self._results) > KEPT:
-                self._results.popitem(last=False)
-        return short
+        self._results[address] = whole
+        while len(self._results) > KEPT:
+            self._results.popitem(last=False)
+        return address
 
     async def list_resources(self, _context: Context, _params: object) -> types.ListResourcesResult:
         """List the pages that are always there, and the whole results of this session."""
@@ -160,7 +182,8 @@ class VerbServer:
         try:
             kind, text = await self._read(address)
         except (CallError, HoldfastError) as error:
-            raise MCPError(types.INVALID_PARAMS, f"{address} cannot be read: {error}") from error
+            why = "; ".join(each["what"] for each in error.errors) if isinstance(error, CallError) else error.what
+            raise MCPError(types.INVALID_PARAMS, f"{address} cannot be read: {why}") from error
         return types.ReadResourceResult(contents=[types.TextResourceContents(uri=address, mime_type=kind, text=text)])
 
     async def _read(self, address: str) -> tuple[str, str]:
@@ -197,8 +220,28 @@ def folder_at(base: str, named: str) -> str:
 
     >>> folder_at("/work", "jobs")
     '/work/jobs'
+
+    Raises:
+        UsageError: It is the home of a user whom there is not.
     """
-    return str(Path(base, Path(named).expanduser()))
+    try:
+        return str(Path(base, Path(named).expanduser()))
+    except RuntimeError as error:
+        raise UsageError(f"the folder cannot be used: {error}", where=named, fix="name another folder") from error
+
+
+def flatten_keys(overrides: Json, above: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield overrides by their dotted keys, so that one of a nested mapping replaces its value alone.
+
+    >>> dict(flatten_keys({"train": {"max_steps": 3}, "peft": {}}))
+    {'train.max_steps': 3, 'peft': {}}
+    """
+    for name, value in overrides.items():
+        key = f"{above}.{name}" if above else name
+        if isinstance(value, dict) and value:
+            yield from flatten_keys(value, key)
+        else:
+            yield key, value
 
 
 async def ignore_progress(_message: str) -> None:
@@ -215,8 +258,12 @@ def require_valid(tool: VerbTool, given: Json) -> None:
         jsonschema.validate(given, tool.input_schema)
     except jsonschema.ValidationError as error:
         where = ".".join([tool.verb, *map(str, error.absolute_path)])
-        fix = f"it takes {', '.join(tool.input_schema['properties'])}"
-        raise UsageError(error.message, where=where, fix=fix) from error
+        wanted = error.schema.get("description") if error.absolute_path and isinstance(error.schema, dict) else None
+        fix = wanted or f"it takes {', '.join(tool.input_schema['properties'])}"
+        raise UsageError(error.message[:LONGEST_MESSAGE], where=where, fix=fix) from error
+    if "-" in (given.get("target"), given.get("data"), *given.get("targets", ())):
+        what = "standard input belongs to the protocol, and cannot be a target"
+        raise UsageError(what, where=tool.verb, fix="write it to a file, and name that")
 
 
 async def serve_stdio(server: Server[Any]) -> None:

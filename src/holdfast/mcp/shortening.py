@@ -1,6 +1,5 @@
 """Results short enough for a model to read; the whole one stays at hand."""
 
-from collections.abc import Iterator
 from json import dumps
 from typing import Any, Final
 
@@ -8,6 +7,8 @@ from holdfast.results import Json
 
 LONGEST: Final = 20_000
 """Characters of JSON that a model gets at once: about 6,000 tokens."""
+LONGEST_PAGE: Final = 32_000
+"""Characters of a text: a rendered script is shorter, and of no use in parts."""
 LONGEST_TEXT: Final = 6_000
 SHORTEST_TEXT: Final = 400
 FEWEST: Final = 3
@@ -15,23 +16,23 @@ FEWEST: Final = 3
 
 
 def shorten(answer: Json, whole: str) -> Json:
-    """Return an answer with its long lists and texts cut, if it is too long to be read at once.
+    """Return an answer with its long lists and texts cut.
 
-    >>> shorten({"rows": [1, 2]}, "holdfast://results/1")
-    {'rows': [1, 2]}
+    >>> shorten({"rows": [*range(70)]}, "holdfast://results/1")["shortened"]["left_out"]
+    ['rows: 6 of 70']
 
     Args:
         answer: The answer.
         whole: Where the whole of it is, which the short one says.
     """
     elements, characters = 64, LONGEST_TEXT
-    short = answer
-    while len(dumps(short)) > LONGEST and (elements > FEWEST or characters > SHORTEST_TEXT):
+    while True:
         left_out: list[str] = []
         kept: Json = _cut(answer, "", elements, characters, left_out)
         short = {**kept, "shortened": {"whole": whole, "left_out": left_out}}
+        if len(dumps(short)) <= LONGEST or (elements, characters) == (FEWEST, SHORTEST_TEXT):
+            return short
         elements, characters = max(FEWEST, elements // 2), max(SHORTEST_TEXT, characters // 2)
-    return short
 
 
 def _cut(value: Any, path: str, elements: int, characters: int, left_out: list[str]) -> Any:
@@ -46,20 +47,16 @@ def _cut(value: Any, path: str, elements: int, characters: int, left_out: list[s
         return [_cut(each, f"{path}[{n}]", elements, characters, left_out) for n, each in enumerate(value[:elements])]
     if isinstance(value, str) and len(value) > characters:
         left_out.append(f"{path}: {len(value) - characters} of {len(value)} characters")
-        return "".join(shorten_text(value, characters))
+        return shorten_text(value, characters)
     return value
 
 
-def shorten_text(text: str, characters: int) -> Iterator[str]:
-    r"""Yield the beginning and the end of a text; of a log, the end says more.
+def shorten_text(text: str, characters: int) -> str:
+    r"""Return the beginning and the end of a text; of a log, the end says more.
 
-    >>> "".join(shorten_text("0123456789" * 3, 12))
+    >>> shorten_text("0123456789" * 3, 12)
     '012\n[18 characters left out]\n123456789'
     """
-    if len(text) <= characters:
-        yield text
-        return
     head = characters // 4
-    yield text[:head]
-    yield f"\n[{len(text) - characters} characters left out]\n"
-    yield text[len(text) - (characters - head) :]
+    tail = characters - head
+    return f"{text[:head]}\n[{len(text) - characters} characters left out]\n{text[-tail:]}"

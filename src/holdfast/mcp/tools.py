@@ -11,6 +11,7 @@ from msgspec import json
 
 from holdfast.app import load_verb
 from holdfast.app.arguments import Overrides, PathName, PathNames, Texts
+from holdfast.core.methods import Method
 from holdfast.results import Json, Result
 from holdfast.results.check import CheckResult
 from holdfast.results.diagnose import DiagnoseResult
@@ -21,6 +22,8 @@ from holdfast.results.run import LogsResult, RunResult, RunsResult, VerifyResult
 
 FOLDER: Final = "folder"
 """The argument that every tool has beside those of its verb."""
+OVERRIDES: Final = "set"
+"""The argument with the overrides of a job file's keys."""
 CONFIRMATION: Final = "confirmation"
 """The argument of tools that may have to be confirmed."""
 OWN_ARGUMENTS: Final[Mapping[str, Json]] = {
@@ -72,7 +75,7 @@ class VerbTool:
     def description(self) -> str:
         """The first paragraph of the verb's docstring, and whatever a result does not show."""
         told, _, _ = inspect.cleandoc(load_verb(self.verb).__doc__ or "").partition("\n\n")
-        return " ".join([told.replace("\n", " "), *NOTES.get(self.verb, ())])
+        return " ".join([SUMMARIES.get(self.verb) or told.replace("\n", " "), *NOTES.get(self.verb, ())])
 
     @property
     def input_schema(self) -> Json:
@@ -81,7 +84,12 @@ class VerbTool:
         parameters, hints = inspect.signature(verb).parameters, get_type_hints(verb)
         told = dict(argument_descriptions(verb.__doc__ or ""))
         properties = {
-            name: {**schema_of(hints[name]), "description": told.get(name) or SHARED[name]} for name in self.arguments
+            name: {
+                **schema_of(hints[name]),
+                **LIMITS.get(name, {}),
+                "description": DESCRIPTIONS.get(name) or told.get(name) or SHARED[name],
+            }
+            for name in self.arguments
         }
         required = [name for name in self.arguments if parameters[name].default is inspect.Parameter.empty]
         own = (FOLDER, CONFIRMATION) if self.is_confirmed else (FOLDER,)
@@ -136,6 +144,23 @@ SHARED: Final[Mapping[str, str]] = {
     "checkpoint": "The folder of a checkpoint or of a model.",
 }
 """Descriptions of arguments that the docstring of a verb leaves out."""
+DESCRIPTIONS: Final[Mapping[str, str]] = {
+    "targets": "A list of paths.",
+    "set": 'Keys of the job file to override, as {"train.max_steps": 20}. Nested mappings are merged into the file\'s.',
+}
+"""Descriptions that a docstring would give wrongly: a tool takes fewer forms of an argument than the Python API."""
+LIMITS: Final[Mapping[str, Json]] = {
+    "limit_s": {"minimum": 1},
+    "rows": {"minimum": 1},
+    "attempt": {"minimum": 1},
+    "method": {"enum": [method.value for method in Method]},
+}
+"""What values of an argument are restricted to."""
+SUMMARIES: Final[Mapping[str, str]] = {
+    "run": "Check and rehearse a job, and start it in the background.",
+    "resume": "Continue a run from its newest complete checkpoint, in the background.",
+}
+"""Descriptions of verbs that behave differently as tools."""
 NOTES: Final[Mapping[str, tuple[str, ...]]] = {
     "check": (
         "Checks against the library versions that the job will get, and runs none of its code.",
@@ -143,11 +168,11 @@ NOTES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "rehearse": ("Takes 10 to 60 seconds. Nothing is pushed, and the job's folder is left as it is.",),
     "run": (
-        "Returns as soon as the job has started; `show`, `logs` and `diagnose` follow it.",
+        "`show`, `logs` and `diagnose` follow it. `explain` with the code `job` lists the keys of a job file.",
         "A job that `check` or its rehearsal finds wrong is refused.",
         "What pushes or costs money has to be confirmed by the user first: the answer then says what it would do, and holds a confirmation.",
     ),
-    "resume": ("Returns as soon as the attempt has started.",),
+    "resume": ("It may have to be confirmed, as `run`.",),
     "stop": ("The run can be resumed.",),
     "render": ("Answers with the script.",),
 }

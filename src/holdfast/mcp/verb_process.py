@@ -4,32 +4,39 @@ A verb may run a user's code, print, take minutes, or die. None of that may reac
 protocol's. Messages leave by what was standard output; whatever the verb prints goes to standard error.
 """
 
+import inspect
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO, Final
 
 from msgspec import json
 
+from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.secrets import redacted_parts
 from holdfast.app import load_verb
 from holdfast.app.run.effects import effects_of_resume, effects_of_run
 from holdfast.app.run.runs import NullObserver
-from holdfast.core.errors import HoldfastError, flatten
-from holdfast.mcp.messages import EffectsAnswer, EffectsCall, ProgressNote, VerbAnswer, VerbCall, VerbErrors
+from holdfast.core.errors import HoldfastError, UsageError, flatten
+from holdfast.mcp.messages import GRACE_S, EffectsAnswer, EffectsCall, ProgressNote, VerbAnswer, VerbCall, VerbErrors
 from holdfast.results import Json, Result, to_json
 from holdfast.results.check import CheckResult
 from holdfast.results.explain import ExplainResult
 from holdfast.results.run import RunEffects
 
 EFFECTS: Final[Mapping[str, Callable[..., RunEffects]]] = {"run": effects_of_run, "resume": effects_of_resume}
+INTERRUPTED: Final = 130
 VerbMessage = ProgressNote | VerbAnswer | EffectsAnswer | VerbErrors
 Send = Callable[[VerbMessage], None]
 
 
 def main() -> None:
-    """Play one verb."""
-    call = json.decode(sys.stdin.buffer.read(), type=VerbCall | EffectsCall)
+    """Play one verb. Standard input stays open as long as the server wants the answer."""
+    call = json.decode(sys.stdin.buffer.readline(), type=VerbCall | EffectsCall)
+    end_with_server(os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     with os.fdopen(os.dup(1), "wb") as out:
         os.dup2(2, 1)
         send = sender(out)
@@ -39,6 +46,20 @@ def main() -> None:
             if not (errors := flatten(error)):
                 raise
             send(VerbErrors(errors=[redacted_parts(each.as_json()) for each in errors]))
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)
+
+
+def end_with_server(lifeline: int) -> None:
+    """Have this process, and all of its group, end when the server closes its end of a pipe or dies."""
+
+    def watch() -> None:
+        os.read(lifeline, 1)
+        os.killpg(0, signal.SIGINT)
+        SystemClock().sleep(GRACE_S)
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def sender(out: BinaryIO) -> Send:
@@ -52,15 +73,25 @@ def sender(out: BinaryIO) -> Send:
 
 
 def play(call: VerbCall | EffectsCall, send: Send) -> VerbMessage:
-    """Play a verb, or find out what it would do."""
+    """Play a verb, or find out what it would do.
+
+    Raises:
+        UsageError: It would do something else than was agreed to.
+    """
     if isinstance(call, EffectsCall):
-        known = {name: value for name, value in call.arguments.items() if name in EFFECT_ARGUMENTS}
-        return EffectsAnswer(effects=EFFECTS[call.verb](**known))
+        return EffectsAnswer(effects=effects_of(call.verb, call.arguments))
+    if call.digest and effects_of(call.verb, call.arguments).digest != call.digest:
+        what = "the job's files changed while it was being started"
+        raise UsageError(what, where=call.verb, fix="call it again once they are as they should be")
     answer = load_verb(call.verb)(**call.arguments, **progress_arguments(call.verb, send))
     return VerbAnswer(answer=redacted_parts(told_to_agents(answer)))
 
 
-EFFECT_ARGUMENTS: Final = frozenset({"target", "set", "arguments", "run", "runs"})
+def effects_of(verb: str, arguments: Mapping[str, Any]) -> RunEffects:
+    """Return what a verb would do; of its arguments, some have no part in that."""
+    find = EFFECTS[verb]
+    known = inspect.signature(find).parameters
+    return find(**{name: value for name, value in arguments.items() if name in known})
 
 
 def told_to_agents(answer: Result | str) -> Json | str:

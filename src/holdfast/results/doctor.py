@@ -34,8 +34,8 @@ class GpuFacts(ResultPart, frozen=True, kw_only=True):
     capability: str
 
 
-class LocalFacts(ResultPart, frozen=True, kw_only=True):
-    """This machine.
+class LocalFacts(ResultPart, frozen=True, kw_only=True, tag_field="kind", tag="local"):
+    """This machine; `kind` tells its facts from those of other places.
 
     Attributes:
         python: The version of Python.
@@ -64,7 +64,7 @@ class LocalFacts(ResultPart, frozen=True, kw_only=True):
     no_sandbox: str | None
 
 
-class HubFacts(ResultPart, frozen=True, kw_only=True):
+class HubFacts(ResultPart, frozen=True, kw_only=True, tag_field="kind", tag="hub"):
     """The Hub, as this machine's token sees it.
 
     Attributes:

@@ -255,8 +255,8 @@ class RunEffects(ResultPart, frozen=True, kw_only=True):
     Attributes:
         pushes: The repositories that it may push to.
         backend: Where it runs; empty if a script does not say.
-        costs: Whether that may cost money.
-        digest: A hash of all that decides what it does: its scripts, its settings and its arguments.
+        costs: Whether that, or a job that its source starts elsewhere, may cost money.
+        digest: A hash of what decides what it does: its script, its arguments, and the sources and settings beside it.
     """
 
     pushes: Sequence[str]

@@ -2,22 +2,30 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Final
 
 from holdfast.adapters.foreign_files import read_foreign_text
-from holdfast.adapters.storage.run_folder import has_plan, load_plan
-from holdfast.adapters.targets import Target, read_target
+from holdfast.adapters.storage.run_folder import has_plan, load_plan, load_request
+from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.rendering import script_of
 from holdfast.app.run.runs import open_run
 from holdfast.core.backends import backend_of, capabilities_of
 from holdfast.core.document import Document
+from holdfast.core.event import RunStage
 from holdfast.engine.references import WRITES, references
-from holdfast.engine.references.calls import may_push
+from holdfast.engine.run.outward import imported_names, may_push, may_submit
+from holdfast.engine.script.carried_files import referred_files
 from holdfast.results.run import RunEffects
 
-UNNAMED = "a repository that the source does not name"
+UNNAMED: Final = "a repository that the source does not name"
+SETTINGS: Final = (".py", ".yaml", ".yml", ".json", ".toml", ".cfg", ".sh", ".txt", ".jinja")
+"""Files that may decide what a script does."""
+MOST_FILES: Final = 2000
+MOST_BYTES: Final = 1 << 20
+NOTHING: Final = RunEffects(pushes=(), backend="", costs=False, digest="")
 
 
 def effects_of_run(
@@ -34,45 +42,103 @@ def effects_of_run(
     """
     overrides, words = as_overrides(set), as_texts(arguments)
     read = read_target(as_path(target), overrides, words)
-    return _effects(read, read.job.where.backend if read.job else backend_of(read.document).name, [*overrides, *words])
+    backend = read.job.where.backend if read.job else backend_of(read.document).name
+    folder = Path(as_path(target)).absolute().parent
+    return _effects(read, backend, folder, [script_of(read), *overrides, *words])
 
 
 def effects_of_resume(run: PathName, *, runs: PathName | None = None) -> RunEffects:
-    """Return what the next attempt of a run would do; one that has no plan yet is asked for anew.
+    """Return what the next attempt of a run would do. A run that `resume` refuses does nothing.
 
     Raises:
         UsageError: There is no such run.
     """
     opened = open_run(run, runs)
-    about = opened.state().about
+    state, request = opened.state(), load_request(opened.folder)
+    if state.stage is RunStage.SUCCEEDED or state.refused_by or request is None:
+        return NOTHING
     if not has_plan(opened.folder):
-        return effects_of_run(str(about.get("target") or opened.folder))
-    plan = load_plan(opened.folder)
-    read = read_target(plan.script_name, arguments=plan.arguments, text=plan.script)
-    return _effects(read, plan.backend, [opened.name, *plan.arguments])
+        target = str(Path(request.cwd, request.target))
+        return effects_of_run(target, set=request.sets, arguments=request.arguments)
+    plan, folder = load_plan(opened.folder), Path(request.target).parent
+    if "method" in state.about:  # the script of a job pushes as its job file says
+        pushed = state.about.get("pushed")
+        pushes = (str(pushed),) if pushed else ()
+        digest = _digest([plan.script, *pushes], folder)
+        return RunEffects(pushes=pushes, backend=plan.backend, costs=_costs(plan.backend), digest=digest)
+    read = read_target(request.target, arguments=plan.arguments, text=plan.script)
+    return _effects(read, plan.backend, folder, [plan.script, opened.name, *plan.arguments])
 
 
-def _effects(read: Target, backend: str, words: Sequence[str]) -> RunEffects:
-    sources = [script_of(read), *_modules(read)]
+def _effects(read: Target, backend: str, folder: Path, words: Iterable[str]) -> RunEffects:
+    sources = [*_sources(read, folder)]
+    named = sorted({name for document in read.documents for name in pushed_to(document)})
+    hidden = [UNNAMED] if not named and any(map(may_push, sources)) else []
     return RunEffects(
-        pushes=sorted({name for document in read.documents for name in pushed_to(document)}),
+        pushes=[*named, *hidden],
         backend=backend,
-        costs=bool(backend) and not capabilities_of(backend).is_here,
-        digest=hashlib.sha256(json.dumps([sources, backend, *words]).encode()).hexdigest(),
+        costs=_costs(backend) or any(map(may_submit, sources)),
+        digest=_digest([*words, backend], folder),
     )
 
 
+def _costs(backend: str) -> bool:
+    return bool(backend) and not capabilities_of(backend).is_here
+
+
 def pushed_to(document: Document) -> Iterator[str]:
-    """Yield the repositories that a job may push to."""
-    named = [each.name for each in references(document) if each.role in WRITES]
-    yield from named
-    if not named and may_push(document):
-        yield UNNAMED
+    """Yield the repositories that a job names to push to."""
+    return (each.name for each in references(document) if each.role in WRITES)
 
 
-def _modules(read: Target) -> Iterator[str]:
-    """Yield the text of each module beside a script that it imports."""
-    for name in sorted(read.modules):
-        path = Path(read.document.path).parent / Path(*name.split(".")).with_suffix(".py")
-        if path.is_file():
-            yield read_foreign_text(path)
+def _sources(read: Target, folder: Path) -> Iterator[str]:
+    """Yield the sources that run: of a job, its own files; of a script, itself and the modules beside it."""
+    if read.job:
+        yield from read_referred(referred_files(read.job), read.document.path).values()
+        return
+    waiting, known = [read.document.text], set[Path]()
+    while waiting:
+        source = waiting.pop()
+        yield source
+        for name in imported_names(source):
+            for path in _module_files(folder, name):
+                if path not in known:
+                    known.add(path)
+                    waiting.append(read_foreign_text(path))
+
+
+def _module_files(folder: Path, name: str) -> Iterator[Path]:
+    """Yield the files of a module beside a script; of one inside a package, those of the packages around it too."""
+    parts = [part for part in name.split(".") if part]
+    for count in range(1, len(parts) + 1):
+        base = folder.joinpath(*parts[:count])
+        yield from (path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file())
+    if name.startswith("."):
+        yield from folder.glob(f"*/{'/'.join(parts)}.py")
+
+
+def _digest(words: Iterable[str], folder: Path) -> str:
+    """Return a hash of what decides what a run does: its words, and the files of sources and settings beside it."""
+    found = hashlib.sha256(json.dumps([*words]).encode())
+    for path in _settings_files(folder):
+        found.update(f"{path.relative_to(folder)}\0".encode(errors="replace"))
+        found.update(path.read_bytes())
+    return found.hexdigest()
+
+
+def _settings_files(folder: Path) -> Iterator[Path]:
+    left, folders, waiting = MOST_FILES, MOST_FILES, [folder]
+    while waiting and left and folders:
+        folders -= 1
+        try:
+            entries = sorted(waiting.pop().iterdir())
+        except OSError:
+            continue
+        for path in entries:
+            if path.name.startswith((".", "__pycache__")) or path.is_symlink():
+                continue
+            if path.is_dir() and not (path / "ledger.sqlite").exists() and path.name != "node_modules":
+                waiting.append(path)
+            elif path.suffix in SETTINGS and path.is_file() and path.stat().st_size <= MOST_BYTES and left:
+                left -= 1
+                yield path

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import signal
 from pathlib import Path
 
 import click
@@ -38,13 +39,16 @@ def command(folder: str, allow_push: bool, http: bool, port: int) -> int:
         raise UsageError(what, where="holdfast mcp", fix=INSTALL) from error
     server = VerbServer(str(Path(folder).absolute()), Confirmations(allow_push=allow_push)).make()
     if not http:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # reading standard input cannot be interrupted otherwise
         anyio.run(serve_stdio, server)
         return 0
-    from holdfast.mcp.http import HOST, serve_http
+    from holdfast.mcp.http import HOST, listen, serve_http
 
-    token = os.environ.get(TOKEN) or secrets.token_urlsafe(24)
-    echo(f"serving at http://{HOST}:{port}/mcp", err=True)
-    if TOKEN not in os.environ:
-        echo(f"token: {token}", err=True)
-    anyio.run(serve_http, server, port, token)
+    chosen = os.environ.get(TOKEN)
+    token = chosen or secrets.token_urlsafe(24)
+    with listen(port) as server_socket:
+        echo(f"serving at http://{HOST}:{port}/mcp", err=True)
+        if not chosen:
+            click.echo(f"token: {token}", err=True)  # the only way to learn it; `echo` would take it for a leak
+        anyio.run(serve_http, server, server_socket, token)
     return 0

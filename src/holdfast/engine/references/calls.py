@@ -31,8 +31,6 @@ KINDS: Final[Mapping[Any, RepoKind]] = {None: "model", "model": "model", "datase
 LOADS: Final = ("transformers", "peft", "trl", "unsloth")
 PUSHES: Final = ("transformers", "peft", "trl", "unsloth", "datasets", "huggingface_hub")
 CONFIGURES: Final = ("Config", "Arguments")
-PUSHING: Final = ("push_to_hub", "upload_file", "upload_folder", "upload_large_folder")
-"""Methods that push."""
 FOLDERS: Final = frozenset[ReferenceRole]({"model", "adapter", "tokenizer"})
 """What may lie in a folder of this machine, whatever the folder is called."""
 YES: Final = frozenset({"true", "t", "yes", "y", "1"})
@@ -67,12 +65,6 @@ def pushes(document: Document) -> bool:
         if call.path.endswith("Trainer.push_to_hub"):
             return True
     return False
-
-
-def may_push(document: Document) -> bool:
-    """True if a program pushes to the Hub, or could where it is not shown that it does not."""
-    setting = document.get("train.push_to_hub", None)
-    return isinstance(setting, Unknown) or is_true(setting) or any(call.name in PUSHING for call in document.calls)
 
 
 def is_true(value: Any) -> bool:
