@@ -16,6 +16,7 @@ import httpx2
 import jsonschema
 import psutil
 import pytest
+from mcp import MCPError
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -26,7 +27,6 @@ from holdfast.mcp.confirmations import Confirmations
 from holdfast.mcp.server import VerbServer
 from holdfast.mcp.tools import TOOLS
 from tests.helpers.sampling import sampled
-from mcp import MCPError
 
 SCRIPT = "import pathlib, sys\nprint('hello from', sys.argv[1:])\npathlib.Path('done.txt').write_text('yes')\n"
 RENAMED = """\
