@@ -150,6 +150,63 @@ def test_standard_input_can_be_shown_but_not_written(
     assert "+    max_length=512" in shown["targets"][0]["diff"]
 
 
+def test_a_command_line_can_be_shown_but_not_written(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--diff` shows each fix of it once; `--fix` is refused, and no fix is announced for it."""
+    words = ("--offline", "--select", "ARG102", "--", "trl", "sft", "--bf16", "--model_name_or_path", "x")
+    run_command(["check", "--diff", *words])
+    assert "+trl sft --bf16 true --model_name_or_path x" in capsys.readouterr().out.splitlines()
+    run_command(["check", *words])
+    assert "1 fix; --diff shows what changes" in capsys.readouterr().out.splitlines()
+    assert run_command(["check", "--fix", *words]) == 2
+    assert "a command line cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("before", "value"),
+    [
+        ("p = argparse.ArgumentParser()\np.add_argument('--n', default='5e-7')\na = p.parse_args()\n", "a.n"),
+        ("def of(n='5e-7'):\n    return n\n\n\na = of()\n", "a"),
+        ("a = os.environ.get('N', '5e-7') if False else '5e-7'\n", "a"),
+        ("a = '5e-7'\n", "a"),
+        ("a = {'n': '5e-7'}\n", "a['n']"),
+        ("a = '5e-7'\n", "f'{a}'"),
+    ],
+)
+@pytest.mark.parametrize("given", ["**{'learning_rate': VALUE}", "learning_rate=VALUE"], ids=["dict", "keyword"])
+def test_what_stands_for_a_value_is_not_replaced_by_it(
+    capsys: pytest.CaptureFixture[str], before: str, value: str, given: str
+) -> None:
+    """A fix replaces a literal, and no expression that gives a user's choice: of an option, of a default."""
+    source = f"{HEADER}import argparse\nimport os\nfrom trl import SFTConfig\n\n{before}"
+    source += f"args = SFTConfig(output_dir='out', {given.replace('VALUE', value)})\n"
+    Path("train.py").write_text(source)
+    for words in ((), ("--", "--n", "5e-6")):
+        run_command(["check", "train.py", "--offline", "--select", "ARG102", "--unsafe-fixes", *words])
+        told = capsys.readouterr().out
+        assert (": ARG102 `learning_rate` is" in told, "Fixed 0 findings" in told) == (
+            bool(words) or "add_argument" not in before,
+            True,
+        )
+    assert Path("train.py").read_text() == source
+
+
+def test_only_fixes_that_can_be_made_are_announced(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--fix` leaves a script alone that a shell script runs: its fixes are told as advice."""
+    Path("train.py").write_text(STALE)
+    Path("run.sh").write_text("python train.py\n")
+    for target in (("run.sh",), ("--", "python", "train.py")):
+        run_command(["check", "--offline", "--select", "ARG", *target])
+        out = capsys.readouterr().out
+        assert "fix by hand: " in out
+        assert "with --fix" not in out
+    run_command(["check", "--fix", "--offline", "--select", "ARG", "run.sh"])
+    assert "Fixed 0 findings" in capsys.readouterr().out
+    _, told = ask(capsys, "run.sh")
+    assert [each["fix"]["edits"] for each in told["targets"][0]["findings"]] == [[], []]
+    run_command(["check", "--statistics", "--select", "ARG", "run.sh"])
+    assert "[*] ARG" not in capsys.readouterr().out
+
+
 def test_a_file_that_cannot_be_written_is_told_and_whole(here: Path) -> None:
     """It says what was wrong, and leaves nothing half done."""
     (here / "latin.py").write_bytes("# -*- coding: latin-1 -*-\nx = 'ü'\n".encode("latin-1"))

@@ -28,7 +28,7 @@ FINDING = {
     "column": 3,
     "end_line": 3,
     "end_column": 17,
-    "fix": {"safe": True, "title": "rename it to `max_length`", "edits": []},
+    "fix": {"safe": True, "title": "rename it to `max_length`"},
 }
 NOWHERE = {"line": None, "column": None, "end_line": None, "end_column": None}
 SKIP = {"code": "DAT101", "missing": ["dataset"], "because": "no network"}

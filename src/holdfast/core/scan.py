@@ -23,6 +23,8 @@ Mark = Literal[
     "malformed-calls", "one-answer", "unfilled",
 ]  # fmt: skip
 """Kinds of damage that rows can have, each told by a rule of its own."""
+SINGLE_MESSAGE: Final = "a single message"
+"""The detail of `no-prompt-prefix` where both answers begin alike, and one of them ends there."""
 
 
 @dataclass(frozen=True, slots=True)

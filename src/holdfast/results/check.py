@@ -36,12 +36,17 @@ class ReportedFix(ResultPart, frozen=True, kw_only=True):
     Attributes:
         safe: Whether it is a safe fix.
         title: The change, in words.
-        edits: The edits; absent if they were not requested.
+        edits: The edits; absent if they were not requested, empty if `--fix` cannot make them.
     """
 
     safe: bool
     title: str
     edits: Sequence[ReportedEdit] | None = None
+
+    @property
+    def by_hand(self) -> bool:
+        """True if `--fix` cannot make it."""
+        return self.edits is not None and not self.edits
 
 
 class ReportedSuppression(ResultPart, frozen=True, kw_only=True):

@@ -303,3 +303,33 @@ def test_no_assistant_is_an_error_where_it_raises() -> None:
 
     assert codes(found)["DAT211"] is Severity.WARNING
     assert codes(found, train={"assistant_only_loss": True})["DAT211"] is Severity.ERROR
+
+
+ASKED, REPLY, OTHER = (
+    {"role": role, "content": text} for role, text in (("user", "q"), ("assistant", "a"), ("user", "x"))
+)
+PAIR = {"chosen": [ASKED, REPLY], "rejected": [ASKED, {"role": "assistant", "content": "b"}]}
+
+
+@pytest.mark.parametrize(
+    ("bad", "raises"),
+    [
+        ({"chosen": [ASKED]}, True),
+        ({"rejected": [ASKED]}, True),
+        ({"chosen": [ASKED], "rejected": [ASKED]}, True),
+        ({"chosen": [OTHER]}, True),
+        ({"chosen": [ASKED, OTHER]}, False),
+        ({"chosen": [ASKED, REPLY, OTHER], "rejected": [ASKED, REPLY]}, False),
+        ({"chosen": [ASKED], "prompt": "q"}, True),
+        ({"chosen": [ASKED], "prompt": "x"}, False),
+        ({"chosen": [REPLY], "rejected": [REPLY], "prompt": [ASKED]}, False),
+    ],
+)
+def test_pairs_that_leave_no_prompt_are_errors_where_trl_raises(bad: Row, *, raises: bool) -> None:
+    """TRL 1.16 raises in dpo and kto where no message is left for the prompt, also if `prompt` is text and is left out."""
+    prompt = {name: bad[name] for name in ("prompt",) if name in bad}
+    rows = [{**PAIR, **prompt}, {**PAIR, **bad}, {**PAIR, **prompt}]
+    for method in ("dpo", "kto"):
+        assert (codes(scan(rows, method), method).get("DAT217") is Severity.ERROR) == raises, method
+    single = bad.get("chosen") != [OTHER]
+    assert ("DAT217" not in codes(scan(rows, "reward"), "reward")) == (single or not raises)

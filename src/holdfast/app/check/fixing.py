@@ -8,7 +8,7 @@ from msgspec import structs
 from holdfast.adapters.storage.write_back import write_back
 from holdfast.adapters.targets import read_text
 from holdfast.app.check.target import check_rules, check_target, read_check_target
-from holdfast.app.check.target_request import STANDARD_INPUT, TargetRequest
+from holdfast.app.check.target_request import COMMAND_LINE, STANDARD_INPUT, TargetRequest
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding
 from holdfast.core.notebook import is_notebook
@@ -16,6 +16,7 @@ from holdfast.core.text import TextEdit, apply_text_edits
 from holdfast.engine.check.fixes import combine_fixes, render_diff
 from holdfast.results.check import AppliedFix, TargetResult
 
+UNWRITABLE = {STANDARD_INPUT: "standard input", COMMAND_LINE: "a command line"}
 ROUNDS = 10
 """A fix may be in the way of another, or bring to light what another rule objects to; more would be two that quarrel."""
 
@@ -54,11 +55,11 @@ def answer_fixed(request: TargetRequest, *, unsafe: bool, write: bool, alone: bo
         alone: As for `check_target`.
 
     Raises:
-        UsageError: As for `check_target`; standard input is to be written.
+        UsageError: As for `check_target`; standard input or a command line is to be written.
         SourceError: The file cannot be written.
     """
-    if write and request.path == STANDARD_INPUT:
-        raise UsageError("standard input cannot be written", where="-", fix="use `--diff`")
+    if write and request.path in UNWRITABLE:
+        raise UsageError(f"{UNWRITABLE[request.path]} cannot be written", where=request.path, fix="use `--diff`")
     source = _fixed_source(request, unsafe=unsafe)
     texts = list(source.texts(request.path)) if source and source.fixed else []
     for path, _, after in texts if write else ():

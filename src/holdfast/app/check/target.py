@@ -99,9 +99,9 @@ def read_check_target(request: TargetRequest, text: str | None = None) -> Target
         ExceptionGroup: It breaks the schema of a job file.
     """
     if request.path == COMMAND_LINE:
-        from holdfast.adapters.targets.commands import read_line
+        from holdfast.adapters.targets.commands import read, read_line
 
-        return read_line(request.arguments)
+        return read_line(request.arguments) if text is None else read(text, COMMAND_LINE, (), ())
     return read_target(request.path, request.sets, request.arguments, text=text)
 
 
@@ -125,7 +125,11 @@ def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
 
         standing += find_unused(target, rules, checked, passed)
     return replace(
-        checked, findings=tuple(sorted(standing, key=_position)), let_pass=tuple(passed), can_place=target.can_place
+        checked,
+        findings=tuple(sorted(standing, key=_position)),
+        let_pass=tuple(passed),
+        can_place=target.can_place,
+        path=request.path,
     )
 
 

@@ -22,6 +22,8 @@ from holdfast.results.check import (
 )
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+UNWRITABLE = ("-", "command line")
+"""Targets that `--fix` cannot write: standard input, and the words behind `--`."""
 SHOWN = 160  # characters of a line: some lines have a million
 
 
@@ -75,7 +77,8 @@ def render_finding(finding: ReportedFinding, source: str) -> Iterator[str]:
     if finding.line and finding.line <= len(lines) and any(lines):
         yield from _excerpt(finding, lines[finding.line - 1], colour)
     if finding.fix:
-        yield f"    {style('fix:' if finding.fix.safe else 'unsafe fix:', fg='green')} {finding.fix.title}"
+        kind = "fix by hand:" if finding.fix.by_hand else "fix:" if finding.fix.safe else "unsafe fix:"
+        yield f"    {style(kind, fg='green')} {finding.fix.title}"
 
 
 def _statistics(result: CheckResult, counts: Sequence[RuleCount]) -> Iterator[str]:
@@ -182,11 +185,14 @@ def _fix_summary(targets: Sequence[TargetResult]) -> Iterator[str]:
         what = f"{verb} {render_counted(len(fixed), 'finding')}"
         yield style(f"{what} ({which})" if which else what, fg="green" if fixed else None)
         return
-    fixes = [finding.fix.safe for target in targets for finding in target.findings if finding.fix]
-    safe, unsafe = fixes.count(True), fixes.count(False)
+    every = ((target.path, finding.fix) for target in targets for finding in target.findings)
+    fixes = [(path, fix) for path, fix in every if fix and not fix.by_hand]
+    writable = [fix.safe for path, fix in fixes if path not in UNWRITABLE]
+    safe, unsafe = writable.count(True), writable.count(False)
     told = [f"{safe} with --fix"] * bool(safe) + [f"{unsafe} with --unsafe-fixes"] * bool(unsafe)
-    if told:
-        yield f"{render_counted(len(fixes), 'fix')}: {', '.join(told)}; --diff shows what changes"
+    if fixes:
+        counted = f"{render_counted(len(fixes), 'fix')}{': ' if told else ''}{', '.join(told)}"
+        yield f"{counted}; --diff shows what changes"
 
 
 def _summary(result: CheckResult) -> str:

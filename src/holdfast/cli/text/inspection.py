@@ -188,7 +188,8 @@ def _not_ready(result: InspectResult) -> str:
     """Return that the requested method, or every method, is not ready; empty otherwise."""
     asked, methods = result.method, result.methods
     shown = _shown_mapping(result)
-    mapped = f"; the mapping above makes the rows ready for {shown}" if shown else ""
+    but = ", except for the errors" if any(each.severity is Severity.ERROR for each in result.problems) else ""
+    mapped = f"; the mapping above makes the rows ready for {shown}{but}" if shown else ""
     if asked:
         before = f" before `{result.rewritten_by}` rewrites the rows" if result.rewritten_by else ""
         return "" if methods[asked].ready else f"not ready for {asked}{before}{mapped}"

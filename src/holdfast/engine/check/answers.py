@@ -43,6 +43,7 @@ class CheckedTarget:
         let_pass: Findings that a comment lets pass, each with the comment.
         place_edits: Turns a fix into edits of the document's text.
         can_place: Tells whether it could, in less time; where it is None, nothing is quicker than to do it.
+        path: The target's own file; fixes of others are left to the user.
     """
 
     document: Document
@@ -54,6 +55,7 @@ class CheckedTarget:
     let_pass: tuple[tuple[Finding, Ignore], ...] = ()
     place_edits: Callable[[Document, Iterable[Edit]], tuple[TextEdit, ...]]
     can_place: Callable[[Document, Iterable[Edit]], bool] | None = None
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,14 +206,20 @@ def _finding(checked: CheckedTarget, finding: Finding, *, edits: bool) -> Report
 
 
 def _fix(checked: CheckedTarget, finding: Finding, fix: Fix, *, edits: bool) -> ReportedFix | None:
-    """Return a fix with its edits of the text; None where its key is not written there, but came from `--set`, say."""
+    """Return a fix with its edits of the text, none for one in a file that the target runs.
+
+    It is None where its key is not written there, but came from `--set`, say.
+    """
     document, plain = finding.document or checked.document, ReportedFix(safe=fix.safe, title=fix.title)
-    if checked.can_place and fix.edits and not edits:
+    elsewhere = bool(checked.path) and document.path != checked.path
+    if checked.can_place and fix.edits and not edits and not elsewhere:
         return plain if checked.can_place(document, fix.edits) else None
     try:
         placed = checked.place_edits(document, fix.edits) if fix.edits else ()
     except UsageError:
         return None
+    if elsewhere:
+        return structs.replace(plain, edits=())
     place = finding.place or document.place(finding.key)
     every = (*placed, *fix.text_edits)
     return structs.replace(plain, edits=[_edit(edit, document.path, place.path) for edit in every])

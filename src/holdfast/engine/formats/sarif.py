@@ -98,7 +98,7 @@ def _result(finding: ReportedFinding, index: int, texts: Mapping[str, str]) -> J
     if isinstance(finding, SuppressedFinding):
         reason = finding.suppressed_by.reason
         result["suppressions"] = [{"kind": "inSource", **({"justification": reason} if reason else {})}]
-    if finding.fix and not cell:
+    if finding.fix and not finding.fix.by_hand and not cell:
         result["fixes"] = [_fix(finding.fix, finding.path, texts)]
     return result
 

@@ -7,10 +7,12 @@ from typing import Final
 import polars as pl
 
 from holdfast.catalog.formats.words import ANSWERS
-from holdfast.core.scan import DamagedRows, Mark
+from holdfast.core.columns import STRING
+from holdfast.core.scan import SINGLE_MESSAGE, DamagedRows, Mark
 from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.sameness import hash_of, hashes_of_turns
 from holdfast.engine.scan.tally import DamageSign, DamageTally
+from holdfast.engine.scan.turns import fields_of
 
 REPEATED: Final[Mark] = "repeated-prompt"
 LONG_PROMPT: Final = 16
@@ -68,15 +70,27 @@ def _pair_signs(reads: Reads) -> Iterator[tuple[str, DamageSign]]:
         equal = there & (one == other)
         begun = [hashes_of_turns(name, reads.types[name]).list.first() for name in ("chosen", "rejected")]
         apart = there & (begun[0] != begun[1])
+        single = there & (begun[0] == begun[1]) & ((chosen.list.len() == 1) | (rejected.list.len() == 1))
     elif {"chosen", "rejected"} <= set(reads.texts):
         equal = chosen == rejected
         # TRL takes what both begin with for the prompt, character by character.
         apart = (chosen != "") & (rejected != "") & (chosen.str.head(1) != rejected.str.head(1))
+        single = None
     else:
         return
     yield "rejected", DamageSign("equal-pair", equal)
     if not reads.prompted:
         yield "chosen", DamageSign("no-prompt-prefix", apart)
+    # A prompt that is text stands before messages only until it is left out.
+    leaves_prompt = "prompt" in reads.texts and _says(reads, "chosen")
+    if single is not None and (leaves_prompt or not reads.prompted):
+        repeats = chosen.list.first().struct.field("content") == pl.col("prompt") if leaves_prompt else True
+        yield "chosen", DamageSign("no-prompt-prefix", single & repeats, SINGLE_MESSAGE)
+
+
+def _says(reads: Reads, column: str) -> bool:
+    """True if a column holds messages whose content is text."""
+    return fields_of(reads.types[column]).get("content") == STRING
 
 
 def _repeats(reads: Reads, column: str) -> Iterator[DamageSign]:

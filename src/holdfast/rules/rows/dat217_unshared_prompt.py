@@ -1,15 +1,18 @@
-"""Pairs without a prompt whose answers begin differently.
+"""Pairs without a prompt whose answers begin differently, or are a prompt without an answer.
 
 ## What it does
-Where there is no column `prompt`, looks whether chosen and rejected begin alike: with the same message, or letter.
+Where there is no column `prompt`, looks whether chosen and rejected begin alike: with the same message, or letter. In
+conversations it also looks whether one of them ends after that message.
 
 ## Why is this bad
-dpo and kto take what both begin with for the prompt. If that is nothing, conversations raise `IndexError: list index out of
-range`, and texts train without any prompt. reward reads the answers as they are, but answers to different questions cannot
-be compared.
+dpo and kto take what both begin with for the prompt, but never the last message of the shorter one. If that is nothing,
+conversations raise `IndexError: list index out of range` or `ValueError: Cannot apply chat template to an empty
+conversation`, and texts train without any prompt. reward reads the answers as they are, but answers to different
+questions cannot be compared.
 
 ## Fix safety
-There is no automatic fix: put the prompt before both answers, or into a column of its own.
+There is no automatic fix: put the prompt before both answers, or into a column of its own. Leave out rows that lack an
+answer.
 """
 
 from collections.abc import Iterator
@@ -18,16 +21,19 @@ from holdfast.catalog.data.scanned import damaged, found, holds_messages, rows_p
 from holdfast.core.columns import STRING, ListOf, Struct
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import DamagedRows, Scan
+from holdfast.core.scan import SINGLE_MESSAGE, DamagedRows, Scan
+
+APART = "{has} no prompt: `chosen` and `rejected` begin differently"
+SINGLE = "{has} a single message in `chosen` or `rejected`, which cannot be both the prompt and the answer"
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to the rows; texts of reward need not begin alike."""
     reward = job.get("method", None) == "reward"
     for marked in damaged(job, scan, "no-prompt-prefix"):
-        chats = holds_messages(scan, marked.column)
-        if chats or not reward:
-            message = rows_phrase(scan, marked, "{has} no prompt: `chosen` and `rejected` begin differently")
+        chats, single = holds_messages(scan, marked.column), marked.detail == SINGLE_MESSAGE
+        if (chats and not single) or not reward:
+            message = rows_phrase(scan, marked, SINGLE if single else APART)
             yield found(marked, message, severity=Severity.ERROR if chats and not reward else Severity.WARNING)
 
 
@@ -39,7 +45,8 @@ dataset: data.jsonl
 TURNS = ListOf(Struct({"role": STRING, "content": STRING}))
 CHATS = {"chosen": TURNS, "rejected": TURNS}
 TEXTS = {"chosen": STRING, "rejected": STRING}
-APART = DamagedRows("no-prompt-prefix", "chosen", 3, (3, 17, 99))
+MARKED = DamagedRows("no-prompt-prefix", "chosen", 3, (3, 17, 99))
+UNANSWERED = DamagedRows("no-prompt-prefix", "chosen", 3, (3, 17, 99), SINGLE_MESSAGE)
 
 RULE = Rule(
     code="DAT217",
@@ -50,15 +57,21 @@ RULE = Rule(
     check=check,
     source=(
         "Tried with trl 1.16, `extract_prompt`: one such row among four raises in dpo and kto for conversations, trains in dpo "
-        "for texts, and trains in reward."
+        "for texts, and trains in reward. A single message in one of them, which the other begins with, raises in dpo and kto, "
+        "and trains in reward; two messages train."
     ),
     bad=(
-        Case(job=JOB, facts={"scan": Scan(rows=500, columns=CHATS, marked=(APART,))}, at="dataset"),
-        Case(job=JOB, facts={"scan": Scan(rows=500, columns=TEXTS, marked=(APART,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=500, columns=CHATS, marked=(MARKED,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=500, columns=CHATS, marked=(UNANSWERED,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=500, columns=TEXTS, marked=(MARKED,))}, at="dataset"),
     ),
     good=(
         Case(job=JOB, facts={"scan": Scan(rows=500, columns=CHATS)}),
-        Case(job=JOB.replace("dpo", "reward"), facts={"scan": Scan(rows=500, columns=TEXTS, marked=(APART,))}),
+        Case(job=JOB.replace("dpo", "reward"), facts={"scan": Scan(rows=500, columns=TEXTS, marked=(MARKED,))}),
+        Case(
+            job=JOB.replace("dpo", "reward"),
+            facts={"scan": Scan(rows=500, columns=CHATS, marked=(UNANSWERED,))},
+        ),
     ),
     kinds=WITH_ROWS,
 )

@@ -9,6 +9,7 @@ from typing import Final
 
 from holdfast.adapters.readers.command_line.launchers import Launch, is_hidden, peel
 from holdfast.adapters.readers.command_line.programs import StartedCommand, read_program
+from holdfast.adapters.readers.command_line.severed import note_severed
 from holdfast.adapters.readers.command_line.words import Word, split_commands
 from holdfast.adapters.readers.command_line.working_folder import GOES, working_folder
 
@@ -53,7 +54,10 @@ def read_commands(text: str, path: str, environment: Mapping[str, str] | None = 
         path: Where it stands.
         environment: The variables that it will be started with; None where nobody knows them.
     """
-    return list(_programs(split_commands(text, path, environment), ()))
+    lines = list(_programs(split_commands(text, path, environment), ()))
+    for line in lines:
+        note_severed(line.launch, line.words, text, path)
+    return lines
 
 
 def read_words(words: Sequence[Word]) -> CommandLine:

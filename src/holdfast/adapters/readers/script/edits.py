@@ -5,13 +5,14 @@ name that is imported from elsewhere its statement: these are parsed alone, by L
 is imported when there is such an edit. The requirements in the header are TOML, in comments.
 
 Covered: arguments that are written as keywords of a call, or as keys of a literal dict; imports; the header.
-Not covered: values that come from elsewhere, such as a loop or another file.
+Not covered: values that come from elsewhere, such as a loop, a variable, an option or another file.
 """
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, pairwise
+from typing import Final
 
 from holdfast.adapters.readers.script.carried import carry
 from holdfast.adapters.readers.script.parts import end_of, least, read_parts, source_at, source_of, start_of
@@ -37,6 +38,8 @@ QUOTES = "\"'"
 IMPORTS = "imports."
 READS = "reads."
 REQUIREMENTS = "environment.requirements"
+LIBRARIES: Final = frozenset({"accelerate", "datasets", "peft", "torch", "transformers", "trl"})
+"""Packages whose names stand for constants: `torch.float16`."""
 EditPlan = Callable[[], Iterable[TextEdit]]
 
 
@@ -154,7 +157,7 @@ def _in_place(document: Document, edit: ValueEdit) -> TextEdit | None:
     """Return the edit as a replacement of one name or value, or None where an argument comes or goes.
 
     Raises:
-        UsageError: It stands in another file.
+        UsageError: It stands in another file, or its value does not stand there.
     """
     key = parse_key(edit.key)
     if isinstance(edit, Rename) and edit.key.startswith(READS):
@@ -167,11 +170,28 @@ def _in_place(document: Document, edit: ValueEdit) -> TextEdit | None:
     call = document.call(edit.key.rpartition(".")[0])
     if call and isinstance(edit, Rename) and not _is_own(document, call, edit, place):
         raise _refusal(document, edit.key, "something else is called with the same dict")
-    if isinstance(edit, Set):
-        return _at(place, render_value(edit.value))
     old = source_at(document, place)
+    if isinstance(edit, Set):
+        if not _is_written(document, old):
+            raise _refusal(document, edit.key, "its value comes from elsewhere")
+        return _at(place, render_value(edit.value))
     quote = old[0] if old[:1] and old[0] in QUOTES else ""
     return _at(place, f"{quote}{edit.name}{quote}")
+
+
+def _is_written(document: Document, source: str) -> bool:
+    """True if an expression is made of literals, or names a library's constant: any other name may be a user's choice."""
+    try:
+        node = ast.parse(source, mode="eval").body
+    except SyntaxError:
+        return False
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    if not names:
+        return True
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    constants = {each.bound for each in document.imports if each.module.partition(".")[0] in LIBRARIES}
+    return isinstance(node, ast.Name) and node.id in constants
 
 
 def _read_in_place(document: Document, edit: Rename, place: Place) -> TextEdit:
