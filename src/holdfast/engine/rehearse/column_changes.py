@@ -9,7 +9,7 @@ REMOVING: Final = "remove_columns"
 """A method, and the argument of `map`, that takes columns away."""
 
 
-class ColumnChange(NamedTuple):
+class ChangedColumn(NamedTuple):
     """What a script does to a column.
 
     Attributes:
@@ -23,13 +23,13 @@ class ColumnChange(NamedTuple):
     renamed: str = ""
 
 
-def find_column_change(column: str, sources: Mapping[str, str]) -> ColumnChange | None:
+def find_column_change(column: str, sources: Mapping[str, str]) -> ChangedColumn | None:
     r"""Return what renames or removes a column; None where nothing does so by its name, or several lines do.
 
     >>> find_column_change("chosen", {"a.py": 'rows = rows.rename_columns({\n    "chosen": "good",\n})'})
-    ColumnChange(path='a.py', line=2, renamed='good')
+    ChangedColumn(path='a.py', line=2, renamed='good')
     >>> find_column_change("chosen", {"a.py": 'rows = rows.map(f, remove_columns=["id", "chosen"])'})
-    ColumnChange(path='a.py', line=1, renamed='')
+    ChangedColumn(path='a.py', line=1, renamed='')
     >>> find_column_change("chosen", {"a.py": 'rows.rename_column("good", "chosen")'})
 
     Args:
@@ -40,7 +40,7 @@ def find_column_change(column: str, sources: Mapping[str, str]) -> ColumnChange 
     return found[0] if len(found) == 1 else None
 
 
-def _changes(column: str, path: str, source: str) -> Iterator[ColumnChange]:
+def _changes(column: str, path: str, source: str) -> Iterator[ChangedColumn]:
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
@@ -50,14 +50,14 @@ def _changes(column: str, path: str, source: str) -> Iterator[ColumnChange]:
         given = [*call.args, *(keyword.value for keyword in call.keywords)]
         if method in RENAMING:
             yield from (
-                ColumnChange(path, old.lineno, new.value)
+                ChangedColumn(path, old.lineno, new.value)
                 for old, new in _renamings(given)
                 if isinstance(old, ast.Constant) and old.value == column
                 if isinstance(new, ast.Constant) and isinstance(new.value, str)
             )
         removed = given[:1] if method == REMOVING else [each.value for each in call.keywords if each.arg == REMOVING]
         yield from (
-            ColumnChange(path, node.lineno)
+            ChangedColumn(path, node.lineno)
             for value in removed
             for node in (value.elts if isinstance(value, ast.List | ast.Tuple | ast.Set) else [value])
             if isinstance(node, ast.Constant) and node.value == column
