@@ -6,6 +6,7 @@ import pytest
 
 from holdfast import rehearse
 from holdfast.adapters.rehearsal.programs import Program, read_program
+from holdfast.app.rehearse.failure_context import read_failure_context
 from holdfast.app.rehearse.verb import other_versions
 from holdfast.catalog.environment.launchers import alone, wanted_launcher
 from holdfast.core.errors import UsageError
@@ -90,6 +91,26 @@ def test_launcher_is_read_with_the_variables_it_will_get(tmp_path: Path, monkeyp
     Path("run.sh").write_text(LAUNCHER.replace('"$HOME/out"', "out"))
 
     assert read_program("run.sh", (), ()).arguments == ("--model", "work/tiny", "--out", "out", "--rate", "3e-5")
+
+
+@pytest.mark.parametrize("given", ["--max_seq_length 64", "--max_seq_length=64", '"--max_seq_length" 64'])
+def test_flags_of_a_shell_script_have_their_lines(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A parser that refuses one tells its name alone."""
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text("import trl")
+    Path("run.sh").write_text(f"set -e\naccelerate launch train.py \\\n  --lr 1e-5 \\\n  {given}\n")
+
+    flags = read_failure_context(read_program("run.sh", (), ()), {}).flags
+
+    assert {flag: line.where for flag, line in flags.items()} == {"--lr": "run.sh:3", "--max_seq_length": "run.sh:4"}
+    assert flags["--max_seq_length"].code == given
+
+
+def test_flags_of_a_command_line_have_no_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text("import trl")
+
+    assert not read_failure_context(read_program("--", ("python", "train.py", "--lr", "1"), ()), {}).flags
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,12 @@ from holdfast.core.rehearsal import Failure, PartResult, Rehearsal
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.reading import LogQuery
+from holdfast.engine.diagnose.values import fill
 from holdfast.engine.rehearse.advising import advise
 from holdfast.engine.rehearse.circumstances import Circumstances
 from holdfast.engine.rehearse.explaining import FailureContext, explain_failures
 from holdfast.engine.rehearse.naming import name_cause
-from holdfast.engine.rehearse.tracebacks import without_own_frames
+from holdfast.engine.rehearse.tracebacks import FailingLine, without_own_frames
 from holdfast.engine.rehearse.usage import find_usage_problem
 from holdfast.signatures import all_signatures
 
@@ -64,6 +65,7 @@ def explained(  # noqa: PLR0913 - one for each thing that is known of a failure
     job: Document | None = None,
     facts: tuple[Mapping[str, Any], ...] = (),
     blame: Any = "unknown",
+    fix: str = "",
     **scene: Any,
 ) -> Failure:
     """Return the one failure of a script that ended with a traceback."""
@@ -73,7 +75,9 @@ def explained(  # noqa: PLR0913 - one for each thing that is known of a failure
     played = PartResult(part="whole", code=1, events=(end,), hook_events=hook_events, logs={"stderr.log": log})
     shown = tuple(Evidence(path="stderr.log", line=1, text=line.strip()) for line in log.strip().splitlines()[::-1])
     cause = name_cause(name, error, {})
-    cause = type(cause)(signature=cause.signature, confidence=0.9, evidence=shown[:4], cause=cause.cause, fix=cause.fix)
+    cause = type(cause)(
+        signature=cause.signature, confidence=0.9, evidence=shown[:4], cause=cause.cause, fix=fix or cause.fix
+    )
     found = Rehearsal(stages=(), failures=(Failure(stage=stage, cause=cause, part="whole", blame=blame),))
     given: dict[str, Any] = {"target": "train.py", **scene}
     at = FailureContext(
@@ -165,6 +169,59 @@ def test_setting_of_a_command_line_stands_in_its_file(error: str, where: str) ->
 
     assert found.where == where
     assert found.code == ("max_seq_length: 128" if where else "")
+
+
+PARSED = """\
+from trl import SFTConfig, SFTTrainer
+
+args, = HfArgumentParser(SFTConfig).parse_args_into_dataclasses()
+config = SFTConfig(eval_strategy="no")
+trainer = SFTTrainer(
+    args=args,
+    processing_class=tokenizer,
+)
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "where"),
+    [
+        ({}, "train.py:3"),
+        ({"--lr": FailingLine(path="launch.sh", line=4)}, "train.py:3"),
+        (
+            {"--evaluation_strategy": FailingLine(path="launch.sh", line=9, code="--evaluation_strategy steps")},
+            "launch.sh:9",
+        ),
+    ],
+)
+def test_flag_that_a_parser_refuses_is_none_of_the_settings_in_the_script(
+    flags: Mapping[str, FailingLine], where: str
+) -> None:
+    """The advice of the class names other settings, which the script gives rightly: it is the command line that is at fault."""
+    error = (
+        "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--evaluation_strategy', 'steps']"
+    )
+    log = raised(
+        "train.py:3 <module>: args, = HfArgumentParser(SFTConfig).parse_args_into_dataclasses()",
+        f"{PACKAGES}/transformers/hf_argparser.py:348 parse_args_into_dataclasses: raise ValueError(",
+        error=error,
+    )
+    fix = "Use `eval_strategy` instead of `evaluation_strategy`. `Trainer(tokenizer=…)` is `processing_class=…`."
+
+    found = explained(log, name="transformers-arg-removed", sources={"train.py": PARSED}, fix=fix, flags=flags)
+
+    assert found.where == where
+
+
+def test_what_a_class_says_of_cases_without_values_is_not_said_of_one_that_has_them() -> None:
+    """A sentence for the case that the releases are not told holds no value all the same."""
+    signature = next(each for each in all_signatures() if each.name == "transformers-arg-removed")
+    filled = fill(signature.fix, {"old": "evaluation_strategy", "new": "eval_strategy"})
+    cause = Cause(signature=signature, confidence=0.9, evidence=(), cause="", fix=filled)
+
+    _, fix = advise(cause, Circumstances(error=""))
+
+    assert fix == "Use `eval_strategy` instead of `evaluation_strategy`."
 
 
 @pytest.mark.parametrize(
@@ -742,6 +799,38 @@ def test_command_that_shows_the_rows_names_a_file(rows: dict[str, object], words
     found = explained(log, name="dataset-missing-column", stage="tokenize", sources={}, facts=facts)
 
     assert f"`holdfast inspect {words}`" in found.cause.fix
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ('rows = rows.rename_columns({"chosen": "good", "rejected": "bad"})', "train.py:1 renames it to `good`"),
+        ('rows = rows.rename_column("chosen", "good")', "train.py:1 renames it to `good`"),
+        ('rows = rows.remove_columns("chosen")', "train.py:1 removes it"),
+        ('rows = rows.map(f, remove_columns=["id", "chosen"])', "train.py:1 removes it"),
+        ("rows = rows.map(f, remove_columns=rows.column_names)", "the script renames or removes it"),
+    ],
+)
+@pytest.mark.parametrize("columns", [["prompt", "chosen"], {"train": ["prompt", "chosen"], "test": []}])
+def test_column_that_the_script_takes_away_is_not_sought_in_the_data(source: str, told: str, columns: object) -> None:
+    """`inspect` says of such data that they are ready: they had the column when they were loaded."""
+    log = raised(
+        "train.py:3 <module>: DPOTrainer(", f"{PACKAGES}/trl/x.py:5 f: row['chosen']", error="KeyError: 'chosen'"
+    )
+    loaded = {"about": "dataset", "path": "json", "data_files": "d.jsonl", "columns": columns}
+    training = {"about": "training", "trainer": ["DPOTrainer"], "columns": ["prompt"]}
+
+    found = explained(
+        log,
+        name="dataset-missing-column",
+        stage="tokenize",
+        sources={"train.py": source},
+        facts=(loaded, training),
+    )
+
+    assert f"The rows had it when they were loaded; {told}." in found.cause.cause
+    assert "inspect" not in found.cause.fix
+    assert "train.py:" in found.cause.fix
 
 
 def test_what_a_rehearsal_says_to_do_is_kept() -> None:

@@ -11,14 +11,17 @@ from typing import Any, Final
 from holdfast.adapters.readers.command_line import CommandLine, read_commands, read_exports
 from holdfast.adapters.readers.command_line.launched import REQUIREMENTS
 from holdfast.adapters.readers.command_line.programs import StartedCommand
+from holdfast.adapters.readers.command_line.words import Word
 from holdfast.adapters.readers.script.notebook_cells import clean_cell
 from holdfast.adapters.targets import read_text
 from holdfast.adapters.targets.overrides import require_no_overrides
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 from holdfast.core.notebook import NOTEBOOK, read_cells
+from holdfast.core.text import Place
 
 COMMAND: Final = "--"
+FLAG: Final = "--"
 SHELLS: Final = (".sh", ".bash", ".slurm", ".sbatch")
 TRL: Final = "trl"
 VARIABLES: Final = "environment.variables."
@@ -41,6 +44,7 @@ class Program:
         path: The script's path; `trl:sft` for one that comes with TRL.
         source: Its text; empty for one of TRL's.
         arguments: Its own arguments.
+        flags: Where a command gives each of its flags.
         module: The module that it is run as, by `python -m`; empty: it is run by its path.
         local: Whether it is known to run on this machine.
         launched_by: Words of its launchers, in order: what they do is not rehearsed.
@@ -53,6 +57,7 @@ class Program:
     path: str
     source: str
     arguments: tuple[str, ...] = ()
+    flags: Mapping[str, Place] = field(default_factory=dict[str, Place])
     module: str = ""
     local: bool = False
     launched_by: tuple[str, ...] = ()
@@ -124,6 +129,7 @@ def _shell_program(text: str, where: str, *, local: bool) -> Program:
             "local": local,
             "launched_by": _launchers(line),
             "variables": variables,
+            "flags": _flags(program.arguments),
             "added": tuple(map(str, line.launch.values.get(REQUIREMENTS, ()))),
         }
         rest = [word.text for word in program.arguments]
@@ -133,6 +139,11 @@ def _shell_program(text: str, where: str, *, local: bool) -> Program:
         return Program(path=started.path, source=source, arguments=tuple(rest), module=started.module, **given)
     module = f": the module `{unfound}` lies neither in this folder nor in `src` or PYTHONPATH" if unfound else ""
     raise UsageError(f"{where} runs no script of Python and no command of TRL{module}", where=where, fix=fix)
+
+
+def _flags(words: Sequence[Word]) -> dict[str, Place]:
+    """Return where each flag stands."""
+    return {word.text.partition("=")[0]: word.place for word in words if word.text.startswith(FLAG)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from holdfast.engine.diagnose.reading import LogQuery
 from holdfast.engine.rehearse.explaining import FailureContext
 from holdfast.engine.rehearse.keywords import SETTINGS
 from holdfast.engine.rehearse.naming import because_of
+from holdfast.engine.rehearse.tracebacks import FailingLine
 
 CONFIG: Final = "--config"
 EXIT: Final = "<exit>"
@@ -42,9 +43,18 @@ def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> 
         parts=parts,
         tracebacks={part: _renamed(traceback, shown) for part, traceback in raised.items()},
         sources={shown[path]: text for path, text in sources.items()},
+        flags=dict(_flags(program)),
         cells=tuple(_cells(program)),
         job=program.job,
     )
+
+
+def _flags(program: Program) -> Iterator[tuple[str, FailingLine]]:
+    """Yield the flags that a shell script gives, each with its line."""
+    for flag, at in program.flags.items():
+        if at.line and Path(at.path).is_file():
+            code = read_foreign_text(Path(at.path)).splitlines()[at.line - 1 : at.line]
+            yield flag, FailingLine(path=_as_named(at.path), line=at.line, code="".join(code).strip())
 
 
 def _settings_files(program: Program) -> Iterator[str]:

@@ -28,6 +28,7 @@ from holdfast.engine.diagnose.weights import (
     LATER,
     MERELY_WARNED,
     NOT_SURE,
+    OVER,
     SURE,
     SURVIVED,
     TOLERATED,
@@ -52,7 +53,8 @@ WARNING: Final = re.compile(r"(?<!NCCL )\bWARN(?:ING)?\b|\b\w*Warning: ")
 """A logger's warning; NCCL says WARN of what ends it."""
 LOGGED: Final = re.compile(r"\bERROR\b|\berror: ")
 """A logger's error: an optional library that does not load, a package that could not be built."""
-RETRIED: Final = re.compile(r"\b[Rr]etry(?:ing)?\b|thrown while requesting ")
+RETRIED: Final = re.compile(r"\b[Rr]etry(?:ing)?\b|thrown while requesting |Trying to resume download")
+"""What is said of an attempt at a request that is made again."""
 USER_CODE: Final = "user-code-error"
 PYTHONS: Final = re.compile(
     r"lib[/\\]python3[\d.]*[/\\](?:shutil|os|posixpath|genericpath|pathlib|glob|tempfile|copy|pickle|json[/\\]\w+|csv|re|random|argparse|configparser"
@@ -199,6 +201,8 @@ def _candidate(matches: Sequence[Match], context: LogContext) -> Candidate | Non
     score = 1 - (1 - sure) * _doubt(others.values())
     if not any(_is_statement(match) for match in roots):
         score = min(score, NOT_SURE)
+    if context.ended and survived(decisive.line, context.ended) and _is_retried(decisive.line):
+        score = min(score, OVER)
     if (
         WARNING.search(decisive.line.text)
         and has_no_exceptions(context.log)
@@ -274,7 +278,7 @@ def is_from_earlier_attempt(line: Line, context: LogContext) -> bool:
 
 def _share_before_end(match: Match) -> float:
     """Return the weight of a sign after which training went on to its end."""
-    if _is_exception(match.hit) or match.signature.name in KEEPS_FROM_STARTING:
+    if _is_exception(match.hit) or _is_retried(match.line) or match.signature.name in KEEPS_FROM_STARTING:
         return SURVIVED
     if match.signature.name in ENDS_WELL:
         return 1.0
@@ -282,8 +286,11 @@ def _share_before_end(match: Match) -> float:
         return WARNED
     if LOGGED.search(match.line.text) and match.signature.phase == "environment":
         return SURVIVED
-    spoken = (WARNING, RETRIED, LOGGED)
-    return TOLERATED if any(words.search(match.line.text) for words in spoken) else 1.0
+    return TOLERATED if any(words.search(match.line.text) for words in (WARNING, LOGGED)) else 1.0
+
+
+def _is_retried(line: Line) -> bool:
+    return RETRIED.search(line.text) is not None
 
 
 def has_no_exceptions(log: Log) -> bool:

@@ -31,7 +31,7 @@ EARLIER: Final = 0.5
 SURVIVED: Final = 0.4
 """An exception after which training went on to its end."""
 TOLERATED: Final = 0.6
-"""A logger's warning or a retry, even a sure one, before training came to its end: the job did not fail of it."""
+"""A logger's warning, even a sure one, before training came to its end: the job did not fail of it."""
 WARNED: Final = 0.85
 """A line that is no exception, before training came to its end. Most warnings of good runs are about nothing."""
 
@@ -42,6 +42,8 @@ NOT_SURE: Final = 0.88
 """Highest score by advice alone, or by a launcher's line about a process that failed."""
 MERELY_WARNED: Final = 0.74
 """Highest score by a warning in a log without an exception. It may have been about nothing."""
+OVER: Final = 0.4
+"""Highest score by a request that was tried again, in a log of training that came to its end."""
 COVERS: Final = 0.5
 """From this score on, a class covers those that it lists as its echoes."""
 

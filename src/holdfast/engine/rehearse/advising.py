@@ -14,7 +14,10 @@ from typing import Final
 from holdfast.catalog.environment.packages import providers
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
+from holdfast.core.notebook import is_notebook
+from holdfast.engine.diagnose.values import ABSENT
 from holdfast.engine.rehearse.circumstances import Advice, Circumstances, describe_function, listed
+from holdfast.engine.rehearse.column_changes import find_column_change
 from holdfast.engine.rehearse.naming import CODE, OURS, UNTOLD, split_sentences
 from holdfast.engine.rehearse.reward_advice import advise_reward
 from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
@@ -94,7 +97,7 @@ def _first_line(error: str) -> str:
 
 def _short(filled: str, page: str) -> str:
     """Return the sentences that hold values of a log, else the first that holds none."""
-    general = {sentence for sentence in split_sentences(page) if "{" not in sentence}
+    general = {sentence for each in split_sentences(page) if "{" not in (sentence := ABSENT.sub("", each))}
     told = split_sentences(filled)
     values = [sentence for sentence in told if sentence not in general]
     short = " ".join(values or told[:1]).replace(";.", ".").removeprefix("Or ")
@@ -183,10 +186,31 @@ def _column(name: str, about: Circumstances) -> Iterator[Advice]:
         yield Advice(there, f"{instead}{about.at}.")
         return
     reader = f"`{about.trainer}` reads it. " if about.trainer else ""
+    if column in about.loaded:
+        yield _lost_column(column, about, f"{there} {reader}".strip())
+        return
     change = f"Rename `{near}` to `{column}`" if near else f"Make a column `{column}`"
     shown = f"; `holdfast inspect {about.inspected}` tells what the method reads" if about.inspected else ""
     before = f" before {about.where}" if about.where else ""
     yield Advice(f"{there} {reader}".strip(), f"{change}{before}{shown}.")
+
+
+def _lost_column(column: str, about: Circumstances, there: str) -> Advice:
+    """Return the advice on a column that the script has loaded, and that is not in the rows any more."""
+    change = find_column_change(column, about.sources)
+    if change is None:
+        before = f" before {about.where}" if about.where else ""
+        return Advice(
+            f"{there} The rows had it when they were loaded; the script renames or removes it.",
+            f"Keep the column `{column}` in what the script does to the rows{before}.",
+        )
+    cells = about.line.cells if about.line and is_notebook(change.path) else ()
+    place = spell_place(change.path, change.line, cells)
+    does = f"renames it to `{change.renamed}`" if change.renamed else "removes it"
+    return Advice(
+        f"{there} The rows had it when they were loaded; {place} {does}.",
+        f"Do not {'rename' if change.renamed else 'remove'} `{column}` at {place}.",
+    )
 
 
 def _task(about: Circumstances) -> Iterator[Advice]:

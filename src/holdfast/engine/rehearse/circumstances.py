@@ -19,6 +19,7 @@ class Circumstances:
         exited: Whether the script ended itself, by `sys.exit`.
         line: The line of the user's own code that it left; None where there is none.
         columns: The columns of the rows that the script has, or gave its trainer.
+        loaded: The columns of the rows as the script loaded them.
         modules: The names of the model's linear modules.
         adapted: Whether the script makes an adapter.
         trainer: The trainer's class; empty where none was made.
@@ -35,6 +36,7 @@ class Circumstances:
     exited: bool = False
     line: FailingLine | None = None
     columns: tuple[str, ...] = ()
+    loaded: tuple[str, ...] = ()
     modules: tuple[str, ...] = ()
     adapted: bool = False
     trainer: str = ""

@@ -1,7 +1,7 @@
 """A failed rehearsal as its user can act on it: their line, their function, the key of their job file, and the fix of this case."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from shlex import quote
@@ -24,6 +24,9 @@ from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing
 MARKS: Final = re.compile(r"[\s^~]+|\"+|(?:The above exception|During handling of the above|Traceback) .*")
 """A line that points into the one above it, or stands between two exceptions."""
 ADAPTS: Final = re.compile(r"\bpeft_config\b|\bget_peft_model\b|\bPeftModel\b")
+PARSES: Final = re.compile(r"\bparse_\w+\(")
+"""A call that reads a command line, or a file of settings."""
+FLAG: Final = re.compile(r"--[\w-]+")
 SAID_BEFORE: Final = "what:"
 UNKNOWN: Final = "The job fails for a reason that no class of failure knows"
 CONFIG: Final = "config"
@@ -40,6 +43,7 @@ class FailureContext:
         parts: What each process left.
         tracebacks: The exception that each process ended with, by part.
         sources: The texts of the user's own files, by path as the tracebacks spell it.
+        flags: The flags that a shell script starts the program with, each with its line.
         cells: Of a notebook, the first line of each cell in the program that they make, and its number.
         job: The job file; None of a script.
     """
@@ -48,6 +52,7 @@ class FailureContext:
     parts: Mapping[Part, PartResult]
     tracebacks: Mapping[Part, Traceback] = field(default_factory=dict[Part, Traceback])
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    flags: Mapping[str, FailingLine] = field(default_factory=dict[str, FailingLine])
     cells: Cells = ()
     job: Document | None = None
 
@@ -112,15 +117,21 @@ def _given_elsewhere(
     # The fix of `no-network-on-node` names settings that are not at fault.
     if failure.cause.signature.name in (CODE, NO_NETWORK) or context.job:
         return None
-    if line is None:
-        files = {path: text for path, text in context.sources.items() if path.endswith(SETTINGS)}
-        return find_argument(f"{error} {fix}", files)
+    if line is None or PARSES.search(line.code):
+        return _given_outside(context, error, fix)
     if line.role or not line.entered:
         return None
     given = find_argument(f"{error} {fix}", context.sources, context.cells)
     if given is None and failure.cause.signature.phase == CONFIG:
         given = find_argument_in_words(error, context.sources, context.cells)
     return replace(given, entered=line.entered) if given else None
+
+
+def _given_outside(context: FailureContext, error: str, fix: str) -> FailingLine | None:
+    """Return the line outside the program that gives the setting which an error is about: in a shell script, or in a file of settings."""
+    flag = next((context.flags[name] for name in FLAG.findall(error) if name in context.flags), None)
+    files = {path: text for path, text in context.sources.items() if path.endswith(SETTINGS)}
+    return flag or find_argument(f"{error} {fix}", files)
 
 
 def _makes_adapter(context: FailureContext) -> bool:
@@ -166,6 +177,7 @@ def _circumstances(
         exited=played.exited,
         line=line,
         columns=_columns(played),
+        loaded=tuple(_loaded(played)),
         modules=tuple(str(name) for name in played.first("model").get("linear") or ()),
         trainer=str(kinds[0]),
         inspected=_inspected(context, played, str(kinds[0])),
@@ -183,6 +195,14 @@ def _columns(played: PartResult) -> tuple[str, ...]:
     given = played.first("training").get("columns")
     loaded = next((each["columns"] for each in reversed(played.facts("dataset")) if each.get("columns")), ())
     return tuple(given if isinstance(given, list) else loaded)
+
+
+def _loaded(played: PartResult) -> Iterator[str]:
+    """Yield the columns of all rows that a script loaded, whatever their split."""
+    for each in played.facts("dataset"):
+        columns = each.get("columns") or ()
+        for names in columns.values() if isinstance(columns, Mapping) else [columns]:
+            yield from map(str, names or ())
 
 
 def _inspected(context: FailureContext, played: PartResult, trainer: str) -> str:
