@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.app.doctoring import doctor, judge_local
 from holdfast.cli.main import run_command
-from holdfast.results.doctor import DoctorResult, GpuFacts, HubFacts, LocalFacts, PlaceResult
+from holdfast.results.doctor import DoctorResult, GpuFacts, HubAccountFacts, LocalFacts, PlaceResult
 from tests.helpers.hub import LoopbackHub, loopback_hub
 
 NVIDIA_SMI = """#!/bin/sh
@@ -33,9 +33,9 @@ def place(result: DoctorResult, name: str) -> PlaceResult:
     return next(each for each in result.places if each.name == name)
 
 
-def hub_facts(result: DoctorResult) -> HubFacts:
+def hub_facts(result: DoctorResult) -> HubAccountFacts:
     facts = place(result, "hub").facts
-    assert isinstance(facts, HubFacts)
+    assert isinstance(facts, HubAccountFacts)
     return facts
 
 

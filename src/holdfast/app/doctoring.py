@@ -16,7 +16,7 @@ from holdfast.adapters.hub.settings import why_offline
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Machine
 from holdfast.core.hub import Account
-from holdfast.results.doctor import DoctorResult, GpuFacts, HubFacts, LocalFacts, PlaceProblem, PlaceResult
+from holdfast.results.doctor import DoctorResult, GpuFacts, HubAccountFacts, LocalFacts, PlaceProblem, PlaceResult
 
 LIBRARIES = (
     *("torch", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "huggingface-hub", "trackio"),
@@ -102,7 +102,7 @@ def _hub(*, offline: bool) -> PlaceResult:
 
 
 def _hub_place(account: Account | None, because: str | None, *problems: PlaceProblem) -> PlaceResult:
-    facts = HubFacts(
+    facts = HubAccountFacts(
         asked=because is None,
         because=because,
         token=account.token if account else None,

@@ -64,7 +64,7 @@ class LocalFacts(ResultPart, frozen=True, kw_only=True, tag_field="kind", tag="l
     no_sandbox: str | None
 
 
-class HubFacts(ResultPart, frozen=True, kw_only=True, tag_field="kind", tag="hub"):
+class HubAccountFacts(ResultPart, frozen=True, kw_only=True, tag_field="kind", tag="hub"):
     """The Hub, as this machine's token sees it.
 
     Attributes:
@@ -98,7 +98,7 @@ class PlaceResult(ResultPart, frozen=True, kw_only=True):
 
     name: Literal["local", "hub"]
     ready: bool
-    facts: LocalFacts | HubFacts
+    facts: LocalFacts | HubAccountFacts
     problems: Sequence[PlaceProblem]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from click import style
 
 from holdfast.engine.units import render_bytes
-from holdfast.results.doctor import DoctorResult, HubFacts, LocalFacts, PlaceProblem, PlaceResult
+from holdfast.results.doctor import DoctorResult, HubAccountFacts, LocalFacts, PlaceProblem, PlaceResult
 
 WIDTH = 11
 """Columns of the names of facts."""
@@ -20,7 +20,7 @@ def render_doctor(result: DoctorResult) -> str:
 
 def _place(place: PlaceResult) -> Iterator[str]:
     ready = style("ready", fg="green") if place.ready else style("not ready", fg="red")
-    if isinstance(place.facts, HubFacts) and not place.facts.asked:
+    if isinstance(place.facts, HubAccountFacts) and not place.facts.asked:
         ready = style(f"not checked: {place.facts.because}", dim=True)
     yield f"{style(TITLES[place.name], bold=True)}: {ready}"
     facts = _local(place.facts) if isinstance(place.facts, LocalFacts) else _hub(place.facts)
@@ -53,7 +53,7 @@ def _local(facts: LocalFacts) -> Iterator[tuple[str, str]]:
     yield "sandbox", "yes, by the kernel" if facts.sandbox else f"no: {facts.no_sandbox}"
 
 
-def _hub(facts: HubFacts) -> Iterator[tuple[str, str]]:
+def _hub(facts: HubAccountFacts) -> Iterator[tuple[str, str]]:
     if facts.token == "absent":  # noqa: S105 - a state
         yield "token", NO_TOKEN
     if facts.token == "valid":  # noqa: S105 - a state
