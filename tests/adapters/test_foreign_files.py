@@ -34,6 +34,7 @@ ALLOWED: Final[Mapping[str, str]] = {
     "adapters/payload.py": "a file of the package",
     "app/rehearse/isolating.py": "what the processes of a rehearsal wrote",
     "app/rehearse/observing.py": "what the processes of a rehearsal wrote",
+    "mcp/verb_process.py": "its own standard input and output",
 }
 METHODS_OF_OURS: Final = frozenset({"self", "source", "self._question", "self._keys", "record"})
 """What has a method `open` and is no path."""

@@ -242,8 +242,8 @@ def test_nested_overrides_are_merged(tmp_path: Path) -> None:
 
     async def conversation(client: Client) -> None:
         rendered = await client.call_tool("render", {"target": "job.yaml", "set": {"train": {"max_steps": 3}}})
-        assert "max_steps=3" in text_of(rendered)
-        assert "learning_rate=0.5" in text_of(rendered)
+        assert '"max_steps": 3' in text_of(rendered)
+        assert '"learning_rate": 0.5' in text_of(rendered)
 
     talk(tmp_path, conversation)
 

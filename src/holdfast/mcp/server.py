@@ -18,6 +18,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.secrets import redacted, redacted_parts
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.mcp.answers import describe_tool, error_result, object_result, text_result
@@ -199,7 +200,7 @@ class VerbServer:
             shown = await call_verb(call, self.folder, ignore_progress)
             report = Path(self.folder, shown["folder"], "report.html") if isinstance(shown, dict) else Path()
             if report.is_file():
-                return "text/html", redacted(report.read_text(encoding="utf-8"))
+                return "text/html", redacted(read_foreign_text(report))
         raise UsageError("there is no such resource", where=address, fix="list the resources and their templates")
 
     async def list_prompts(self, _context: Context, _params: object) -> types.ListPromptsResult:

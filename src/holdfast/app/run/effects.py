@@ -3,10 +3,11 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.foreign_files import read_foreign_text
+from holdfast.adapters.foreign_files import read_foreign, read_foreign_text
 from holdfast.adapters.storage.run_folder import has_plan, load_plan, load_request
 from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
@@ -122,7 +123,8 @@ def _digest(words: Iterable[str], folder: Path) -> str:
     found = hashlib.sha256(json.dumps([*words]).encode())
     for path in _settings_files(folder):
         found.update(f"{path.relative_to(folder)}\0".encode(errors="replace"))
-        found.update(path.read_bytes())
+        with suppress(OSError):  # what cannot be read here, the job cannot read either
+            found.update(read_foreign(path))
     return found.hexdigest()
 
 
