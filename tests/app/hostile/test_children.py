@@ -27,6 +27,7 @@ LISTED: Final = {
     "adapters/declared/uv.py:_run": "uv is no Python",
     "adapters/environment/machine.py:query_gpus": "nvidia-smi is no Python",
     "adapters/environment/registry.py:_run": "its words are those of `_pip`, which are isolated, or uv's",
+    "adapters/environment/toolchain.py:_output": "nvidia-smi and uv are no Python, and what tries the sandbox is isolated",
     "adapters/rehearsal/server.py:__init__": "a file of ours, whose own folder is first on its path",
     "app/cataloguing.py:_read_all": "forked: what it needs is imported",
     "app/check/many.py:share_out": "forked: what it needs is imported",
@@ -35,7 +36,7 @@ LISTED: Final = {
     "payload/rehearsal/__main__.py:main": "a file of ours, whose own folder is first on its path",
     "payload/rehearsal/__main__.py:start": "forked: the rehearsed script is the user's",
     "payload/rehearsal/guards/children.py:system": "what the rehearsed script starts",
-    "payload/rehearsal/sandbox/__init__.py:_try": "forked: it imports nothing",
+    "payload/rehearsal/sandbox/__init__.py:why_none": "forked: it imports nothing",
     "payload/rehearsal/sandbox/__init__.py:_try_in_a_child": "forked: it imports nothing",
     "payload/rehearsal/sandbox/__init__.py:enter": "forked: the server itself, which imports its own files",
 }
