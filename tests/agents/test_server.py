@@ -135,31 +135,30 @@ def test_a_job_is_checked_fixed_and_run(tmp_path: Path) -> None:
     talk(tmp_path, conversation)
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments", "told"),
-    [
-        ("check", {"target": ["train.py"]}, "it takes targets, set"),
-        ("check", {"targets": "train.py"}, "is not of type 'array'"),
-        ("check", {"targets": ["absent.py"]}, "no such file: absent.py"),
-        ("check", {"targets": ["train.py"], "folder": "nowhere"}, "nowhere"),
-        ("rehearse", {}, "'target' is a required property"),
-        ("show", {"run": "none"}, "no run is called"),
-        ("explain", {"code": "ARG11x"}, "nothing is called"),
-        ("run", {"target": "absent.yaml"}, "no such file"),
-        ("run", {"target": "train.py", "confirmation": "made-up"}, "ask the user again"),
-        ("resume", {"run": "none"}, "no run is called"),
-        ("diagnose", {"targets": ["absent.log"]}, "absent.log"),
-        ("check", {"targets": ["-"]}, "standard input belongs to the protocol"),
-        ("check", {"targets": ["train.py"], "folder": "\0"}, "the folder cannot be used"),
-        ("check", {"targets": ["train.py"], "folder": "~nobody-at-all/x"}, "the folder cannot be used"),
-        ("rehearse", {"target": "train.py", "limit_s": -1}, "minimum"),
-        ("inspect", {"data": "rows.jsonl", "method": "magic"}, "is not one of"),
-    ],
-)
-def test_what_is_wrong_with_a_call_is_its_result(
-    tmp_path: Path, tool: str, arguments: dict[str, Any], told: str
-) -> None:
+WRONG_CALLS: list[tuple[str, dict[str, Any], str]] = [
+    ("check", {"target": ["train.py"]}, "it takes targets, set"),
+    ("check", {"targets": "train.py"}, "is not of type 'array'"),
+    ("check", {"targets": ["absent.py"]}, "no such file: absent.py"),
+    ("check", {"targets": ["train.py"], "folder": "nowhere"}, "nowhere"),
+    ("rehearse", {}, "'target' is a required property"),
+    ("show", {"run": "none"}, "no run is called"),
+    ("explain", {"code": "ARG11x"}, "nothing is called"),
+    ("run", {"target": "absent.yaml"}, "no such file"),
+    ("run", {"target": "train.py", "confirmation": "made-up"}, "ask the user again"),
+    ("resume", {"run": "none"}, "no run is called"),
+    ("diagnose", {"targets": ["absent.log"]}, "absent.log"),
+    ("check", {"targets": ["-"]}, "standard input belongs to the protocol"),
+    ("check", {"targets": ["train.py"], "folder": "\0"}, "the folder cannot be used"),
+    ("check", {"targets": ["train.py"], "folder": "~nobody-at-all/x"}, "the folder cannot be used"),
+    ("rehearse", {"target": "train.py", "limit_s": -1}, "minimum"),
+    ("inspect", {"data": "rows.jsonl", "method": "magic"}, "is not one of"),
+]
+
+
+@pytest.mark.parametrize("case", sampled(WRONG_CALLS, 2))
+def test_what_is_wrong_with_a_call_is_its_result(tmp_path: Path, case: tuple[str, dict[str, Any], str]) -> None:
     """A model reads what, where and how to fix it; the protocol's own errors it never sees."""
+    tool, arguments, told = case
     (tmp_path / "train.py").write_text(SCRIPT)
 
     async def conversation(client: Client) -> None:

@@ -14,6 +14,7 @@ import psutil
 import pytest
 
 from tests.helpers.run_place import PATIENCE_S, Place, quiet_runs, weights
+from tests.helpers.sampling import sampled
 
 ROOT = Path(__file__).parents[3]
 JOB = """\
@@ -187,7 +188,7 @@ def test_one_resume_continues_what_was_killed_together_with_its_supervisor(
     assert weights(resumed) == weights(straight[1])
 
 
-@pytest.mark.parametrize("seconds", [0.0, 2.5, 5.0])
+@pytest.mark.parametrize("seconds", sampled([2.5, 0.0, 5.0], 3))
 def test_ctrl_c_at_any_stage_saves_and_leaves_with_130(at: Place, seconds: float) -> None:
     """Without a terminal SIGINT stops: the run is cancelled, and nothing half-written is taken for whole."""
     running = at.start("run", "job.yaml", "--format", "json")
