@@ -29,7 +29,7 @@ LOGIN = "`hf auth login`, or another HF_TOKEN"
 
 
 def doctor(*, offline: bool = False) -> DoctorResult:
-    """Check what is ready to train: this machine, its libraries, and the Hub.
+    """Check this machine, its libraries and the Hub: what is ready to train, and what is missing.
 
     >>> import holdfast
     >>> holdfast.doctor(offline=True)["places"][0]["name"]

@@ -38,7 +38,7 @@ SUMMARIES: Mapping[str, str] = {
     "watch": "Follow a run from any terminal.",
     "diagnose": "Find the cause of a failure in logs.",
     "verify": "Verify that a checkpoint or model folder is complete.",
-    "doctor": "Check what is ready to train: this machine, its libraries, the Hub.",
+    "doctor": "Check this machine, its libraries and the Hub.",
     "catalog": "Keep the catalog of library releases up to date.",
     "mcp": "Serve the verbs to agents, over the Model Context Protocol.",
 }

@@ -11,7 +11,7 @@ from holdfast.cli.text.doctor import render_doctor
 @options.offline
 @options.format_
 def command(offline: bool, format_: str) -> int:
-    """Check what is ready to train: this machine, its libraries, the Hub.
+    """Check this machine, its libraries and the Hub.
 
     Each problem comes with the command that corrects it. Nothing is changed.
     """
