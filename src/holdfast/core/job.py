@@ -281,7 +281,7 @@ class Job(_Part):
     early_stopping: EarlyStopping | None = None
     """When to stop before the last step."""
     environment: Environment = Field(default_factory=Environment)
-    """The environment of the training process."""
+    """What the training process runs with: Python, packages, variables, secrets."""
     where: Where = Field(default_factory=Where)
     """Where it runs."""
     track: Track = Field(default_factory=Track)
