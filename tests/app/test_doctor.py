@@ -25,8 +25,14 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
     with loopback_hub() as hub:
         for name, value in hub.variables.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+        ask_anyway(monkeypatch)
         yield hub
+
+
+def ask_anyway(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the Hub asked, also where its library was imported while the variable forbade it."""
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
 
 
 def place(result: DoctorResult, name: str) -> PlaceResult:
@@ -81,7 +87,7 @@ def test_token_that_the_hub_refuses(monkeypatch: pytest.MonkeyPatch, capsys: pyt
 
 def test_a_hub_that_cannot_be_reached_is_not_ready(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Even without a token, for which nothing would have to be asked."""
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    ask_anyway(monkeypatch)
     monkeypatch.delenv("HF_TOKEN", raising=False)
     monkeypatch.setenv("HF_TOKEN_PATH", str(tmp_path / "none"))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
