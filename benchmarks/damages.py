@@ -2,9 +2,9 @@
 
     .venv/bin/python -m benchmarks.damages [COUNT] [--seed 0]
 
-A case is drawn by its number: a file of the run folder, of the index of runs or of a checkpoint, and what is done to it. Then
-each command is typed. `resume` either succeeds, with the weights of the run that nobody interrupted, or refuses with an error that
-says what to do. A case that fails is printed.
+The number of a case decides which file is damaged, of the run folder, the index of runs or a checkpoint, and how. Then each
+command runs. `resume` either succeeds, with the weights of an uninterrupted run, or refuses with an error that says what to do.
+A failed case is printed.
 """
 
 import argparse

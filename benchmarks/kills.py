@@ -3,8 +3,8 @@
     .venv/bin/python -m benchmarks.kills [COUNT] [--workers 2] [--seed 0]
 
 A case is drawn by its number: who is killed, when (at a random time, or before a random write to the folder of runs or of
-checkpoints), and in a third of the cases once more, in the `resume`. Then nobody kills: one `resume` has to succeed, with the
-weights of the run that nobody interrupted, each step in the ledger, and never two live attempts. A case that fails is printed.
+checkpoints). A third of the cases kill a second time, during `resume`. Then one `resume` is left alone. It has to succeed, with the
+weights of an uninterrupted run, every step in the ledger, and never two live attempts. A failed case is printed.
 """
 
 import argparse
@@ -35,7 +35,7 @@ class Kill:
 
     Attributes:
         victim: Whom.
-        at: As a share of the duration of a run that nobody interrupts, or the number of a write.
+        at: As a share of the duration of an uninterrupted run, or the number of a write.
         by_write: Whether `at` is the number of a write.
     """
 
@@ -144,7 +144,7 @@ def main() -> None:
     straight.launch().communicate(timeout=PATIENCE_S)
     whole_s = time.monotonic() - began_s
     if wrongs := [*judge(straight, straight.weights())]:
-        raise SystemExit(f"the run that nobody interrupts: {wrongs}")
+        raise SystemExit(f"the uninterrupted run: {wrongs}")
     kept = straight.weights()
     cases = Counter[tuple[str, str]]()
     with ThreadPoolExecutor(asked.workers) as pool:

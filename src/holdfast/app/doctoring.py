@@ -87,12 +87,12 @@ def _unmet(facts: LocalFacts) -> Iterator[PlaceProblem]:
 
 
 def _hub(*, offline: bool) -> PlaceResult:
-    from holdfast.adapters.hub.client import HubClient  # takes longer to import than the rest, and not all ask
-
     variable = why_offline(os.environ)
     because = "--offline" if offline else f"{variable} is set" if variable else None
     if because:
         return _hub_place(None, because)
+    from holdfast.adapters.hub.client import HubClient  # takes longer to import than the rest
+
     try:
         hub = HubClient.of(os.environ, anew=True)
         hub.reach()

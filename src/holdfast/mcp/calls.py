@@ -72,8 +72,8 @@ async def _ask(call: VerbCall | EffectsCall, kind: type[Answer], folder: str, on
 
 async def _exchange(process: Process, request: bytes) -> AsyncIterator[bytes]:
     """Send a process its input, and yield the lines that it answers with. Its input stays open, for it ends when that does."""
-    assert process.stdin is not None  # noqa: S101 - both are pipes
-    assert process.stdout is not None  # noqa: S101
+    assert process.stdin is not None  # noqa: S101 - a pipe
+    assert process.stdout is not None  # noqa: S101 - a pipe
     await process.stdin.send(request + b"\n")
     kept = b""
     async for chunk in process.stdout:

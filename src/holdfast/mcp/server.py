@@ -255,12 +255,13 @@ def require_valid(tool: VerbTool, given: Json) -> None:
     Raises:
         UsageError: One is unknown, missing, or of another type.
     """
+    schema = tool.input_schema
     try:
-        jsonschema.validate(given, tool.input_schema)
+        jsonschema.validate(given, schema)
     except jsonschema.ValidationError as error:
         where = ".".join([tool.verb, *map(str, error.absolute_path)])
         wanted = error.schema.get("description") if error.absolute_path and isinstance(error.schema, dict) else None
-        fix = wanted or f"it takes {', '.join(tool.input_schema['properties'])}"
+        fix = wanted or f"it takes {', '.join(schema['properties'])}"
         raise UsageError(error.message[:LONGEST_MESSAGE], where=where, fix=fix) from error
     if "-" in (given.get("target"), given.get("data"), *given.get("targets", ())):
         what = "standard input belongs to the protocol, and cannot be a target"

@@ -59,7 +59,8 @@ def _own_requirements(name: str) -> Iterator[str]:
         except InvalidRequirement:
             continue
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
-            yield str(Requirement(text.partition(";")[0]))
+            requirement.marker = None
+            yield str(requirement)
 
 
 def _output(command: list[str]) -> str | None:
