@@ -14,7 +14,7 @@ from dataclasses import replace
 from holdfast.core.diagnosis import Signature
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose.guessing import TELLS_NOTHING, guess
-from holdfast.engine.diagnose.judging import USER_CODE
+from holdfast.engine.diagnose.unknown_exceptions import USER_CODE
 from holdfast.signatures import all_signatures
 
 

@@ -15,7 +15,7 @@ from typing import Final
 from holdfast.catalog.messages import KnownMessage, MessagePlace, load_messages, packages
 from holdfast.catalog.messages.templates import HOLE
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
-from holdfast.engine.diagnose.judging import USER_CODE
+from holdfast.engine.diagnose.unknown_exceptions import USER_CODE
 from holdfast.signatures import all_signatures
 
 MOST_USED: Final = (

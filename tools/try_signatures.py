@@ -17,7 +17,8 @@ from pathlib import Path
 from holdfast.core.diagnosis import Signature
 from holdfast.core.words import words_of
 from holdfast.engine.diagnose.answering import DIAGNOSED
-from holdfast.engine.diagnose.judging import Candidate, rank
+from holdfast.engine.diagnose.candidates import Candidate
+from holdfast.engine.diagnose.judging import rank
 from holdfast.engine.diagnose.matching import PatternIndex
 from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.silent import find_silent

@@ -10,7 +10,8 @@ from holdfast.core.diagnosis import HEALTHY, Pattern, Phase, Remedy, Signature
 from holdfast.core.log import Line
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose.answering import DIAGNOSED
-from holdfast.engine.diagnose.judging import Candidate, rank
+from holdfast.engine.diagnose.candidates import Candidate
+from holdfast.engine.diagnose.judging import rank
 from holdfast.engine.diagnose.silent import ClassEvidence
 from holdfast.engine.diagnose.weights import (
     BESIDE_EXCEPTION,

@@ -13,9 +13,10 @@ from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Cause, Diagnosis, Remed
 from holdfast.core.log import Line, Log, Traceback
 from holdfast.engine.diagnose.attempts import LEDGER
 from holdfast.engine.diagnose.calibration import CALIBRATION
+from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.diagnose.evidence import USERS, evidence_of
-from holdfast.engine.diagnose.judging import Candidate, has_no_exceptions, read_log_context, survived
+from holdfast.engine.diagnose.log_context import has_no_exceptions, read_log_context, survived
 from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import called_frame, users_frame
 from holdfast.engine.diagnose.raised import LibraryMessage, message_at, versions_of

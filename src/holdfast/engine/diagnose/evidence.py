@@ -7,8 +7,9 @@ from typing import Final
 
 from holdfast.core.diagnosis import Evidence
 from holdfast.core.log import Hit, Line
+from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.cleaning import is_bar
-from holdfast.engine.diagnose.judging import TEARDOWN, Candidate
+from holdfast.engine.diagnose.log_context import TEARDOWN
 from holdfast.engine.diagnose.matching import Match
 from holdfast.engine.diagnose.owners import called_frame, users_frame
 from holdfast.engine.diagnose.tracebacks import ERROR, FRAME, LINKS, START

@@ -12,11 +12,13 @@ from typing import Final, NamedTuple
 from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG
 from holdfast.core.log import Line, Log
 from holdfast.engine.diagnose.alike import Likeness
-from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_log_context, survived
+from holdfast.engine.diagnose.candidates import Candidate
+from holdfast.engine.diagnose.log_context import TEARDOWN, read_log_context, survived
 from holdfast.engine.diagnose.matching import Match, PatternIndex
 from holdfast.engine.diagnose.raised import exceptions_of
 from holdfast.engine.diagnose.reading import joined_error
 from holdfast.engine.diagnose.silent import ClassEvidence
+from holdfast.engine.diagnose.unknown_exceptions import USER_CODE
 
 TELLS_NOTHING: Final = frozenset({HEALTHY, NOT_IN_LOG})
 """Classes of what good runs write too, and of what only follows from a cause: a line that is most like theirs is passed over."""

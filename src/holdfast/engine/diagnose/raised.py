@@ -13,11 +13,13 @@ from holdfast.catalog.api.spans import spell
 from holdfast.catalog.messages import KnownMessage, MessagePlace, PackageMessages, load_messages, packages
 from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line, Log, Traceback
+from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.exception_subject import sense_of
-from holdfast.engine.diagnose.judging import TEARDOWN, USER_CODE, Candidate, read_log_context, survived
+from holdfast.engine.diagnose.log_context import TEARDOWN, read_log_context, survived
 from holdfast.engine.diagnose.raised_classes import class_of
 from holdfast.engine.diagnose.reading import joined_error
 from holdfast.engine.diagnose.tracebacks import ERROR
+from holdfast.engine.diagnose.unknown_exceptions import USER_CODE
 
 CAREFUL: Final = 0.58
 """Score of a class that is told by where a message is raised, and not by what a signature's author knows of it."""

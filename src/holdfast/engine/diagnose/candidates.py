@@ -1,0 +1,40 @@
+"""A class of failure that may be the cause of what a log shows."""
+
+from dataclasses import dataclass
+
+from holdfast.core.diagnosis import Signature
+from holdfast.core.log import Line, Traceback
+from holdfast.engine.diagnose.matching import Match
+from holdfast.engine.diagnose.silent import ClassEvidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A class that may be the cause.
+
+    Attributes:
+        signature: The class.
+        score: How much speaks for it; between 0 and 1, not yet calibrated.
+        decisive: The sign that says the most; None where only the metrics speak for it.
+        matches: All lines that speak for it, in order.
+        silent: What the metrics say.
+        exception: The exception that nobody knows, of the class that stands for such.
+        is_guess: Whether nothing but its words speaks for it.
+    """
+
+    signature: Signature
+    score: float
+    decisive: Match | None = None
+    matches: tuple[Match, ...] = ()
+    silent: ClassEvidence | None = None
+    exception: Traceback | None = None
+    is_guess: bool = False
+
+    @property
+    def line(self) -> Line | None:
+        """The line that says the most."""
+        if self.decisive:
+            return self.decisive.line
+        if self.silent:
+            return self.silent.lines[0]
+        return self.exception.error[0] if self.exception and self.exception.error else None
