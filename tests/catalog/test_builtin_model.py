@@ -1,13 +1,12 @@
 """The built-in model is whole, whichever process makes it."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from holdfast.catalog.builtin import MADE
+from tests.helpers.forked import fork
 from tests.helpers.tiny import quiet_environment
 
 pytestmark = pytest.mark.train
@@ -26,6 +25,6 @@ print(json.dumps(sorted(path.name for path in folder.iterdir())))
 @pytest.mark.parametrize("rank", [0, 1])
 def test_each_process_makes_a_whole_model(rank: int, tmp_path: Path) -> None:
     """Transformers 5.23 saves models in the first process of a group alone; another may be the first to finish."""
-    command = [sys.executable, "-c", MAKE, str(tmp_path), str(rank)]
-    made = subprocess.run(command, capture_output=True, text=True, env=quiet_environment(), check=True)
+    made = fork(["-c", MAKE, str(tmp_path), str(rank)], Path.cwd(), quiet_environment())
+    assert made.exit_code == 0, made.stderr
     assert set(json.loads(made.stdout)) == MADE

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from tests.helpers.forked import Done, fork
 from tests.helpers.tiny import quiet_environment
 
 ROOT = Path(__file__).parents[2]
@@ -23,18 +24,27 @@ Answer = dict[str, Any]
 
 
 def ask(program: Sequence[str], question: Any, **variables: str) -> Any:
-    """Return what a program of Python answers, both in JSON."""
+    """Return what a program of Python answers, both in JSON.
+
+    It runs in a fork of a process that has imported TRL; with variables, which imports may read, in a fresh interpreter.
+    """
+    done = (_start if variables else fork)(program, ROOT, quiet_environment(**variables), json.dumps(question))
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def _start(program: Sequence[str], folder: Path, environment: Mapping[str, str], stdin: str) -> Done:
+    """Run a program in a fresh interpreter."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", *program],
-        input=json.dumps(question),
+        input=stdin,
         capture_output=True,
         text=True,
         check=False,
-        cwd=ROOT,
-        env=quiet_environment(**variables),
+        cwd=folder,
+        env=dict(environment),
     )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def ask_each(module: str, cases: Sequence[Mapping[str, Any]], **variables: str) -> dict[str, Answer]:

@@ -9,7 +9,7 @@ They take a loopback Hub for the Hub. Each job takes about as long as its three 
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import chdir, contextmanager
+from contextlib import ExitStack, chdir, contextmanager
 from pathlib import Path
 
 import pytest
@@ -31,17 +31,19 @@ LOCAL = "where.backend=local"
 
 
 @contextmanager
-def rehearsals(folder: Path, **variables: str) -> Iterator[Rehearse]:
-    """Start a server, with further variables of its environment, and yield what rehearses a job."""
+def start_rehearsals(folder: Path, **variables: str) -> Iterator[tuple[Path, Rehearse]]:
+    """Start a server, with further variables of its environment; yield the folder that jobs are started in, and what rehearses one there."""
     make_world(world := folder / "world")
     (told := folder / "told").mkdir()
     trainers = [f"trl:{method.trainer}" for method in Method]
-    with loopback_hub() as hub, chdir(world):  # which the server, and so each job, is started in
+    with loopback_hub() as hub:
         wanted = [*ALWAYS, "peft", *trainers]
-        server = RehearsalServer(
-            [sys.executable], header="", wanted=wanted, folder=told, variables=hub.variables | variables
-        )
-        with server:
+        with ExitStack() as stack:
+            with chdir(world):  # which the server, and so each job, is started in
+                server = RehearsalServer(
+                    [sys.executable], header="", wanted=wanted, folder=told, variables=hub.variables | variables
+                )
+                stack.enter_context(server)
             server.wait_ready(300)
 
             def rehearse(job: Job) -> Rehearsal:
@@ -52,7 +54,14 @@ def rehearsals(folder: Path, **variables: str) -> Iterator[Rehearse]:
                 finally:
                     hub.heal()
 
-            yield rehearse
+            yield world, rehearse
+
+
+@contextmanager
+def rehearsals(folder: Path, **variables: str) -> Iterator[Rehearse]:
+    """Start a server, go where its jobs are started, and yield what rehearses a job."""
+    with start_rehearsals(folder, **variables) as (world, rehearse), chdir(world):
+        yield rehearse
 
 
 @pytest.fixture(scope="module", name="rehearse")

@@ -110,6 +110,7 @@ def installed(folder: Path, told: Told) -> Api:
     return Api(told["versions"], folder=folder)
 
 
+@pytest.mark.long
 @pytest.mark.train
 def test_installed_libraries_take_what_their_sources_say(tmp_path: Path, told: Told) -> None:
     """Every public class and function of trl and peft, and what scripts use of the others: names, order, defaults."""
@@ -120,6 +121,7 @@ def test_installed_libraries_take_what_their_sources_say(tmp_path: Path, told: T
     assert {path for path in unknown if path.startswith("trl.")} <= NO_CLASS
 
 
+@pytest.mark.long
 @pytest.mark.train
 def test_the_catalog_says_the_same_of_the_installed_versions(told: Told) -> None:
     """Merged with all other releases, nothing of it changed."""
@@ -135,6 +137,7 @@ def only(signatures: Told, packages: Mapping[str, str]) -> Told:
     return {path: each for path, each in signatures.items() if path.partition(".")[0] in packages}
 
 
+@pytest.mark.long
 @pytest.mark.train
 def test_the_catalog_knows_the_names_that_can_be_imported(told: Told) -> None:
     """None of those that the installed libraries offer is said to be missing."""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import textwrap
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ from holdfast.adapters.payload import load_runtime
 from holdfast.adapters.storage.checkpoints import newest_whole, verify_checkpoint
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.payload import runtime
-from tests.helpers.forked import Fork, forks
+from tests.helpers.forked import fork
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 PATIENCE_S = 120
@@ -162,11 +162,9 @@ class Trainings:
     """Attempts of `TRAIN`, each in a forked process.
 
     Attributes:
-        fork: Runs a script.
         model: The model that is trained.
     """
 
-    fork: Fork
     model: Path
 
     def start(self, folder: Path, **variables: str) -> Ended:
@@ -181,14 +179,13 @@ class Trainings:
     def _attempt(self, folder: Path, out: Path, variables: dict[str, str]) -> Ended:
         (folder / "attempt.py").write_text(render_attempt(TRAIN, "train.py", load_runtime()))
         environment = quiet_environment(HOLDFAST_ATTEMPT=str(folder), **variables)
-        done = self.fork(["attempt.py", str(self.model), str(out)], folder, environment)
+        done = fork(["attempt.py", str(self.model), str(out)], folder, environment)
         return Ended(folder, done.exit_code, done.stdout, done.stderr, read_events(folder))
 
 
 @pytest.fixture(scope="module")
-def trainings(tiny: Path) -> Iterator[Trainings]:
-    with forks() as fork:
-        yield Trainings(fork, tiny)
+def trainings(tiny: Path) -> Trainings:
+    return Trainings(tiny)
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,6 @@
 import inspect
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +28,7 @@ from holdfast.core.hub import Repo
 from holdfast.core.reference import Lookup
 from holdfast.engine.check.rule_runner import BROKEN, run_rules
 from holdfast.rules import all_rules
+from tests.helpers.forked import fork
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 from tests.rules.test_rules import facts_of, read
 
@@ -263,14 +262,8 @@ class TestTables:
             "types = tomllib.loads('\\n'.join(model_types.rows()))\n"
             "print(json.dumps([types, transformers.__version__, peft.__version__, fixed, trl.__version__]))\n"
         )
-        done = subprocess.run(
-            [sys.executable, "-c", program],
-            capture_output=True,
-            text=True,
-            check=True,
-            env=quiet_environment(),
-            cwd=Path(__file__).parents[2],
-        )
+        done = fork(["-c", program], Path(__file__).parents[2], quiet_environment())
+        assert done.exit_code == 0, done.stderr
         types, transformers, peft, fixed, trl = json.loads(done.stdout.splitlines()[-1])
         table, templates = load_table("model_types"), load_table("chat_templates")
 
@@ -300,14 +293,8 @@ models = [PeftModel.from_pretrained(load(tiny), adapter), load(adapter)]
 models.append(PeftModel.from_pretrained(load(tiny), adapter, is_trainable=True))
 print(json.dumps([trained(model) for model in models]))
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tiny), str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=quiet_environment(),
-    )
-    assert done.returncode == 0, done.stderr
+    done = fork(["-c", program, str(tiny), str(tmp_path)], tmp_path, quiet_environment())
+    assert done.exit_code == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == [0, 0, 4]
 
 

@@ -1,13 +1,12 @@
 """A script as it was written years ago, fixed by `check --unsafe-fixes`, and trained with the newest libraries."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from holdfast import check
+from tests.helpers.forked import Done, fork
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
@@ -60,28 +59,21 @@ main()
 """
 
 
-def run(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(script), *arguments],
-        cwd=script.parent,
-        env=quiet_environment(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+def run(script: Path, *arguments: str) -> Done:
+    return fork([str(script), *arguments], script.parent, quiet_environment())
 
 
 def test_an_old_script_is_mended_and_means_what_it_meant(tmp_path: Path, tiny: Path) -> None:
     """What TrainingArguments leave to their defaults stays so, though the trainer's own config has others."""
     script = tmp_path / "train.py"
     script.write_text(OLD)
-    assert run(script, "--model", str(tiny)).returncode
+    assert run(script, "--model", str(tiny)).exit_code
 
     told = check([str(script)], unsafe_fixes=True, offline=True, cache=False)
     fixed = run(script, "--model", str(tiny), "--length", "48")
 
     assert not [each for target in told["targets"] for each in target["findings"] if each["severity"] == "error"]
-    assert fixed.returncode == 0, fixed.stderr[-2000:]
+    assert fixed.exit_code == 0, fixed.stderr[-2000:]
     assert json.loads(fixed.stdout.splitlines()[-1]) == {
         "learning_rate": 5e-05,
         "logging_steps": 500,

@@ -15,6 +15,7 @@ from holdfast.engine.check.rule_runner import run_rules, select
 from holdfast.engine.inspect.made_completions import make_question
 from holdfast.rules import all_rules
 from tests.helpers.children import ask_each
+from tests.helpers.sampling import asked, sampled
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
@@ -49,18 +50,20 @@ FUNCTIONS = {
 
 
 @pytest.fixture(scope="module", name="stepped")
-def step_with_all(tiny: Path) -> dict[str, Any]:
+def step_with_all(request: pytest.FixtureRequest, tiny: Path) -> dict[str, Any]:
     """What real TRL does with each function."""
-    asked = [
+    names = asked(request)
+    cases = [
         {"name": f"{method}-{name}", "method": method, "model": str(tiny), "rows": ROWS, "train": SMALL}
         | {"trains": True, "rewards": source}
         for name, (_, _, source) in FUNCTIONS.items()
+        if name in names
         for method in ("grpo", "rloo")
     ]
-    return ask_each("prepared_by_trl", asked)
+    return ask_each("prepared_by_trl", cases)
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", sampled(FUNCTIONS, 3))
 def test_rules_say_what_trl_does(name: str, stepped: dict[str, Any], tmp_path: Path) -> None:
     """A function that TRL trains on gets no finding; one that ends or idles training gets the rule's."""
     code, outcome, source = FUNCTIONS[name]

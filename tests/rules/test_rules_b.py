@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -23,6 +21,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Skip
 from holdfast.engine.check.rule_runner import run_rules
 from holdfast.rules import all_rules
+from tests.helpers.forked import fork
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
 AREAS = re.compile(r"JOB1(0[4-9]|1\d)|DST1\d\d|PRC10[3-9]|RSM1\d\d|RWD1\d\d")
@@ -114,9 +113,8 @@ def _or_refused(text: str) -> int | None:
 
 
 def python(program: str, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True, env=quiet_environment()
-    )
+    done = fork(["-c", program, *arguments], Path.cwd(), quiet_environment())
+    assert done.exit_code == 0, done.stderr
     return done.stdout
 
 
@@ -357,15 +355,8 @@ def small(each: Tried, tiny: Path) -> dict[str, str]:
 def run_all(tiny: Path) -> dict[str, str]:
     """How each example ends; all of them in one process, since importing TRL takes seconds."""
     question = json.dumps([small(each, tiny) for each in tried()])
-    done = subprocess.run(
-        [sys.executable, "-c", RUN],
-        input=question,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=quiet_environment(),
-    )
-    assert done.returncode == 0, done.stderr
+    done = fork(["-c", RUN], Path.cwd(), quiet_environment(), question)
+    assert done.exit_code == 0, done.stderr
     answer: dict[str, str] = json.loads(done.stdout.partition("ENDED")[2].splitlines()[0])
     return answer
 

@@ -12,6 +12,7 @@ import pytest
 
 from tests.helpers.hub import LoopbackHub, loopback_hub
 from tests.helpers.hub.weights import weights
+from tests.helpers.sampling import sampled
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 JOB = """\
@@ -67,7 +68,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("code", FAULTS)
+@pytest.mark.parametrize("code", sampled(FAULTS, 3))
 def test_a_run_is_refused_for_what_the_hub_would_refuse(code: str, hub: LoopbackHub, tmp_path: Path) -> None:
     """Wrong name, missing split, gated model, missing namespace, read-only token: nothing is started, and each is told."""
     hub.add_model("acme/gated", MODEL, gated="manual")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.sampling import sampled
 from tests.helpers.tiny import quiet_environment
 
 GOOD = 'from trl import SFTConfig\nSFTConfig(output_dir="o", learnin_rate=1)\n'
@@ -59,7 +60,7 @@ def check(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", sampled(FILES, 3))
 def test_a_hostile_file_concerns_itself_alone(tmp_path: Path, name: str) -> None:
     """The others of its folder are checked, against what is known of their versions, and no failure of ours is told."""
     file, text = FILES[name]
@@ -74,7 +75,7 @@ def test_a_hostile_file_concerns_itself_alone(tmp_path: Path, name: str) -> None
     assert "holdfast failed" not in done.stdout
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", sampled(FILES, 4))
 def test_a_hostile_file_has_a_clear_error(tmp_path: Path, name: str) -> None:
     """Checked by itself, it ends with findings or a wrong request, never with a traceback."""
     file, text = FILES[name]

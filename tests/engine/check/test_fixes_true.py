@@ -1,9 +1,8 @@
 """What a fix gives is what the real libraries take. All of it in one process, since importing TRL takes seconds."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.script.carried_files import map_function, referred_files, reward_functions
 from holdfast.engine.script.render import render_script
 from tests.helpers.fixes import FIXED, Example, ask, read
+from tests.helpers.forked import fork
 from tests.helpers.tiny import quiet_environment
 
 pytestmark = pytest.mark.train
@@ -129,15 +129,8 @@ def ask_libraries() -> dict[str, tuple[str | None, str | None]]:
     """Why the libraries refuse each example, and what its fix made of it."""
     asked = [each for each in FIXED if newest(each)]
     programs = [told(program) for each in asked for program in (read(each.case, each.case.source), fixed_program(each))]
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        input=json.dumps(programs),
-        capture_output=True,
-        text=True,
-        check=False,
-        env=quiet_environment(),
-    )
-    assert done.returncode == 0, done.stderr
+    done = fork(["-c", PROGRAM], Path.cwd(), quiet_environment(), json.dumps(programs))
+    assert done.exit_code == 0, done.stderr
     answers = json.loads(done.stdout.splitlines()[-1])
     return {each.name: (answers[2 * at], answers[2 * at + 1]) for at, each in enumerate(asked)}
 

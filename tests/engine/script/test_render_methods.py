@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from holdfast.core.job import Job
 from holdfast.engine.script.render import referred_files, render_script
 from tests.helpers.forked import Done as Ended
-from tests.helpers.forked import forks
+from tests.helpers.forked import fork
 from tests.helpers.hub import loopback_hub
 from tests.helpers.sampling import sampled
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
@@ -102,7 +102,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def train(place: Path, tiny: Path) -> Iterator[Callable[..., Done]]:
+def train(place: Path, tiny: Path) -> Callable[..., Done]:
     """Run a job's script in that folder, at most once for each run's name.
 
     With variables of its own, which libraries may read when they are imported, it runs in an interpreter of its own.
@@ -119,8 +119,7 @@ def train(place: Path, tiny: Path) -> Iterator[Callable[..., Done]]:
             done[run] = Done(ended.exit_code, ended.stdout + ended.stderr, folder)
         return done[run]
 
-    with forks() as fork:
-        yield run
+    return run
 
 
 def start_anew(script: str, folder: Path, environment: Mapping[str, str]) -> Ended:

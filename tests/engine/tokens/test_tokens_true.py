@@ -26,6 +26,7 @@ from holdfast.engine.tokens.recipe import Recipe, read_recipe
 from holdfast.ports import Batch
 from holdfast.rules import all_rules
 from tests.helpers.children import ask, ask_each
+from tests.helpers.sampling import asked, sampled
 from tests.helpers.tiny import CHAT_TEMPLATE, tiny_model  # noqa: F401 - the fixture `tiny`
 
 pytestmark = pytest.mark.train
@@ -212,17 +213,20 @@ def _text_of(template: str) -> str:
 
 
 @pytest.fixture(scope="module", name="trained")
-def prepare_all(folders: dict[str | None, str]) -> dict[str, Any]:
+def prepare_all(request: pytest.FixtureRequest, folders: dict[str | None, str]) -> dict[str, Any]:
     """What real TRL makes of every case."""
-    asked = [
+    names = asked(request)
+    cases = [
         {"name": name, "method": each.method, "model": folders[each.template], "rows": each.rows, "train": each.train}
         for name, each in {**CASES, **PACKED}.items()
+        if name in names
     ] + [
         {"name": name, "method": each.method, "model": folders[each.template], "rows": each.rows}
         | {"train": {"per_device_train_batch_size": 4} | each.train, "trains": True}
         for name, (_, _, each) in DAMAGED.items()
+        if name in names
     ]
-    return ask_each("prepared_by_trl", asked)
+    return ask_each("prepared_by_trl", cases)
 
 
 def document(case: Case, folder: str) -> Document:
@@ -251,7 +255,7 @@ def cut_labels(sequence: Sequenced, recipe: Recipe) -> tuple[list[int], list[int
     return sequence.ids[low:high], labels
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", sampled(CASES, 2))
 def test_ids_and_labels_are_the_trainers(name: str, trained: dict[str, Any], folders: dict[str | None, str]) -> None:
     """Ids, labels, what is left out and the steps are those of the real trainer."""
     case, real = CASES[name], trained[name]

@@ -10,7 +10,7 @@ import pytest
 import holdfast
 from tests.helpers.generated_jobs import GeneratedJob, generate_job
 from tests.helpers.rehearsal_jobs import Job
-from tests.helpers.rehearsing import Rehearse, rehearsals, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
+from tests.helpers.rehearsing import Rehearse, rehearsals, told
 from tests.helpers.sampling import sampled
 
 pytestmark = pytest.mark.train

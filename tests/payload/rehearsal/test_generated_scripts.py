@@ -5,7 +5,7 @@ import pytest
 import holdfast
 from tests.helpers.generated_scripts import generate_script
 from tests.helpers.rehearsal_jobs import Job
-from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
+from tests.helpers.rehearsing import Rehearse, told
 from tests.helpers.sampling import sampled
 
 pytestmark = pytest.mark.train

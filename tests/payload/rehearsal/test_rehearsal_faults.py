@@ -6,7 +6,7 @@ from tests.helpers.rehearsal_faults import FAULTS
 from tests.helpers.rehearsal_good import GOOD_JOBS
 from tests.helpers.rehearsal_jobs import job
 from tests.helpers.rehearsal_trl import OFFICIAL
-from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
+from tests.helpers.rehearsing import Rehearse, told
 from tests.helpers.sampling import sampled
 
 pytestmark = pytest.mark.train

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.helpers.rehearsal_loop_faults import DOUBTED, LOOP_FAULTS
-from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
+from tests.helpers.rehearsing import Rehearse, told
 from tests.helpers.sampling import sampled
 
 pytestmark = pytest.mark.train

@@ -6,7 +6,7 @@ import pytest
 
 from tests.helpers.rehearsal_loops import ALL
 from tests.helpers.rehearsal_parts import play
-from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
+from tests.helpers.rehearsing import Rehearse, told
 from tests.helpers.sampling import sampled
 
 pytestmark = pytest.mark.train

@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.hub import loopback_hub
 from tests.helpers.real_world import MODELS, fill
 from tests.helpers.rehearsal_jobs import Job
-from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
+from tests.helpers.rehearsing import Rehearse, told
 from tests.helpers.tiny import quiet_environment
 
 pytestmark = [pytest.mark.train, pytest.mark.long]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.helpers.fault_world import ROOT
 from tests.helpers.rehearsal_jobs import job
-from tests.helpers.rehearsing import Rehearse, rehearse_server, told  # noqa: F401 - one is the fixture `rehearse`
+from tests.helpers.rehearsing import Rehearse, told
 from tests.helpers.tiny import quiet_environment
 from tests.helpers.tiny_architectures import ARCHITECTURES
 
