@@ -10,17 +10,19 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from socketserver import TCPServer
 from tempfile import TemporaryDirectory
-from threading import Event, Thread
+from threading import Thread
 from typing import Any
 from urllib.parse import parse_qsl
 
 from tests.helpers.hub import faults, routes
-from tests.helpers.hub.exchange import HubError, Reply, Request
+from tests.helpers.hub.exchange import CutError, HubError, Reply, Request
 from tests.helpers.hub.faults import Fault, Faults
+from tests.helpers.hub.jobs import lifecycle
 from tests.helpers.hub.world import World
 
 LOOPBACK = "127.0.0.1"
@@ -44,12 +46,13 @@ class LoopbackHub(World):
         self.home = home
         self.faults = Faults()
         self.failures: list[str] = []
-        self.closing = Event()
         self.add_user("me")
         self.token: str | None = self.add_token("hf_me_write").text
         self._numbers = count(1)
         self._listeners = [Listener(self, outside=False), Listener(self, outside=True)]
         self.address, self.outside = (f"http://{LOOPBACK}:{one.server_port}" for one in self._listeners)
+        told = ("HF_ENDPOINT", "HOLDFAST_VIEWER", "HF_HUB_DISABLE_XET", "HF_HUB_DISABLE_TELEMETRY", "no_proxy")
+        self.jobs.network = {name: self.variables[name] for name in told}
 
     @property
     def viewer(self) -> str:
@@ -116,6 +119,14 @@ class LoopbackHub(World):
         """End connections without an answer."""
         self.faults.add(Fault(pattern=re.compile(pattern), kind="cut", left=times))
 
+    def mute(self, pattern: str, *, times: int | None = 1) -> None:
+        """Do what requests ask for, and end their connections without an answer: a job that was submitted, and nobody knows."""
+        self.faults.add(Fault(pattern=re.compile(pattern), kind="mute", left=times))
+
+    def truncate(self, pattern: str, after_bytes: int, *, times: int | None = 1) -> None:
+        """Answer with a part of the body as if that were all: JSON that ends in the middle."""
+        self.faults.add(Fault(pattern=re.compile(pattern), kind="truncate", left=times, after_bytes=after_bytes))
+
     def refuse_commits(self, pattern: str = "", *, times: int | None = None) -> None:
         """Refuse commits, with 403, as for a token that was taken back; `pattern` says to which repositories."""
         refused = faults.refusal(403, message="Authorization error.")
@@ -131,6 +142,13 @@ class LoopbackHub(World):
         """Let nothing go wrong any more."""
         self.faults.clear()
         self.lost = ()
+        self.jobs.heal()
+        self.clock.skew_s = 0.0
+        self.clock.stir()
+
+    def revoke(self, token: str) -> None:
+        """Take a token back: whatever comes with it is 401 from now on."""
+        del self.accounts.tokens[token]
 
     def answer(self, request: Request) -> Reply:
         """Return what is said to a request; a mistake of this Hub is kept and told as 500."""
@@ -150,8 +168,8 @@ class LoopbackHub(World):
             Thread(target=listener.serve_forever, args=(POLL_S,), daemon=True).start()
 
     def close(self) -> None:
-        """End all connections, also those that wait."""
-        self.closing.set()
+        """End all jobs, and all connections, also those that wait."""
+        lifecycle.end_all(self)
         ending = [Thread(target=listener.shutdown) for listener in self._listeners]
         for thread in ending:
             thread.start()
@@ -236,7 +254,12 @@ class Connection(BaseHTTPRequestHandler):
             return
         failed = befallen.get("fail")
         reply = failed.refusal.reply() if failed and failed.refusal else hub.answer(request)
+        if "mute" in befallen:
+            self.close_connection = True
+            return
         request.answered = reply.status
+        if "truncate" in befallen:
+            reply = replace(reply, body=reply.body[: befallen["truncate"].after_bytes])
         self._write(reply, befallen.get("break"))
 
     do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _serve  # noqa: N815 - http.server's names
@@ -273,13 +296,37 @@ class Connection(BaseHTTPRequestHandler):
         sent = {"X-Request-Id": self.server.hub.request_id(), **UNHURRIED} | dict(reply.headers)
         for name, value in sent.items():
             self.send_header(name, value.encode("ascii", "replace").decode())
-        if reply.status != 204:
+        if reply.stream is not None:
+            self.send_header("Transfer-Encoding", "chunked")
+        elif reply.status != 204:
             self.send_header("Content-Length", str(len(reply.body)))
         self.end_headers()
-        if self.command != "HEAD":
+        if reply.stream is not None:
+            self._write_stream(reply.stream, broken)
+        elif self.command != "HEAD":
             self.wfile.write(reply.body[: broken.after_bytes] if broken else reply.body)
         self.wfile.flush()
         self.close_connection = self.close_connection or broken is not None
+
+    def _write_stream(self, pieces: Iterator[bytes], broken: Fault | None) -> None:
+        self.wfile.flush()
+        left = broken.after_bytes if broken else sys.maxsize
+        with suppress(CutError):
+            for piece in pieces:
+                part = piece[:left]
+                left -= len(part)
+                if part:
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+                    self.wfile.flush()
+                if not left:
+                    break
+            else:
+                self.wfile.write(b"0\r\n\r\n")
+                return
+        self.close_connection = True
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return super().date_time_string(self.server.hub.clock.told_s if timestamp is None else timestamp)
 
     def version_string(self) -> str:
         return "huggingface-loopback"
