@@ -10,6 +10,7 @@ import pytest
 from tests.helpers.hub import LoopbackHub
 from tests.helpers.hub.client import Ask
 from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub  # noqa: F401 - the fixtures `hub` and `ask`
+from tests.helpers.hub.jobs import namespace
 from tests.helpers.hub.jobs.images import Image
 
 SLEEPS = "'import time; print(1, flush=True); time.sleep(60)'"
@@ -202,6 +203,15 @@ job_id = python(text, volumes=[bucket("/out"), kept, model])
         "ERROR",
         "Volume mount failed: not/there not found in bucket me/kept",
     ]
+
+
+def test_volumes_without_namespaces(hub: LoopbackHub, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where this machine allows no mount namespace, paths are changed in commands and variables, and back in the log."""
+    monkeypatch.setattr(namespace, "unshare", tuple)
+    text = "import os; print(open(os.environ['OUT'] + '/a.txt', 'w').name, '/outside')"
+    end = "job_id = python(text, volumes=[bucket('/out')], env={'OUT': '/out'}); [ended(job_id)[0], logs(job_id)]"
+    assert ask(end, text=text) == ["COMPLETED", ["/out/a.txt /outside"]]
+    assert hub.buckets["me/kept"].contents == {"a.txt": b""}
 
 
 def test_writes_arrive_late_and_whole(hub: LoopbackHub, ask: Ask) -> None:

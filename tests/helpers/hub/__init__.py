@@ -18,7 +18,8 @@ Jobs run here, in processes of their own; a test gives the images, moves the clo
 `huggingface_hub`, `datasets` and `transformers` read `HF_ENDPOINT` when they are imported, so a test that uses them starts a process of
 its own with `hub.variables`; `huggingface_hub.HfApi(endpoint=hub.address, token=hub.token)` works in this one.
 
-server.py        the listening, the log of requests, `LoopbackHub` with all that a test seeds and reads
+server.py        `LoopbackHub` with all that a test seeds and reads
+listening.py     the listening, and how replies go out
 faults.py        what a test lets go wrong
 exchange.py      one request and one reply, errors spelled as the Hub spells them
 accounts.py      users, organizations, tokens, who may do what
