@@ -8,7 +8,7 @@
 
 import time
 from collections.abc import Callable
-from threading import Condition
+from threading import Event, Lock
 
 
 class Clock:
@@ -21,7 +21,8 @@ class Clock:
     def __init__(self) -> None:
         self.skew_s = 0.0
         self._ahead_s = 0.0
-        self._moved = Condition()
+        self._lock = Lock()
+        self._waiting: dict[str, set[Event]] = {}
 
     @property
     def now_s(self) -> float:
@@ -35,21 +36,31 @@ class Clock:
 
     def advance(self, seconds: float) -> None:
         """Let time pass at once."""
-        with self._moved:
-            self._ahead_s += seconds
-            self._moved.notify_all()
+        self._ahead_s += seconds
+        self.stir()
 
-    def stir(self) -> None:
-        """Have everybody who waits look again."""
-        with self._moved:
-            self._moved.notify_all()
+    def stir(self, about: str | None = None) -> None:
+        """Have those who wait for something about a job look again, or everybody."""
+        with self._lock:
+            groups = list(self._waiting.values()) if about is None else [self._waiting.get(about, set())]
+            for event in [one for group in groups for one in group]:
+                event.set()
 
-    def wait(self, done: Callable[[], bool], until_s: float = float("inf")) -> bool:
+    def wait(self, about: str, done: Callable[[], bool], until_s: float = float("inf")) -> bool:
         """Wait until something is so, and return True, or until a time comes, and return False. Whoever makes it so calls `stir`."""
-        with self._moved:
+        stirred = Event()
+        with self._lock:
+            self._waiting.setdefault(about, set()).add(stirred)
+        try:
             while not done():
                 left_s = until_s - self.now_s
                 if left_s <= 0:
                     return False
-                self._moved.wait(min(left_s, 60.0))
+                stirred.wait(min(left_s, 60.0))
+                stirred.clear()
             return True
+        finally:
+            with self._lock:
+                self._waiting[about].discard(stirred)
+                if not self._waiting[about]:
+                    del self._waiting[about]

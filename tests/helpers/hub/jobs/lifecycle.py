@@ -51,7 +51,7 @@ def cancel(world: World, job: Job) -> None:
     if job.ended:
         return
     job.canceled = True
-    world.clock.stir()
+    world.clock.stir(job.id)
 
 
 def end_all(world: World) -> None:
@@ -72,12 +72,12 @@ def _live(world: World, job: Job) -> None:
         stage, message = _run(world, job) if _schedule(world, job) else (CANCELED, "")
     job.machine = None
     job.quiet = True
-    world.clock.stir()
+    world.clock.stir(job.id)
     world.closing.wait(world.jobs.stage_lag_s)
     job.message = message or None
     job.finished_s = world.clock.now_s
     job.stage = stage
-    world.clock.stir()
+    world.clock.stir(job.id)
 
 
 def _schedule(world: World, job: Job) -> bool:
@@ -87,7 +87,7 @@ def _schedule(world: World, job: Job) -> bool:
         job.message = stuck.message
         until_s = world.clock.now_s + stuck.after_s if stuck.after_s is not None else float("inf")
         active = world.jobs.mishaps.active
-        world.clock.wait(lambda: job.canceled or world.closing.is_set() or stuck not in active, until_s)
+        world.clock.wait(job.id, lambda: job.canceled or world.closing.is_set() or stuck not in active, until_s)
         job.message = None
     return not (job.canceled or world.closing.is_set())
 
@@ -110,7 +110,7 @@ def _run(world: World, job: Job) -> tuple[str, str]:
         return ERROR, str(error)
     job.started_s = world.clock.now_s
     job.machine, job.stage = machine, RUNNING
-    world.clock.stir()
+    world.clock.stir(job.id)
     ended = _ended(world, job, machine, fate)
     machine.settle()
     return ended
@@ -126,9 +126,9 @@ def _ended(world: World, job: Job, machine: Machine, fate: Mishap | None) -> tup
     deadline_s = (job.started_s or 0.0) + job.timeout_s
     if fate is not None and fate.at_line is None and fate.at_file is None:
         falls_s = (job.started_s or 0.0) + (fate.after_s or 0.0)
-        if falls_s < deadline_s and not world.clock.wait(over, falls_s):
+        if falls_s < deadline_s and not world.clock.wait(job.id, over, falls_s):
             machine.fall(fate)
-    in_time = world.clock.wait(over, deadline_s)
+    in_time = world.clock.wait(job.id, over, deadline_s)
     if machine.fallen is not None:
         fallen = machine.fallen
         machine.stop(grace_s=0.0)
@@ -152,4 +152,4 @@ def _spend(world: World, namespace: str) -> None:
 
 def _say(world: World, job: Job, line: str) -> None:
     job.lines.append((world.clock.now_s, line))
-    world.clock.stir()
+    world.clock.stir(job.id)

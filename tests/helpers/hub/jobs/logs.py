@@ -73,7 +73,7 @@ def _more(world: World, job: Job, trap: LogTrap, at: int, *, ended: bool) -> boo
     def changed() -> bool:
         return _ready(job, trap) > at or job.quiet != ended or world.closing.is_set()
 
-    return world.clock.wait(changed, world.clock.now_s + world.jobs.keep_alive_s)
+    return world.clock.wait(job.id, changed, world.clock.now_s + world.jobs.keep_alive_s)
 
 
 def _ready(job: Job, trap: LogTrap) -> int:

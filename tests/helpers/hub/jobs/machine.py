@@ -19,10 +19,10 @@ from tests.helpers.hub.hardware import flavors
 from tests.helpers.hub.jobs import images, namespace
 from tests.helpers.hub.jobs.mishaps import Mishap
 from tests.helpers.hub.jobs.records import Job
-from tests.helpers.hub.jobs.volumes import Volume, carry, listed, mount, processes
+from tests.helpers.hub.jobs.volumes import Volume, carry, listed, mount
 from tests.helpers.hub.world import World
 
-WATCH_S = 0.02  # between two looks at the volumes
+WATCH_S, LAZY_S = 0.02, 0.25  # between two looks at the volumes: at first, and when nothing has changed for long
 
 
 class Machine:
@@ -81,7 +81,8 @@ class Machine:
             start_new_session=True,
         )
         Thread(target=self._listen, args=(self._process, hear, moved), daemon=True).start()
-        self._watcher.start()
+        if self.volumes or (self.fate is not None and self.fate.at_file is not None):
+            self._watcher.start()
 
     def fall(self, mishap: Mishap) -> None:
         """Let a mishap befall it now: everything is killed without warning."""
@@ -91,7 +92,7 @@ class Machine:
                 self.fallen = mishap
         if befalls:
             self._kill(signal.SIGKILL)
-            self.world.clock.stir()
+            self.world.clock.stir(self.job.id)
 
     def stop(self, *, grace_s: float) -> None:
         """Ask the process to end, and kill it if it does not."""
@@ -143,7 +144,7 @@ class Machine:
         closer.join()
         self.exit_code = 128 - code if code < 0 else code
         self._over.set()
-        self.world.clock.stir()
+        self.world.clock.stir(self.job.id)
 
     def _close_when_over(self, process: subprocess.Popen[bytes]) -> None:
         """When a container's first process ends, the others are killed."""
@@ -151,20 +152,20 @@ class Machine:
         self._kill(signal.SIGKILL)
 
     def _watch(self) -> None:
-        while not self._over.wait(WATCH_S):
+        wait_s = WATCH_S
+        while not self._over.wait(wait_s):
             if self.fate is not None and self.fate.at_file is not None and self._has(self.fate.at_file):
                 self.fall(self.fate)
             with self._carrying:
-                for one in self.volumes if self.fallen is None else ():
-                    carry(self.world, one, self.pid)
+                news = [carry(self.world, one, self.pid) for one in self.volumes if self.fallen is None]
+            eager = any(news) or (self.fate is not None and self.fate.at_file is not None)
+            wait_s = WATCH_S if eager else min(LAZY_S, wait_s * 1.2)
 
     def _has(self, pattern: str) -> bool:
         places = [self.work, *(one.folder for one in self.volumes)]
         return any(fnmatch(path, pattern) for place in places for path, _ in listed(place))
 
     def _kill(self, how: signal.Signals) -> None:
-        if self._process is None:
-            return
-        for pid in processes(self._process.pid):
+        if self._process is not None:
             with suppress(OSError):
-                os.kill(pid, how)
+                os.killpg(self._process.pid, how)

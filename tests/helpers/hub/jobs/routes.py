@@ -116,7 +116,7 @@ def _told_scheduled(visit: Visit, kept: ScheduledJob) -> Reply:
 
 def _delete_scheduled(visit: Visit, kept: ScheduledJob) -> Reply:
     del visit.world.jobs.scheduled[kept.id]
-    visit.world.clock.stir()
+    visit.world.clock.stir(kept.id)
     return Reply(status=204)
 
 
@@ -148,7 +148,7 @@ def _relabel_scheduled(visit: Visit, kept: ScheduledJob) -> Reply:
 
 def _changed(visit: Visit, kept: ScheduledJob) -> Reply:
     kept.next_s = None if kept.suspend else scheduled.upcoming(kept.schedule, visit.now_s)
-    visit.world.clock.stir()
+    visit.world.clock.stir(kept.id)
     return _told_scheduled(visit, kept)
 
 

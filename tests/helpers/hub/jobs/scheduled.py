@@ -114,4 +114,4 @@ def _comes(world: World, kept: ScheduledJob, next_s: float | None) -> bool:
     def changed() -> bool:
         return world.closing.is_set() or kept.id not in world.jobs.scheduled or kept.next_s != next_s
 
-    return not world.clock.wait(changed, next_s if next_s is not None else float("inf"))
+    return not world.clock.wait(kept.id, changed, next_s if next_s is not None else float("inf"))

@@ -90,7 +90,7 @@ def listed(folder: Path) -> Iterator[tuple[str, Signature]]:
 
 
 def carry(world: World, volume: Volume, session: int, *, now: bool = False) -> bool:
-    """Let what is due arrive in the bucket, or all that is closed if `now`; return whether anything still waits."""
+    """Let what is due arrive in the bucket, or all that is closed if `now`; return whether there was anything new."""
     if not volume.writable:
         return False
     here = dict(listed(volume.folder))
@@ -106,7 +106,7 @@ def carry(world: World, volume: Volume, session: int, *, now: bool = False) -> b
         if now or due_s <= world.clock.now_s:
             _arrive(world, volume, path, seen)
             del volume.due[path]
-    return bool(volume.due)
+    return bool(wanted)
 
 
 def delay_s(world: World, path: str) -> float:
@@ -123,11 +123,11 @@ def _arrive(world: World, volume: Volume, path: str, seen: Signature | None) -> 
         with world.lock:
             bucket.files.pop(name, None)
         return
+    volume.known[path] = seen
     try:
         content = (volume.folder / path).read_bytes()
     except OSError:
         return
-    volume.known[path] = seen
     with world.lock:
         if not bucket.put(name, content, mtime_s=seen[2] / 1e9, now_s=world.clock.now_s):
             bucket.refused.append(name)
