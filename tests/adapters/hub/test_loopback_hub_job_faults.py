@@ -82,13 +82,14 @@ def test_out_of_memory_and_of_credit(hub: LoopbackHub, ask: Ask) -> None:
 
 def test_stuck(hub: LoopbackHub, ask: Ask) -> None:
     """A job may wait for its hardware for ever, or for a time, and be canceled meanwhile; the wait counts for no timeout."""
-    hub.jobs.mishap("stuck", times=None, message="Waiting for hardware")
+    hub.jobs.mishap("stuck", times=None, message="Waiting for hardware", markers=3)
     ask("job_id = run('true')")
     wait_for(lambda: hub.jobs.newest.message)
     hub.clock.advance(7200)
     told = ask("job = api.inspect_job(job_id=job_id); [job.status.stage, job.status.message, job.started_at]")
     assert told == ["SCHEDULING", "Waiting for hardware", None]
-    assert ask("logs_of = []; api.cancel_job(job_id=job_id); ended(job_id)") == ["CANCELED", None]
+    assert [line[:15] for _, line in hub.jobs.newest.lines] == ["===== Job start"] * 3
+    assert ask("api.cancel_job(job_id=job_id); ended(job_id)") == ["CANCELED", None]
     ask("job_id = run('true')")
     hub.heal()
     assert ask("ended(job_id)") == ["COMPLETED", None]

@@ -85,6 +85,8 @@ def _schedule(world: World, job: Job) -> bool:
     stuck = world.jobs.mishaps.take(job.line, "stuck")
     if stuck is not None:
         job.message = stuck.message
+        for _ in range(stuck.markers):
+            _say(world, job, started(world.clock.now_s))
         until_s = world.clock.now_s + stuck.after_s if stuck.after_s is not None else float("inf")
         active = world.jobs.mishaps.active
         world.clock.wait(job.id, lambda: job.canceled or world.closing.is_set() or stuck not in active, until_s)

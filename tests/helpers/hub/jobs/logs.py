@@ -1,9 +1,10 @@
 """The stream of log lines, and all that can be wrong with it.
 
 Source: `_stream_sse_events` and `fetch_job_logs` of `huggingface_hub/hf_api.py` 2.4.0 and their comments: a stream begins with all lines so far (or the
-last `tail`), each as `data: {"timestamp": ..., "data": ...}`; it can end before the job does, and the job's stage lags behind its last line; it can be
+last `tail`), each as `data: {"data": ..., "timestamp": ...}`; it can end before the job does, and the job's stage lags behind its last line; it can be
 infinite and empty but for `===== Job started`; there is a `: keep-alive` every 30 seconds. Without `follow` the client drops lines that are later than
-the answer's `Date` and a second. Replays that are shorter than what was told before are reported in makermods-robotics/makermodslab pull request 71.
+the answer's `Date` and a second. The order of the keys, and that `===== Job started` precedes also the last `tail` lines: huggingface/huggingface_hub
+pull request 4202. That this line can come again and again while the job never starts: issue 4376. Replays that are shorter than what was told before are reported in makermods-robotics/makermodslab pull request 71.
 """
 
 import json
@@ -27,7 +28,9 @@ def stream(visit: Visit, job: Job) -> Iterator[bytes]:
     """Give the events of a job's stream, as they travel."""
     trap = _trap(visit.world, job)
     asked = visit.request.get("tail")
-    at = max(0, len(job.lines) - int(asked)) if asked else 0
+    at = max(1, len(job.lines) - int(asked)) if asked else 0
+    if asked and job.lines:
+        yield _event(visit.world, job.lines[0], trap)
     for piece in _pieces(visit.world, job, trap, trap.lose_head if job.heard and not asked else at):
         size = trap.split or len(piece)
         yield from (piece[k : k + size] for k in range(0, len(piece), size))
@@ -96,4 +99,4 @@ def _order(numbers: range, trap: LogTrap) -> list[int]:
 def _event(world: World, line: tuple[float, str], trap: LogTrap) -> bytes:
     at_s, text = line
     told = iso(at_s + world.clock.skew_s + world.jobs.machine_skew_s + trap.skew_s)
-    return f"data: {json.dumps({'timestamp': told, 'data': text}, ensure_ascii=False)}\n\n".encode()
+    return f"data: {json.dumps({'data': text, 'timestamp': told}, ensure_ascii=False)}\n\n".encode()

@@ -24,6 +24,7 @@ class Mishap:
         after_s: On the Hub's clock, since the job started to run (for `stuck`: how long it is stuck; None for ever).
         at_line: When the job writes a line in which this is found.
         at_file: When a file of this pattern is in the job's volumes or working folder: in the middle of a save.
+        markers: Of `stuck`: how often the log says `===== Job started` all the same.
         message: In the status afterwards, instead of the usual one.
     """
 
@@ -33,6 +34,7 @@ class Mishap:
     after_s: float | None = None
     at_line: str | None = None
     at_file: str | None = None
+    markers: int = 0
     message: str | None = None
 
 
