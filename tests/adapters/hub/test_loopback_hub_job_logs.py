@@ -135,4 +135,3 @@ def test_stage_lags_behind_the_last_line(hub: LoopbackHub, ask: Ask) -> None:
         "job_id = python('print(1)'); [logs(job_id), api.inspect_job(job_id=job_id).status.stage, ended(job_id)[0]]"
     )
     assert told == [["1"], "RUNNING", "COMPLETED"]
-    hub.jobs.stage_lag_s = 0.0

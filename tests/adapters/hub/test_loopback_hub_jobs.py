@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from threading import Event
 
 import pytest
@@ -17,12 +17,9 @@ SLEEPS = "'import time; print(1, flush=True); time.sleep(60)'"
 
 
 @pytest.fixture(autouse=True)
-def own_bucket(hub: LoopbackHub) -> Iterator[None]:
-    """Begin each test with an empty bucket, and writes that arrive at once."""
+def own_bucket(hub: LoopbackHub) -> None:
+    """Begin each test with an empty bucket."""
     hub.add_bucket("me/kept")
-    yield
-    hub.jobs.write_delay_s, hub.jobs.drains = 0.0, True
-    hub.jobs.write_delays.clear()
 
 
 def test_environment(hub: LoopbackHub, ask: Ask) -> None:

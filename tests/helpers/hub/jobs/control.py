@@ -23,7 +23,7 @@ class Jobs:
         network: Variables that every job gets beside those that the real one gives it: where this Hub is.
         mishaps: What goes wrong; `mishap` declares it.
         traps: What is wrong with streams of log lines; `trap_logs` declares it.
-        write_delay_s: On the Hub's clock, from the closing of a file in a mounted bucket to its arrival there.
+        write_delay_s: On the Hub's clock, from the closing of a file in a mounted bucket to its arrival there. 2 to 30 seconds on the real one.
         write_delays: The same for files of a pattern: `{"*.safetensors": 600}` has a manifest arrive before its weights.
         drains: Whether a job that ends waits for its writes to arrive. On a lost machine they are lost in any case.
         grace_s: From SIGTERM to SIGKILL, in seconds that really pass.
@@ -86,6 +86,9 @@ class Jobs:
             machine.fall(Mishap(kind="machine_gone", pattern=re.compile("")))
 
     def heal(self) -> None:
-        """Let nothing go wrong with jobs any more; those that are stuck go on."""
+        """Let nothing go wrong with jobs or come late any more; those that are stuck go on."""
         self.mishaps.active.clear()
         self.traps.clear()
+        self.write_delays.clear()
+        self.write_delay_s = self.stage_lag_s = self.machine_skew_s = 0.0
+        self.drains = True

@@ -2,7 +2,9 @@
 
 Source: hf-mount, which mounts buckets in Jobs and Spaces. A file is uploaded once it is closed, in batches (huggingface/hf-mount issue 222: what stays
 open is not uploaded at all); SIGTERM drains what waits, a lost node loses it (issues 221, 222). A process that is killed
-closes its files: what it had written of one arrives, and is not whole. Models and datasets are read-only, buckets
+closes its files: what it had written of one arrives, and is not whole. Of several writers the last one wins. Its README tells of 2 seconds that a closed
+file waits for others, and 30 at most; and of a mode that can only append, which is not imitated here. Neither are changes that come from elsewhere while
+a job runs, which hf-mount shows within 30 seconds. Models and datasets are read-only, buckets
 read-write unless asked otherwise (https://huggingface.co/docs/hub/jobs-configuration). A folder that is not in the bucket fails the job
 (`sync_job_volume` of `huggingface_hub/hf_api.py` 2.4.0, which puts a `.keep` there).
 """
