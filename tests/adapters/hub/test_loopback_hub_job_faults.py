@@ -1,15 +1,13 @@
 """What can be made to go wrong with jobs of the loopback Hub."""
 
-import time
-from collections.abc import Callable, Iterator
-from threading import Event
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.helpers.hub import LoopbackHub
 from tests.helpers.hub.client import Ask, RaisedError
-from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub  # noqa: F401 - the fixtures `hub` and `ask`
+from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub, wait_for  # noqa: F401 - the fixtures `hub` and `ask`
 
 SAVES = """
 import sys, time
@@ -157,11 +155,3 @@ except Exception as error:
     assert ask("error_of(as_whom('hf_short').inspect_job, job_id=job_id)") == ["HfHubHTTPError", "Invalid user token."]
     assert ask("ended(job_id)[0]") == "COMPLETED"
     assert hub.jobs.newest.output == ["ready", "401"]
-
-
-def wait_for(so: Callable[[], object]) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + 10
-    while not so():
-        assert time.monotonic() < end
-        Event().wait(0.01)

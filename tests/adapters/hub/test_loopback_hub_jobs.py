@@ -1,15 +1,12 @@
 """The loopback Hub runs jobs as `huggingface_hub` submits and follows them."""
 
 import json
-import time
-from collections.abc import Callable
-from threading import Event
 
 import pytest
 
 from tests.helpers.hub import LoopbackHub
 from tests.helpers.hub.client import Ask
-from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub  # noqa: F401 - the fixtures `hub` and `ask`
+from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub, wait_for  # noqa: F401 - the fixtures `hub` and `ask`
 from tests.helpers.hub.jobs import namespace
 from tests.helpers.hub.jobs.images import Image
 
@@ -261,11 +258,3 @@ def test_metrics(hub: LoopbackHub, ask: Ask) -> None:
     assert [gpu["memory_used_bytes"] for gpu in one["gpus"].values()] == [123] * 4
     ask("api.cancel_job(job_id=job_id); ended(job_id)")
     assert ask("list(api.fetch_job_metrics(job_id=job_id))") == []
-
-
-def wait_for(so: Callable[[], object]) -> None:
-    """Wait until something is so."""
-    end = time.monotonic() + 10
-    while not so():
-        assert time.monotonic() < end
-        Event().wait(0.01)

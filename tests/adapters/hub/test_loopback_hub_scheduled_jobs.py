@@ -1,14 +1,13 @@
 """Jobs at times, on the clock of the loopback Hub."""
 
-import time
 from datetime import UTC, datetime
-from threading import Event
+from functools import partial
 
 import pytest
 
 from tests.helpers.hub import LoopbackHub
 from tests.helpers.hub.client import Ask
-from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub  # noqa: F401 - the fixtures `hub` and `ask`
+from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub, wait_for  # noqa: F401 - the fixtures `hub` and `ask`
 from tests.helpers.hub.jobs.cron import next_run
 
 CREATE = "kept = api.create_scheduled_job(image='python:3.12', command=command, schedule=schedule, timeout='2h', labels={'run': 's'}, **more)"
@@ -50,9 +49,10 @@ def test_runs_at_its_times(hub: LoopbackHub, ask: Ask) -> None:
         **asked(),
     )
     assert told == ["@hourly", False, 7200, "s", None]
-    for count in (1, 2):
+    for _ in range(2):
+        again = partial(has_run_since, hub, runs(hub))
         hub.clock.advance(3600)
-        wait_for_jobs(hub, count)
+        wait_for(again)
         job = hub.jobs.newest
         assert ask("ended(job_id)[0]", job_id=job.id) == "COMPLETED"
         assert (job.initiator["type"], job.timeout_s, job.labels["run"]) == ("scheduled-job", 7200, "s")
@@ -84,11 +84,10 @@ def test_one_at_a_time(hub: LoopbackHub, ask: Ask) -> None:
     ask(CREATE, **asked(command=["sleep", "60"]))
     first = ask("api.trigger_scheduled_job(scheduled_job_id=kept.id).id")
     assert "409" in ask("error_of(api.trigger_scheduled_job, scheduled_job_id=kept.id)[1]")
-    next_s = hub.jobs.scheduled[ask("kept.id")].next_s
+    (kept,) = hub.jobs.scheduled.values()
+    next_s = kept.next_s
     hub.clock.advance(3600)
-    end = time.monotonic() + 10
-    while hub.jobs.scheduled[ask("kept.id")].next_s == next_s:
-        assert time.monotonic() < end
+    wait_for(lambda: kept.next_s != next_s)
     assert len(hub.jobs.all) == before + 1
     ask("api.cancel_job(job_id=first); ended(first); api.delete_scheduled_job(scheduled_job_id=kept.id)", first=first)
 
@@ -99,9 +98,11 @@ def asked(**more: object) -> dict[str, object]:
     return {"command": command, "schedule": "@hourly", "more": more}
 
 
-def wait_for_jobs(hub: LoopbackHub, count: int) -> None:
-    """Wait until a scheduled job has started so many."""
-    end = time.monotonic() + 10
-    while sum(job.initiator["type"] == "scheduled-job" for job in hub.jobs.all.values()) < count:
-        assert time.monotonic() < end
-        Event().wait(0.01)
+def has_run_since(hub: LoopbackHub, before: int) -> bool:
+    """Return whether scheduled ones have started more jobs than before."""
+    return runs(hub) > before
+
+
+def runs(hub: LoopbackHub) -> int:
+    """Return how many jobs scheduled ones have started."""
+    return sum(job.initiator["type"] == "scheduled-job" for job in hub.jobs.all.values())

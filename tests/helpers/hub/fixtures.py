@@ -4,7 +4,9 @@ from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub  
 def test_something(hub: LoopbackHub, ask: Ask) -> None: ...
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from threading import Event
 
 import pytest
 
@@ -66,3 +68,11 @@ def hub_without_faults(whole: LoopbackHub) -> Iterator[LoopbackHub]:
     whole.commits.clear()
     yield whole
     whole.heal()
+
+
+def wait_for(so: Callable[[], object]) -> None:
+    """Wait until something is so, for ten seconds at most."""
+    end = time.monotonic() + 10
+    while not so():
+        assert time.monotonic() < end
+        Event().wait(0.01)
