@@ -88,6 +88,16 @@ class Token:
         wanted = (permission, WRITE) if permission == READ else (permission,)
         return any(one in scope.permissions for scope in self.scopes if scope.covers(kind, name) for one in wanted)
 
+    def allows_in(self, permission: str, namespace: str) -> bool:
+        """True if the token itself stretches to a whole namespace."""
+        if self.role != "fineGrained":
+            return self.role == "write"
+        return any(
+            permission in one.permissions
+            for one in self.scopes
+            if one.kind in ("user", "org") and one.name == namespace
+        )
+
 
 class Accounts:
     """Everybody, and what they may do."""
@@ -147,6 +157,20 @@ class Accounts:
         """True if this token may make a repository of that name."""
         role = self._role(token.user, name.partition("/")[0])
         return role in ("contributor", "write", "admin") and token.allows(WRITE, kind, name)
+
+    def belongs(self, token: Token | None, namespace: str) -> bool:
+        """True if a token's user is the namespace, or a member of it."""
+        return token is not None and self._role(token.user, namespace) != ""
+
+    def writes_in(self, token: Token, namespace: str, permission: str = WRITE) -> bool:
+        """True if this token may do something with a whole namespace: write to its buckets, or run jobs (`job.write`)."""
+        role = self._role(token.user, namespace)
+        return role in ("write", "admin") and token.allows_in(permission, namespace)
+
+    def pays(self, namespace: str) -> bool:
+        """True if a namespace has credit for jobs."""
+        owner = self.users.get(namespace) or self.organizations.get(namespace)
+        return owner is not None and owner.pays
 
     def whoami(self, token: Token) -> dict[str, Any]:
         """Return what the Hub says of a token and its user."""

@@ -5,7 +5,7 @@ the body repeats the message as `{"error": ...}`. Texts as quoted in public issu
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -83,11 +83,17 @@ class Reply:
         status: HTTP status.
         body: Its bytes; they are counted and left out in answer to HEAD.
         headers: Beside those that every answer has.
+        stream: The body bit by bit instead, without a length.
     """
 
     status: int = 200
     body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    stream: Iterator[bytes] | None = None
+
+
+class CutError(Exception):
+    """A stream that ends without an end: the connection is gone."""
 
 
 class HubError(Exception):

@@ -16,9 +16,12 @@ from typing import Literal
 from tests.helpers.hub.exchange import HubError, Request
 
 MESSAGES = {
+    400: "Bad Request",
     401: "Invalid credentials in Authorization header",
+    402: "Pre-paid credit balance is insufficient - add more credits to your account to use Jobs.",
     403: "Forbidden",
     404: "Not Found",
+    409: "Conflict",
     429: "We had to rate limit you, you hit the quota of 1000 api requests per 5 minutes period.",
     500: "Internal Error - We're working hard to fix this as soon as possible!",
     502: "Bad Gateway",
@@ -34,15 +37,16 @@ class Fault:
     Attributes:
         pattern: Which requests it befalls.
         kind: `fail` is an answer that refuses; `slow` waits first; `hang` never answers; `break` ends the connection in the body; `cut` ends
-            it without an answer.
+            it without an answer; `mute` does what is asked, and then ends it without an answer; `truncate` answers with a part of the body, as if that
+            were all.
         left: How often it still holds; None for ever.
         refusal: Of `fail`.
         seconds: Of `slow`.
-        after_bytes: Of `break`: of the body, which is told in whole.
+        after_bytes: Of `break`: of the body, which is told in whole. Of `truncate`: what there is of it.
     """
 
     pattern: re.Pattern[str]
-    kind: Literal["fail", "slow", "hang", "break", "cut"]
+    kind: Literal["fail", "slow", "hang", "break", "cut", "mute", "truncate"]
     left: int | None = None
     refusal: HubError | None = None
     seconds: float = 0.0

@@ -4,7 +4,9 @@ from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub  
 def test_something(hub: LoopbackHub, ask: Ask) -> None: ...
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from threading import Event
 
 import pytest
 
@@ -12,14 +14,27 @@ from tests.helpers.hub.client import Ask, client_of
 from tests.helpers.hub.server import LoopbackHub, loopback_hub
 
 SETUP = """
-import warnings
+import os, time, warnings
 from pathlib import Path
 from tempfile import mkdtemp
-from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, ModelCard
+from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, HfFileSystem, ModelCard, Volume
 api = HfApi()
 def as_whom(token):
     return HfApi(token=token)
 nobody = HfApi(token=False)
+def run(*command, image="ghcr.io/astral-sh/uv:python3.12-bookworm", **more):
+    return api.run_job(image=image, command=list(command), **more).id
+def python(code, **more):
+    return run("python", "-c", code, **more)
+def ended(job_id, **more):
+    status = api.wait_for_job(job_id, poll_interval=0.02, timeout=20, **more).status
+    return [status.stage, status.message]
+def at_stage(job_id, stage):
+    return api.wait_for_job(job_id, poll_interval=0.02, timeout=20, stages=[stage]).status.stage
+def logs(job_id, **more):
+    return list(api.fetch_job_logs(job_id=job_id, **more))
+def bucket(path):
+    return Volume(type="bucket", source="me/kept", mount_path=path)
 def error_of(call, *args, **kwargs):
     try:
         return ["", str(call(*args, **kwargs))]
@@ -53,3 +68,11 @@ def hub_without_faults(whole: LoopbackHub) -> Iterator[LoopbackHub]:
     whole.commits.clear()
     yield whole
     whole.heal()
+
+
+def wait_for(so: Callable[[], object]) -> None:
+    """Wait until something is so, for ten seconds at most."""
+    end = time.monotonic() + 10
+    while not so():
+        assert time.monotonic() < end
+        Event().wait(0.01)

@@ -8,14 +8,17 @@ from urllib.parse import quote
 
 from tests.helpers.hub import hardware, identity, reading, searching, storage, uploading, viewer, writing
 from tests.helpers.hub.accounts import Token
+from tests.helpers.hub.buckets import routes as buckets
+from tests.helpers.hub.buckets import xet
 from tests.helpers.hub.exchange import HubError, MovedError, Reply, Request, no_page, redirect
+from tests.helpers.hub.jobs import routes as jobs
 from tests.helpers.hub.repositories import Kind
 from tests.helpers.hub.world import Visit, World
 
 Answer = Callable[[Visit], Reply]
 PLURALS: dict[str, Kind] = {"models": "model", "datasets": "dataset", "spaces": "space"}
 
-# Whole addresses. Those of Jobs have a namespace in them: they would be told apart in `_of_api`, and answered by a module `jobs.py`.
+# Whole addresses.
 PLAIN: dict[tuple[str, str], Answer] = {
     ("GET", "/api/whoami-v2"): identity.whoami,
     ("GET", "/api/models"): searching.search,
@@ -45,6 +48,12 @@ OF_REPOSITORY: dict[tuple[str, str], Answer] = {
     ("DELETE", "tag"): writing.delete_tag,
     ("POST", "preupload"): uploading.preupload,
     ("POST", "commit"): uploading.commit,
+}
+# /api/NAME/NAMESPACE[/...]
+OF_NAMESPACE: dict[str, Answer] = {
+    "buckets": buckets.answer,
+    "jobs": jobs.answer,
+    "scheduled-jobs": jobs.answer_scheduled,
 }
 # /[datasets/|spaces/]ID/NAME/REVISION/PATH
 OF_FILE: dict[str, Answer] = {"resolve": reading.resolve, "raw": reading.raw, "blob": reading.page}
@@ -84,6 +93,8 @@ def _of_api(world: World, request: Request, token: Token | None) -> Reply:
         found = OF_REPOSITORY.get((as_get(request), rest[0] if rest else ""))
         if found is not None:
             return _of_repository(world, request, token, (PLURALS[segments[0]], name, rest[1:]), found)
+    if segments[0] in OF_NAMESPACE and len(segments) > 1:
+        return OF_NAMESPACE[segments[0]](Visit(world=world, request=request, token=token, rest=tuple(segments[1:])))
     if segments[0] in ("users", "organizations") and segments[2:] == ["overview"]:
         return identity.overview(Visit(world=world, request=request, token=token, rest=tuple(segments)))
     raise no_page()
@@ -91,6 +102,8 @@ def _of_api(world: World, request: Request, token: Token | None) -> Reply:
 
 def _of_site(world: World, request: Request, token: Token | None) -> Reply:
     segments = request.segments
+    if segments[0] == "buckets" and segments[3:4] == ["resolve"]:
+        return buckets.resolve(Visit(world=world, request=request, token=token, rest=tuple(segments[1:])))
     kind: Kind = PLURALS[segments[0]] if segments[0] in ("datasets", "spaces") else "model"
     segments = segments[kind != "model" :]
     if not segments:
@@ -114,6 +127,8 @@ def _of_outside(world: World, request: Request) -> Reply:
         return Reply(status=page.status, body=page.content, headers={"Content-Type": page.media_type})
     if request.segments[:1] in (["large"], ["upload"]):
         return storage.answer(Visit(world=world, request=request, token=None, rest=tuple(request.segments[1:])))
+    if request.segments[:1] == ["cas"]:
+        return xet.answer(Visit(world=world, request=request, token=None, rest=tuple(request.segments[1:])))
     token = world.accounts.known(request.token)
     return viewer.answer(Visit(world=world, request=request, token=token, kind="dataset"))
 

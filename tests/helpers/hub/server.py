@@ -1,30 +1,20 @@
-"""The listening, and all that a test holds in its hand.
-
-Two `http.server`s of the standard library, with a thread for each connection: they start in about a millisecond (uvicorn alone takes a tenth of a second
-to import), a test can end a connection at any byte, and silence is a thread that waits.
-"""
+"""All that a test holds in its hand."""
 
 import re
-import socket
-import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager
 from itertools import count
-from socketserver import TCPServer
 from tempfile import TemporaryDirectory
-from threading import Event, Thread
-from typing import Any
-from urllib.parse import parse_qsl
+from threading import Thread
 
 from tests.helpers.hub import faults, routes
 from tests.helpers.hub.exchange import HubError, Reply, Request
 from tests.helpers.hub.faults import Fault, Faults
+from tests.helpers.hub.jobs import lifecycle
+from tests.helpers.hub.listening import LOOPBACK, Listener
 from tests.helpers.hub.world import World
 
-LOOPBACK = "127.0.0.1"
-UNHURRIED = {"RateLimit": '"api";r=999;t=300', "RateLimit-Policy": '"fixed window";"api";q=1000;w=300'}
 POLL_S = 0.02  # how long the end of a test waits for a listener to notice
 
 
@@ -44,12 +34,13 @@ class LoopbackHub(World):
         self.home = home
         self.faults = Faults()
         self.failures: list[str] = []
-        self.closing = Event()
         self.add_user("me")
         self.token: str | None = self.add_token("hf_me_write").text
         self._numbers = count(1)
         self._listeners = [Listener(self, outside=False), Listener(self, outside=True)]
         self.address, self.outside = (f"http://{LOOPBACK}:{one.server_port}" for one in self._listeners)
+        told = ("HF_ENDPOINT", "HOLDFAST_VIEWER", "HF_HUB_DISABLE_XET", "HF_HUB_DISABLE_TELEMETRY", "no_proxy")
+        self.jobs.network = {name: self.variables[name] for name in told}
 
     @property
     def viewer(self) -> str:
@@ -116,6 +107,14 @@ class LoopbackHub(World):
         """End connections without an answer."""
         self.faults.add(Fault(pattern=re.compile(pattern), kind="cut", left=times))
 
+    def mute(self, pattern: str, *, times: int | None = 1) -> None:
+        """Do what requests ask for, and end their connections without an answer: a job that was submitted, and nobody knows."""
+        self.faults.add(Fault(pattern=re.compile(pattern), kind="mute", left=times))
+
+    def truncate(self, pattern: str, after_bytes: int, *, times: int | None = 1) -> None:
+        """Answer with a part of the body as if that were all: JSON that ends in the middle."""
+        self.faults.add(Fault(pattern=re.compile(pattern), kind="truncate", left=times, after_bytes=after_bytes))
+
     def refuse_commits(self, pattern: str = "", *, times: int | None = None) -> None:
         """Refuse commits, with 403, as for a token that was taken back; `pattern` says to which repositories."""
         refused = faults.refusal(403, message="Authorization error.")
@@ -131,6 +130,13 @@ class LoopbackHub(World):
         """Let nothing go wrong any more."""
         self.faults.clear()
         self.lost = ()
+        self.jobs.heal()
+        self.clock.skew_s = 0.0
+        self.clock.stir()
+
+    def revoke(self, token: str) -> None:
+        """Take a token back: whatever comes with it is 401 from now on."""
+        del self.accounts.tokens[token]
 
     def answer(self, request: Request) -> Reply:
         """Return what is said to a request; a mistake of this Hub is kept and told as 500."""
@@ -150,8 +156,8 @@ class LoopbackHub(World):
             Thread(target=listener.serve_forever, args=(POLL_S,), daemon=True).start()
 
     def close(self) -> None:
-        """End all connections, also those that wait."""
-        self.closing.set()
+        """End all jobs, and all connections, also those that wait."""
+        lifecycle.end_all(self)
         ending = [Thread(target=listener.shutdown) for listener in self._listeners]
         for thread in ending:
             thread.start()
@@ -180,109 +186,3 @@ def loopback_hub(*, latency_s: float = 0.0) -> Iterator[LoopbackHub]:
         finally:
             hub.close()
     assert not hub.failures, "\n".join(hub.failures)
-
-
-class Listener(ThreadingHTTPServer):
-    """One port."""
-
-    daemon_threads = False  # so that closing waits for them; they all end at once when their connections do
-    request_queue_size = 128
-
-    def __init__(self, hub: LoopbackHub, *, outside: bool) -> None:
-        self.hub = hub
-        self.outside = outside
-        self.open: set[socket.socket] = set()
-        super().__init__((LOOPBACK, 0), Connection)
-
-    def server_bind(self) -> None:
-        """Take a port. HTTPServer would also look up this machine's name, which may take seconds."""
-        TCPServer.server_bind(self)
-        self.server_name, self.server_port = LOOPBACK, self.server_address[1]
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        self.open.add(request)
-        super().process_request(request, client_address)
-
-    def shutdown_request(self, request: Any) -> None:
-        self.open.discard(request)
-        super().shutdown_request(request)
-
-    def end_connections(self) -> None:
-        for connection in list(self.open):
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - socketserver's signature
-        """Keep what is this Hub's own mistake; a client that goes away is none."""
-        if not isinstance(sys.exception(), OSError):
-            self.hub.failures.append(traceback.format_exc())
-
-
-class Connection(BaseHTTPRequestHandler):
-    """Serves one connection, which is kept for more requests."""
-
-    server: Listener
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    wbufsize = -1
-
-    def _serve(self) -> None:
-        hub, request = self.server.hub, self._read()
-        hub.requests.append(request)
-        befallen = {fault.kind: fault for fault in hub.faults.take(request)}
-        late_s = hub.latency_s + (befallen["slow"].seconds if "slow" in befallen else 0.0)
-        if (late_s and hub.closing.wait(late_s)) or ("hang" in befallen and hub.closing.wait()) or "cut" in befallen:
-            self.close_connection = True
-            return
-        failed = befallen.get("fail")
-        reply = failed.refusal.reply() if failed and failed.refusal else hub.answer(request)
-        request.answered = reply.status
-        self._write(reply, befallen.get("break"))
-
-    do_GET = do_HEAD = do_POST = do_PUT = do_DELETE = _serve  # noqa: N815 - http.server's names
-
-    def _read(self) -> Request:
-        path, _, query = self.path.partition("?")
-        return Request(
-            method=self.command,
-            path=path,
-            query=tuple(parse_qsl(query, keep_blank_values=True)),
-            headers={name.lower(): value for name, value in self.headers.items()},
-            body=self._body(),
-            outside=self.server.outside,
-        )
-
-    def _body(self) -> bytes:
-        if self.headers.get("Transfer-Encoding", "").lower() != "chunked":
-            return self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        parts = []
-        while size := int(self._line().split(b";")[0], 16):
-            parts.append(self.rfile.read(size))
-            self.rfile.readline()
-        self.rfile.readline()
-        return b"".join(parts)
-
-    def _line(self) -> bytes:
-        line = self.rfile.readline()
-        if not line:
-            raise ConnectionAbortedError
-        return line
-
-    def _write(self, reply: Reply, broken: Fault | None) -> None:
-        self.send_response(reply.status)
-        sent = {"X-Request-Id": self.server.hub.request_id(), **UNHURRIED} | dict(reply.headers)
-        for name, value in sent.items():
-            self.send_header(name, value.encode("ascii", "replace").decode())
-        if reply.status != 204:
-            self.send_header("Content-Length", str(len(reply.body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(reply.body[: broken.after_bytes] if broken else reply.body)
-        self.wfile.flush()
-        self.close_connection = self.close_connection or broken is not None
-
-    def version_string(self) -> str:
-        return "huggingface-loopback"
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""

@@ -1,12 +1,14 @@
 """Everything that this Hub knows, and how a test fills it. No networking here."""
 
-import time
-from dataclasses import dataclass, field
-from threading import RLock
+from dataclasses import dataclass
+from threading import Event, RLock
 from typing import Any
 
 from tests.helpers.hub.accounts import SINCE_S, Accounts, Organization, OrganizationRole, Scope, Token, TokenRole, User
+from tests.helpers.hub.buckets.store import Bucket, Buckets
+from tests.helpers.hub.clock import Clock
 from tests.helpers.hub.exchange import HubError, MovedError, Request, unseen
+from tests.helpers.hub.jobs.control import Jobs
 from tests.helpers.hub.repositories import NOTHING, Commit, File, Files, Kind, Repository
 
 MONTH_S = 30 * 86400.0
@@ -37,6 +39,11 @@ class World:
         page_size: Entries of a list in one answer; the rest is behind a link.
         shown: What the dataset viewer has worked out already, by commit.
         part_bytes: Large files of more than this are uploaded in parts of this size.
+        clock: The Hub's time, which a test may move.
+        buckets: By name.
+        jobs: What runs, is scheduled, and how.
+        home: Folder for whatever needs one: caches of clients, disks of jobs.
+        closing: Set when the test ends.
         hardware: Answer of `/api/jobs/hardware`; None for what hardware.py says.
     """
 
@@ -58,6 +65,11 @@ class World:
         self.part_bytes = 20_000_000
         self.hardware: list[dict[str, Any]] | None = None
         self.lock = RLock()
+        self.home = ""
+        self.closing = Event()
+        self.clock = Clock()
+        self.buckets = Buckets()
+        self.jobs = Jobs()
 
     def add_user(self, name: str, *, pays: bool = True, pro: bool = False) -> User:
         """Make a user, who has no token yet."""
@@ -114,6 +126,11 @@ class World:
             self.repositories[kind, name] = repo
             self.moved.pop((kind, name), None)
             return repo
+
+    def add_bucket(self, name: str, files: Files = NOTHING, **settings: Any) -> Bucket:
+        """Make a bucket; `settings` are attributes of `Bucket`."""
+        with self.lock:
+            return self.buckets.add(name, files, **settings)
 
     def add_page(self, path: str, content: str, *, media_type: str = "text/html", status: int = 200) -> str:
         """Put a page on the other host and return its address."""
@@ -204,7 +221,11 @@ class Visit:
     rest: tuple[str, ...] = ()
     found: Repository | None = None
     kind: Kind = "model"
-    now_s: float = field(default_factory=time.time)
+
+    @property
+    def now_s(self) -> float:
+        """The Hub's time."""
+        return self.world.clock.now_s
 
     @property
     def repo(self) -> Repository:

@@ -6,6 +6,7 @@ huggingface_hub 2.4.0; texts of refusals as quoted in public issues. A new repos
 
 from typing import Any
 
+from tests.helpers.hub.buckets import routes as buckets
 from tests.helpers.hub.exchange import HubError, Reply, as_json, unseen
 from tests.helpers.hub.repositories import ATTRIBUTES, MAIN, Kind, Repository, Signed
 from tests.helpers.hub.world import Visit
@@ -44,6 +45,8 @@ def delete(visit: Visit) -> Reply:
 def move(visit: Visit) -> Reply:
     """POST /api/repos/move: another name, to which the old one leads."""
     asked = visit.request.json()
+    if asked.get("type") == "bucket":
+        return buckets.move(visit)
     kind: Kind = asked.get("type") or "model"
     old, new = asked["fromRepo"], asked["toRepo"]
     _owned(visit, kind, old)
