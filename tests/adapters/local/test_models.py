@@ -135,6 +135,7 @@ class TestTemplates:
             ({"tokenizer_config__json": {"chat_template": [{"name": "default", "template": "B"}]}}, "B"),
             ({"tokenizer_config__json": {"chat_template": [{"name": "tool_use", "template": "B"}]}}, None),
             ({"tokenizer_config__json": {"chat_template": [None, 3, "x"]}}, None),
+            ({"tokenizer_config__json": {"chat_template": [{"name": []}, {"name": "default", "template": "B"}]}}, "B"),
             ({"chat_template__json": {"chat_template": "C"}}, None),
             ({"chat_template__json": {"chat_template": "C"}, "preprocessor_config__json": {}}, "C"),
             ({}, None),

@@ -6,21 +6,19 @@ cgroup, versions 1 and 2. Not covered: AMD, Intel and Apple GPUs; cores that a c
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distributions, version
 from pathlib import Path
 
 import psutil
 
+from holdfast.adapters.environment.program_output import output_of
 from holdfast.adapters.foreign_files import expanded
 from holdfast.core.facts import Gpu, Machine
 
 QUERY = ("--query-gpu=index,uuid,name,memory.total,compute_cap", "--format=csv,noheader,nounits")
 # A GPU that the environment speaks of and no driver describes.
 UNKNOWN_GPU = Gpu(name="unknown", memory_bytes=0, capability=(0, 0))
-# A driver that hangs is no reason to hang with it.
-PATIENCE_S = 20.0
 MEBIBYTE = 1 << 20
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
 # Where a container says how much it may use, for cgroup version 2 and for version 1.
@@ -71,13 +69,8 @@ def query_gpus(environment: Mapping[str, str]) -> list[tuple[str, Gpu]] | None:
     program = shutil.which("nvidia-smi", path=environment.get("PATH", ""))
     if program is None:
         return None
-    try:
-        told = subprocess.run(  # noqa: S603 - found on the user's own PATH, and no word of it comes from a job
-            [program, *QUERY], capture_output=True, text=True, timeout=PATIENCE_S, check=True, env=dict(environment)
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return [gpu for line in told.stdout.splitlines() if (gpu := parse_gpu(line))]
+    told = output_of([program, *QUERY], environment)
+    return None if told is None else [gpu for line in told.splitlines() if (gpu := parse_gpu(line))]
 
 
 def parse_gpu(line: str) -> tuple[str, Gpu] | None:

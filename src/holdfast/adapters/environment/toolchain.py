@@ -1,7 +1,6 @@
 """What training needs on a machine besides its hardware: a driver, uv, libraries that go together, a sandbox."""
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, requires
@@ -11,28 +10,28 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from holdfast.adapters.declared.uv import find_uv
 from holdfast.adapters.environment.interpreters import find_missing
+from holdfast.adapters.environment.program_output import output_of
 
-PATIENCE_S: Final = 20.0
 SANDBOX: Final = (sys.executable, "-P", "-m", "holdfast.payload.rehearsal.sandbox")
 
 
 def driver_version() -> str | None:
     """Return the version of the NVIDIA driver; None where none answers."""
     program = shutil.which("nvidia-smi")
-    told = _output([program, "--query-gpu=driver_version", "--format=csv,noheader"]) if program else None
+    told = output_of([program, "--query-gpu=driver_version", "--format=csv,noheader"]) if program else None
     return told.splitlines()[0].strip() if told else None
 
 
 def uv_version() -> str | None:
     """Return the version of uv; None where there is none."""
     program = find_uv()
-    told = _output([program, "--version"]) if program else None
+    told = output_of([program, "--version"]) if program else None
     return told.split()[1] if told and len(told.split()) > 1 else None
 
 
 def why_no_sandbox() -> str | None:
     """Return why the kernel does not confine rehearsals; None where it does."""
-    told = _output([*SANDBOX])
+    told = output_of([*SANDBOX])
     return "it could not be tried" if told is None else told or None
 
 
@@ -61,14 +60,3 @@ def _own_requirements(name: str) -> Iterator[str]:
         if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
             requirement.marker = None
             yield str(requirement)
-
-
-def _output(command: list[str]) -> str | None:
-    """Return what a program prints; None where it fails, or takes too long."""
-    try:
-        done = subprocess.run(  # noqa: S603 - fixed words, and programs of the user's own PATH
-            command, capture_output=True, text=True, timeout=PATIENCE_S, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return done.stdout.strip()

@@ -110,8 +110,8 @@ def _template(names: Collection[str], texts: Mapping[str, str], parsed: Mapping[
 def _text(holder: Mapping[str, Any] | None) -> str | None:
     given = (holder or {}).get("chat_template")
     if isinstance(given, list):
-        by_name = {each.get("name"): each.get("template") for each in given if isinstance(each, dict)}
-        given = by_name.get("default")
+        named = (each for each in given if isinstance(each, dict) and each.get("name") == "default")
+        given = next((each.get("template") for each in named), None)
     return given if isinstance(given, str) else None
 
 
