@@ -186,17 +186,26 @@ class ParserOption:
         flags: Its spellings, `-l` and `--learning_rate`; of a positional argument its name.
         action: What is done with its values: `store`, `store_true`, `append`, `count`, …; `negatable` if `--no-x` is one of its flags.
         count: How many values it takes, as `nargs` says it.
-        kind: The type of its values: `int`, `float` or `str`; empty for any other.
+        kind: The type of its values: `int`, `float`, `bool` or `str`; empty for any other.
         choices: The values that it may have; None where any may be, or where they cannot be seen.
         required: Whether it must be given.
+        default: Its value where it is not given, as the program writes it: text is converted like a word.
+        place: The call that adds it.
     """
 
     flags: tuple[str, ...]
     action: str = "store"
     count: str | int | None = None
-    kind: Literal["", "str", "int", "float"] = ""
+    kind: Literal["", "str", "int", "float", "bool"] = ""
     choices: tuple[str | int | float, ...] | None = None
     required: bool = False
+    default: Any = None
+    place: Place | None = None
+
+    @property
+    def name(self) -> str:
+        """Its longest spelling: `--learning_rate`."""
+        return max(self.flags, key=len, default="")
 
     @property
     def is_positional(self) -> bool:
@@ -249,6 +258,7 @@ class Call:
         receiver: Of a method, what it is called on, where that is what another call gave.
         same: Names of keywords that are given one and the same variable, or item of it: `train_dataset=rows, eval_dataset=rows`.
         parser: Of argparse's `parse_args` of the command line, the options; None where not all of them can be seen.
+        options: The options of such a parser that are given as arguments just as they were parsed, by the argument's name.
     """
 
     path: str
@@ -269,6 +279,7 @@ class Call:
     changed: frozenset[str] = frozenset()
     same: tuple[frozenset[str], ...] = ()
     parser: ParserOptions | None = None
+    options: Mapping[str, ParserOption] = field(default_factory=dict[str, ParserOption])
 
     @property
     def package(self) -> str:

@@ -133,6 +133,7 @@ class DocumentBuilder:
             via=library_call.via,
             same=library_call.same,
             parser=library_call.parser,
+            options={name: slot.option for name, slot in library_call.arguments.items() if slot.option},
             unbound=library_call.unbound,
             defaults=self._defaults(library_call) if library_call.via == "parser" else frozenset(),
             receiver=self._receiver(library_call),

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from holdfast.core.calls import Guard, ParserOptions
+from holdfast.core.calls import Guard, ParserOption, ParserOptions
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import reason_among
 from holdfast.core.text import Place
@@ -35,11 +35,12 @@ Via = Literal["call", "partial", "super", "parser"]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Slot:
-    """A value with the places of its expression and of the name it is given under."""
+    """A value with the places of its expression and of the name it is given under; of a parsed option, also the option."""
 
     value: Any
     place: Place | None = None
     key_place: Place | None = None
+    option: ParserOption | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
