@@ -1,8 +1,9 @@
-"""An option of the script's `argparse` parser that is not converted to the type that its argument needs.
+"""An option of the script's own parser that is not converted to the type that its argument needs.
 
 ## What it does
 Follows the options of an `argparse` parser to the arguments of training configs and adapters. Reports options without `type=` (they are
-text) where a number or a switch belongs, `type=float` where a whole number belongs, and `type=bool`. Only values that reach the argument
+text) where a number or a switch belongs, `type=float` where a whole number belongs, and `type=bool`. Likewise fields of the script's own dataclasses that an `HfArgumentParser` reads:
+`lr: str`. Only values that reach the argument
 unchanged are judged: `learning_rate=float(args.lr)` is fine.
 
 ## Why is this bad
@@ -47,6 +48,9 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 def _message(option: ParserOption, parameter: Parameter) -> str:
     name, to = option.name, f"`{parameter.name}`"
+    if option.action == "field":
+        kind = next(each for each in ("bool", "float", "int") if each in parameter.types)
+        return f"`{name}` gives {to} a `{option.kind}`: declare the field as `{kind}`"
     if option.kind == "bool":
         return f"`{name} False` makes {to} true: `type=bool` takes any text but the empty one for True; {SWITCH}"
     if option.kind == "float":
@@ -88,6 +92,22 @@ options = parser.parse_args()
 lora = LoraConfig(r=options.rank, task_type="CAUSAL_LM")
 """
 
+FIELD = """
+from dataclasses import dataclass
+
+from transformers import HfArgumentParser
+from trl import SFTConfig, SFTTrainer
+
+
+@dataclass
+class ScriptArguments:
+    lr: float = 2e-5
+
+
+(options,) = HfArgumentParser(ScriptArguments).parse_args_into_dataclasses()
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=SFTConfig(learning_rate=options.lr), train_dataset=rows)
+"""
+
 RULE = Rule(
     code="ARG126",
     name="unconverted-option",
@@ -106,6 +126,7 @@ RULE = Rule(
         Case(script=SWITCHED, at="train.bf16"),
         Case(script=SWITCHED.replace("type=bool, ", ""), at="train.bf16"),
         Case(script=ADAPTER.replace("type=int, ", ""), at="calls.3.r"),
+        Case(script=FIELD.replace("float = 2e-5", 'str = "2e-5"'), at="train.learning_rate"),
     ),
     good=(
         Case(script=SCRIPT),
@@ -114,6 +135,8 @@ RULE = Rule(
         Case(script=SCRIPT.replace("action=argparse.BooleanOptionalAction", "type=lambda word: word == 'true'")),
         Case(script=SCRIPT.replace("default=2e-5", 'default="2e-5"')),
         Case(script=ADAPTER),
+        Case(script=FIELD),
+        Case(script=FIELD.replace("float = 2e-5", 'str = "2e-5"').replace("options.lr", "float(options.lr)")),
     ),
     kinds=PROGRAMS,
 )

@@ -246,7 +246,7 @@ def test_an_end_without_a_log_says_what_it_means_and_where_to_look(
         ("absent.log", "137", "absent.log", "neither a log nor a run"),
     ],
 )
-def test_an_end_that_no_process_has_is_exit_code_2(  # noqa: PLR0913 - a question and its answer
+def test_an_end_that_no_process_has_is_exit_code_2(
     target: str, ended: str, where: str, what: str, here: Path, ask: Ask
 ) -> None:
     """Where the target is not there, that is said, and not what a run's end would be."""

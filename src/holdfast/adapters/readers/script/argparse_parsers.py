@@ -21,15 +21,15 @@ from holdfast.core.text import Place
 Argv = Sequence[str | Unknown]
 """The arguments of a command line; those that a shell computes are not known."""
 PARSER: Final = "argparse.ArgumentParser"
-Kind = Literal["", "str", "int", "float", "bool"]
-KINDS: Final[Mapping[str, tuple[Kind, Callable[[str], Any]]]] = {
+OptionKind = Literal["", "str", "int", "float", "bool"]
+KINDS: Final[Mapping[str, tuple[OptionKind, Callable[[str], Any]]]] = {
     "builtins.str": ("str", str),
     "builtins.int": ("int", int),
     "builtins.float": ("float", float),
     "builtins.bool": ("bool", bool),
 }
 """The types of values that are read as `argparse` reads them, by path."""
-NO_KIND: Final[tuple[Kind, None]] = ("", None)
+NO_KIND: Final[tuple[OptionKind, None]] = ("", None)
 KEYWORD_ONLY: Final = 99
 """In the place of a position: an argument that is given by keyword alone."""
 SWITCHES: Final[Mapping[str, bool]] = {"store_true": True, "store_false": False}

@@ -132,6 +132,7 @@ class DocumentBuilder:
             guard=self._guard(library_call),
             via=library_call.via,
             same=library_call.same,
+            fields=library_call.fields,
             parser=library_call.parser,
             options={name: slot.option for name, slot in library_call.arguments.items() if slot.option},
             unbound=library_call.unbound,

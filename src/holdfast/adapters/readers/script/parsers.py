@@ -1,9 +1,9 @@
 """Parsers of a command line: transformers' and TRL's, which make dataclasses of it, and those of `argparse`."""
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.script.argparse_parsers import FUNCTIONS as ARGPARSE
 from holdfast.adapters.readers.script.argparse_parsers import Argv
@@ -18,7 +18,7 @@ from holdfast.catalog.api.annotations import plain_types
 from holdfast.catalog.calls.flags import as_parsed, may_give_more
 from holdfast.catalog.calls.parsed_fields import ever_takes, newest_names
 from holdfast.core.api import Parameter
-from holdfast.core.calls import LibraryName
+from holdfast.core.calls import LibraryName, ParserOption
 from holdfast.core.document import Unknown
 from holdfast.core.text import Place
 
@@ -58,6 +58,8 @@ def _parse_dataclasses(reading: ReadingState, site: Site, arguments: CallArgumen
     remaining = arguments.argument(1, "return_remaining_strings") is not None
     strict = not remaining and arguments.argument(2, "fail_with_unknown_args") is None
     made = _parsed_classes(reading, site, spec, share_flags(_paths(spec), said, strict=strict))
+    if given is None and site.library_call:
+        site.library_call.fields = tuple(_own_parameters(spec))
     return (*made, COMMAND_LINE) if remaining else made
 
 
@@ -85,6 +87,21 @@ def _parsed_classes(reading: ReadingState, site: Site, spec: Spec, shares: Seque
         if isinstance(each, ObjectValue) and each.library_call:
             each.library_call.flags = flags
     return made
+
+
+def _own_parameters(spec: Spec) -> Iterator[Parameter]:
+    """Yield the fields that the program's own dataclasses define, as far as their types can be read."""
+    for cls in spec.classes:
+        for name in own_fields(cls) if isinstance(cls, ProgramClass) else ():
+            if parameter := _parameter(cls, name):
+                yield parameter
+
+
+def _parameter(cls: ProgramClass, name: str) -> Parameter | None:
+    written = _written_field(cls, name)
+    annotation = ast.unparse(written.annotation) if written else ""
+    types = plain_types(annotation)
+    return Parameter(name=name, types=types, annotation=annotation) if types else None
 
 
 def _argv(reading: ReadingState, args: Any) -> Argv | None:
@@ -221,7 +238,7 @@ def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> A
     own = own_fields(cls) if isinstance(cls, ProgramClass) else {}
     address = next(reading.numbers)
     if isinstance(cls, ProgramClass) and not path:
-        reading.store[address] = KnownItems({name: _field(cls, name, own[name], share) for name in own})
+        reading.store[address] = KnownItems({name: _field(reading, cls, name, own[name], share) for name in own})
         return ObjectValue("", None, address, cls)
     if not path:
         return COMMAND_LINE
@@ -231,8 +248,25 @@ def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> A
     return ObjectValue(path, library_call, address, cls if isinstance(cls, ProgramClass) else None)
 
 
-def _field(cls: ProgramClass, name: str, default: Slot | None, share: KnownItems) -> Slot:
+def _field(reading: ReadingState, cls: ProgramClass, name: str, default: Slot | None, share: KnownItems) -> Slot:
     """Return the value of a field of the program's own: what the command line gives, else its default."""
+    value = _field_value(cls, name, default, share)
+    return Slot(value.value, value.place, value.key_place, _option(reading, cls, name))
+
+
+def _option(reading: ReadingState, cls: ProgramClass, name: str) -> ParserOption | None:
+    """Return a field as the option that a parser makes of it; None where its words are not converted to one plain type."""
+    written, parameter = _written_field(cls, name), _parameter(cls, name)
+    kinds = parameter.types - {"null"} if parameter else frozenset()
+    kind = next((each for each in PLAIN if kinds == {each}), None)
+    if written is None or kind is None or written not in cls.node.body:
+        return None
+    default = written.value.value if isinstance(written.value, ast.Constant) else None
+    place = reading.place(written)
+    return ParserOption(flags=(f"--{name}",), action="field", kind=kind, default=default, place=place)
+
+
+def _field_value(cls: ProgramClass, name: str, default: Slot | None, share: KnownItems) -> Slot:
     given = share.slots.get(name)
     begun = [
         flag
@@ -250,12 +284,10 @@ def _converted(cls: ProgramClass, name: str, given: Slot) -> Any:
     """Return what a parser makes of the words for a field, by its annotation."""
     if isinstance(given.value, Unknown):
         return COMMAND_LINE
-    written = _written_field(cls, name)
-    annotation = ast.unparse(written.annotation) if written else ""
-    types = plain_types(annotation)
-    if not types or ("str" in types and len(types - {"null"}) > 1):
+    parameter = _parameter(cls, name)
+    if parameter is None or ("str" in parameter.types and len(parameter.types - {"null"}) > 1):
         return COMMAND_LINE
-    value = as_parsed(Parameter(name=name, types=types, annotation=annotation), given.value)
+    value = as_parsed(parameter, given.value)
     return COMMAND_LINE if isinstance(value, Unknown) else value
 
 
@@ -281,6 +313,7 @@ def _vars(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
     return held if isinstance(value, ObjectValue | Ref) else hidden
 
 
+PLAIN: Final[tuple[Literal["str", "int", "float", "bool"], ...]] = ("str", "int", "float", "bool")
 OWN: Final = "."
 """In the place of a path: a class of the program that extends none of a library's."""
 
