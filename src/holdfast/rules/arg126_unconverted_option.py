@@ -136,6 +136,11 @@ RULE = Rule(
         Case(script=SCRIPT.replace("default=2e-5", 'default="2e-5"')),
         Case(script=ADAPTER),
         Case(script=FIELD),
+        Case(
+            script=FIELD.replace("float = 2e-5", 'str = "2e-5"').replace(
+                "parse_args_into_dataclasses()", "parse_yaml_file(path)"
+            )
+        ),
         Case(script=FIELD.replace("float = 2e-5", 'str = "2e-5"').replace("options.lr", "float(options.lr)")),
     ),
     kinds=PROGRAMS,

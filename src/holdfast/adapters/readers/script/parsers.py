@@ -57,7 +57,8 @@ def _parse_dataclasses(reading: ReadingState, site: Site, arguments: CallArgumen
     said = _stated_values(reading, argv, places, config) if argv is not None and known else None
     remaining = arguments.argument(1, "return_remaining_strings") is not None
     strict = not remaining and arguments.argument(2, "fail_with_unknown_args") is None
-    made = _parsed_classes(reading, site, spec, share_flags(_paths(spec), said, strict=strict))
+    shares = share_flags(_paths(spec), said, strict=strict)
+    made = _parsed_classes(reading, site, spec, shares, are_words=not config)
     if given is None and site.library_call:
         site.library_call.fields = tuple(_own_parameters(spec))
     return (*made, COMMAND_LINE) if remaining else made
@@ -80,8 +81,20 @@ def _parse_dict(reading: ReadingState, site: Site, _: CallArguments) -> Any:
     return _parsed_classes(reading, site, spec, share_flags(_paths(spec), None))
 
 
-def _parsed_classes(reading: ReadingState, site: Site, spec: Spec, shares: Sequence[KnownItems]) -> tuple[Any, ...]:
-    made = tuple(_parsed(reading, site, each, share) for each, share in zip(spec.classes, shares, strict=True))
+def _parsed_classes(
+    reading: ReadingState, site: Site, spec: Spec, shares: Sequence[KnownItems], *, are_words: bool = False
+) -> tuple[Any, ...]:
+    """Return what a parser makes of each dataclass.
+
+    Args:
+        reading: The state.
+        site: The call.
+        spec: What the parser was told.
+        shares: What each dataclass is given.
+        are_words: Whether all values are words, which are converted; what a file holds is taken as it is.
+    """
+    pairs = zip(spec.classes, shares, strict=True)
+    made = tuple(_parsed(reading, site, each, share, are_words=are_words) for each, share in pairs)
     flags = frozenset(name for path, fields in _paths(spec) if path == OWN for name in fields)
     for each in made:
         if isinstance(each, ObjectValue) and each.library_call:
@@ -232,13 +245,16 @@ def flag_places(argv: Argv, places: Sequence[Place]) -> dict[str, tuple[Place, P
     return {key: each for name, each in found.items() for key in (name, name.removeprefix("no_"))} | found
 
 
-def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> Any:
+def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems, *, are_words: bool) -> Any:
     """Return the instance that a parser makes of one dataclass, with its share of the command line."""
     path = cls.path if isinstance(cls, LibraryName) else library_base(cls) if isinstance(cls, ProgramClass) else ""
     own = own_fields(cls) if isinstance(cls, ProgramClass) else {}
     address = next(reading.numbers)
     if isinstance(cls, ProgramClass) and not path:
-        reading.store[address] = KnownItems({name: _field(reading, cls, name, own[name], share) for name in own})
+        fields = {name: _field(cls, name, own[name], share) for name in own}
+        if are_words:
+            fields = {name: _with_option(reading, cls, name, slot) for name, slot in fields.items()}
+        reading.store[address] = KnownItems(fields)
         return ObjectValue("", None, address, cls)
     if not path:
         return COMMAND_LINE
@@ -248,10 +264,8 @@ def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> A
     return ObjectValue(path, library_call, address, cls if isinstance(cls, ProgramClass) else None)
 
 
-def _field(reading: ReadingState, cls: ProgramClass, name: str, default: Slot | None, share: KnownItems) -> Slot:
-    """Return the value of a field of the program's own: what the command line gives, else its default."""
-    value = _field_value(cls, name, default, share)
-    return Slot(value.value, value.place, value.key_place, _option(reading, cls, name))
+def _with_option(reading: ReadingState, cls: ProgramClass, name: str, slot: Slot) -> Slot:
+    return Slot(slot.value, slot.place, slot.key_place, _option(reading, cls, name))
 
 
 def _option(reading: ReadingState, cls: ProgramClass, name: str) -> ParserOption | None:
@@ -266,7 +280,8 @@ def _option(reading: ReadingState, cls: ProgramClass, name: str) -> ParserOption
     return ParserOption(flags=(f"--{name}",), action="field", kind=kind, default=default, place=place)
 
 
-def _field_value(cls: ProgramClass, name: str, default: Slot | None, share: KnownItems) -> Slot:
+def _field(cls: ProgramClass, name: str, default: Slot | None, share: KnownItems) -> Slot:
+    """Return the value of a field of the program's own: what the command line gives, else its default."""
     given = share.slots.get(name)
     begun = [
         flag
