@@ -21,15 +21,15 @@ from holdfast.core.text import Place
 Argv = Sequence[str | Unknown]
 """The arguments of a command line; those that a shell computes are not known."""
 PARSER: Final = "argparse.ArgumentParser"
-OptionKind = Literal["", "str", "int", "float", "bool"]
-KINDS: Final[Mapping[str, tuple[OptionKind, Callable[[str], Any]]]] = {
+OptionType = tuple[Literal["", "str", "int", "float", "bool"], Callable[[str], Any] | None]
+KINDS: Final[Mapping[str, OptionType]] = {
     "builtins.str": ("str", str),
     "builtins.int": ("int", int),
     "builtins.float": ("float", float),
     "builtins.bool": ("bool", bool),
 }
 """The types of values that are read as `argparse` reads them, by path."""
-NO_KIND: Final[tuple[OptionKind, None]] = ("", None)
+NO_KIND: Final[OptionType] = ("", None)
 KEYWORD_ONLY: Final = 99
 """In the place of a position: an argument that is given by keyword alone."""
 SWITCHES: Final[Mapping[str, bool]] = {"store_true": True, "store_false": False}
