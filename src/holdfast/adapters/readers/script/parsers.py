@@ -134,7 +134,8 @@ def _stated_values(reading: ReadingState, argv: Argv, places: Sequence[Place], f
     flags = read_flags(argv)
     config = flags.pop(flag, None)
     at = flag_places(argv, places) if places else {}
-    slots = {name: Slot(value, *at.get(name, ())) for name, value in flags.items()}
+    pairs = {name: at.get(name, (None, None)) for name in flags}
+    slots = {name: Slot(value, pairs[name][0], pairs[name][1]) for name, value in flags.items()}
     if config is None:
         return slots
     settings = _file_slots(reading, config) if isinstance(config, str) else None
@@ -272,7 +273,7 @@ def _option(reading: ReadingState, cls: ProgramClass, name: str) -> ParserOption
     """Return a field as the option that a parser makes of it; None where its words are not converted to one plain type."""
     written, parameter = _written_field(cls, name), _parameter(cls, name)
     kinds = parameter.types - {"null"} if parameter else frozenset()
-    kind = next((each for each in PLAIN if kinds == {each}), None)
+    kind = PLAIN.get(next(iter(kinds))) if len(kinds) == 1 else None
     if written is None or kind is None or written not in cls.node.body:
         return None
     default = written.value.value if isinstance(written.value, ast.Constant) else None
@@ -328,7 +329,13 @@ def _vars(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
     return held if isinstance(value, ObjectValue | Ref) else hidden
 
 
-PLAIN: Final[tuple[Literal["str", "int", "float", "bool"], ...]] = ("str", "int", "float", "bool")
+PLAIN: Final[Mapping[str, Literal["str", "int", "float", "bool"]]] = {
+    "str": "str",
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+}
+"""Types to which a parser converts one word."""
 OWN: Final = "."
 """In the place of a path: a class of the program that extends none of a library's."""
 
