@@ -105,6 +105,16 @@ def test_a_skip_is_told_with_its_reason_and_is_no_pass() -> None:
     ]
 
 
+def test_the_counts_of_skipped_rules_add_up() -> None:
+    """A rule that is skipped for two jobs of a file, or for two reasons, counts once."""
+    both = SKIP | {"code": "MOD121", "because": "no network; it comes from the command line"}
+
+    lines = check(skipped=(SKIP, SKIP, both))
+
+    assert lines[0] == "job.yaml: 2 rules skipped: no network (2); --verbose names them"
+    assert lines[-1].endswith("; 2 rules not checked")
+
+
 def test_findings_are_counted_by_severity() -> None:
     """The last line says what it comes to."""
     warning = {**FINDING, "severity": "warning"}

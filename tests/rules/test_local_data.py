@@ -411,3 +411,13 @@ def told_of(answer: dict[str, Any], name: str) -> dict[str, Any]:
 def codes_of(answer: dict[str, Any], name: str) -> list[str]:
     """Return the codes that are reported of the file of some name."""
     return [each["code"] for each in told_of(answer, name)["findings"]]
+
+
+def test_a_folder_is_judged_alike_with_the_hub_and_without(place: Path) -> None:
+    """What is not beside a script may be where it is started: `--offline` claims no more than a walk that may ask the Hub."""
+    text = REQUIRES + HEAD + LORA.format(model="absent", data="absent")
+    (place / "train.py").write_text(text)
+    online, offline = (codes_of(holdfast.check(["."], offline=each), "train.py") for each in (False, True))
+
+    assert online == offline
+    assert "MOD108" in codes_of(holdfast.check("train.py", offline=True), "train.py")

@@ -46,6 +46,7 @@ ABOUT_NAMES = {
     "ARG107",
     "ARG108",
     "ARG111",
+    "ARG126",
     "ARG114",
     "ARG117",
     "ARG122",

@@ -119,6 +119,32 @@ TrainingArguments("o", overwrite_output_dir=True, evaluation_strategy="no", use_
     assert len({(finding.place, finding.key) for finding in found}) == len(found) == 17
 
 
+def test_a_misspelt_reward_is_no_missing_one() -> None:
+    """One cause is reported once."""
+    script = "from trl import GRPOTrainer\nGRPOTrainer(model='Qwen/Qwen2.5-0.5B', reward_func=len, train_dataset=rows)"
+    every = list(all_rules())
+
+    found = {finding.rule.code for finding in ask(script, rules=every) if finding.rule}
+    assert "ARG106" in found
+    assert "RWD101" not in found
+
+
+@pytest.mark.parametrize("name", ["dtype", "attn_implementation", "device_map"])
+def test_what_a_model_is_loaded_with_belongs_into_its_own_argument(name: str) -> None:
+    """Configs of TRL take it for the model that they are given by name."""
+    (found,) = ask(f"from trl import DPOConfig\nDPOConfig('out', {name}='auto')")
+
+    assert f'write `model_init_kwargs={{"{name}": …}}`' in found.message
+
+
+def test_a_switch_that_is_off_is_taken_out() -> None:
+    """The fix says what it does."""
+    script = "from transformers import TrainingArguments\nTrainingArguments('out', group_by_length={})"
+    titles = [finding.fix.title for value in (True, False) for finding in ask(script.format(value)) if finding.fix]
+
+    assert titles == ["write `train_sampling_strategy`", "take `group_by_length` out"]
+
+
 @pytest.mark.parametrize("row", RENAMES["argument"], ids=lambda row: f"{row['of'][0]}.{row['old']}")
 def test_curated_arguments_existed(row: dict[str, Any]) -> None:
     """Each old name was taken by some release of one of its classes, unless it is a name that never was right."""

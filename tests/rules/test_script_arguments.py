@@ -232,3 +232,46 @@ def _run(source: str, name: str) -> object:
     finally:
         del sys.modules["mine"]
     return getattr(module.__dict__["mine"], name)
+
+
+@pytest.mark.parametrize(
+    ("option", "line", "severities"),
+    [
+        ('"--learning_rate", default="1e-5"', None, ["error"]),
+        ('"--learning_rate", type=str, required=True', None, ["error"]),
+        ('"--learning_rate", default=1e-5', None, ["warning"]),
+        ('"--learning_rate"', "--learning_rate 1e-5", ["error"]),
+        ('"--learning_rate", default=1e-5', "", []),
+        ('"--learning_rate", default="1e-5", type=float', None, []),
+        ('"--learning_rate", default="1e-5", type=float', "", []),
+        ('"--learning_rate", type=lambda word: float(word)', None, []),
+        ('"--learning_rate", nargs="+"', None, []),
+    ],
+)
+def test_an_option_without_its_type_is_reported_where_it_is_added(
+    option: str, line: str | None, severities: list[str], tmp_path: Path
+) -> None:
+    """Whatever the command line says of it is text; what converts it, or never gets text, is not reported."""
+    path = tmp_path / "train.py"
+    path.write_text(SCRIPT.format(options=f"parser.add_argument({option})"))
+    words = line.split() if line is not None else []
+    target: dict[str, Any] = (
+        holdfast.check(str(path), offline=True, select=["ARG"])
+        if line is None
+        else holdfast.check(arguments=["python", str(path), *words], offline=True, select=["ARG"])
+    )["targets"][0]
+
+    assert [each["severity"] for each in target["findings"]] == severities
+    assert {(each["code"], each["line"]) for each in target["findings"]} <= {("ARG126", 5)}
+    assert all("add `type=float`" in each["message"] for each in target["findings"])
+
+
+@pytest.mark.parametrize(
+    "changed", ["options.learning_rate = float(options.learning_rate)", "options = other(options)"]
+)
+def test_an_option_that_the_script_converts_itself_is_fine(changed: str) -> None:
+    """What is assigned to the attribute later is what counts."""
+    text = SCRIPT.format(options='parser.add_argument("--learning_rate")').replace("args = ", f"{changed}\nargs = ")
+    (document,) = read_script(text, "train.py")
+
+    assert all(not call.options for call in document.calls)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from holdfast.core.api import Parameter
 from holdfast.core.columns import Type
 from holdfast.core.text import Place
 
@@ -184,19 +185,29 @@ class ParserOption:
 
     Attributes:
         flags: Its spellings, `-l` and `--learning_rate`; of a positional argument its name.
-        action: What is done with its values: `store`, `store_true`, `append`, `count`, …; `negatable` if `--no-x` is one of its flags.
+        action: What is done with its values: `store`, `store_true`, `append`, `count`, …; `negatable` if `--no-x` is one of its flags;
+            `field` of a field of the program's own dataclass, which a parser of dataclasses reads.
         count: How many values it takes, as `nargs` says it.
-        kind: The type of its values: `int`, `float` or `str`; empty for any other.
+        kind: The type of its values: `int`, `float`, `bool` or `str`; empty for any other.
         choices: The values that it may have; None where any may be, or where they cannot be seen.
         required: Whether it must be given.
+        default: Its value where it is not given, as the program writes it: text is converted like a word.
+        place: The call that adds it.
     """
 
     flags: tuple[str, ...]
     action: str = "store"
     count: str | int | None = None
-    kind: Literal["", "str", "int", "float"] = ""
+    kind: Literal["", "str", "int", "float", "bool"] = ""
     choices: tuple[str | int | float, ...] | None = None
     required: bool = False
+    default: Any = None
+    place: Place | None = None
+
+    @property
+    def name(self) -> str:
+        """Its longest spelling: `--learning_rate`."""
+        return max(self.flags, key=len, default="")
 
     @property
     def is_positional(self) -> bool:
@@ -248,7 +259,9 @@ class Call:
         changed: Names of the attributes that the program gives to what the call made; `*` for any.
         receiver: Of a method, what it is called on, where that is what another call gave.
         same: Names of keywords that are given one and the same variable, or item of it: `train_dataset=rows, eval_dataset=rows`.
+        fields: Of a parser of dataclasses that reads the command line, the fields that the program defines itself.
         parser: Of argparse's `parse_args` of the command line, the options; None where not all of them can be seen.
+        options: The options of such a parser that are given as arguments just as they were parsed, by the argument's name.
     """
 
     path: str
@@ -268,7 +281,9 @@ class Call:
     receiver: CallResult | None = None
     changed: frozenset[str] = frozenset()
     same: tuple[frozenset[str], ...] = ()
+    fields: tuple[Parameter, ...] = ()
     parser: ParserOptions | None = None
+    options: Mapping[str, ParserOption] = field(default_factory=dict[str, ParserOption])
 
     @property
     def package(self) -> str:

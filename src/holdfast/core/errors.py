@@ -69,6 +69,19 @@ class JobError(UsageError):
     """A job file breaks its schema."""
 
 
+class MisspeltKeyError(JobError):
+    """A job file has an unknown key that resembles one of the same place.
+
+    Attributes:
+        key: The key, dotted.
+        meant: The last name of the one that may be meant.
+    """
+
+    def __init__(self, what: str, key: str, meant: str, *, where: Spot, fix: str) -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.key, self.meant = key, meant
+
+
 class RuleError(JobError):
     """A rule objects to a job file that breaks its schema too.
 

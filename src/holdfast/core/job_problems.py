@@ -1,11 +1,12 @@
 """What is wrong with a job file, in a person's words, and how to fix it."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from holdfast.core.document import SHORT_FOR, Document, Key, render_key
-from holdfast.core.errors import JobError, Spot
+from holdfast.core.errors import JobError, MisspeltKeyError, Spot
 from holdfast.core.nearest import nearest
 
 KnownKeys = Callable[[Key], tuple[str, ...]]
@@ -48,6 +49,8 @@ BOOLEANS = {
 """What is written for true and false, by habit from YAML 1.1 or in quotes."""
 LONGEST_SHOWN = 40
 """Characters of a wrong value that are shown."""
+MUCH_ALIKE = 0.85
+"""How alike two names are of which one is a key of another part of the job."""
 LIKENESS = 0.5
 """From here on two names are taken for the same one, misspelt: `epochs` and `num_train_epochs` are just alike enough."""
 
@@ -145,8 +148,18 @@ def meant_keys(key: Key, known: KnownKeys) -> tuple[Key, ...]:
         return (FAMILIAR[name],)
     likely: dict[str, Key] = {argument: ("train", argument) for argument in TRAINER_ARGUMENTS}
     likely |= {sibling: (*above, sibling) for sibling in known(above)}
-    found = nearest(name, tuple(sorted(likely)), cutoff=LIKENESS)
-    return (likely[found],) if found else ()
+    inner = _inner_keys(known)
+    found = nearest(name, tuple(sorted({*likely, *inner})), cutoff=MUCH_ALIKE) or nearest(
+        name, tuple(sorted(likely)), cutoff=LIKENESS
+    )
+    return ((inner | likely)[found],) if found else ()
+
+
+def _inner_keys(known: KnownKeys) -> dict[str, Key]:
+    """Return the keys of the parts of a job by their last names, as far as one part alone has it."""
+    keys: list[Key] = [(part, child) for part in known(()) for child in known((part,))]
+    counts = Counter(key[-1] for key in keys)
+    return {str(key[-1]): key for key in keys if counts[key[-1]] == 1}
 
 
 def _problem(document: Document, error: Mapping[str, Any], meant: tuple[Key, ...], known: KnownKeys) -> JobError:
@@ -154,7 +167,10 @@ def _problem(document: Document, error: Mapping[str, Any], meant: tuple[Key, ...
     name, place = render_key(key), document.place(key)
     where = Spot(place.path, place.line, place.column, place.origin)
     if error["type"] == "extra_forbidden":
-        return JobError(f"unknown key `{name}`", where=where, fix=_right_key(key, meant, known))
+        fix = _right_key(key, meant, known)
+        if len(meant) == 1 and meant[0][:-1] == key[:-1] and not where.origin:
+            return MisspeltKeyError(f"unknown key `{name}`", name, str(meant[0][-1]), where=where, fix=fix)
+        return JobError(f"unknown key `{name}`", where=where, fix=fix)
     if error["type"] == "missing":
         what = f"`{name}` is empty" if document.get(name) is None else f"missing key `{name}`"
         return JobError(what, where=where, fix=f"write `{key[-1]}: {EXAMPLES.get(name, '…')}`")

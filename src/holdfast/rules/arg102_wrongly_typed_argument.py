@@ -23,6 +23,7 @@ from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import has_edits, names_of, signatures
+from holdfast.catalog.calls.converted_options import DECIMAL_ALLOWED, SCALARS, unconverted_option
 from holdfast.core.api import Parameter
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
@@ -33,13 +34,11 @@ from holdfast.core.json_text import parse_json
 SWITCHES = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 PARSED_SWITCHES = {"yes", "true", "t", "y", "1", "no", "false", "f", "n", "0"}  # `string_to_bool` of transformers
 NOTHING = {"none", "null"}
-SCALARS = {"bool", "int", "float", "null"}
 WORDS = {"bool": "`True` or `False`", "float": "a number", "int": "a whole number"}
 IN_YAML = {"bool": "`true` or `false`"}
 LORA = {"r", "lora_alpha", "lora_dropout"}
 """What an adapter calculates with as soon as it is put on a model; with a decimal number as well."""
-# What does no harm although it is declared otherwise: a decimal number, or none.
-DECIMAL = {"ddp_bucket_cap_mb", "ddp_timeout", "eval_accumulation_steps", "save_total_limit"}
+# What does no harm although it is declared otherwise.
 NONE = {"ddp_timeout", "local_rank", "repetition_penalty", "save_steps", "top_k", "top_p"}
 
 
@@ -55,7 +54,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             parameter = signature.parameters.get(name)
             yield from _judged_mapping(call, parameter) if parameter and not adapts else ()
             judged = name in LORA if adapts else name not in call.own
-            if parameter is None or not judged or not parameter.types:
+            if parameter is None or not judged or not parameter.types or unconverted_option(call, parameter):
                 continue
             if _lacks_its_value(call, parameter):
                 yield _without_value(job, call, parameter)
@@ -153,7 +152,7 @@ def _severity(call: Call, value: Any, parameter: Parameter) -> Severity | None:
     """Return a warning for what was seen to run all the same."""
     if call.via == "parser":
         return None  # it ends there
-    harmless = isinstance(value, bool) or (isinstance(value, float) and parameter.name in DECIMAL)
+    harmless = isinstance(value, bool) or (isinstance(value, float) and parameter.name in DECIMAL_ALLOWED)
     switch = "bool" in parameter.types and call.via != "file"
     return Severity.WARNING if harmless or switch else None
 
@@ -226,7 +225,7 @@ RULE = Rule(
     check=check,
     source=(
         "Tried with trl 1.16 on a tiny model, one argument of SFTConfig at a time, up to the end of the first step. Text "
-        "for a number: 28 of 32 raise. A decimal number for a whole one: all but those of DECIMAL raise, or may. `True` for "
+        "for a number: 28 of 32 raise. A decimal number for a whole one: all but four raise, or may. `True` for "
         "a number runs in 29 of 32, as 1: a warning. Text for a switch never raises. Adapters of peft 0.21 with text or a list "
         "for `r`, `lora_alpha` or `lora_dropout` were put on a model: TypeError; with a rank of 0: ValueError. "
         "The parser of trl 1.16 was given bare flags: `--fp16` and `--packing` are taken, `--bf16`, `--tf32`, "

@@ -1,7 +1,8 @@
 """A command line that the script's own parser refuses.
 
 ## What it does
-Compares the words that a script is started with, by a shell script or after `--`, with the options of its `argparse` parser: options that
+Compares the words that a script is started with, by a shell script or after `--`, with the options of its `argparse` parser, and with the
+types of the fields of its own dataclasses that an `HfArgumentParser` or `TrlParser` reads: options that
 there are not, beginnings of several, required options that are not given, values that are none of the `choices` or not of the `type`, and
 words that no option takes, such as the value of a `store_true`. A parser is passed over if not all its options can be seen.
 
@@ -13,11 +14,13 @@ waited in the queue.
 There is no automatic fix.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from holdfast.catalog.calls.argparse_words import refused_words
-from holdfast.catalog.calls.flags import may_give_more
+from holdfast.catalog.calls.flags import as_parsed, may_give_more
+from holdfast.core.api import Parameter
 from holdfast.core.calls import Call, ParserOptions
 from holdfast.core.document import Document, Unknown
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
@@ -30,11 +33,16 @@ NEAR: Final = 0.7
 REST: Final = "--"
 """What follows it is no option."""
 HELP: Final = frozenset({"-h", "--help"})
+CONVERTED: Final = frozenset({"int", "float", "bool", "null"})
+"""Types to which a parser of dataclasses converts words, and refuses those that it cannot."""
+OPTION: Final = re.compile(r"-(?![\d.])")
+"""How an option begins, and a negative number does not."""
 
 
 def check(job: Document, script_arguments: Sequence[str | Unknown] | None) -> Iterator[Finding]:
     """Object to each option that the parser refuses, and to each that it lacks."""
     parsed = [(call, call.parser) for call in job.calls if call.parser]
+    yield from _misread(job, script_arguments or ())
     if script_arguments is None or len(parsed) != 1 or "sys.argv" in job.text:
         return
     call, options = parsed[0]
@@ -47,6 +55,24 @@ def check(job: Document, script_arguments: Sequence[str | Unknown] | None) -> It
             yield Finding(f"{KEY}.{index}", fault, place=_place(job, f"{KEY}.{index}", call))
     if not HELP.intersection(given):
         yield from _refused(job, call, options, given)
+
+
+def _misread(job: Document, words: Sequence[str | Unknown]) -> Iterator[Finding]:
+    """Object to each word that cannot be converted to the type of a field of the script's own dataclass."""
+    for call in () if "sys.argv" in job.text else job.calls:
+        fields = {each.name: each for each in call.fields if each.types <= CONVERTED and not _may_pass(call)}
+        for index, word in enumerate(words):
+            flag, equals, inline = word.partition("=") if isinstance(word, str) else ("", "", "")
+            field = fields.get(flag.removeprefix("--").replace("-", "_")) if flag.startswith("--") else None
+            at = index if equals else index + 1
+            value = inline if equals else words[at] if at < len(words) else Unknown()
+            if field and isinstance(value, str) and not OPTION.match(value) and _is_misread(field, value):
+                message = f"`{field.name}` is {value!r}; its type is `{field.annotation}`"
+                yield Finding(f"{KEY}.{at}", message, place=_place(job, f"{KEY}.{at}", call))
+
+
+def _is_misread(field: Parameter, word: str) -> bool:
+    return isinstance(as_parsed(field, word), Unknown)
 
 
 def _refused(job: Document, call: Call, options: ParserOptions, given: Sequence[str | Unknown]) -> Iterator[Finding]:
@@ -120,6 +146,24 @@ trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
 FACT: Final = "script_arguments"
 GIVEN: Final = {FACT: ("--learning_rate", "1e-5")}
 
+PARSED: Final = """# python train.py --limit 100
+from dataclasses import dataclass
+
+from transformers import HfArgumentParser
+from trl import SFTConfig, SFTTrainer
+
+
+@dataclass
+class ScriptArguments:
+    limit: int = 100
+    rate: float | None = None
+    fast: bool = False
+
+
+options, args = HfArgumentParser((ScriptArguments, SFTConfig)).parse_args_into_dataclasses()
+trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows.select(range(options.limit)))
+"""
+
 RULE = Rule(
     code="ARG124",
     name="refused-script-argument",
@@ -146,8 +190,12 @@ RULE = Rule(
             facts={FACT: ("--learning_rate", "fast")},
             at=f"{KEY}.1",
         ),
+        Case(script=PARSED.replace("100\nfrom", "all\nfrom"), facts={FACT: ("--limit", "all")}, at=f"{KEY}.1"),
+        Case(script=PARSED, facts={FACT: ("--fast=maybe",)}, at=f"{KEY}.0"),
     ),
     good=(
+        Case(script=PARSED, facts={FACT: ("--limit", "-1", "--rate", "1e-5", "--fast", "--learning_rate", "1e-5")}),
+        Case(script=PARSED, facts={FACT: ("--limit=100", "--rate", "None", "--fast", "yes", "--save_steps", "all")}),
         Case(script=SCRIPT, facts=GIVEN),
         Case(script=SCRIPT, facts={FACT: ("--learn=1e-5", "--out", "there")}),
         Case(script=SCRIPT, facts={FACT: None}),

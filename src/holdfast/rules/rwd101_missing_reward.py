@@ -58,9 +58,13 @@ def _script(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _shows_all(trainer: Call) -> bool:
-    """True if a reward would be seen: by name, as the second by position, or from an environment."""
+    """True if a reward would be seen: by name, as the second by position, or from an environment.
+
+    A misspelt `reward_funcs` is an unknown argument, which another rule reports.
+    """
     second = len(trainer.positional) > 1
-    return trainer.via == "call" and not trainer.open and not second and "environment_factory" not in trainer.arguments
+    given = any(name == "environment_factory" or name.startswith("reward") for name in trainer.arguments)
+    return trainer.via == "call" and not trainer.open and not second and not given
 
 
 JOB = """

@@ -6,7 +6,7 @@ import pytest
 
 import holdfast
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.core.errors import GroupedError, flatten
+from holdfast.core.errors import GroupedError, JobError, flatten
 from holdfast.core.valid_job import valid_part
 
 LEAST = "method: sft\nmodel: builtin:tiny-chat\ndataset: builtin:stdlib-docstrings\n"
@@ -67,3 +67,54 @@ def test_a_broken_dataset_is_not_looked_up(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [LEAST, "method: sftt\nmodel: m\ndataset: d\n", "method: sft\nmodel: m\n"])
 def test_a_good_job_and_one_without_its_required_keys_have_no_valid_part(text: str) -> None:
     assert valid_part(JobFileReader().read(text, "job.yaml")) is None
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("trian:  # all\n  max_steps: 3\n", "train:  # all\n  max_steps: 3\n"),
+        ("trian: {learnin_rate: 1.0e-5}\n", "train: {learning_rate: 1.0e-5}\n"),
+        ("where: {backnd: local}\n", "where: {backend: local}\n"),
+    ],
+)
+def test_a_misspelt_key_is_renamed_by_an_unsafe_fix_alone(tmp_path: Path, before: str, after: str) -> None:
+    """Another key may have been meant. The rest of the file is checked and fixed after it."""
+    path = tmp_path / "job.yaml"
+    path.write_text(LEAST + before)
+    with pytest.raises((JobError, GroupedError)):
+        holdfast.check(path, offline=True, fix=True)
+
+    would = holdfast.check(path, offline=True, unsafe_fixes=True, diff=True)["targets"][0]
+    assert path.read_text() == LEAST + before
+    assert all(f"+{line}" in would["diff"].splitlines() for line in after.splitlines()[:1])
+    made = holdfast.check(path, offline=True, unsafe_fixes=True)["targets"][0]
+    assert path.read_text() == LEAST + after
+    assert (made["fixed"][0]["code"], made["fixed"][0]["safe"]) == ("SYN001", False)
+
+
+@pytest.mark.parametrize("more", ["evalfraction: 0.1\n", "trian: {}\nseed: x\n", "learning_rate: 1.0e-5\n"])
+def test_a_job_file_that_stays_broken_is_left_alone(tmp_path: Path, more: str) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(LEAST + more)
+    with pytest.raises((JobError, GroupedError)):
+        holdfast.check(path, offline=True, unsafe_fixes=True)
+
+    assert path.read_text() == LEAST + more
+
+
+@pytest.mark.parametrize(
+    ("more", "meant"),
+    [
+        ("evalfraction: 0.1\n", "`dataset.eval_fraction`"),
+        ("evl_split: test\n", "`dataset.eval_split`"),
+        ("lerning_rate: 1.0e-5\n", "`train.learning_rate`"),
+        ("trian: {}\n", "`train`"),
+    ],
+)
+def test_a_misspelt_key_of_another_part_is_found_there(tmp_path: Path, more: str, meant: str) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(LEAST + more)
+    with pytest.raises((JobError, GroupedError)) as raised:
+        holdfast.check(path, offline=True)
+
+    assert [error.as_json()["fix"] for error in flatten(raised.value)] == [f"did you mean {meant}?"]

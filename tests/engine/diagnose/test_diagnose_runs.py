@@ -18,7 +18,7 @@ from holdfast import diagnose
 from holdfast.cli.text.diagnosis import render_diagnosis
 from holdfast.core.methods import Method
 from holdfast.results.diagnose import DiagnoseResult
-from tests.app.run.test_run import JOB
+from tests.app.run.test_run import JOB, ROWS
 from tests.helpers.run_place import PATIENCE_S, Place
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 
@@ -37,8 +37,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(name="at")
 def place(tmp_path: Path, env: dict[str, str]) -> Iterator[Place]:
-    """A folder with a job in it; whatever was started there is gone afterwards."""
+    """A folder with a job and its rows in it; whatever was started there is gone afterwards."""
     (tmp_path / "job.yaml").write_text(JOB)
+    (tmp_path / "rows.jsonl").write_text(ROWS)
     yield Place(tmp_path, env)
     for process in psutil.process_iter(["cmdline"]):
         if str(tmp_path) in " ".join(process.info["cmdline"] or []):

@@ -238,16 +238,25 @@ def test_an_end_without_a_log_says_what_it_means_and_where_to_look(
     assert all(each["confidence"] < 0.5 for each in told["causes"])
 
 
-@pytest.mark.parametrize(("target", "ended"), [("job.log", "badly"), ("job.log", "SIGNOTHING"), ("job-2026", "1")])
-def test_an_end_that_no_process_has_is_exit_code_2(target: str, ended: str, here: Path, ask: Ask) -> None:
-    """And a run's end stands in its ledger."""
+@pytest.mark.parametrize(
+    ("target", "ended", "where", "what"),
+    [
+        ("job.log", "badly", "--ended badly", "`badly` is not an exit code"),
+        ("job.log", "SIGNOTHING", "--ended SIGNOTHING", "`SIGNOTHING` is not an exit code"),
+        ("absent.log", "137", "absent.log", "neither a log nor a run"),
+    ],
+)
+def test_an_end_that_no_process_has_is_exit_code_2(
+    target: str, ended: str, where: str, what: str, here: Path, ask: Ask
+) -> None:
+    """Where the target is not there, that is said, and not what a run's end would be."""
     (here / "job.log").write_text(HEALTHY)
 
     code, told = ask("diagnose", target, "--ended", ended)
 
     assert code == 2
-    assert told["errors"][0]["where"] == f"--ended {ended}"
-    assert target != "job.log" or f"`{ended}` is not an exit code" in told["errors"][0]["what"]
+    assert told["errors"][0]["where"] == where
+    assert what in told["errors"][0]["what"]
 
 
 @pytest.mark.parametrize(

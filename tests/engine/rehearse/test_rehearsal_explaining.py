@@ -918,3 +918,26 @@ def test_text_that_is_kept_in_the_batches_on_purpose_is_named_with_its_setting()
 
     assert "`remove_unused_columns=False` leaves the column `text`" in found.cause.cause
     assert 'remove_columns=["text"]' in found.cause.fix
+
+
+@pytest.mark.parametrize(
+    ("source", "function", "where"),
+    [
+        ("def encode(row):\n    row['labels'] = [-100]\n    return row\n", "encode", "train.py:2"),
+        ("class Own:\n    def __call__(self, rows):\n        return {'labels': -100}\n", "__call__", "train.py:3"),
+        ("def a(row):\n    row['labels'] = 1\n\ndef b(row):\n    row['labels'] = 2\n", "", ""),
+        ("args = SFTConfig(max_length=8)\ndef encode(row):\n    row['labels'] = [-100]\n", "", "train.py:1"),
+    ],
+)
+def test_the_function_that_masks_all_labels_is_named(source: str, function: str, where: str) -> None:
+    """Where one function alone sets labels, and no setting is at fault."""
+    because = "`max_length=8` cuts every row" if "max_length" in source else "no token of any batch is trained on"
+    failure = Failure(stage="tokenize", cause=name_cause("completion-mask-drops-everything", because, {}), part=None)
+    context = FailureContext(
+        target="train.py", parts={"whole": PartResult(part="whole", code=0)}, sources={"train.py": source}
+    )
+
+    (told,) = explain_failures(Rehearsal(stages=(), failures=(failure,)), context).failures
+
+    assert (told.function, told.where) == (function, where)
+    assert (f"`{function}` sets them" in told.cause.cause) == bool(function)

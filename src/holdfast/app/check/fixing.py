@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from msgspec import structs
 
 from holdfast.adapters.storage.write_back import write_back
-from holdfast.adapters.targets import read_text
+from holdfast.adapters.targets import Target, read_text
 from holdfast.app.check.target import check_rules, check_target, read_check_target
 from holdfast.app.check.target_request import COMMAND_LINE, STANDARD_INPUT, TargetRequest
-from holdfast.core.errors import UsageError
+from holdfast.core.document import Rename
+from holdfast.core.errors import MisspeltKeyError, UsageError, flatten
 from holdfast.core.finding import Finding
 from holdfast.core.notebook import is_notebook
 from holdfast.core.text import TextEdit, apply_text_edits
+from holdfast.engine.check.answers import UNREADABLE
 from holdfast.engine.check.fixes import combine_fixes, render_diff
 from holdfast.results.check import AppliedFix, TargetResult
 
@@ -29,12 +31,14 @@ class FixedSource:
         before: The text.
         after: The text with the fixes in it.
         fixed: What they fix.
+        renamed: The misspelt keys of a job file that had to get their right names before it could be checked.
         beside: The edits of modules beside it, by path. Those are read from the disk each time, and change at the end.
     """
 
     before: str
     after: str
     fixed: list[Finding] = field(default_factory=list[Finding])
+    renamed: list[AppliedFix] = field(default_factory=list[AppliedFix])
     beside: dict[str, set[TextEdit]] = field(default_factory=dict[str, set[TextEdit]])
 
     def texts(self, path: str) -> Iterator[tuple[str, str, str]]:
@@ -61,24 +65,24 @@ def answer_fixed(request: TargetRequest, *, unsafe: bool, write: bool, alone: bo
     if write and request.path in UNWRITABLE:
         raise UsageError(f"{UNWRITABLE[request.path]} cannot be written", where=request.path, fix="use `--diff`")
     source = _fixed_source(request, unsafe=unsafe)
-    texts = list(source.texts(request.path)) if source and source.fixed else []
+    texts = list(source.texts(request.path)) if source and (source.fixed or source.renamed) else []
     for path, _, after in texts if write else ():
         write_back(path, after)
-    result = check_target(request, alone=alone).result
+    still_broken = not write and source is not None and bool(source.renamed)
+    result = check_target(request, alone=alone and not still_broken).result
     if source is None:
         return result
     diff = "".join(render_diff(path, before, after) for path, before, after in texts)
-    fixed = [_applied_fix(finding) for finding in source.fixed]
+    fixed = [*source.renamed, *map(_applied_fix, source.fixed)]
     return structs.replace(result, fixed=fixed, diff=None if write else diff)
 
 
 def _fixed_source(request: TargetRequest, *, unsafe: bool) -> FixedSource | None:
     """Return the fixed text of a target; None where it cannot be read. Files that it runs are left alone."""
-    try:
-        asked = read_check_target(request)
-    except (UsageError, ExceptionGroup):
+    opened = _opened(request, unsafe=unsafe)
+    if opened is None:
         return None
-    source = FixedSource(asked.document.text, asked.document.text)
+    source, asked = opened
     for _ in range(ROUNDS):
         found = check_rules(asked, request).findings
         made = combine_fixes(_open(found, request.path, source.fixed), asked.place_edits, unsafe=unsafe)
@@ -95,6 +99,41 @@ def _fixed_source(request: TargetRequest, *, unsafe: bool) -> FixedSource | None
             if edit.path:
                 source.beside.setdefault(edit.path, set()).add(edit)
     return source
+
+
+def _opened(request: TargetRequest, *, unsafe: bool) -> tuple[FixedSource, Target] | None:
+    """Return a target and its text; of a job file with misspelt keys, with the right ones. None where it cannot be read."""
+    try:
+        asked = read_check_target(request)
+    except (UsageError, ExceptionGroup) as error:
+        misspelt = [each for each in flatten(error) if isinstance(each, MisspeltKeyError)]
+        return _with_right_keys(request, misspelt) if unsafe and misspelt else None
+    return FixedSource(asked.document.text, asked.document.text), asked
+
+
+def _with_right_keys(request: TargetRequest, misspelt: Iterable[MisspeltKeyError]) -> tuple[FixedSource, Target] | None:
+    """Return a job file whose misspelt keys were renamed; None where it is broken otherwise, too."""
+    from holdfast.adapters.readers.job_file import JobFileReader  # a YAML parser, which no script needs
+
+    text, reader = read_text(request.path), JobFileReader()
+    try:
+        edits = reader.place_edits(reader.read(text, request.path), [Rename(each.key, each.meant) for each in misspelt])
+        after = apply_text_edits(text, edits)
+        asked = read_check_target(request, after)
+    except (UsageError, ExceptionGroup):
+        return None
+    renamed = [
+        AppliedFix(
+            code=UNREADABLE,
+            message=each.what,
+            title=f"rename `{each.key}` to `{each.meant}`",
+            safe=False,
+            line=each.spot.line,
+            cell=None,
+        )
+        for each in misspelt
+    ]
+    return FixedSource(text, after, renamed=renamed), asked
 
 
 def _open(findings: Iterable[Finding], path: str, fixed: Iterable[Finding]) -> list[Finding]:

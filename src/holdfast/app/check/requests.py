@@ -92,9 +92,9 @@ def find_targets(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
 
 def _hub_access(options: CheckOptions, *, walked: bool = False) -> HubAccess:
     """Return whether the Hub is asked about a file. Files that are judged like those of a folder come from a hook, by the hundred."""
-    if options.offline:
-        return HubAccess.OFFLINE
-    return HubAccess.WALKED if walked or options.force_exclude else HubAccess.ASKED
+    if walked or options.force_exclude:
+        return HubAccess.WALKED
+    return HubAccess.OFFLINE if options.offline else HubAccess.ASKED
 
 
 def _files(target: str, projects: Projects, request: CheckRequest, *, judged: bool) -> Iterable[str]:

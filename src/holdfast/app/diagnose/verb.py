@@ -113,12 +113,6 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
             needs=tuple(need for each in known for need in each.needs),
             job=next(iter(jobs), ""),
         )
-    if ended:
-        raise UsageError(
-            "how a run ended is in its ledger",
-            where=f"--ended {ended}",
-            fix="leave out --ended, or name the log files instead of the run",
-        )
     try:
         from holdfast.app.diagnose.runs import read_past
 
@@ -126,6 +120,12 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
     except UsageError as error:
         what = f"{logs[0]} is neither a log nor a run"
         raise UsageError(what, where=logs[0], fix=f"name an existing file, or a run: {error.fix}") from None
+    if ended:
+        raise UsageError(
+            "how a run ended is in its ledger",
+            where=f"--ended {ended}",
+            fix="leave out --ended, or name the log files instead of the run",
+        )
     return past
 
 

@@ -34,6 +34,9 @@ NEAR: Final = 0.7
 """How alike two names are, from 0 to 1, of which one may be meant for the other."""
 LISTED: Final = 6
 """How many flags a message lists."""
+LOADING: Final = frozenset({"torch_dtype", "dtype", "attn_implementation", "device_map"})
+"""What a model is loaded with, and no config takes."""
+LOADED_WITH: Final = "model_init_kwargs"
 QUANTIZES: Final = "BitsAndBytesConfig"
 READ_BACK: Final = frozenset({"quant_method", "_load_in_4bit", "_load_in_8bit"})
 """What a quantization config that was written to a file holds beside its settings."""
@@ -312,6 +315,9 @@ class _Argument:
         others = self._others()
         if others:
             return self._refused(ArgumentChange.UNKNOWN, f"it belongs to {', '.join(f'`{other}`' for other in others)}")
+        if self.call.via == "call" and self.name in LOADING and LOADED_WITH in self.signature.parameters:
+            what = f'it is an argument of `from_pretrained`: write `{LOADED_WITH}={{"{self.name}": …}}`'
+            return self._refused(ArgumentChange.UNKNOWN, what)
         flags = parsed_flags(self.job, self.call, self.api) if self.call.via == "parser" else ()
         meant = _meant(self.name, (*self.signature.parameters, *flags))
         if meant is None:

@@ -7,7 +7,7 @@ from holdfast.catalog.api import Api, released
 from holdfast.catalog.calls.renames import Renamed
 from holdfast.core.api import Span
 from holdfast.core.calls import AttributeRead, Call
-from holdfast.core.document import Document, Edit, Remove, Rename, Set
+from holdfast.core.document import Document, Remove, Rename, Set
 from holdfast.core.finding import Fix
 
 
@@ -26,8 +26,9 @@ def renaming_fix(job: Document, call: Call, change: Renamed) -> Fix | None:
     if not isinstance(value, bool):
         return None
     switch = list(change.switch) if isinstance(change.switch, tuple) else change.switch
-    switched: tuple[Edit, ...] = (Remove(key), Set(f"{call.key}.{change.new}", switch))
-    return Fix(f"write `{change.new}`", switched if value else switched[:1])
+    if not value:
+        return Fix(f"take `{change.old}` out", (Remove(key),))
+    return Fix(f"write `{change.new}`", (Remove(key), Set(f"{call.key}.{change.new}", switch)))
 
 
 def reads_of(job: Document, call: Call, name: str) -> Iterator[AttributeRead]:

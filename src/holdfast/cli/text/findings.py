@@ -124,12 +124,15 @@ def _excerpt(finding: ReportedFinding, line: str, colour: str) -> Iterator[str]:
 
 
 def _skips(target: TargetResult, *, verbose: bool, alone: bool) -> Iterator[str]:
-    """Yield the rules that were not checked: each by name, or in one line; of many targets, only those with findings."""
-    skipped = target.skipped
+    """Yield the rules that were not checked: each by name, or in one line; of many targets, only those with findings.
+
+    A rule that several jobs of a target, or several reasons, keep from being checked counts once, with the first reason.
+    """
+    skipped = list({skip.code: skip for skip in reversed(target.skipped)}.values())[::-1]
     if verbose or len(skipped) == 1:
-        yield from (_skip(skip, target.path) for skip in skipped)
+        yield from dict.fromkeys(_skip(skip, target.path) for skip in target.skipped)
     elif skipped and (alone or target.findings):
-        reasons = Counter(reason for skip in skipped for reason in skip.because.split(BETWEEN_REASONS))
+        reasons = Counter(skip.because.split(BETWEEN_REASONS)[0] for skip in skipped)
         told = "; ".join(f"{because} ({count})" for because, count in reasons.most_common())
         yield f"{target.path}: {style(f'{len(skipped)} rules skipped', dim=True)}: {told}; --verbose names them"
 
@@ -209,7 +212,7 @@ def _summary(result: CheckResult) -> str:
 def _beside(result: CheckResult) -> Iterator[str]:
     """Yield the facts that the counts of findings leave out."""
     targets = result.targets
-    if skipped := sum(len(target.skipped) for target in targets):
+    if skipped := sum(len({skip.code for skip in target.skipped}) for target in targets):
         yield f"{render_counted(skipped, 'rule')} not checked"
     if any(target.unasked for target in targets):
         yield "the Hub was not asked: only files that you name are checked against it"

@@ -17,6 +17,7 @@ from holdfast.engine.rehearse.advising import ROWS, advise
 from holdfast.engine.rehearse.circumstances import Circumstances
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
 from holdfast.engine.rehearse.keywords import SETTINGS, find_argument, find_argument_in_words
+from holdfast.engine.rehearse.labelling import find_labelling
 from holdfast.engine.rehearse.naming import CODE, NO_NETWORK, OURS, because_of, general_advice, name_cause
 from holdfast.engine.rehearse.returned import GIVEN, advise_returning, find_returning
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing_line
@@ -29,6 +30,8 @@ PARSES: Final = re.compile(r"\bparse_\w+\(")
 FLAG: Final = re.compile(r"--[\w-]+")
 SAID_BEFORE: Final = "what:"
 UNKNOWN: Final = "The job fails for a reason that no class of failure knows"
+MASKED: Final = "completion-mask-drops-everything"
+"""The class of a training without labels."""
 CONFIG: Final = "config"
 """Phase of the classes that are about settings."""
 IN_FILE: Final = re.compile(r'^\s*File "[^"]+", line \d+')
@@ -96,6 +99,8 @@ def _explained_without_exception(failure: Failure, context: FailureContext) -> F
     cause, fix = failure.cause.cause, failure.cause.fix
     if fix == general_advice(failure.cause.signature):
         _, fix = advise(failure.cause, about)
+    if failure.cause.signature.name == MASKED and failure.function:
+        cause = f"{cause} `{failure.function}` sets them."
     return replace(failure, cause=replace(failure.cause, cause=cause[:1].upper() + cause[1:], fix=fix))
 
 
@@ -104,7 +109,11 @@ def _reported_line(failure: Failure, context: FailureContext) -> FailingLine | N
     path, _, number = failure.where.rpartition(":")
     if path not in context.sources or not number.isdigit():
         said = f"{failure.cause.cause} {failure.cause.fix}"
-        return None if context.job or failure.over else find_argument(said, context.sources, context.cells)
+        if context.job or failure.over:
+            return None
+        named = find_argument(said, context.sources, context.cells)
+        masked = named is None and failure.cause.signature.name == MASKED
+        return find_labelling(context.sources, context.cells) if masked else named
     cells = context.cells if is_notebook(path) else ()
     code = context.sources[path].splitlines()[int(number) - 1 : int(number)]
     return FailingLine(path=path, line=int(number), code="".join(code).strip(), cells=cells)

@@ -9,8 +9,9 @@ row for each of its lines, and trains. A blank prompt is a warning for grpo and 
 
 ## Why is this bad
 A conversation without messages raises, `IndexError` or `ValueError: Cannot apply chat template to an empty conversation`,
-and the job ends. A blank text teaches sft to write nothing; where all are blank, loss and gradient are 0. A blank prompt is
-no token at all for a tokenizer that adds none: generation raises for grpo and rloo.
+and the job ends. Whether an empty answer beside a prompt raises differs from one start to the next, because TRL recognizes
+messages by the first element of a set. A blank text teaches sft to write nothing; where all are blank, loss and gradient
+are 0. A blank prompt is no token at all for a tokenizer that adds none: generation raises for grpo and rloo.
 
 ## Fix safety
 There is no automatic fix: leave the rows out.
@@ -61,7 +62,8 @@ RULE = Rule(
     check=check,
     source=(
         "Tried with trl 1.16 and transformers 5.23: one empty list, or one blank text, among four rows of sft, dpo, kto, reward, "
-        "grpo and rloo; four blank texts train sft with loss 0 and gradient 0."
+        "grpo and rloo; empty lists in either answer of dpo, reward and kto beside a prompt: some raise, some train, as the hashes of the "
+        "columns' names fall; four blank texts train sft with loss 0 and gradient 0."
     ),
     bad=(
         Case(job=JOB, facts={"scan": Scan(rows=5000, columns=CHAT, marked=(NO_MESSAGES,))}, at="dataset"),

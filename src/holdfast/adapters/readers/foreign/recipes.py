@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.foreign.mapping import mapped, passed_on
 from holdfast.catalog.calls.parsed_fields import ever_takes
-from holdfast.core.document import Document
+from holdfast.core.document import Document, Unknown
 
 COMMANDS: Final = ("sft", "dpo", "grpo", "reward", "kto", "rloo")
 WORD: Final = re.compile(r"[a-z0-9]+")
@@ -29,23 +29,37 @@ KEYS: Final = (
     ("num_machines", "where.nodes"),
 )
 ARGUMENTS: Final = "transformers.TrainingArguments"
-MARK: Final = "per_device_train_batch_size"
+NO_COMMAND: Final = Unknown("the recipe does not say which command reads it: check `trl COMMAND --config` with it")
+MARKS: Final = frozenset(
+    {
+        "per_device_train_batch_size",
+        "per_device_eval_batch_size",
+        "gradient_accumulation_steps",
+        "gradient_checkpointing",
+        "num_train_epochs",
+        "lr_scheduler_type",
+        "warmup_ratio",
+        "evaluation_strategy",
+        "eval_strategy",
+        "save_strategy",
+        "load_best_model_at_end",
+    }
+)
 """What a file has only if it is for these arguments, or for a class that extends them."""
 
 
 def read_recipe(document: Document) -> Document:
     """Return a recipe as a call of the command that it is for; else of the arguments that any trainer takes."""
     method = find_method(document)
-    if method is None and MARK in document.values:
+    if method is None and MARKS & document.values.keys():
         names = [name for name in document.values if ever_takes(ARGUMENTS, name)]
-        call = passed_on(document, ARGUMENTS, names)
+        calls = [passed_on(document, ARGUMENTS, names)]
     else:
-        call = passed_on(
-            document, f"trl {method or 'any'}", document.values, label=f"trl {method}" if method else "trl"
-        )
+        label = f"trl {method}" if method else "trl"
+        calls = [passed_on(document, f"trl {method or 'any'}", document.values, label=label)]
     keys = (*((name, f"train.{name}") for name in document.values), *KEYS)
-    constants: dict[str, Any] = {"method": method} if method else {}
-    return mapped(document, keys, [call], constants)
+    constants: dict[str, Any] = {"method": method or NO_COMMAND}
+    return mapped(document, keys, calls, constants)
 
 
 def find_method(document: Document) -> str | None:

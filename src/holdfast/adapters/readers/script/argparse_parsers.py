@@ -4,7 +4,7 @@ Source: `argparse` of Python 3.11, tried.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.script.known_calls import Known
@@ -21,7 +21,15 @@ from holdfast.core.text import Place
 Argv = Sequence[str | Unknown]
 """The arguments of a command line; those that a shell computes are not known."""
 PARSER: Final = "argparse.ArgumentParser"
-TYPES: Final[Mapping[str, Callable[[str], Any]]] = {"builtins.int": int, "builtins.float": float, "builtins.str": str}
+OptionType = tuple[Literal["", "str", "int", "float", "bool"], Callable[[str], Any] | None]
+KINDS: Final[Mapping[str, OptionType]] = {
+    "builtins.str": ("str", str),
+    "builtins.int": ("int", int),
+    "builtins.float": ("float", float),
+    "builtins.bool": ("bool", bool),
+}
+"""The types of values that are read as `argparse` reads them, by path."""
+NO_KIND: Final[OptionType] = ("", None)
 KEYWORD_ONLY: Final = 99
 """In the place of a position: an argument that is given by keyword alone."""
 SWITCHES: Final[Mapping[str, bool]] = {"store_true": True, "store_false": False}
@@ -100,15 +108,17 @@ def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -
     default = settled(reading, arguments.argument(KEYWORD_ONLY, "default"))
     if isinstance(action, str) and action in SWITCHES and default is None:
         default = not SWITCHES[action]
-    convert = str if kind is None else TYPES.get(kind.path) if isinstance(kind, LibraryName) else None
+    path = "builtins.str" if kind is None else kind.path if isinstance(kind, LibraryName) else ""
+    named, convert = KINDS.get(path, NO_KIND)
     required = arguments.argument(KEYWORD_ONLY, "required") is True and not reading.standing().because
     told = ParserOption(
         flags=flags,
         action=_action(action),
         count=count if isinstance(count, str | int) else None,
-        kind=_kind(kind),
+        kind=named,
         choices=_choices(reading, arguments.argument(KEYWORD_ONLY, "choices")),
         required=required,
+        place=reading.place(site.node),
     )
     options.by_attribute[attribute] = Option(flags, default, convert, action, told)
     options.attributes.add(attribute)
@@ -127,21 +137,6 @@ def _action(given: Any) -> str:
     if isinstance(given, LibraryName) and given.path.endswith(NEGATABLE):
         return "negatable"
     return given if isinstance(given, str) else "store"
-
-
-def _kind(given: Any) -> Literal["", "str", "int", "float"]:
-    """Return the type that an option converts its values to; empty for one that is not known."""
-    if given is None:
-        return "str"
-    match given:
-        case LibraryName("builtins.str"):
-            return "str"
-        case LibraryName("builtins.int"):
-            return "int"
-        case LibraryName("builtins.float"):
-            return "float"
-        case _:
-            return ""
 
 
 def _choices(reading: ReadingState, given: Any) -> tuple[str | int | float, ...] | None:
@@ -192,8 +187,7 @@ def _parsed(
     thing = ObjectValue("", None, next(reading.numbers))
     places = reading.argv_places if argv is reading.argv else ()
     slots = {name: _slot(option, argv, places) for name, option in options.by_attribute.items()}
-    known = {name: slot for name, slot in slots.items() if slot.value is not COMMAND_LINE}
-    reading.store[thing.address] = KnownItems(known)
+    reading.store[thing.address] = KnownItems(slots)
     if arguments.argument(1, "namespace") is None and _is_complete(reading, site.receiver, options, more_words=True):
         reading.namespaces[thing.address] = frozenset(options.attributes)
     return thing
@@ -228,12 +222,13 @@ def _others(reading: ReadingState) -> Iterator[str]:
 
 def _slot(option: Option, words: Argv | None, places: Sequence[Place]) -> Slot:
     """Return the value of an option, with its place if the command line gives it."""
+    told = replace(option.told, default=option.default)
     value = option_value(option, words)
     said = [index for index, word in enumerate(words or ()) if isinstance(word, str) and _gives(word, option.flags)]
     if value is COMMAND_LINE or not said or not places:
-        return Slot(value)
+        return Slot(value, option=told)
     follows = "=" not in str((words or ())[said[-1]]) and option.action is None
-    return Slot(value, places[said[-1] + follows])
+    return Slot(value, places[said[-1] + follows], option=told)
 
 
 def option_value(option: Option, words: Argv | None) -> Any:
@@ -243,10 +238,17 @@ def option_value(option: Option, words: Argv | None) -> Any:
     hidden = last_hidden(words)
     said = [index for index, word in enumerate(words) if isinstance(word, str) and _gives(word, option.flags)]
     if not said:
-        return COMMAND_LINE if hidden >= 0 or option.required else option.default
+        return COMMAND_LINE if hidden >= 0 or option.required else default_of(option)
     if said[-1] < hidden:
         return COMMAND_LINE
     return _given_value(option, words[said[-1] :])
+
+
+def default_of(option: Option) -> Any:
+    """Return the value of an option that is not given: `argparse` converts a default that is text."""
+    if not isinstance(option.default, str) or option.action in SWITCHES:
+        return option.default
+    return call_pure(option.convert, [option.default]) if option.convert else COMMAND_LINE
 
 
 def _gives(word: str, flags: Sequence[str]) -> bool:

@@ -56,7 +56,7 @@ def reading_of(value: Any, name: str) -> Any:
 def _attribute(reading: ReadingState, node: ast.Attribute) -> Any:
     owner = reading.value(node.value)
     note_read(reading, owner, node)
-    if reading.argv_places and isinstance(owner, ObjectValue):
+    if isinstance(owner, ObjectValue):
         _note_origin(reading, owner, node)
     found = reading_of(attribute_of(reading, owner, node.attr), node.attr)
     if isinstance(found, BoundMethod) and found.function.kind == "property":
@@ -67,11 +67,12 @@ def _attribute(reading: ReadingState, node: ast.Attribute) -> Any:
 
 
 def _note_origin(reading: ReadingState, owner: ObjectValue, node: ast.Attribute) -> None:
-    """Note where the command line gives an attribute of settings."""
+    """Note an attribute of settings that the command line may give a value."""
+    reading.origins.pop(id(node), None)
     arguments = owner.library_call.arguments if owner.library_call else {}
     slot = reading.entries(owner.address).slots.get(node.attr) or arguments.get(node.attr)
-    if slot and slot.place and slot.place in reading.argv_places:
-        reading.origins[id(node)] = slot.place
+    if slot and (slot.option or (slot.place and slot.place in reading.argv_places)):
+        reading.origins[id(node)] = slot
 
 
 def _elements(reading: ReadingState, nodes: Sequence[ast.expr]) -> list[Any] | Unknown:

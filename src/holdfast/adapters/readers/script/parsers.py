@@ -1,9 +1,9 @@
 """Parsers of a command line: transformers' and TRL's, which make dataclasses of it, and those of `argparse`."""
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.script.argparse_parsers import FUNCTIONS as ARGPARSE
 from holdfast.adapters.readers.script.argparse_parsers import Argv
@@ -18,7 +18,7 @@ from holdfast.catalog.api.annotations import plain_types
 from holdfast.catalog.calls.flags import as_parsed, may_give_more
 from holdfast.catalog.calls.parsed_fields import ever_takes, newest_names
 from holdfast.core.api import Parameter
-from holdfast.core.calls import LibraryName
+from holdfast.core.calls import LibraryName, ParserOption
 from holdfast.core.document import Unknown
 from holdfast.core.text import Place
 
@@ -57,7 +57,10 @@ def _parse_dataclasses(reading: ReadingState, site: Site, arguments: CallArgumen
     said = _stated_values(reading, argv, places, config) if argv is not None and known else None
     remaining = arguments.argument(1, "return_remaining_strings") is not None
     strict = not remaining and arguments.argument(2, "fail_with_unknown_args") is None
-    made = _parsed_classes(reading, site, spec, share_flags(_paths(spec), said, strict=strict))
+    shares = share_flags(_paths(spec), said, strict=strict)
+    made = _parsed_classes(reading, site, spec, shares, are_words=not config)
+    if given is None and site.library_call:
+        site.library_call.fields = tuple(_own_parameters(spec))
     return (*made, COMMAND_LINE) if remaining else made
 
 
@@ -78,13 +81,40 @@ def _parse_dict(reading: ReadingState, site: Site, _: CallArguments) -> Any:
     return _parsed_classes(reading, site, spec, share_flags(_paths(spec), None))
 
 
-def _parsed_classes(reading: ReadingState, site: Site, spec: Spec, shares: Sequence[KnownItems]) -> tuple[Any, ...]:
-    made = tuple(_parsed(reading, site, each, share) for each, share in zip(spec.classes, shares, strict=True))
+def _parsed_classes(
+    reading: ReadingState, site: Site, spec: Spec, shares: Sequence[KnownItems], *, are_words: bool = False
+) -> tuple[Any, ...]:
+    """Return what a parser makes of each dataclass.
+
+    Args:
+        reading: The state.
+        site: The call.
+        spec: What the parser was told.
+        shares: What each dataclass is given.
+        are_words: Whether all values are words, which are converted; what a file holds is taken as it is.
+    """
+    pairs = zip(spec.classes, shares, strict=True)
+    made = tuple(_parsed(reading, site, each, share, are_words=are_words) for each, share in pairs)
     flags = frozenset(name for path, fields in _paths(spec) if path == OWN for name in fields)
     for each in made:
         if isinstance(each, ObjectValue) and each.library_call:
             each.library_call.flags = flags
     return made
+
+
+def _own_parameters(spec: Spec) -> Iterator[Parameter]:
+    """Yield the fields that the program's own dataclasses define, as far as their types can be read."""
+    for cls in spec.classes:
+        for name in own_fields(cls) if isinstance(cls, ProgramClass) else ():
+            if parameter := _parameter(cls, name):
+                yield parameter
+
+
+def _parameter(cls: ProgramClass, name: str) -> Parameter | None:
+    written = _written_field(cls, name)
+    annotation = ast.unparse(written.annotation) if written else ""
+    types = plain_types(annotation)
+    return Parameter(name=name, types=types, annotation=annotation) if types else None
 
 
 def _argv(reading: ReadingState, args: Any) -> Argv | None:
@@ -104,7 +134,8 @@ def _stated_values(reading: ReadingState, argv: Argv, places: Sequence[Place], f
     flags = read_flags(argv)
     config = flags.pop(flag, None)
     at = flag_places(argv, places) if places else {}
-    slots = {name: Slot(value, *at.get(name, ())) for name, value in flags.items()}
+    pairs = {name: at.get(name, (None, None)) for name in flags}
+    slots = {name: Slot(value, pairs[name][0], pairs[name][1]) for name, value in flags.items()}
     if config is None:
         return slots
     settings = _file_slots(reading, config) if isinstance(config, str) else None
@@ -215,13 +246,16 @@ def flag_places(argv: Argv, places: Sequence[Place]) -> dict[str, tuple[Place, P
     return {key: each for name, each in found.items() for key in (name, name.removeprefix("no_"))} | found
 
 
-def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> Any:
+def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems, *, are_words: bool) -> Any:
     """Return the instance that a parser makes of one dataclass, with its share of the command line."""
     path = cls.path if isinstance(cls, LibraryName) else library_base(cls) if isinstance(cls, ProgramClass) else ""
     own = own_fields(cls) if isinstance(cls, ProgramClass) else {}
     address = next(reading.numbers)
     if isinstance(cls, ProgramClass) and not path:
-        reading.store[address] = KnownItems({name: _field(cls, name, own[name], share) for name in own})
+        fields = {name: _field(cls, name, own[name], share) for name in own}
+        if are_words:
+            fields = {name: _with_option(reading, cls, name, slot) for name, slot in fields.items()}
+        reading.store[address] = KnownItems(fields)
         return ObjectValue("", None, address, cls)
     if not path:
         return COMMAND_LINE
@@ -229,6 +263,22 @@ def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems) -> A
     library_call = record(reading, site, path, CallArguments([], share), via="parser", label=label, own=frozenset(own))
     library_call.own_places = default_places(own)
     return ObjectValue(path, library_call, address, cls if isinstance(cls, ProgramClass) else None)
+
+
+def _with_option(reading: ReadingState, cls: ProgramClass, name: str, slot: Slot) -> Slot:
+    return Slot(slot.value, slot.place, slot.key_place, _option(reading, cls, name))
+
+
+def _option(reading: ReadingState, cls: ProgramClass, name: str) -> ParserOption | None:
+    """Return a field as the option that a parser makes of it; None where its words are not converted to one plain type."""
+    written, parameter = _written_field(cls, name), _parameter(cls, name)
+    kinds = parameter.types - {"null"} if parameter else frozenset()
+    kind = PLAIN.get(next(iter(kinds))) if len(kinds) == 1 else None
+    if written is None or kind is None or written not in cls.node.body:
+        return None
+    default = written.value.value if isinstance(written.value, ast.Constant) else None
+    place = reading.place(written)
+    return ParserOption(flags=(f"--{name}",), action="field", kind=kind, default=default, place=place)
 
 
 def _field(cls: ProgramClass, name: str, default: Slot | None, share: KnownItems) -> Slot:
@@ -250,12 +300,10 @@ def _converted(cls: ProgramClass, name: str, given: Slot) -> Any:
     """Return what a parser makes of the words for a field, by its annotation."""
     if isinstance(given.value, Unknown):
         return COMMAND_LINE
-    written = _written_field(cls, name)
-    annotation = ast.unparse(written.annotation) if written else ""
-    types = plain_types(annotation)
-    if not types or ("str" in types and len(types - {"null"}) > 1):
+    parameter = _parameter(cls, name)
+    if parameter is None or ("str" in parameter.types and len(parameter.types - {"null"}) > 1):
         return COMMAND_LINE
-    value = as_parsed(Parameter(name=name, types=types, annotation=annotation), given.value)
+    value = as_parsed(parameter, given.value)
     return COMMAND_LINE if isinstance(value, Unknown) else value
 
 
@@ -281,6 +329,13 @@ def _vars(reading: ReadingState, _: Site, arguments: CallArguments) -> Any:
     return held if isinstance(value, ObjectValue | Ref) else hidden
 
 
+PLAIN: Final[Mapping[str, Literal["str", "int", "float", "bool"]]] = {
+    "str": "str",
+    "int": "int",
+    "float": "float",
+    "bool": "bool",
+}
+"""Types to which a parser converts one word."""
 OWN: Final = "."
 """In the place of a path: a class of the program that extends none of a library's."""
 

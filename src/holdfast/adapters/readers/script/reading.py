@@ -111,7 +111,7 @@ class ReadingState:
         exposed: Addresses of the things that code was handed which is not seen.
         asked: Texts that the program looks for in something, by `in` or `hasattr`, before it reads them.
         namespaces: The attributes of what parsers gave, by address.
-        origins: Where the command line gives the value of an expression, by the identity of its node.
+        origins: Attributes that the command line may give a value, by the identity of the node that reads them.
         views: Addresses of things by those of the dicts that hold their attributes: `vars(args)`.
         functions: The program's own, in order of definition.
         reached: Those that were called.
@@ -147,7 +147,7 @@ class ReadingState:
     exposed: set[int] = field(default_factory=set[int])
     asked: set[str] = field(default_factory=set[str])
     namespaces: dict[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
-    origins: dict[int, Place] = field(default_factory=dict[int, Place])
+    origins: dict[int, Slot] = field(default_factory=dict[int, Slot])
     views: dict[int, int] = field(default_factory=dict[int, int])
     functions: list[ProgramFunction] = field(default_factory=list[ProgramFunction])
     reached: dict[Any, int] = field(default_factory=dict[Any, int])

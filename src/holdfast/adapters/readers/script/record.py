@@ -90,14 +90,17 @@ def read_arguments(reading: ReadingState, node: ast.Call) -> CallArguments:
         if keyword.arg is None:
             given.named = given.named.merged(spread_entries(reading, value))
             continue
-        slot = Slot(value, _place_of_value(reading, keyword.value), reading.scope.places.keyword(keyword))
+        place, origin = _place_of_value(reading, keyword.value), reading.origins.get(id(keyword.value))
+        option = origin.option if origin else None
+        slot = Slot(value, place, reading.scope.places.keyword(keyword), option)
         given.named = given.named.with_slot(keyword.arg, slot)
     return given
 
 
 def _place_of_value(reading: ReadingState, node: ast.expr) -> Place:
     """Return where the value of an expression is written: on the command line, if it is one of its options, else in the program."""
-    return reading.origins.get(id(node)) or reading.place(node)
+    origin = reading.origins.get(id(node))
+    return (origin.place if origin else None) or reading.place(node)
 
 
 def spread_entries(reading: ReadingState, value: Any) -> KnownItems:
@@ -192,8 +195,12 @@ def _merge(known: LibraryCall, again: LibraryCall) -> None:
     for name, slot in {**known.arguments, **again.arguments}.items():
         both = (known.arguments.get(name), again.arguments.get(name))
         values = [each.value if each else BRANCHES for each in both]
+        options = {each.option if each else None for each in both}
         merged[name] = Slot(
-            joined(values[0], values[1], BRANCHES), (both[0] or slot).place, (both[0] or slot).key_place
+            joined(values[0], values[1], BRANCHES),
+            (both[0] or slot).place,
+            (both[0] or slot).key_place,
+            options.pop() if len(options) == 1 else None,
         )
     alike = known.arguments.keys() == again.arguments.keys()
     known.arguments = merged

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from holdfast.core.calls import Guard, ParserOptions
+from holdfast.core.api import Parameter
+from holdfast.core.calls import Guard, ParserOption, ParserOptions
 from holdfast.core.document import Unknown
 from holdfast.core.evaluate import reason_among
 from holdfast.core.text import Place
@@ -35,11 +36,12 @@ Via = Literal["call", "partial", "super", "parser"]
 
 @dataclass(slots=True, eq=False, repr=False)
 class Slot:
-    """A value with the places of its expression and of the name it is given under."""
+    """A value with the places of its expression and of the name it is given under; of a parsed option, also the option."""
 
     value: Any
     place: Place | None = None
     key_place: Place | None = None
+    option: ParserOption | None = None
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -89,6 +91,7 @@ class LibraryCall:
         made: Addresses of what it made.
         main: Whether it stands in the script itself, not in a file beside it.
         same: Names of keywords that are written as one and the same variable, or item of it.
+        fields: Of a parser of dataclasses that reads the command line, the fields that the program defines itself.
         parser: Of argparse's `parse_args`, the options of its parser, where all can be seen.
     """
 
@@ -112,6 +115,7 @@ class LibraryCall:
     own_places: Mapping[str, Place] = field(default_factory=dict[str, Place])
     made: list[int] = field(default_factory=list[int])
     same: tuple[frozenset[str], ...] = ()
+    fields: tuple[Parameter, ...] = ()
     parser: ParserOptions | None = None
 
 
