@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from holdfast.core.backends import BackendCapabilities
 from holdfast.core.errors import BackendError, LedgerError
 from holdfast.core.event import (
+    AttemptState,
     Closed,
     Delivered,
     Event,
@@ -46,8 +47,8 @@ from holdfast.engine.run.supervise import (
     verdict,
 )
 from holdfast.engine.run.watch import watch_run
-from holdfast.ports import PollResult
-from tests.helpers.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore
+from holdfast.ports import OutputNews, PollResult
+from tests.helpers.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore, Look
 
 ASKED = RunRequested(at_s=0.0, folder="/runs/r")
 STARTED = (Starting(at_s=1.0, attempt=1, backend="fake"), Started(at_s=2.0, attempt=1, id="r/1"))
@@ -366,6 +367,7 @@ def dependencies(backend: FakeBackend, store: FakeStore, orders: FakeOrders | No
     return Dependencies(
         store=store,
         backend=backend,
+        output=backend,
         clock=FakeClock(),
         prepare=prepare,
         verify=lambda repository, _: Delivery("arrived" if repository == "me/kept" else "missing", "it is not there"),
@@ -378,7 +380,7 @@ def dependencies(backend: FakeBackend, store: FakeStore, orders: FakeOrders | No
 def test_a_run_is_no_success_before_its_push_has_arrived(repository: str, stage: RunStage) -> None:
     """The training process said that it pushes, twice, and ended well; once is looked."""
     push, end = {"event": "push", "repository": repository, "folder": "/f"}, {"event": "end", "status": "finished"}
-    backend = FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=0, reports=[push, push, end])])
+    backend = FakeBackend([Look(answer=Liveness.ENDED, exit_code=0, reports=[push, push, end])])
     store = FakeStore()
 
     state = drive("r", Limits(), dependencies(backend, store))
@@ -416,14 +418,14 @@ def test_the_loop_writes_before_it_acts() -> None:
 def test_looks_that_say_nothing_new_are_not_kept() -> None:
     """A long quiet run does not fill the ledger."""
     store = FakeStore()
-    drive("r", Limits(), dependencies(FakeBackend([PollResult(answer=Liveness.ALIVE)] * 500), store))
+    drive("r", Limits(), dependencies(FakeBackend([Look(answer=Liveness.ALIVE)] * 500), store))
 
     assert len(store.rows) == 6
 
 
 def test_detaching_leaves_the_attempt_alone() -> None:
     """The supervisor goes, the attempt stays, and the ledger says that it runs."""
-    store, backend = FakeStore(), FakeBackend([PollResult(answer=Liveness.ALIVE)] * 9)
+    store, backend = FakeStore(), FakeBackend([Look(answer=Liveness.ALIVE)] * 9)
     state = drive("r", Limits(), dependencies(backend, store, FakeOrders(None, "detach")))
 
     assert (state.stage, backend.stopped, backend.killed) == (RunStage.RUNNING, [], [])
@@ -432,7 +434,7 @@ def test_detaching_leaves_the_attempt_alone() -> None:
 
 def test_an_order_to_stop_is_written_and_passed_on_once() -> None:
     """Ctrl-C twice sends one SIGTERM: a second would make the runtime leave without saving."""
-    store, backend = FakeStore(), FakeBackend([PollResult(answer=Liveness.ALIVE)] * 3)
+    store, backend = FakeStore(), FakeBackend([Look(answer=Liveness.ALIVE)] * 3)
     state = drive("r", Limits(), dependencies(backend, store, FakeOrders("stop", "stop")))
 
     assert backend.stopped == ["r/1"]
@@ -462,9 +464,15 @@ class Hanging(FakeBackend):
     def submit(self, attempt: Attempt) -> str:
         return attempt.id
 
-    def poll(self, attempt_id: str, *, skip: int) -> PollResult:  # noqa: ARG002 - it reports nothing
+    def poll(self, attempt_id: str) -> PollResult:
         killed = ("kill", attempt_id) in self.done
         return PollResult(answer=Liveness.ENDED, exit_code=-9) if killed else PollResult(answer=Liveness.ALIVE)
+
+    def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:  # noqa: ARG002 - it reports nothing
+        return OutputNews()
+
+    def fetch(self, attempt: AttemptState) -> None:
+        """Nothing is kept."""
 
     def stop(self, attempt_id: str) -> None:
         self.done.append(("stop", attempt_id))
@@ -525,10 +533,10 @@ class Shown:
 def test_whoever_watches_is_shown_every_event_once() -> None:
     """Those of the ledger, and the looks that were not worth keeping."""
     looks = [
-        PollResult(answer=Liveness.ALIVE, reports=[{"event": "step", "step": 1}]),
-        PollResult(answer=Liveness.ALIVE),
-        PollResult(answer=Liveness.UNKNOWN, because="no route to the host"),
-        PollResult(answer=Liveness.ENDED, exit_code=3),
+        Look(answer=Liveness.ALIVE, reports=[{"event": "step", "step": 1}]),
+        Look(answer=Liveness.ALIVE),
+        Look(answer=Liveness.UNKNOWN, because="no route to the host"),
+        Look(answer=Liveness.ENDED, exit_code=3),
     ]
     store, shown, backend = FakeStore(), Shown(), FakeBackend(looks)
     store.append("r", [ASKED])
@@ -578,7 +586,7 @@ def test_a_resumed_run_continues_from_its_checkpoint_and_the_ledger_says_from_wh
     drive(
         "r",
         Limits(),
-        replace(dependencies(FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=1)]), store), prepare=prepare),
+        replace(dependencies(FakeBackend([Look(answer=Liveness.ENDED, exit_code=1)]), store), prepare=prepare),
     )
     drive("r", Limits(), replace(dependencies(FakeBackend(), store), prepare=prepare))
 
@@ -599,7 +607,7 @@ def test_a_push_is_judged_by_what_the_run_told_of_it() -> None:
         folders.append(state.pushes[repository].folder)
         return Delivery("arrived")
 
-    backend = FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=0, reports=[push, end])])
+    backend = FakeBackend([Look(answer=Liveness.ENDED, exit_code=0, reports=[push, end])])
     drive("r", Limits(), replace(dependencies(backend, store), verify=verify))
 
     assert folders == ["/f"]

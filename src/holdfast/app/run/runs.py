@@ -18,6 +18,7 @@ from holdfast.adapters.storage.run_log import log_events, log_to_run
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.backends import open_backend
 from holdfast.app.run.delivering import verify_push
+from holdfast.app.run.outputs import open_output
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, Event, Refuser, RunRequested, RunStage, RunState, fold, training_events
@@ -59,9 +60,11 @@ class Run:
             note_versions(self.folder, events)
             observer.observe(self, state, events)
 
+        backend = open_backend(plan, {**os.environ, **self.secrets})
         dependencies = Dependencies(
             store=self.ledger,
-            backend=open_backend(plan, {**os.environ, **self.secrets}),
+            backend=backend,
+            output=open_output(backend, self.folder),
             clock=clock,
             prepare=lambda number, resume: self._prepare(plan, number, resume=resume),
             verify=verify_push,
@@ -69,7 +72,8 @@ class Run:
             observe=look,
         )
         with log_to_run(self.folder, time.strftime("%Y%m%d", time.localtime(clock.now_s()))):
-            return drive(self.name, Limits(timeout_s=plan.timeout_s), dependencies)
+            limits = Limits(timeout_s=plan.timeout_s, poll_s=backend.capabilities.poll_s)
+            return drive(self.name, limits, dependencies)
 
     def watch(self, observer: "RunObserver") -> RunState:
         """Follow the run until it ends or nobody supervises it; return its state."""
