@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from holdfast.core.backends import BackendCapabilities
+from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.columns import Type
 from holdfast.core.event import AttemptState, Event, Liveness, Reported, ReportsLost
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
@@ -126,6 +127,17 @@ class AttemptOutput(Protocol):
 
     def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:
         """Return the reports that the attempt's state does not have yet. What else it wrote goes to the run's folder."""
+        ...
+
+    def newest_checkpoint(
+        self, attempt: AttemptState, saved: Collection[str]
+    ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
+        """Return the newest checkpoint that the run can resume from, and the newer ones that are not whole.
+
+        Args:
+            attempt: The newest attempt.
+            saved: Folders in which attempts said that they save checkpoints.
+        """
         ...
 
     def fetch(self, attempt: AttemptState) -> None:

@@ -1,10 +1,11 @@
 """Stand-ins for the doors, for tests that need no world."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core.backends import BackendCapabilities
+from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import AttemptState, Event, Liveness, Reported
 from holdfast.core.plan import Attempt, Plan
 from holdfast.ports import Order, OutputNews, PollResult
@@ -78,6 +79,13 @@ class FakeBackend:
     def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:  # noqa: ARG002 - it is never late
         self.polled.append((attempt.id, attempt.reports))
         return OutputNews(events=[Reported(at_s=at_s, attempt=attempt.number, said=said) for said in self._reports])
+
+    def newest_checkpoint(
+        self,
+        attempt: AttemptState,  # noqa: ARG002 - it saves none
+        saved: Collection[str],  # noqa: ARG002
+    ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
+        return None, ()
 
     def fetch(self, attempt: AttemptState) -> None:
         self.fetched.append(attempt.id)

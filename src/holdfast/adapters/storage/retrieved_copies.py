@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.storage.private_files import make_private, open_private
 
 
@@ -38,3 +40,9 @@ class RetrievedCopies:
         path = self._folder / name
         make_private(path.parent)
         return str(path)
+
+    def read(self, name: str) -> str:
+        """Return the text of a file; empty if it cannot be read."""
+        with suppress(OSError):
+            return read_foreign_text(self._folder / name)
+        return ""

@@ -1,9 +1,12 @@
 """The output of attempts that write into the run's folder themselves: on this machine, or on one that shares its files."""
 
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.storage.checkpoints import newest_whole
+from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import AttemptState, Reported
 from holdfast.core.json_text import parse_json
 from holdfast.ports import OutputNews
@@ -29,6 +32,18 @@ class SharedOutput:
             return OutputNews(because=f"{error.filename}: {error.strerror}")
         return OutputNews(events=[Reported(at_s=at_s, attempt=attempt.number, said=each) for each in said])
 
+    def newest_checkpoint(
+        self,
+        attempt: AttemptState,  # noqa: ARG002 - the folder has those of all attempts
+        saved: Collection[str],
+    ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
+        """Return the newest complete checkpoint of all folders in which the run saved one, and the newer ones that are damaged."""
+        folders = {*saved, *map(str, self._folder.glob("checkpoints/*"))}
+        found = [newest_whole(Path(folder)) for folder in sorted(folders)]
+        newest = max((str(path) for path, _ in found if path), key=_step, default=None)
+        damaged = [each for _, passed_over in found for each in passed_over]
+        return newest, [each for each in damaged if newest is None or _step(each.path) > _step(newest)]
+
     def fetch(self, attempt: AttemptState) -> None:
         """Do nothing: the files are here."""
 
@@ -51,6 +66,10 @@ class _EventsTail:
         first, self._count = self._count, self._count + len(lines)
         self._offset += len(whole) + 1 if lines else 0
         return [_parse_event(line) for line in lines[max(0, skip - first) :]]
+
+
+def _step(checkpoint: str) -> int:
+    return int(checkpoint.rpartition("-")[2])
 
 
 def _parse_event(line: bytes) -> dict[str, Any]:

@@ -1,22 +1,23 @@
 """The output of attempts whose machine shares no files with this one: it is retrieved, the events with the log."""
 
+import hashlib
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, Protocol
 
+from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.errors import UnreachableError
 from holdfast.core.event import AttemptState, Reported, ReportsLost
-from holdfast.engine.run.telemetry import CarriedEvent, LostEvents, TelemetryReader
-from holdfast.ports import OutputNews, Retrieval
+from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, MANIFEST, checkpoint_files, judge_listed
+from holdfast.engine.run.telemetry import MOST_READINGS, CarriedEvent, LogNews, LostEvents, TelemetryReader
+from holdfast.ports import LogPart, OutputNews, Retrieval
 
 QUIET: Final = 2
 """How often in a row the log of an attempt that has ended has to be read without news: then it is complete."""
 MOST_FAILURES: Final = 20
 """How often in a row the log of an attempt that has ended may fail to be read; then it is taken for lost."""
-MANIFEST: Final = "holdfast-manifest.json"
-IN_CHECKPOINT: Final = re.compile(r"(^|/)checkpoint-\d+/")
 WRITTEN_HERE: Final = re.compile(
     r"attempts/\d+/(attempt\.py|stdout\.log|events\.jsonl|guard\.json|pids/.*)|[^/]*\.(json|yaml|lock)"
 )
@@ -37,6 +38,10 @@ class RunCopies(Protocol):
         """Return the whole path of a file, whose folder exists from now on."""
         ...
 
+    def read(self, name: str) -> str:
+        """Return the text of a file."""
+        ...
+
 
 @dataclass(slots=True)
 class _Reading:
@@ -45,25 +50,35 @@ class _Reading:
     Attributes:
         quiet: How often in a row it was read without news since the attempt has ended.
         failures: How often in a row it could not be read since.
-        is_second: Whether it is being read for the second time, from start to end, since the attempt has ended.
+        digests: Of the text of each reading, from start to end, since the attempt has ended.
     """
 
     reader: TelemetryReader
     quiet: int = 0
     failures: int = 0
-    is_second: bool = False
+    digests: list[bytes] = field(default_factory=list[bytes])
+    text: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+
+    def feed(self, part: LogPart) -> LogNews:
+        """Return what is new in a part of the log."""
+        self.failures = 0
+        news = self.reader.feed(part)
+        if news.position == 0:
+            self.text = hashlib.sha256()
+        self.text.update(news.text)
+        return news
 
     def is_complete(self, *, ended: bool, news: bool) -> bool:
-        """Return whether nothing can follow, after a reading with or without news. The log of an ended attempt is read twice."""
-        self.failures = 0
+        """Return whether nothing can follow. The log of an attempt that has ended is read until two readings agree: text has no numbers."""
         self.quiet = self.quiet + 1 if ended and not news and not self.reader.missing else 0
         if self.quiet < QUIET:
             return False
-        if not self.is_second:
-            self.is_second, self.quiet = True, 0
-            self.reader.start_again()
-            return False
-        return True
+        self.quiet, before = 0, self.digests[-1:]
+        self.digests.append(self.text.digest())
+        if self.digests[-1:] == before or len(self.digests) == MOST_READINGS:
+            return True
+        self.reader.start_again()
+        return False
 
 
 class RetrievedOutput:
@@ -87,12 +102,31 @@ class RetrievedOutput:
             unknown = ReportsLost(at_s=at_s, attempt=attempt.number, process="", first=1, last=0, because=because)
             return OutputNews(events=[unknown])
         before = reader.offset
-        news = reader.feed(part)
+        news = reading.feed(part)
         self._copies.write_log(attempt.number, news.position, news.text)
         return OutputNews(
             events=[_ledger_event(each, attempt.number, at_s) for each in news.events],
             complete=reading.is_complete(ended=ended, news=reader.offset != before),
         )
+
+    def newest_checkpoint(
+        self,
+        attempt: AttemptState,
+        saved: Collection[str],  # noqa: ARG002 - where it saved is not this machine's to look
+    ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
+        """Return the newest whole checkpoint in the run's folder there; of checkpoints, only manifests are fetched."""
+        passed_over: list[CheckpointIntegrity] = []
+        for folder, files in checkpoint_files(self._retrieval.list_files(attempt.id)).items():
+            manifest = self._fetched_text(attempt.id, f"{folder}/{MANIFEST}") if MANIFEST in files else ""
+            integrity = judge_listed(folder, files, manifest)
+            if integrity.verdict == "whole":
+                return self._copies.path(folder), passed_over
+            passed_over.append(integrity)
+        return None, passed_over
+
+    def _fetched_text(self, attempt_id: str, name: str) -> str:
+        self._retrieval.fetch_file(attempt_id, name, self._copies.path(name))
+        return self._copies.read(name)
 
     def fetch(self, attempt: AttemptState) -> None:
         """Fetch what the run has there and not here, except the weights and optimizers of checkpoints."""
@@ -119,6 +153,6 @@ def wanted_files(there: Mapping[str, int], here: Mapping[str, int]) -> Iterator[
     for name, size in sorted(there.items()):
         path = PurePosixPath(name)
         inside = not path.is_absolute() and ".." not in path.parts and "\0" not in name and path.parts
-        heavy = IN_CHECKPOINT.search(name) and path.name != MANIFEST
+        heavy = IN_CHECKPOINT.fullmatch(name) and path.name != MANIFEST
         if inside and not heavy and not WRITTEN_HERE.fullmatch(name) and here.get(name) != size:
             yield name

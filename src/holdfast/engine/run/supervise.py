@@ -32,8 +32,8 @@ from holdfast.engine.run.delivery import Delivery
 from holdfast.ports import AttemptOutput, Backend, Clock, Order, Orders, Store
 
 Answer = TypeVar("Answer")
-LONGEST_PAUSE_S: Final = 60.0
-"""Between two calls of a backend that cannot be reached."""
+LONGEST_PAUSE_POLLS: Final = 12
+"""The longest pause between two calls of a backend that cannot be reached: as long as so many pauses between two polls."""
 DRAINING: Final = "ended; the rest of its log is awaited"
 """The phase of an attempt that has ended, while some of its output has not arrived."""
 
@@ -319,7 +319,8 @@ class _Loop:
         Raises:
             _Detached: The person detached meanwhile.
         """
-        pause_s = self._dependencies.backend.capabilities.poll_s
+        poll_s = self._dependencies.backend.capabilities.poll_s
+        pause_s = poll_s
         while True:
             try:
                 return call()
@@ -329,7 +330,7 @@ class _Loop:
             if self._order == "detach":
                 raise _Detached
             self._dependencies.clock.sleep(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_POLLS * poll_s)
 
     def _take_order(self) -> Order | None:
         """Return the person's order; one that could not be carried out yet, unless there is a newer one."""
