@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.backends import BackendCapabilities
-from holdfast.core.errors import BackendError, LedgerError
+from holdfast.core.errors import BackendError, LedgerError, UnreachableError
 from holdfast.core.event import (
     AttemptState,
     Closed,
@@ -19,6 +19,7 @@ from holdfast.core.event import (
     Liveness,
     Polled,
     Reported,
+    ReportsLost,
     RunRequested,
     RunStage,
     RunState,
@@ -33,6 +34,7 @@ from holdfast.core.event import (
 from holdfast.core.plan import Attempt
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.supervise import (
+    DRAINING,
     Close,
     Dependencies,
     Flow,
@@ -454,6 +456,91 @@ def test_a_refusing_backend_fails_the_run_with_its_reason() -> None:
     assert (state.stage, state.because) == (RunStage.FAILED, "no such partition")
 
 
+class Unreachable(FakeBackend):
+    """A backend that carries out every call, and whose answer to each arrives only when it is called the third time."""
+
+    def __init__(self, looks: Sequence[Look] = ()) -> None:
+        super().__init__(looks)
+        self.calls = list[str]()
+
+    def _answer(self, call: str) -> None:
+        self.calls.append(call)
+        if self.calls.count(call) < 3:
+            raise UnreachableError("no answer", where="fake", fix="it is tried again")
+
+    def submit(self, attempt: Attempt) -> str:
+        attempt_id = super().submit(attempt)
+        self._answer("submit")
+        return attempt_id
+
+    def stop(self, attempt_id: str) -> None:  # noqa: ARG002 - there is but one
+        self._answer("stop")
+
+    def fetch(self, attempt: AttemptState) -> None:
+        super().fetch(attempt)
+        self._answer("fetch")
+
+
+def test_a_call_without_an_answer_is_repeated_and_ends_nothing() -> None:
+    """One attempt is submitted, one stop is in the ledger, and the run ends when its files are here."""
+    store, backend = FakeStore(), Unreachable([Look(answer=Liveness.ALIVE)])
+    state = drive("r", Limits(), dependencies(backend, store, FakeOrders(None, None, "stop")))
+
+    assert backend.calls == ["submit"] * 3 + ["stop"] * 3 + ["fetch"] * 3
+    assert backend.submitted == ["r/1"]
+    assert sum(isinstance(event, StopRequested) for _, event in store.rows) == 1
+    assert state.stage is RunStage.SUCCEEDED
+
+
+def test_a_person_may_leave_while_the_backend_cannot_be_reached() -> None:
+    """The ledger says that an attempt may have been started; `resume` submits the same one again."""
+    store = FakeStore()
+    state = drive("r", Limits(), dependencies(Unreachable(), store, FakeOrders("detach")))
+
+    assert [type(event) for _, event in store.rows] == [Starting]
+    assert next(supervise(fold(event for _, event in store.rows), Limits())) == Start(1, resume=False)
+    assert not state.stage.ended
+
+
+def test_an_attempt_ends_when_its_output_has_arrived() -> None:
+    """Its log may come late, and with it the event that decides how it ended."""
+    store = FakeStore()
+
+    class Late(FakeBackend):
+        def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:
+            news = super().read(attempt, at_s, ended=ended)
+            return replace(news, complete=len(self.polled) > 1)
+
+    state = drive("r", Limits(), dependencies(Late([Look(answer=Liveness.ENDED, exit_code=0)]), store))
+    polls = [event for _, event in store.rows if isinstance(event, Polled)]
+
+    assert [(each.answer, each.phase) for each in polls] == [(Liveness.ALIVE, DRAINING), (Liveness.ENDED, "")]
+    assert state.stage is RunStage.SUCCEEDED
+
+
+def test_time_in_a_queue_is_no_time_of_the_attempt() -> None:
+    """The run is queued, and its timeout begins when the attempt runs."""
+    flow = running(Limits(timeout_s=100))
+    waits = replace(polled(Liveness.ALIVE, at_s=5000), waiting=True, phase="queued for hardware")
+
+    assert isinstance(flow.send([waits]), Poll)
+    assert fold([ASKED, *STARTED, waits]).stage is RunStage.QUEUED
+    assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=6000)]), Poll)
+    assert fold([ASKED, *STARTED, waits, polled(Liveness.ALIVE, at_s=6000)]).stage is RunStage.RUNNING
+    assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=6100)]), Poll)
+    assert flow.send([polled(Liveness.ALIVE, at_s=6101)]) == Stop(Stopper.TIMEOUT)
+
+
+def test_lost_events_are_in_the_ledger_and_are_not_asked_for_again() -> None:
+    """A supervisor that takes over knows that they are lost."""
+    lost = ReportsLost(at_s=3, attempt=1, process="ab", first=3, last=14)
+    state = fold([ASKED, *STARTED, Reported(at_s=3, attempt=1, said={}, process="ab", number=2), lost])
+
+    assert lost.count == 12
+    assert state.current is not None
+    assert dict(state.current.heard) == {"ab": 14}
+
+
 @dataclass(slots=True)
 class Hanging(FakeBackend):
     """An attempt that does nothing but be alive until it is killed."""
@@ -733,7 +820,17 @@ EVENTS = st.lists(
             Reported,
             at_s=st.floats(0, 9),
             attempt=st.integers(1, 3),
+            process=st.sampled_from(["", "ab"]),
+            number=st.integers(0, 9),
             said=st.dictionaries(st.sampled_from(["event", "step", "loss"]), st.integers(0, 9)),
+        ),
+        st.builds(
+            ReportsLost,
+            at_s=st.floats(0, 9),
+            attempt=st.integers(1, 3),
+            process=st.sampled_from(["", "ab"]),
+            first=st.integers(1, 9),
+            last=st.integers(0, 9),
         ),
         st.builds(
             Closed,

@@ -44,7 +44,7 @@ class RunCopies(Protocol):
 
 
 @dataclass(slots=True)
-class _Reading:
+class _LogReading:
     """How far the log of one attempt was read.
 
     Attributes:
@@ -86,11 +86,11 @@ class RetrievedOutput:
 
     def __init__(self, retrieval: Retrieval, copies: RunCopies) -> None:
         self._retrieval, self._copies = retrieval, copies
-        self._readings: dict[int, _Reading] = {}
+        self._readings: dict[int, _LogReading] = {}
 
     def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:
         """Return the new events of the attempt's log. A log that ends is complete only if the attempt has ended."""
-        reading = self._readings.setdefault(attempt.number, _Reading(TelemetryReader(attempt.heard)))
+        reading = self._readings.setdefault(attempt.number, _LogReading(TelemetryReader(attempt.heard)))
         reader = reading.reader
         try:
             part = self._retrieval.read_log(attempt.id, reader.offset)
