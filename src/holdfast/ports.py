@@ -1,12 +1,13 @@
 """Protocols of the adapters: what the engine may need from outside."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from holdfast.core.backends import BackendCapabilities
+from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.columns import Type
-from holdfast.core.event import Event, Liveness
+from holdfast.core.event import AttemptState, Event, Liveness, Reported, ReportsLost
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
 from holdfast.core.job import Data
@@ -25,31 +26,72 @@ class PollResult:
         answer: Alive, ended or unknown.
         exit_code: The exit code of an ended attempt; negative for a signal, None if it is unknown.
         because: Why the answer is unknown, or why the attempt could not start.
-        reports: The training process' events after those skipped, in order, as they were written.
+        phase: What the backend does with a living attempt, in words: `queued for hardware`; empty if it runs.
+        waiting: Whether the attempt has not started yet, so that its timeout does not count.
     """
 
     answer: Liveness
     exit_code: int | None = None
     because: str = ""
-    reports: Sequence[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    phase: str = ""
+    waiting: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """Part of an attempt's log: both streams together, in bytes.
+
+    Attributes:
+        offset: Where the part begins in the whole log.
+        data: Its bytes. Some may be missing or damaged: connections break, and services lose lines.
+    """
+
+    offset: int
+    data: bytes
+
+
+class Retrieval(Protocol):
+    """Brings what an attempt wrote to this machine. Every method raises UnreachableError if the backend cannot be reached."""
+
+    def read_log(self, attempt_id: str, offset: int) -> LogPart:
+        """Return what there is of the log from an offset on, or from before it; the end of a part is not the end of the log."""
+        ...
+
+    def list_files(self, attempt_id: str) -> Mapping[str, int]:
+        """Return the size of each file in the folder of the attempt's run there, by its path in that folder."""
+        ...
+
+    def fetch_file(self, attempt_id: str, path: str, to: str) -> None:
+        """Copy one of these files to a path on this machine, where it appears whole or not at all."""
+        ...
 
 
 class Backend(Protocol):
-    """A place that runs attempts."""
+    """A place that runs attempts.
+
+    Each method may be called again, by another process too: what was done is not done twice. A method that does something
+    raises UnreachableError if it is not known whether that was done.
+    """
 
     capabilities: BackendCapabilities
     """What it can do, and its name in job files."""
 
+    @property
+    def retrieval(self) -> Retrieval | None:
+        """What brings logs, events and files here. None if the run's folder is shared: then the attempt writes them there."""
+        ...
+
     def submit(self, attempt: Attempt) -> str:
-        """Start the attempt and return the backend's id of it; if it was started before, start nothing.
+        """Start the attempt and return the backend's id of it; if one with the same `attempt.id` was started, start nothing.
 
         Raises:
             BackendError: The backend refuses it.
+            UnreachableError: It may have been started.
         """
         ...
 
-    def poll(self, attempt_id: str, *, skip: int) -> PollResult:
-        """Return the state of the attempt, with the reports after the first `skip`."""
+    def poll(self, attempt_id: str) -> PollResult:
+        """Return the state of the attempt. Never raises: whatever is not known is *unknown*."""
         ...
 
     def stop(self, attempt_id: str) -> None:
@@ -62,6 +104,44 @@ class Backend(Protocol):
 
     def request_stacks(self, attempt_id: str) -> None:
         """Have every training process write its stacks to the attempt's `stacks.txt`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputNews:
+    """What an attempt's output had that was not read before.
+
+    Attributes:
+        events: The reports of the training process, in order, and those that are lost for good.
+        complete: Whether nothing can follow from an attempt that has ended.
+        because: Why the output could not be read.
+    """
+
+    events: Sequence[Reported | ReportsLost] = ()
+    complete: bool = True
+    because: str = ""
+
+
+class AttemptOutput(Protocol):
+    """What the attempts of a run write, as it arrives on this machine."""
+
+    def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:
+        """Return the reports that the attempt's state does not have yet. What else it wrote goes to the run's folder."""
+        ...
+
+    def newest_checkpoint(
+        self, attempt: AttemptState, saved: Collection[str]
+    ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
+        """Return the newest checkpoint that the run can resume from, and the newer ones that are not whole.
+
+        Args:
+            attempt: The newest attempt.
+            saved: Folders in which attempts said that they save checkpoints.
+        """
+        ...
+
+    def fetch(self, attempt: AttemptState) -> None:
+        """Bring the files of an attempt that has ended to the run's folder. Raises UnreachableError."""
         ...
 
 

@@ -1,11 +1,14 @@
 """Stand-ins for the doors, for tests that need no world."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from holdfast.core.backends import BackendCapabilities
-from holdfast.core.event import Event, Liveness
+from holdfast.core.checkpoint import CheckpointIntegrity
+from holdfast.core.event import AttemptState, Event, Liveness, Reported
 from holdfast.core.plan import Attempt, Plan
-from holdfast.ports import Order, PollResult
+from holdfast.ports import Order, OutputNews, PollResult
 
 PLAN = Plan(name="job", script="print('trained')\n", script_name="train.py", cwd="/")
 
@@ -29,29 +32,63 @@ class FakeStore:
         return list(dict.fromkeys(name for name, _ in self.rows))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What a poll finds, with the reports that the training process made meanwhile."""
+
+    answer: Liveness
+    exit_code: int | None = None
+    because: str = ""
+    phase: str = ""
+    waiting: bool = False
+    reports: Sequence[dict[str, Any]] = ()
+
+
 class FakeBackend:
-    """Answers each poll with the next look of the script; when it ran out the attempt has finished."""
+    """Answers each poll with the next look of the script; when it ran out the attempt has finished. It is its output too."""
 
-    capabilities = BackendCapabilities(name="fake")
+    capabilities = BackendCapabilities(name="fake", poll_s=0.5)
+    retrieval = None
 
-    def __init__(self, looks: Iterable[PollResult] = ()) -> None:
+    def __init__(self, looks: Iterable[Look] = ()) -> None:
         self._looks = iter(looks)
+        self._reports: Sequence[dict[str, Any]] = ()
         self.submitted: list[str] = []
         self.stopped: list[str] = []
         self.killed: list[str] = []
         self.polled: list[tuple[str, int]] = []
+        self.fetched: list[str] = []
 
     def submit(self, attempt: Attempt) -> str:
         if attempt.id not in self.submitted:
             self.submitted.append(attempt.id)
         return attempt.id
 
-    def poll(self, attempt_id: str, *, skip: int) -> PollResult:
-        self.polled.append((attempt_id, skip))
-        return next(
-            self._looks,
-            PollResult(answer=Liveness.ENDED, exit_code=0, reports=[{"event": "end", "status": "finished"}]),
+    def poll(self, attempt_id: str) -> PollResult:  # noqa: ARG002 - there is but one
+        last = Look(answer=Liveness.ENDED, exit_code=0, reports=[{"event": "end", "status": "finished"}])
+        look = next(self._looks, last)
+        self._reports = look.reports
+        return PollResult(
+            answer=look.answer,
+            exit_code=look.exit_code,
+            because=look.because,
+            phase=look.phase,
+            waiting=look.waiting,
         )
+
+    def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:  # noqa: ARG002 - it is never late
+        self.polled.append((attempt.id, attempt.reports))
+        return OutputNews(events=[Reported(at_s=at_s, attempt=attempt.number, said=said) for said in self._reports])
+
+    def newest_checkpoint(
+        self,
+        attempt: AttemptState,  # noqa: ARG002 - it saves none
+        saved: Collection[str],  # noqa: ARG002
+    ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
+        return None, ()
+
+    def fetch(self, attempt: AttemptState) -> None:
+        self.fetched.append(attempt.id)
 
     def stop(self, attempt_id: str) -> None:
         self.stopped.append(attempt_id)

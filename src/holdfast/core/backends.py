@@ -19,8 +19,10 @@ class BackendCapabilities:
         chooses_hardware: `where.hardware` has an effect.
         has_flavors: `where.hardware` is a flavor of Hugging Face Jobs.
         spans_machines: A job can run on several machines.
-        shares_files: An attempt finds the files, and the saved logins, of the machine that holdfast runs on.
+        shares_files: An attempt finds the files, and the saved logins, of the machine that holdfast runs on: so it writes its
+            events, logs and checkpoints into the run's folder itself. Otherwise they are retrieved (`ports.Retrieval`).
         keeps_disk: The disk outlives the job.
+        poll_s: Seconds between two polls.
         options: The keys that `where.options` may have.
     """
 
@@ -31,6 +33,7 @@ class BackendCapabilities:
     spans_machines: bool = True
     shares_files: bool = False
     keeps_disk: bool = True
+    poll_s: float = 5.0
     options: frozenset[str] = frozenset()
 
 
@@ -40,11 +43,20 @@ LOCAL: Final = BackendCapabilities(
     chooses_hardware=False,
     spans_machines=False,
     shares_files=True,
+    poll_s=0.5,
     options=frozenset({"python"}),
+)
+FAKE: Final = BackendCapabilities(
+    name="fake",
+    chooses_hardware=False,
+    spans_machines=False,
+    keeps_disk=False,
+    poll_s=0.05,
+    options=frozenset({"faults"}),
 )
 HF_JOBS: Final = BackendCapabilities(name="hf-jobs", has_flavors=True, keeps_disk=False)
 SLURM: Final = BackendCapabilities(name="slurm", shares_files=True)
-BACKENDS: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM)}
+BACKENDS: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM, FAKE)}
 """Every backend that holdfast knows; `OPENERS` of `app/run/backends.py` has those that it can run attempts on."""
 DEFAULT_BACKEND: Final = LOCAL
 """The backend of a job file that names none."""

@@ -8,6 +8,7 @@
     - LaterPythonError  a script is written for a newer Python than this one
   - SourceError       a fact could not be had: a file, a dataset, the Hub
   - BackendError      a place to run refused or broke
+  - UnreachableError  a place to run did not answer: what was asked may have been done, or not
   - LedgerError       the ledger or a run folder could not be read or written
   - GroupedError      several of these at once, an ExceptionGroup too
 """
@@ -127,6 +128,10 @@ class SourceError(HoldfastError):
 
 class BackendError(HoldfastError):
     """A place to run refused or broke."""
+
+
+class UnreachableError(HoldfastError):
+    """A place to run did not answer: what was asked may have been done, or not. It can be asked again."""
 
 
 class LedgerError(HoldfastError):

@@ -122,16 +122,44 @@ class Reported:
 
     Attributes:
         said: The event as it was written (`docs/contract.md`); the ledger keeps fields that this version does not know.
+        process: The process that reported it, if the event came in the log.
+        number: The event's number in that process, from 1; 0 if it came in a file.
     """
 
     at_s: float
     attempt: int
     said: Mapping[str, Any]
+    process: str = ""
+    number: int = 0
 
     @property
     def training_event(self) -> TrainingEvent:
         """The event, typed."""
         return parse_training_event(self.said)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportsLost:
+    """Some of the training process' events did not arrive, however often they were asked for.
+
+    Attributes:
+        process: The process that reported them; empty if that is not known.
+        first: The number of the first of them.
+        last: The number of the last; below `first` if it is not known how many there are.
+        because: Why they are lost.
+    """
+
+    at_s: float
+    attempt: int
+    process: str
+    first: int
+    last: int
+    because: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many are lost; 0 if that is not known."""
+        return max(self.last - self.first + 1, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,6 +169,8 @@ class Polled:
     Attributes:
         exit_code: The exit code of an ended attempt; negative for a signal, None if it is unknown.
         because: Why the answer is unknown, or why the attempt never started.
+        phase: What the backend does with a living attempt, in words; empty if it runs.
+        waiting: Whether the attempt has not started yet.
     """
 
     at_s: float
@@ -148,6 +178,8 @@ class Polled:
     answer: Liveness
     exit_code: int | None = None
     because: str = ""
+    phase: str = ""
+    waiting: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,12 +226,13 @@ class Closed:
     codes: tuple[str, ...] = ()
 
 
-Event = RunRequested | Starting | Started | Reported | Polled | StopRequested | Delivered | Closed
+Event = RunRequested | Starting | Started | Reported | ReportsLost | Polled | StopRequested | Delivered | Closed
 KINDS: Mapping[str, type[Event]] = {
     "requested": RunRequested,
     "starting": Starting,
     "started": Started,
     "reported": Reported,
+    "reports_lost": ReportsLost,
     "polled": Polled,
     "stop_requested": StopRequested,
     "delivered": Delivered,
@@ -219,7 +252,11 @@ class AttemptState:
         id: The backend's id of it; empty until the backend accepts it.
         stage: Its stage.
         answer: The backend's last answer.
+        phase: What the backend does with it, in words; empty if it runs.
+        waiting: Whether it has not started yet, so that its timeout does not count.
+        running_s: Unix time since which it runs, as far as is known.
         reports: Number of the training process' events that were read.
+        heard: The number of the last event that was read or lost, by the process that reported it in the log.
         steps: Optimizer steps done, counted over all attempts, as the trainer counts.
         max_steps: Optimizer steps that the trainer plans; None before it reports them.
         end: The last event of the training process, if that ended it.
@@ -236,7 +273,11 @@ class AttemptState:
     passed_over: tuple[str, ...] = ()
     exit_code: int | None = None
     because: str = ""
+    phase: str = ""
+    waiting: bool = False
+    running_s: float = 0.0
     reports: int = 0
+    heard: Mapping[str, int] = field(default_factory=dict[str, int])
     steps: int = 0
     max_steps: int | None = None
     end: TrainingEnded | None = None
@@ -316,6 +357,7 @@ def advance(state: RunState, event: Event) -> RunState:
                 number=event.attempt,
                 backend=event.backend,
                 started_s=event.at_s,
+                running_s=event.at_s,
                 resume_from=event.resume_from,
                 passed_over=event.passed_over,
             )
@@ -328,19 +370,20 @@ def advance(state: RunState, event: Event) -> RunState:
         case Closed():
             state = replace(state, stage=event.stage, because=event.because)
             state = replace(state, refused_by=event.refused_by, codes=event.codes)
-        case Started() | Reported() | Polled():
+        case Started() | Reported() | ReportsLost() | Polled():
             state = _advance_attempts(state, event)
     return replace(state, seen_s=event.at_s)
 
 
-def _advance_attempts(state: RunState, event: Started | Reported | Polled) -> RunState:
+def _advance_attempts(state: RunState, event: Started | Reported | ReportsLost | Polled) -> RunState:
     """Return the state with one attempt advanced; the run is running if its newest attempt is."""
     reported = event.training_event if isinstance(event, Reported) else None
     attempts = tuple(
         _advance_attempt(old, event, reported) if old.number == event.attempt else old for old in state.attempts
     )
-    running = attempts[-1:] and attempts[-1].stage is RunStage.RUNNING and not state.stage.ended
-    state = replace(state, attempts=attempts, stage=RunStage.RUNNING if running else state.stage)
+    state = replace(state, attempts=attempts)
+    if attempts and attempts[-1].stage is RunStage.RUNNING and not state.stage.ended:
+        state = replace(state, stage=RunStage.QUEUED if attempts[-1].waiting else RunStage.RUNNING)
     return _after_push(state, reported) if isinstance(reported, PushStarted) else state
 
 
@@ -358,18 +401,35 @@ def changes(state: RunState, event: Event) -> bool:
 
 
 def _advance_attempt(
-    attempt: AttemptState, event: Started | Reported | Polled, reported: TrainingEvent | None
+    attempt: AttemptState, event: Started | Reported | ReportsLost | Polled, reported: TrainingEvent | None
 ) -> AttemptState:
     match event:
         case Started():
             return replace(attempt, id=event.id, stage=RunStage.RUNNING)
-        case Polled() if event.answer is Liveness.ENDED:
-            stage = _how_it_ended(attempt, event.exit_code)
-            return replace(attempt, answer=event.answer, stage=stage, exit_code=event.exit_code, because=event.because)
         case Polled():
-            return replace(attempt, answer=event.answer, because=event.because)
+            return _advance_poll(attempt, event)
         case Reported():
-            return _advance_report(attempt, reported or TrainingEvent())
+            return _advance_report(_with_heard(attempt, event.process, event.number), reported or TrainingEvent())
+        case ReportsLost():
+            return _with_heard(attempt, event.process, event.last)
+
+
+def _advance_poll(attempt: AttemptState, event: Polled) -> AttemptState:
+    """Return an attempt after a poll. An unknown answer leaves what is known of its phase as it is."""
+    attempt = replace(attempt, answer=event.answer, because=event.because)
+    match event.answer:
+        case Liveness.ENDED:
+            stage = _how_it_ended(attempt, event.exit_code)
+            return replace(attempt, stage=stage, exit_code=event.exit_code, phase="", waiting=False)
+        case Liveness.ALIVE:
+            running_s = event.at_s if attempt.waiting and not event.waiting else attempt.running_s
+            return replace(attempt, phase=event.phase, waiting=event.waiting, running_s=running_s)
+        case Liveness.UNKNOWN:
+            return attempt
+
+
+def _with_heard(attempt: AttemptState, process: str, number: int) -> AttemptState:
+    return replace(attempt, heard={**attempt.heard, process: number}) if process else attempt
 
 
 def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
 from holdfast.core.backends import DEFAULT_BACKEND
@@ -94,3 +95,38 @@ class Attempt:
     def id(self) -> str:
         """The key by which a backend starts the attempt at most once."""
         return f"{self.run}/{self.number}"
+
+    @property
+    def run_folder(self) -> str:
+        """The run's folder."""
+        return str(PurePosixPath(self.folder).parents[1])
+
+    def variables(self, run_folder: str | None = None) -> dict[str, str]:
+        """Return the variables that describe the attempt to its processes; see `payload/runtime.py`.
+
+        Args:
+            run_folder: The run's folder on the machine of the attempt. Default: the same folder as here; otherwise that folder
+                does not reach this machine by itself, and so the events go into the log too.
+
+        >>> plan = Plan(name="a", script="", script_name="a.py", cwd="/")
+        >>> attempt = Attempt(run="a", number=2, folder="/runs/a/attempts/2", plan=plan, resume_from="/runs/a/c/checkpoint-8")
+        >>> there = attempt.variables("/data/a")
+        >>> there["HOLDFAST_ATTEMPT"], there["HOLDFAST_RESUME"], there["HOLDFAST_EVENTS"]
+        ('/data/a/attempts/2', '/data/a/c/checkpoint-8', 'log')
+        """
+        told = {
+            "HOLDFAST_ATTEMPT": self.folder,
+            "HOLDFAST_RESUME": self.resume_from or "",
+            "HOLDFAST_PROCESSES": str(self.plan.processes),
+            "PYTHONUNBUFFERED": "1",  # or the last lines before a kill are lost
+            **self.plan.variables,
+        }
+        if run_folder is None:
+            return told
+        moved = {name: _moved(value, self.run_folder, run_folder) for name, value in told.items()}
+        return {**moved, "HOLDFAST_EVENTS": "log"}
+
+
+def _moved(path: str, old: str, new: str) -> str:
+    """Return a path in a folder as it is after the folder has moved; any other text unchanged."""
+    return new + path[len(old) :] if path == old or path.startswith(f"{old}/") else path

@@ -6,6 +6,7 @@ package than the script imports. Environment variables tell it:
 * `HOLDFAST_ATTEMPT`   folder for `events.jsonl`, `stacks.txt` and `pids/`; default `holdfast-attempt`
 * `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
+* `HOLDFAST_EVENTS`    `log` has the events written into the log too, for where the folder is not shared
 
 Where the script or its arguments held a secret, `<holdfast-secret:NAME>` stands in its place: the variable NAME has the value.
 
@@ -33,6 +34,7 @@ import threading
 import time
 import traceback
 import types
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -44,6 +46,8 @@ HEARTBEAT_S = 10.0
 ECHO_S = 2.0
 STOPPED = 128 + signal.SIGTERM  # exit code
 LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
+MARK = "@holdfast"
+MARKED = 2000  # bytes of an event in one line of the log: a pipe takes that in one piece, and few services cut it
 SECRETS = ("token", "secret", "password", "api_key")  # ends of the names of settings that are not told
 
 
@@ -66,6 +70,9 @@ def run_script(name: str, source: str, argv: list[str], module: str = "") -> Non
     attempt = AttemptProcess(Path(os.environ.get("HOLDFAST_ATTEMPT") or "holdfast-attempt"))
     stop = StopRequest(attempt)
     attempt.register()
+    vars(sys.modules["__main__"])["attempt"] = (
+        attempt  # a script without a trainer may report: `holdfast_runtime.attempt.write(…)`
+    )
     when_imported("transformers.trainer", lambda module: TrainerPatches(module, attempt, stop))
     # A spawned child imports the main program anew: this file, which gives it the script's names.
     wrap(multiprocessing.spawn, "get_preparation_data", lambda get, child: get(child) | {"init_main_from_path": this})
@@ -101,6 +108,29 @@ def with_secrets(text: str) -> str:
     return re.sub(r"<holdfast-secret:(\w+)>", lambda found: os.environ.get(found[1], found[0]), text)
 
 
+def mark_event(process: str, number: int, text: str) -> list[bytes]:
+    """Return the lines that carry an event through a log: `@holdfast:CRC32:PROCESS:NUMBER:PART/PARTS:TEXT@`."""
+    text = text.replace("@", "\\u0040")  # in JSON, it stands in strings alone
+    parts = [text[start : start + MARKED] for start in range(0, len(text), MARKED)]
+    lines = [f"{process}:{number}:{count}/{len(parts)}:{part}" for count, part in enumerate(parts, 1)]
+    return [f"{MARK}:{zlib.crc32(line.encode()):08x}:{line}@\n".encode() for line in lines]
+
+
+class EventLog:
+    """Writes the events of one process into its log, numbered."""
+
+    def __init__(self) -> None:
+        self._file = os.dup(2)  # the script may close or redirect its own
+        self._process, self._count, self._lock = os.urandom(3).hex(), 0, threading.RLock()
+
+    def write(self, text: str) -> None:
+        """Write one event, given as JSON."""
+        with self._lock:  # a signal's handler may come in between, but ends the process
+            self._count += 1
+            for line in mark_event(self._process, self._count, text):
+                os.write(self._file, line)
+
+
 class ScriptEnding(NamedTuple):
     """How an attempt ends: `finished`, `stopped` or `failed`; the kind of reason, for programs; and the reason, for people."""
 
@@ -116,6 +146,7 @@ class AttemptProcess:
         (folder / "pids").mkdir(parents=True, exist_ok=True)
         self._folder, self._rank, self._pid = folder, int(os.environ.get("RANK", "0")), os.getpid()
         self._file = open_private(folder / "events.jsonl")
+        self._log = EventLog() if os.environ.get("HOLDFAST_EVENTS") == "log" and not self._rank else None
         self._over = threading.Event()
         self.resume = os.environ.get("HOLDFAST_RESUME", "")  # the next training continues from it
         self.phase = "import"  # then load, train, evaluate, save, finish
@@ -169,7 +200,10 @@ class AttemptProcess:
             return
         said = {"schema": 1, "event": event, "at": time.time(), "rank": 0, "step": self.step, **fields}
         try:
-            os.write(self._file, json.dumps(said, allow_nan=False).encode() + b"\n")
+            line = json.dumps(said, allow_nan=False)
+            os.write(self._file, line.encode() + b"\n")
+            if self._log:
+                self._log.write(line)
         except OSError as error:  # a full disk is no reason to stop training
             sys.stderr.write(f"holdfast: an event is lost: {error.strerror}\n")
 

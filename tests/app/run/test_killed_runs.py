@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.shared_output import SharedOutput
 from holdfast.app.run.runs import Run
 from holdfast.cli.text.news import render_news
 from holdfast.core.event import Closed, RunRequested, Started, Starting, fold
@@ -131,12 +132,13 @@ def test_checkpoints_that_were_passed_over_are_named(tmp_path: Path) -> None:
     (paths[1] / "model.safetensors").write_bytes(b"")
     plan = Plan(name="a", script="", script_name="train.py", cwd=str(tmp_path))
 
-    attempt = run._prepare(plan, 2, resume=True)
+    run.ledger.append("a", [Starting(at_s=0, attempt=1, backend="local"), Started(at_s=0, attempt=1, id="1")])
+    attempt = run._prepare(plan, SharedOutput(run.folder), 2, resume=True)
     assert attempt.resume_from == str(paths[0])
     assert [each.partition(":")[0] for each in attempt.passed_over] == ["checkpoint-24", "checkpoint-16"]
     assert "optimizer.pt is missing" in attempt.passed_over[0]
     (paths[0] / "scheduler.pt").unlink()
-    attempt = run._prepare(plan, 2, resume=True)
+    attempt = run._prepare(plan, SharedOutput(run.folder), 2, resume=True)
     assert attempt.resume_from is None
     assert len(attempt.passed_over) == 3
 
@@ -145,4 +147,4 @@ def test_checkpoints_that_were_passed_over_are_named(tmp_path: Path) -> None:
     assert "from the beginning" in told
     assert "cannot resume from checkpoint-24: optimizer.pt is missing" in told
     run.ledger.append("a", [RunRequested(at_s=0, folder=str(run.folder)), news])
-    assert run_result("a", run.state()).attempts[0].passed_over == attempt.passed_over
+    assert run_result("a", run.state()).attempts[-1].passed_over == attempt.passed_over

@@ -14,9 +14,9 @@ from holdfast.adapters.terminal.orders import AGAIN_S, SignalOrders
 from holdfast.cli.terminal.ctrl_c import LEAVING, QUESTION, CtrlCQuestion
 from holdfast.core.event import Liveness, RunStage, StopRequested
 from holdfast.engine.run.supervise import Dependencies, Limits, drive
-from holdfast.ports import Order, PollResult
+from holdfast.ports import Order
 from tests.engine.run.test_supervise import dependencies
-from tests.helpers.fakes import FakeBackend, FakeClock, FakeStore
+from tests.helpers.fakes import FakeBackend, FakeClock, FakeStore, Look
 
 
 class FakeKeys:
@@ -140,7 +140,7 @@ def test_where_nobody_can_be_asked_the_first_stops_and_the_second_ends_it() -> N
 def test_run_that_ends_while_the_question_stands_is_closed() -> None:
     """It ended 80 seconds before the ledger knew: the question was waited for."""
     someone, store = Person(), FakeStore()
-    looks = [PollResult(answer=Liveness.ALIVE)] * 3
+    looks = [Look(answer=Liveness.ALIVE)] * 3
     with someone.orders.listening():
         os.kill(os.getpid(), signal.SIGINT)
         state = drive("r", Limits(), asking(dependencies(FakeBackend(looks), store), someone.orders.take))
@@ -151,7 +151,7 @@ def test_run_that_ends_while_the_question_stands_is_closed() -> None:
 
 def test_run_that_is_ended_at_once_counts_as_cancelled() -> None:
     """By a person, and not by a failure."""
-    someone, store, backend = Person(), FakeStore(), FakeBackend([PollResult(answer=Liveness.ALIVE)] * 3)
+    someone, store, backend = Person(), FakeStore(), FakeBackend([Look(answer=Liveness.ALIVE)] * 3)
     with someone.orders.listening():
         for _ in range(3):
             os.kill(os.getpid(), signal.SIGINT)
@@ -171,6 +171,7 @@ def asking(given: Dependencies, take: Callable[[], Order | None]) -> Dependencie
     return Dependencies(
         store=given.store,
         backend=given.backend,
+        output=given.output,
         clock=FakeClock(),
         prepare=given.prepare,
         verify=given.verify,

@@ -10,14 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.backends import BackendCapabilities
-from holdfast.core.errors import BackendError, LedgerError
+from holdfast.core.errors import BackendError, LedgerError, UnreachableError
 from holdfast.core.event import (
+    AttemptState,
     Closed,
     Delivered,
     Event,
     Liveness,
     Polled,
     Reported,
+    ReportsLost,
     RunRequested,
     RunStage,
     RunState,
@@ -32,6 +34,7 @@ from holdfast.core.event import (
 from holdfast.core.plan import Attempt
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.supervise import (
+    DRAINING,
     Close,
     Dependencies,
     Flow,
@@ -46,8 +49,8 @@ from holdfast.engine.run.supervise import (
     verdict,
 )
 from holdfast.engine.run.watch import watch_run
-from holdfast.ports import PollResult
-from tests.helpers.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore
+from holdfast.ports import OutputNews, PollResult
+from tests.helpers.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore, Look
 
 ASKED = RunRequested(at_s=0.0, folder="/runs/r")
 STARTED = (Starting(at_s=1.0, attempt=1, backend="fake"), Started(at_s=2.0, attempt=1, id="r/1"))
@@ -366,6 +369,7 @@ def dependencies(backend: FakeBackend, store: FakeStore, orders: FakeOrders | No
     return Dependencies(
         store=store,
         backend=backend,
+        output=backend,
         clock=FakeClock(),
         prepare=prepare,
         verify=lambda repository, _: Delivery("arrived" if repository == "me/kept" else "missing", "it is not there"),
@@ -378,7 +382,7 @@ def dependencies(backend: FakeBackend, store: FakeStore, orders: FakeOrders | No
 def test_a_run_is_no_success_before_its_push_has_arrived(repository: str, stage: RunStage) -> None:
     """The training process said that it pushes, twice, and ended well; once is looked."""
     push, end = {"event": "push", "repository": repository, "folder": "/f"}, {"event": "end", "status": "finished"}
-    backend = FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=0, reports=[push, push, end])])
+    backend = FakeBackend([Look(answer=Liveness.ENDED, exit_code=0, reports=[push, push, end])])
     store = FakeStore()
 
     state = drive("r", Limits(), dependencies(backend, store))
@@ -416,14 +420,14 @@ def test_the_loop_writes_before_it_acts() -> None:
 def test_looks_that_say_nothing_new_are_not_kept() -> None:
     """A long quiet run does not fill the ledger."""
     store = FakeStore()
-    drive("r", Limits(), dependencies(FakeBackend([PollResult(answer=Liveness.ALIVE)] * 500), store))
+    drive("r", Limits(), dependencies(FakeBackend([Look(answer=Liveness.ALIVE)] * 500), store))
 
     assert len(store.rows) == 6
 
 
 def test_detaching_leaves_the_attempt_alone() -> None:
     """The supervisor goes, the attempt stays, and the ledger says that it runs."""
-    store, backend = FakeStore(), FakeBackend([PollResult(answer=Liveness.ALIVE)] * 9)
+    store, backend = FakeStore(), FakeBackend([Look(answer=Liveness.ALIVE)] * 9)
     state = drive("r", Limits(), dependencies(backend, store, FakeOrders(None, "detach")))
 
     assert (state.stage, backend.stopped, backend.killed) == (RunStage.RUNNING, [], [])
@@ -432,7 +436,7 @@ def test_detaching_leaves_the_attempt_alone() -> None:
 
 def test_an_order_to_stop_is_written_and_passed_on_once() -> None:
     """Ctrl-C twice sends one SIGTERM: a second would make the runtime leave without saving."""
-    store, backend = FakeStore(), FakeBackend([PollResult(answer=Liveness.ALIVE)] * 3)
+    store, backend = FakeStore(), FakeBackend([Look(answer=Liveness.ALIVE)] * 3)
     state = drive("r", Limits(), dependencies(backend, store, FakeOrders("stop", "stop")))
 
     assert backend.stopped == ["r/1"]
@@ -452,6 +456,91 @@ def test_a_refusing_backend_fails_the_run_with_its_reason() -> None:
     assert (state.stage, state.because) == (RunStage.FAILED, "no such partition")
 
 
+class Unreachable(FakeBackend):
+    """A backend that carries out every call, and whose answer to each arrives only when it is called the third time."""
+
+    def __init__(self, looks: Sequence[Look] = ()) -> None:
+        super().__init__(looks)
+        self.calls = list[str]()
+
+    def _answer(self, call: str) -> None:
+        self.calls.append(call)
+        if self.calls.count(call) < 3:
+            raise UnreachableError("no answer", where="fake", fix="it is tried again")
+
+    def submit(self, attempt: Attempt) -> str:
+        attempt_id = super().submit(attempt)
+        self._answer("submit")
+        return attempt_id
+
+    def stop(self, attempt_id: str) -> None:  # noqa: ARG002 - there is but one
+        self._answer("stop")
+
+    def fetch(self, attempt: AttemptState) -> None:
+        super().fetch(attempt)
+        self._answer("fetch")
+
+
+def test_a_call_without_an_answer_is_repeated_and_ends_nothing() -> None:
+    """One attempt is submitted, one stop is in the ledger, and the run ends when its files are here."""
+    store, backend = FakeStore(), Unreachable([Look(answer=Liveness.ALIVE)])
+    state = drive("r", Limits(), dependencies(backend, store, FakeOrders(None, None, "stop")))
+
+    assert backend.calls == ["submit"] * 3 + ["stop"] * 3 + ["fetch"] * 3
+    assert backend.submitted == ["r/1"]
+    assert sum(isinstance(event, StopRequested) for _, event in store.rows) == 1
+    assert state.stage is RunStage.SUCCEEDED
+
+
+def test_a_person_may_leave_while_the_backend_cannot_be_reached() -> None:
+    """The ledger says that an attempt may have been started; `resume` submits the same one again."""
+    store = FakeStore()
+    state = drive("r", Limits(), dependencies(Unreachable(), store, FakeOrders("detach")))
+
+    assert [type(event) for _, event in store.rows] == [Starting]
+    assert next(supervise(fold(event for _, event in store.rows), Limits())) == Start(1, resume=False)
+    assert not state.stage.ended
+
+
+def test_an_attempt_ends_when_its_output_has_arrived() -> None:
+    """Its log may come late, and with it the event that decides how it ended."""
+    store = FakeStore()
+
+    class Late(FakeBackend):
+        def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:
+            news = super().read(attempt, at_s, ended=ended)
+            return replace(news, complete=len(self.polled) > 1)
+
+    state = drive("r", Limits(), dependencies(Late([Look(answer=Liveness.ENDED, exit_code=0)]), store))
+    polls = [event for _, event in store.rows if isinstance(event, Polled)]
+
+    assert [(each.answer, each.phase) for each in polls] == [(Liveness.ALIVE, DRAINING), (Liveness.ENDED, "")]
+    assert state.stage is RunStage.SUCCEEDED
+
+
+def test_time_in_a_queue_is_no_time_of_the_attempt() -> None:
+    """The run is queued, and its timeout begins when the attempt runs."""
+    flow = running(Limits(timeout_s=100))
+    waits = replace(polled(Liveness.ALIVE, at_s=5000), waiting=True, phase="queued for hardware")
+
+    assert isinstance(flow.send([waits]), Poll)
+    assert fold([ASKED, *STARTED, waits]).stage is RunStage.QUEUED
+    assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=6000)]), Poll)
+    assert fold([ASKED, *STARTED, waits, polled(Liveness.ALIVE, at_s=6000)]).stage is RunStage.RUNNING
+    assert isinstance(flow.send([polled(Liveness.ALIVE, at_s=6100)]), Poll)
+    assert flow.send([polled(Liveness.ALIVE, at_s=6101)]) == Stop(Stopper.TIMEOUT)
+
+
+def test_lost_events_are_in_the_ledger_and_are_not_asked_for_again() -> None:
+    """A supervisor that takes over knows that they are lost."""
+    lost = ReportsLost(at_s=3, attempt=1, process="ab", first=3, last=14)
+    state = fold([ASKED, *STARTED, Reported(at_s=3, attempt=1, said={}, process="ab", number=2), lost])
+
+    assert lost.count == 12
+    assert state.current is not None
+    assert dict(state.current.heard) == {"ab": 14}
+
+
 @dataclass(slots=True)
 class Hanging(FakeBackend):
     """An attempt that does nothing but be alive until it is killed."""
@@ -462,9 +551,15 @@ class Hanging(FakeBackend):
     def submit(self, attempt: Attempt) -> str:
         return attempt.id
 
-    def poll(self, attempt_id: str, *, skip: int) -> PollResult:  # noqa: ARG002 - it reports nothing
+    def poll(self, attempt_id: str) -> PollResult:
         killed = ("kill", attempt_id) in self.done
         return PollResult(answer=Liveness.ENDED, exit_code=-9) if killed else PollResult(answer=Liveness.ALIVE)
+
+    def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:  # noqa: ARG002 - it reports nothing
+        return OutputNews()
+
+    def fetch(self, attempt: AttemptState) -> None:
+        """Nothing is kept."""
 
     def stop(self, attempt_id: str) -> None:
         self.done.append(("stop", attempt_id))
@@ -525,10 +620,10 @@ class Shown:
 def test_whoever_watches_is_shown_every_event_once() -> None:
     """Those of the ledger, and the looks that were not worth keeping."""
     looks = [
-        PollResult(answer=Liveness.ALIVE, reports=[{"event": "step", "step": 1}]),
-        PollResult(answer=Liveness.ALIVE),
-        PollResult(answer=Liveness.UNKNOWN, because="no route to the host"),
-        PollResult(answer=Liveness.ENDED, exit_code=3),
+        Look(answer=Liveness.ALIVE, reports=[{"event": "step", "step": 1}]),
+        Look(answer=Liveness.ALIVE),
+        Look(answer=Liveness.UNKNOWN, because="no route to the host"),
+        Look(answer=Liveness.ENDED, exit_code=3),
     ]
     store, shown, backend = FakeStore(), Shown(), FakeBackend(looks)
     store.append("r", [ASKED])
@@ -578,7 +673,7 @@ def test_a_resumed_run_continues_from_its_checkpoint_and_the_ledger_says_from_wh
     drive(
         "r",
         Limits(),
-        replace(dependencies(FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=1)]), store), prepare=prepare),
+        replace(dependencies(FakeBackend([Look(answer=Liveness.ENDED, exit_code=1)]), store), prepare=prepare),
     )
     drive("r", Limits(), replace(dependencies(FakeBackend(), store), prepare=prepare))
 
@@ -599,7 +694,7 @@ def test_a_push_is_judged_by_what_the_run_told_of_it() -> None:
         folders.append(state.pushes[repository].folder)
         return Delivery("arrived")
 
-    backend = FakeBackend([PollResult(answer=Liveness.ENDED, exit_code=0, reports=[push, end])])
+    backend = FakeBackend([Look(answer=Liveness.ENDED, exit_code=0, reports=[push, end])])
     drive("r", Limits(), replace(dependencies(backend, store), verify=verify))
 
     assert folders == ["/f"]
@@ -725,7 +820,17 @@ EVENTS = st.lists(
             Reported,
             at_s=st.floats(0, 9),
             attempt=st.integers(1, 3),
+            process=st.sampled_from(["", "ab"]),
+            number=st.integers(0, 9),
             said=st.dictionaries(st.sampled_from(["event", "step", "loss"]), st.integers(0, 9)),
+        ),
+        st.builds(
+            ReportsLost,
+            at_s=st.floats(0, 9),
+            attempt=st.integers(1, 3),
+            process=st.sampled_from(["", "ab"]),
+            first=st.integers(1, 9),
+            last=st.integers(0, 9),
         ),
         st.builds(
             Closed,

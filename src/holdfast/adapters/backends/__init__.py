@@ -7,6 +7,6 @@ def backend_names() -> frozenset[str]:
     """Return the names of the backends, taken from the file names, so that none is imported.
 
     >>> sorted(backend_names())
-    ['local']
+    ['fake', 'local']
     """
     return frozenset(each.name.replace("_", "-") for each in iter_modules(__path__))

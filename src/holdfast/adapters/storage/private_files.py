@@ -19,14 +19,14 @@ def make_private(folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def open_private(path: Path, mode: Literal["wb", "ab"]) -> BinaryIO:
-    """Open a file for writing, `wb` or `ab`; one that is there already becomes private too.
+def open_private(path: Path, mode: Literal["wb", "ab", "r+b"]) -> BinaryIO:
+    """Open a file for writing: anew (`wb`), at its end (`ab`) or anywhere (`r+b`); one that is there already becomes private too.
 
     Raises:
         OSError: It cannot be opened.
     """
-    how = os.O_APPEND if mode == "ab" else os.O_TRUNC
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | how, OWNER_ONLY)
+    how = {"wb": os.O_WRONLY | os.O_TRUNC, "ab": os.O_WRONLY | os.O_APPEND, "r+b": os.O_RDWR}[mode]
+    descriptor = os.open(path, os.O_CREAT | os.O_CLOEXEC | how, OWNER_ONLY)
     os.fchmod(descriptor, OWNER_ONLY)
     return os.fdopen(descriptor, mode)
 

@@ -10,7 +10,6 @@ from typing import Protocol
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.payload import load_runtime
-from holdfast.adapters.storage.checkpoints import newest_whole
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import note_versions
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
@@ -18,6 +17,7 @@ from holdfast.adapters.storage.run_log import log_events, log_to_run
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.backends import open_backend
 from holdfast.app.run.delivering import verify_push
+from holdfast.app.run.outputs import open_output
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, Event, Refuser, RunRequested, RunStage, RunState, fold, training_events
@@ -26,7 +26,7 @@ from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.supervise import Dependencies, Limits, drive
 from holdfast.engine.run.watch import watch_run
-from holdfast.ports import Order
+from holdfast.ports import AttemptOutput, Order
 from holdfast.results.check import CheckResult
 
 
@@ -59,17 +59,21 @@ class Run:
             note_versions(self.folder, events)
             observer.observe(self, state, events)
 
+        backend = open_backend(plan, {**os.environ, **self.secrets})
+        output = open_output(backend, self.folder)
         dependencies = Dependencies(
             store=self.ledger,
-            backend=open_backend(plan, {**os.environ, **self.secrets}),
+            backend=backend,
+            output=output,
             clock=clock,
-            prepare=lambda number, resume: self._prepare(plan, number, resume=resume),
+            prepare=lambda number, resume: self._prepare(plan, output, number, resume=resume),
             verify=verify_push,
             orders=observer,
             observe=look,
         )
         with log_to_run(self.folder, time.strftime("%Y%m%d", time.localtime(clock.now_s()))):
-            return drive(self.name, Limits(timeout_s=plan.timeout_s), dependencies)
+            limits = Limits(timeout_s=plan.timeout_s, poll_s=backend.capabilities.poll_s)
+            return drive(self.name, limits, dependencies)
 
     def watch(self, observer: "RunObserver") -> RunState:
         """Follow the run until it ends or nobody supervises it; return its state."""
@@ -98,11 +102,11 @@ class Run:
         closed = Closed(at_s=now_s, stage=RunStage.FAILED, because=because, refused_by=by, codes=tuple(codes))
         self.ledger.append(self.name, [closed])
 
-    def _prepare(self, plan: Plan, number: int, *, resume: bool) -> Attempt:
+    def _prepare(self, plan: Plan, output: AttemptOutput, number: int, *, resume: bool) -> Attempt:
         """Make an attempt's folder, and find the checkpoint that it continues from."""
         folder = self.folder / "attempts" / str(number)
         write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
-        checkpoint, passed_over = self._newest_checkpoint() if resume else (None, ())
+        checkpoint, passed_over = self._newest_checkpoint(output) if resume else (None, ())
         return Attempt(
             run=self.name,
             number=number,
@@ -112,19 +116,15 @@ class Run:
             passed_over=passed_over,
         )
 
-    def _newest_checkpoint(self) -> tuple[str | None, tuple[str, ...]]:
-        """Return the newest complete checkpoint of all folders in which the run saved one, and what is damaged in newer ones."""
-        saved = {
-            str(Path(event.path).parent)
-            for event in training_events((each for _, each in self.ledger.read(self.name)), CheckpointSaved)
-            if event.path
-        }
-        folders = {*saved, *map(str, self.folder.glob("checkpoints/*"))}
-        found = [newest_whole(Path(folder)) for folder in sorted(folders)]
-        newest = max((str(path) for path, _ in found if path), key=_step, default=None)
-        damaged = [each for _, passed_over in found for each in passed_over]
-        newer = [each for each in damaged if newest is None or _step(each.path) > _step(newest)]
-        return newest, tuple(describe_damage(each) for each in newer)
+    def _newest_checkpoint(self, output: AttemptOutput) -> tuple[str | None, tuple[str, ...]]:
+        """Return the newest complete checkpoint that the run saved, and what is damaged in newer ones."""
+        events = [event for _, event in self.ledger.read(self.name)]
+        saved = {str(Path(each.path).parent) for each in training_events(events, CheckpointSaved) if each.path}
+        submitted = [attempt for attempt in fold(events).attempts if attempt.id]
+        if not submitted:
+            return None, ()
+        newest, passed_over = output.newest_checkpoint(submitted[-1], saved)
+        return newest, tuple(map(describe_damage, passed_over))
 
 
 class RunObserver(Protocol):
@@ -163,7 +163,7 @@ class NullObserver:
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """Do nothing."""
 
-    def take(self) -> None:
+    def take(self) -> Order | None:
         """Give no order."""
 
     def has_left(self) -> bool:
@@ -172,10 +172,6 @@ class NullObserver:
 
 
 NO_OBSERVER = NullObserver()
-
-
-def _step(checkpoint: str) -> int:
-    return int(checkpoint.rpartition("-")[2])
 
 
 def open_run(name: PathName, runs: PathName | None) -> Run:

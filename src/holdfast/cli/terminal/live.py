@@ -16,7 +16,7 @@ from rich.text import Text
 
 from holdfast.cli.output import shown
 from holdfast.cli.text.news import render_news, render_standing
-from holdfast.core.event import Event, Reported, RunState, Starting
+from holdfast.core.event import Event, Polled, Reported, RunState, Starting
 from holdfast.core.training_event import StepDone
 from holdfast.engine.run.progress import Progress, follow
 from holdfast.engine.run.screen import TerminalStream
@@ -37,6 +37,7 @@ class LiveView:
         self.progress = Progress()
         self._console, self._run, self._now_s = console, run, now_s
         self._streams = fresh_streams()
+        self._polled = ""  # what the last poll was told as
         self._question = ""
         self._live = self._make_live() if console.is_terminal and not console.is_dumb_terminal else None
 
@@ -81,9 +82,13 @@ class LiveView:
     def _show_event(self, event: Event) -> None:
         if isinstance(event, Starting):
             self._end_streams()
+        line = render_news(event, self.progress, self._now_s())
+        if isinstance(event, Polled):
+            told, self._polled = self._polled, line.plain if line else ""
+            line = line if self._polled != told else None  # one outage or one phase has many polls
         is_step = isinstance(event, Reported) and isinstance(event.training_event, StepDone)
         if not (is_step and self._live):  # the panel shows each step
-            self._say(render_news(event, self.progress, self._now_s()))
+            self._say(line)
 
     def _say(self, line: Text | None) -> None:
         if line and (said := shown(line.plain)):

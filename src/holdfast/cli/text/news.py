@@ -2,7 +2,7 @@
 
 from rich.text import Text
 
-from holdfast.core.event import Event, Liveness, Polled, Reported, Started, Starting, StopRequested
+from holdfast.core.event import Event, Liveness, Polled, Reported, ReportsLost, Started, Starting, StopRequested
 from holdfast.core.training_event import (
     CheckpointSaved,
     Evaluated,
@@ -39,6 +39,12 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
             text, style = "\n".join(lines), "bold"
         case Started():
             text, style = "loading libraries, data and model", "dim"
+        case Polled(answer=Liveness.ALIVE) if event.phase:
+            text, style = event.phase, "dim"
+        case ReportsLost():
+            lost = f"{event.count} events" if event.count > 1 else "1 event" if event.count else "Events"
+            verb = "was" if event.count == 1 else "were"
+            text, style = f"{lost} of the training process {verb} lost: {event.because}", "yellow"
         case Polled(answer=Liveness.UNKNOWN) if event.because:
             text, style = f"state unknown for now: {event.because}", "yellow"
         case StopRequested():

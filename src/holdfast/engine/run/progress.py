@@ -95,8 +95,8 @@ class Progress:
             return "stopping"
         if attempt is None or not attempt.id:
             return "queued"
-        if self.doing in DOING:
-            return DOING[self.doing]
+        if attempt.phase or self.doing in DOING:
+            return attempt.phase or DOING[self.doing]
         if attempt.max_steps is None:
             return "starting"
         return "training" if attempt.steps < attempt.max_steps else "finishing"

@@ -5,10 +5,11 @@ state. Tests send it events by hand; the loop sends it those that the ledger hol
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from signal import Signals
+from typing import Final, TypeVar
 
-from holdfast.core.errors import BackendError
+from holdfast.core.errors import BackendError, UnreachableError
 from holdfast.core.event import (
     AttemptState,
     Closed,
@@ -16,7 +17,6 @@ from holdfast.core.event import (
     Event,
     Liveness,
     Polled,
-    Reported,
     RunStage,
     RunState,
     Started,
@@ -29,7 +29,13 @@ from holdfast.core.event import (
 from holdfast.core.plan import Attempt
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.run.delivery import Delivery
-from holdfast.ports import Backend, Clock, Orders, Store
+from holdfast.ports import AttemptOutput, Backend, Clock, Order, Orders, Store
+
+Answer = TypeVar("Answer")
+LONGEST_PAUSE_POLLS: Final = 12
+"""The longest pause between two calls of a backend that cannot be reached: as long as so many pauses between two polls."""
+DRAINING: Final = "ended; the rest of its log is awaited"
+"""The phase of an attempt that has ended, while some of its output has not arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +115,7 @@ def supervise(state: RunState, limits: Limits) -> Flow:
             break
         if state.stop and stop_s is None:
             stop_s = state.seen_s  # by the supervisor's clock: another process may have asked, by another
-        if not state.stop and limits.timeout_s is not None and state.seen_s - current.started_s > limits.timeout_s:
+        if not state.stop and _is_over_time(state.current, state.seen_s, limits):
             state = fold((yield Stop(Stopper.TIMEOUT)), state)
             stop_s = state.seen_s
         elif stop_s is not None and state.seen_s - stop_s > limits.grace_s and (last := next(last_resorts, None)):
@@ -138,6 +144,11 @@ def _start(state: RunState, start: Start, stop: Stopper | None = None) -> Flow:
     stop = state.stop or stop
     is_alive = state.current is not None and not state.current.stage.ended
     return fold((yield Stop(stop)), state) if stop and is_alive else state
+
+
+def _is_over_time(attempt: AttemptState, now_s: float, limits: Limits) -> bool:
+    """True if an attempt has run for longer than its timeout; while it waits for hardware, it does not run."""
+    return limits.timeout_s is not None and not attempt.waiting and now_s - attempt.running_s > limits.timeout_s
 
 
 def _was_killed(state: RunState) -> bool:
@@ -193,6 +204,7 @@ class Dependencies:
     Attributes:
         store: The ledger.
         backend: Where attempts run.
+        output: What they write.
         prepare: Prepares the attempt of a number; its second argument is whether the attempt continues from a checkpoint.
         verify: Finds out whether what was pushed to a repository is there, given the repository's name and the run's state.
         orders: The orders of the person at the terminal.
@@ -201,6 +213,7 @@ class Dependencies:
 
     store: Store
     backend: Backend
+    output: AttemptOutput
     clock: Clock
     prepare: Callable[[int, bool], Attempt]
     verify: Callable[[str, RunState], Delivery]
@@ -219,13 +232,14 @@ def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
     flow = supervise(loop.state, limits)
     action = next(flow)
     while True:
-        events = loop.carry_out(action)
-        if events is None:
-            return loop.state
         try:
-            action = flow.send(events)
-        except StopIteration:
+            action = flow.send(loop.carry_out(action))
+        except (_Detached, StopIteration):
             return loop.state
+
+
+class _Detached(Exception):  # noqa: N818 - an order, not an error
+    """The person detached."""
 
 
 class _Loop:
@@ -234,10 +248,15 @@ class _Loop:
     def __init__(self, run: str, dependencies: Dependencies) -> None:
         self._run, self._dependencies = run, dependencies
         self._read = 0
+        self._order: Order | None = None
         self.state = RunState()
 
-    def carry_out(self, action: Action) -> Sequence[Event] | None:
-        """Carry out an action; return the events that resulted from it, or None if the person detached."""
+    def carry_out(self, action: Action) -> Sequence[Event]:
+        """Carry out an action; return the events that resulted from it.
+
+        Raises:
+            _Detached: The person detached.
+        """
         match action:
             case Start(number, resume):
                 self._start(number, resume=resume)
@@ -246,9 +265,9 @@ class _Loop:
             case Stop(by):
                 self._stop(by)
             case TakeStacks():
-                self._dependencies.backend.request_stacks(self._current.id)
+                self._reach(lambda: self._dependencies.backend.request_stacks(self._current.id))
             case Kill():
-                self._dependencies.backend.kill(self._current.id)
+                self._reach(lambda: self._dependencies.backend.kill(self._current.id))
             case Verify(repository):
                 self._verify(repository)
             case Close(stage, because):
@@ -278,7 +297,8 @@ class _Loop:
         self._dependencies.store.append(self._run, events)
 
     def _start(self, number: int, *, resume: bool) -> None:
-        attempt, backend = self._dependencies.prepare(number, resume), self._dependencies.backend
+        backend = self._dependencies.backend
+        attempt = self._reach(lambda: self._dependencies.prepare(number, resume))
         starting = Starting(
             at_s=self._now,
             attempt=number,
@@ -288,30 +308,77 @@ class _Loop:
         )
         self._record(starting)
         try:
-            self._record(Started(at_s=self._now, attempt=number, id=backend.submit(attempt)))
+            attempt_id = self._reach(lambda: backend.submit(attempt))
+            self._record(Started(at_s=self._now, attempt=number, id=attempt_id))
         except BackendError as error:
             self._record(Polled(at_s=self._now, attempt=number, answer=Liveness.ENDED, because=error.what))
 
-    def _poll(self, after_s: float) -> Sequence[Event] | None:
-        match self._dependencies.orders.take():
+    def _reach(self, call: Callable[[], Answer]) -> Answer:
+        """Return the answer to a call of the backend; call again, ever more slowly, while the backend cannot be reached.
+
+        Raises:
+            _Detached: The person detached meanwhile.
+        """
+        poll_s = self._dependencies.backend.capabilities.poll_s
+        pause_s = poll_s
+        while True:
+            try:
+                return call()
+            except UnreachableError as error:
+                self._dependencies.observe(self.state, [self._unknown(error.what)] if self.state.current else [])
+            self._order = self._take_order()
+            if self._order == "detach":
+                raise _Detached
+            self._dependencies.clock.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_POLLS * poll_s)
+
+    def _take_order(self) -> Order | None:
+        """Return the person's order; one that could not be carried out yet, unless there is a newer one."""
+        order, self._order = self._order, None
+        return self._dependencies.orders.take() or order
+
+    def _poll(self, after_s: float) -> Sequence[Event]:
+        match self._take_order():
             case "detach":
-                return None
+                raise _Detached
             case "kill":
                 if not self.state.stop:  # so that the run counts as cancelled, and not as failed
                     self._record(StopRequested(at_s=self._now, by=Stopper.PERSON))
-                self._dependencies.backend.kill(self._current.id)
+                self._reach(lambda: self._dependencies.backend.kill(self._current.id))
             case "stop" if not self.state.stop:
                 self._stop(Stopper.PERSON)
             case _:
                 self._dependencies.clock.sleep(after_s)
-        look = self._dependencies.backend.poll(self._current.id, skip=self._current.reports)
-        number, now = self._current.number, self._now
-        polled = Polled(at_s=now, attempt=number, answer=look.answer, exit_code=look.exit_code, because=look.because)
-        reports = [Reported(at_s=now, attempt=number, said=said) for said in look.reports]
+        polled, reports = self._look()
         news: list[Event] = [*reports, polled] if changes(fold(reports, self.state), polled) else [*reports]
         if news:
             self._record(*news)
         return self.catch_up(*([] if polled in news else [polled]))
+
+    def _look(self) -> tuple[Polled, Sequence[Event]]:
+        """Return the state of the attempt, and its new reports. It has ended when all that it wrote has arrived."""
+        look = self._dependencies.backend.poll(self._current.id)
+        polled = Polled(
+            at_s=self._now,
+            attempt=self._current.number,
+            answer=look.answer,
+            exit_code=look.exit_code,
+            because=look.because,
+            phase=look.phase,
+            waiting=look.waiting,
+        )
+        ended = look.answer is Liveness.ENDED
+        output = self._dependencies.output.read(self._current, self._now, ended=ended)
+        if output.because:
+            polled = self._unknown(output.because)
+        elif ended and not output.complete:
+            polled = replace(polled, answer=Liveness.ALIVE, exit_code=None, because="", phase=DRAINING)
+        elif ended:
+            self._reach(lambda: self._dependencies.output.fetch(self._current))
+        return polled, output.events
+
+    def _unknown(self, because: str) -> Polled:
+        return Polled(at_s=self._now, attempt=self._current.number, answer=Liveness.UNKNOWN, because=because)
 
     def _verify(self, repository: str) -> None:
         found = self._dependencies.verify(repository, self.state)
@@ -319,4 +386,4 @@ class _Loop:
 
     def _stop(self, by: Stopper) -> None:
         self._record(StopRequested(at_s=self._now, by=by))
-        self._dependencies.backend.stop(self._current.id)
+        self._reach(lambda: self._dependencies.backend.stop(self._current.id))

@@ -1,0 +1,129 @@
+"""A process of this machine under its guard (`payload/guard.py`): started at most once, followed and ended by any process."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from holdfast.adapters.environment.marked_processes import find_marked
+from holdfast.adapters.storage.locks import is_held
+from holdfast.core.errors import BackendError
+from holdfast.core.json_text import parse_json
+
+GUARD = Path(__file__).parents[2] / "payload" / "guard.py"
+MARK = "HOLDFAST_ATTEMPT"
+"""The variable by whose value the processes of an attempt are told from all others."""
+
+
+@dataclass(frozen=True, slots=True)
+class GuardedProcess:
+    """The processes of one attempt.
+
+    Attributes:
+        folder: Where the guard keeps its claim, the streams and the exit code.
+        attempt: What the attempt's processes have as `HOLDFAST_ATTEMPT`; a folder, in which they write their ids.
+    """
+
+    folder: Path
+    attempt: str
+
+    @property
+    def has_started(self) -> bool:
+        """Whether it was ever started."""
+        return (self.folder / "guard.json").exists()
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether any of its processes is alive."""
+        return is_held(self.folder / "guard.json")
+
+    @property
+    def has_exit_code(self) -> bool:
+        """Whether the guard recorded how it ended."""
+        return (self.folder / "exit.json").exists()
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code that the guard wrote; None if it wrote none, or the file holds something else."""
+        with suppress(ValueError, TypeError, KeyError, FileNotFoundError):
+            code = parse_json((self.folder / "exit.json").read_text())["exit_code"]
+            return code if isinstance(code, int) else None
+        return None
+
+    def start(self, command: Sequence[str], cwd: str, environment: Mapping[str, str]) -> None:
+        """Start a command, unless that was done before.
+
+        Raises:
+            BackendError: It cannot be started.
+        """
+        if self.has_started:
+            return
+        words = [sys.executable, "-I", "-S", str(GUARD), str(self.folder), *command]
+        try:
+            subprocess.run(  # noqa: S603 - the words are a list, no shell reads them
+                words,
+                cwd=cwd,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C at the terminal is for the supervisor alone
+                check=True,
+            )
+        except ValueError as error:  # a NUL in a word or a variable, which no program can be given
+            fix = "remove it from the arguments, names and variables"
+            raise BackendError(f"the attempt cannot be started: {error}", where=str(self.folder), fix=fix) from error
+        except OSError as error:
+            raise BackendError(str(error), where=words[0], fix="check free memory and processes (ulimit -u)") from error
+        except subprocess.CalledProcessError as error:
+            what = f"the attempt's guard failed: {error.stderr.decode(errors='replace').strip().splitlines()[-1:]}"
+            raise BackendError(what, where=str(self.folder), fix="check that the folder can be written") from error
+
+    def stop(self) -> None:
+        """Send SIGTERM to the training processes; not to torchrun, which would kill them before they have saved."""
+        self._signal(self._ranks() or self._descendants() or self.orphans(), signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Send SIGKILL to every process except the guard, which writes the exit code."""
+        self._signal({*self._descendants(), *self._ranks()} or self.orphans(), signal.SIGKILL)
+
+    def request_stacks(self) -> None:
+        """Send SIGUSR1, on which the runtime writes the stack of each process' main thread to `stacks.txt`."""
+        self._signal(self._ranks(), signal.SIGUSR1)
+
+    def orphans(self) -> list[psutil.Process]:
+        """Return the processes, found by their environment, if the folder was deleted and no file names them."""
+        return [] if self.has_started else find_marked(MARK, self.attempt)
+
+    def _signal(self, processes: Sequence[psutil.Process] | set[psutil.Process], number: signal.Signals) -> None:
+        for process in processes:
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+
+    def _ranks(self) -> list[psutil.Process]:
+        """Return the training processes that wrote down their ids, unless another process has the id by now."""
+        return [process for process in self._named() if self._belongs(process)]
+
+    def _named(self) -> Iterator[psutil.Process]:
+        for path in sorted(Path(self.attempt, "pids").glob("rank-*")):
+            with suppress(psutil.NoSuchProcess, ValueError, OSError):
+                yield psutil.Process(int(path.read_text()))
+
+    def _belongs(self, process: psutil.Process) -> bool:
+        try:
+            return process.environ().get(MARK) == self.attempt
+        except psutil.Error:
+            return False
+
+    def _descendants(self) -> list[psutil.Process]:
+        """Return all processes that the guard started and that still run."""
+        try:
+            guard = psutil.Process(parse_json((self.folder / "guard.json").read_text())["pid"])
+        except (psutil.NoSuchProcess, OSError, ValueError):
+            return []
+        return guard.children(recursive=True) if self._belongs(guard) else []

@@ -1,0 +1,158 @@
+"""The output of attempts whose machine shares no files with this one: it is retrieved, the events with the log."""
+
+import hashlib
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Final, Protocol
+
+from holdfast.core.checkpoint import CheckpointIntegrity
+from holdfast.core.errors import UnreachableError
+from holdfast.core.event import AttemptState, Reported, ReportsLost
+from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, MANIFEST, checkpoint_files, judge_listed
+from holdfast.engine.run.telemetry import MOST_READINGS, CarriedEvent, LogNews, LostEvents, TelemetryReader
+from holdfast.ports import LogPart, OutputNews, Retrieval
+
+QUIET: Final = 2
+"""How often in a row the log of an attempt that has ended has to be read without news: then it is complete."""
+MOST_FAILURES: Final = 20
+"""How often in a row the log of an attempt that has ended may fail to be read; then it is taken for lost."""
+WRITTEN_HERE: Final = re.compile(
+    r"attempts/\d+/(attempt\.py|stdout\.log|events\.jsonl|guard\.json|pids/.*)|[^/]*\.(json|yaml|lock)"
+)
+
+
+class RunCopies(Protocol):
+    """The run's folder on this machine, as the retrieved output needs it."""
+
+    def write_log(self, attempt: int, position: int, text: bytes) -> None:
+        """Write text into the log of an attempt; what the log has from this position on is replaced."""
+        ...
+
+    def sizes(self) -> Mapping[str, int]:
+        """Return the size of each file, by its path in the folder."""
+        ...
+
+    def path(self, name: str) -> str:
+        """Return the whole path of a file, whose folder exists from now on."""
+        ...
+
+    def read(self, name: str) -> str:
+        """Return the text of a file."""
+        ...
+
+
+@dataclass(slots=True)
+class _LogReading:
+    """How far the log of one attempt was read.
+
+    Attributes:
+        quiet: How often in a row it was read without news since the attempt has ended.
+        failures: How often in a row it could not be read since.
+        digests: Of the text of each reading, from start to end, since the attempt has ended.
+    """
+
+    reader: TelemetryReader
+    quiet: int = 0
+    failures: int = 0
+    digests: list[bytes] = field(default_factory=list[bytes])
+    text: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+
+    def feed(self, part: LogPart) -> LogNews:
+        """Return what is new in a part of the log."""
+        self.failures = 0
+        news = self.reader.feed(part)
+        if news.position == 0:
+            self.text = hashlib.sha256()
+        self.text.update(news.text)
+        return news
+
+    def is_complete(self, *, ended: bool, news: bool) -> bool:
+        """Return whether nothing can follow. The log of an attempt that has ended is read until two readings agree: text has no numbers."""
+        self.quiet = self.quiet + 1 if ended and not news and not self.reader.missing else 0
+        if self.quiet < QUIET:
+            return False
+        self.quiet, before = 0, self.digests[-1:]
+        self.digests.append(self.text.digest())
+        if self.digests[-1:] == before or len(self.digests) == MOST_READINGS:
+            return True
+        self.reader.start_again()
+        return False
+
+
+class RetrievedOutput:
+    """Reads the log of each attempt, splits the events from it, and keeps the rest in the run's folder."""
+
+    def __init__(self, retrieval: Retrieval, copies: RunCopies) -> None:
+        self._retrieval, self._copies = retrieval, copies
+        self._readings: dict[int, _LogReading] = {}
+
+    def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:
+        """Return the new events of the attempt's log. A log that ends is complete only if the attempt has ended."""
+        reading = self._readings.setdefault(attempt.number, _LogReading(TelemetryReader(attempt.heard)))
+        reader = reading.reader
+        try:
+            part = self._retrieval.read_log(attempt.id, reader.offset)
+        except UnreachableError as error:
+            reading.failures += ended
+            if reading.failures < MOST_FAILURES:
+                return OutputNews(complete=False)
+            because = f"the log of the ended attempt cannot be read: {error.what}"
+            unknown = ReportsLost(at_s=at_s, attempt=attempt.number, process="", first=1, last=0, because=because)
+            return OutputNews(events=[unknown])
+        before = reader.offset
+        news = reading.feed(part)
+        self._copies.write_log(attempt.number, news.position, news.text)
+        return OutputNews(
+            events=[_ledger_event(each, attempt.number, at_s) for each in news.events],
+            complete=reading.is_complete(ended=ended, news=reader.offset != before),
+        )
+
+    def newest_checkpoint(
+        self,
+        attempt: AttemptState,
+        saved: Collection[str],  # noqa: ARG002 - where it saved is not this machine's to look
+    ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
+        """Return the newest whole checkpoint in the run's folder there; of checkpoints, only manifests are fetched."""
+        passed_over: list[CheckpointIntegrity] = []
+        for folder, files in checkpoint_files(self._retrieval.list_files(attempt.id)).items():
+            manifest = self._fetched_text(attempt.id, f"{folder}/{MANIFEST}") if MANIFEST in files else ""
+            integrity = judge_listed(folder, files, manifest)
+            if integrity.verdict == "whole":
+                return self._copies.path(folder), passed_over
+            passed_over.append(integrity)
+        return None, passed_over
+
+    def _fetched_text(self, attempt_id: str, name: str) -> str:
+        self._retrieval.fetch_file(attempt_id, name, self._copies.path(name))
+        return self._copies.read(name)
+
+    def fetch(self, attempt: AttemptState) -> None:
+        """Fetch what the run has there and not here, except the weights and optimizers of checkpoints."""
+        there = self._retrieval.list_files(attempt.id)
+        for name in wanted_files(there, self._copies.sizes()):
+            self._retrieval.fetch_file(attempt.id, name, self._copies.path(name))
+
+
+def _ledger_event(event: CarriedEvent | LostEvents, attempt: int, at_s: float) -> Reported | ReportsLost:
+    if isinstance(event, LostEvents):
+        because = "its log does not have them, however often it is read"
+        return ReportsLost(
+            at_s=at_s, attempt=attempt, process=event.process, first=event.first, last=event.last, because=because
+        )
+    return Reported(at_s=at_s, attempt=attempt, said=event.said, process=event.process, number=event.number)
+
+
+def wanted_files(there: Mapping[str, int], here: Mapping[str, int]) -> Iterator[str]:
+    """Yield the names of the files to fetch; a name that leads out of the folder is no file of the run.
+
+    >>> list(wanted_files({"model/a.safetensors": 9, "../b": 1, "c/checkpoint-8/optimizer.pt": 5}, {}))
+    ['model/a.safetensors']
+    """
+    for name, size in sorted(there.items()):
+        path = PurePosixPath(name)
+        inside = not path.is_absolute() and ".." not in path.parts and "\0" not in name and path.parts
+        heavy = IN_CHECKPOINT.fullmatch(name) and path.name != MANIFEST
+        if inside and not heavy and not WRITTEN_HERE.fullmatch(name) and here.get(name) != size:
+            yield name

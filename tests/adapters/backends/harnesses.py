@@ -1,0 +1,167 @@
+"""How the conformance test opens each backend, and takes a machine away from an attempt. A new backend adds a class here."""
+
+import os
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import psutil
+
+from holdfast.adapters.backends.fake import FakeBackend, Faults
+from holdfast.adapters.backends.local import LocalBackend
+from holdfast.adapters.environment.marked_processes import find_marked
+from holdfast.adapters.payload import load_runtime
+from holdfast.app.run.outputs import open_output
+from holdfast.core.event import AttemptState, Liveness, Reported, ReportsLost, Started, Starting, fold
+from holdfast.core.plan import Attempt, Plan
+from holdfast.engine.run.attempt import render_attempt
+from holdfast.ports import AttemptOutput, Backend, PollResult
+
+PATIENCE_S: Final = 30.0
+NOISY: Final = Faults(log_cut=0.4, log_repeated=0.4, stale=0.2, unknown=0.2)
+"""What a service may do to whoever polls, every day."""
+
+
+class Harness(Protocol):
+    """A backend under test."""
+
+    def open(self) -> Backend:
+        """Return the backend as another process would have it, which knows of nothing that was done before."""
+        ...
+
+    def lose_machine(self, attempt_id: str) -> None:
+        """Take the machine of an attempt away without a word."""
+        ...
+
+
+@dataclass
+class LocalHarness:
+    """This machine."""
+
+    folder: Path
+    environment: Mapping[str, str]
+
+    def open(self) -> Backend:
+        return LocalBackend([sys.executable], {**os.environ, **self.environment})
+
+    def lose_machine(self, attempt_id: str) -> None:
+        for process in find_marked("HOLDFAST_ATTEMPT", attempt_id):
+            process.kill()
+
+
+@dataclass
+class FakeHarness:
+    """A service that behaves, unless faults are given."""
+
+    folder: Path
+    environment: Mapping[str, str]
+    faults: Faults = field(default_factory=Faults)
+    opened: int = 0
+
+    def open(self) -> FakeBackend:
+        self.opened += 1
+        faults = replace(self.faults, seed=self.faults.seed + self.opened)
+        return FakeBackend(self.folder / "far away", {**os.environ, **self.environment}, faults)
+
+    def lose_machine(self, attempt_id: str) -> None:
+        self.open().lose_machine(attempt_id)
+
+
+HARNESSES: Final[Mapping[str, Callable[[Path, Mapping[str, str]], Harness]]] = {
+    "local": LocalHarness,
+    "fake": FakeHarness,
+    "fake, noisy": lambda folder, environment: FakeHarness(folder, environment, NOISY),
+}
+
+
+def make_attempt(folder: Path, script: str, *, run: str = "run", number: int = 1, **fields: Any) -> Attempt:
+    """Return an attempt whose run has its folder in `folder`."""
+    attempt = folder / "runs" / "a run" / "attempts" / str(number)
+    attempt.mkdir(parents=True)
+    source = textwrap.dedent(script)
+    (attempt / "attempt.py").write_text(render_attempt(source, "train.py", load_runtime()))
+    variables = {"HOLDFAST_RUN": str(attempt.parents[1]), **fields.pop("variables", {})}
+    plan = Plan(name="job", script=source, script_name="train.py", cwd=str(folder), variables=variables, **fields)
+    return Attempt(run=run, number=number, folder=str(attempt), plan=plan)
+
+
+@dataclass
+class Followed:
+    """An attempt as a supervisor follows it; it starts again from the state that it knew, if it is opened anew."""
+
+    backend: Backend
+    output: AttemptOutput
+    state: AttemptState
+    events: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    lost: int = 0
+    folder: Path = Path()
+
+    @classmethod
+    def submit(cls, harness: Harness, attempt: Attempt) -> "Followed":
+        """Submit an attempt and follow it."""
+        backend = harness.open()
+        begun = (
+            Starting(at_s=0, attempt=attempt.number, backend=backend.capabilities.name),
+            Started(at_s=0, attempt=attempt.number, id=backend.submit(attempt)),
+        )
+        state = fold(begun).current
+        assert state
+        run = Path(attempt.run_folder)
+        return cls(backend, open_output(backend, run), state, folder=run)
+
+    def taken_over(self, harness: Harness) -> "Followed":
+        """Return the same attempt as a supervisor follows it that has just been started."""
+        backend = harness.open()
+        return replace(self, backend=backend, output=open_output(backend, self.folder))
+
+    @property
+    def id(self) -> str:
+        return self.state.id
+
+    def look(self) -> PollResult:
+        """Poll once, and read what there is; it has ended only when all has arrived."""
+        look = self.backend.poll(self.id)
+        news = self.output.read(self.state, 0.0, ended=look.answer is Liveness.ENDED)
+        for event in news.events:
+            if isinstance(event, Reported):
+                self.events.append(dict(event.said))
+            self.lost += isinstance(event, ReportsLost)
+        begun = Starting(at_s=0, attempt=self.state.number, backend="")
+        known = replace(fold([begun]), attempts=(self.state,))
+        self.state = fold(news.events, known).attempts[0]
+        if look.answer is Liveness.ENDED and not news.complete:
+            return replace(look, answer=Liveness.ALIVE)
+        return look
+
+    def until(self, wanted: Callable[[PollResult], object]) -> PollResult:
+        """Look until something is so."""
+        end = time.monotonic() + PATIENCE_S
+        while not wanted(look := self.look()):
+            assert time.monotonic() < end, (look, self.events, self.log())
+            time.sleep(0.01)  # noqa: TID251 - a real process
+        return look
+
+    def to_its_end(self) -> PollResult:
+        """Look until it has ended, and fetch its files."""
+        look = self.until(lambda look: look.answer is Liveness.ENDED)
+        self.output.fetch(self.state)
+        return look
+
+    def said(self, kind: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["event"] == kind]
+
+    def log(self) -> str:
+        """Return what the run's folder has of both streams."""
+        attempt = self.folder / "attempts" / str(self.state.number)
+        streams = (attempt / "stdout.log", attempt / "stderr.log")
+        return "".join(path.read_text(errors="replace") for path in streams if path.exists())
+
+
+def processes_with(text: str) -> list[psutil.Process]:
+    """Return the processes that have a text on their command line."""
+    found = psutil.process_iter(["cmdline"])
+    return [process for process in found if text in " ".join(process.info["cmdline"] or [])]
