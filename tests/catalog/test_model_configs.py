@@ -1,3 +1,5 @@
+"""Configurations that the catalog knows of models."""
+
 import pytest
 
 from holdfast.catalog.models.configs import KnownConfig, load_configs
