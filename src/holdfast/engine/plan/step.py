@@ -166,7 +166,7 @@ class TrainingStep:
     masked: bool = False
     fused: frozenset[FusedKernel] = field(default_factory=frozenset[FusedKernel])
     reference: bool = False
-    sharding: Sharding = Sharding()
+    sharding: Sharding = field(default_factory=Sharding)
     rollout: Rollout | None = None
 
     @property
