@@ -82,7 +82,7 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
     """
 
     hardware: str
-    settings: Mapping[str, object]
+    settings: Mapping[str, bool | int | str]
     fits: bool
     peak_bytes: int
     high_bytes: int
@@ -109,8 +109,9 @@ class PlanResult(Result, frozen=True, kw_only=True):
         path: The target.
         parameters: Parameters of the model; null if unknown.
         trainable: Parameters that are trained; null if unknown.
-        memory: The memory of one process; null if unknown.
-        hardware: The hardware that the job names, or the cheapest that it fits; null if none is known.
+        memory: The memory of one process of the job as it is; null if unknown.
+        hardware: The hardware that the job names, or the cheapest that it fits; null if there is none.
+        settings: What has to change for that; absent if nothing has to.
         fits: Whether it fits there; null if unknown.
         time_s: How long it takes there; null if unknown.
         cost_usd: What it costs there; null if unknown.
@@ -127,6 +128,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     trainable: int | None
     memory: PlanMemory | None
     hardware: str | None
+    settings: Mapping[str, bool | int | str] = {}
     fits: bool | None
     time_s: EstimateRange | None
     cost_usd: EstimateRange | None

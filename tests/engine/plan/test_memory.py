@@ -1,6 +1,5 @@
 """The closed form: each version trap, and the shapes of the terms."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,37 +15,16 @@ from holdfast.engine.plan.card import GIB, estimate_memory
 from holdfast.engine.plan.head import logits_head
 from holdfast.engine.plan.layer import layer_activations
 from holdfast.engine.plan.memory import memory_phases
-from holdfast.engine.plan.parameters import read_model
 from holdfast.engine.plan.step import (
     LoraAdapter,
-    LossHead,
     Numerics,
     Rollout,
     Sharding,
-    TrainingStep,
     WeightQuantization,
 )
+from tests.helpers.training_steps import allocated, training_step
 
 ATTENTION = frozenset({"q_proj", "k_proj", "v_proj", "o_proj"})
-
-
-def a_step(name: str = "mistralai/Mistral-7B-v0.1", **changes: Any) -> TrainingStep:
-    known = load_configs()[name]
-    step = TrainingStep(
-        method=Method.SFT,
-        model=read_model(known.config, known.parameters),
-        batch=4,
-        length=4096,
-        numerics=Numerics(),
-        optimizer=load_optimizers()["adamw_torch_fused"],
-        head=LossHead(kind="fused"),
-        attention="flash",
-    )
-    return replace(step, **changes)
-
-
-def allocated(step: TrainingStep) -> float:
-    return estimate_memory(step, expandable=True).allocated / GIB
 
 
 @pytest.mark.parametrize(
@@ -71,7 +49,7 @@ def allocated(step: TrainingStep) -> float:
 )
 def test_published_runs_on_an_a100_are_met_within_one_percent(changes: dict[str, Any], measured: float) -> None:
     # fms-acceleration, scripts/benchmarks/refs/a100_80gb.csv: Mistral-7B, 4 x 4096, transformers 4.48.1
-    assert allocated(a_step(**changes)) == pytest.approx(measured, rel=0.01)
+    assert allocated(training_step(**changes)) == pytest.approx(measured, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -79,21 +57,21 @@ def test_published_runs_on_an_a100_are_met_within_one_percent(changes: dict[str,
     [("mistralai/Mistral-7B-v0.1", 200_704), ("Qwen/Qwen2.5-7B", 225_280), ("meta-llama/Llama-3.2-3B", 131_072)],
 )
 def test_a_layer_keeps_what_a_trace_of_it_shows(name: str, per_token: int) -> None:
-    step = a_step(name, checkpointing=False)
+    step = training_step(name, checkpointing=False)
     assert (
         layer_activations(step).kept == per_token + 4 * step.model.attention.heads
     )  # the log-sum-exp of flash attention
 
 
 def test_fused_and_foreach_optimizers_differ_by_a_copy_of_the_trained_weights() -> None:
-    fused, foreach = (a_step(optimizer=load_optimizers()[name]) for name in ("adamw_torch_fused", "adamw_torch"))
+    fused, foreach = (training_step(optimizer=load_optimizers()[name]) for name in ("adamw_torch_fused", "adamw_torch"))
     assert memory_phases(foreach)[-1].bytes - memory_phases(fused)[-1].bytes == 2 * fused.trained
 
 
 def test_float32_weights_take_more_even_where_only_an_adapter_is_trained() -> None:
     adapter = LoraAdapter(rank=16, targets=ATTENTION)
-    half = a_step(adapter=adapter, numerics=Numerics(autocast=True))
-    whole = a_step(adapter=adapter, numerics=Numerics(weights=4, residual=4, autocast=True))
+    half = training_step(adapter=adapter, numerics=Numerics(autocast=True))
+    whole = training_step(adapter=adapter, numerics=Numerics(weights=4, residual=4, autocast=True))
     assert allocated(whole) - allocated(half) > 2 * 7.24e9 / GIB
 
 
@@ -146,18 +124,20 @@ def test_a_config_that_does_not_say_enough_is_refused(config: dict[str, object])
 @pytest.mark.parametrize("strategy", ["zero1", "zero2", "zero3", "fsdp"])
 def test_sharding_leaves_less_to_each_process(strategy: str) -> None:
     def states(processes: int) -> int:
-        step = a_step(sharding=Sharding(strategy=strategy, processes=processes))  # type: ignore[arg-type]
+        step = training_step(sharding=Sharding(strategy=strategy, processes=processes))  # type: ignore[arg-type]
         return next(phase for phase in memory_phases(step) if phase.name == "optimizer").bytes
 
     assert states(8) < states(2)
 
 
 def test_a_reference_model_is_a_second_copy_of_the_weights() -> None:
-    assert allocated(a_step(reference=True)) - allocated(a_step()) == pytest.approx(2 * 7.2417e9 / GIB, rel=0.01)
+    assert allocated(training_step(reference=True)) - allocated(training_step()) == pytest.approx(
+        2 * 7.2417e9 / GIB, rel=0.01
+    )
 
 
 def test_generation_holds_a_cache_and_logits_of_each_row() -> None:
-    step = a_step(method=Method.GRPO, rollout=Rollout(rows=8, prompt=512, completion=512))
+    step = training_step(method=Method.GRPO, rollout=Rollout(rows=8, prompt=512, completion=512))
     phase = memory_phases(step)[0]
     assert phase.name == "generation"
     assert phase.terms[-1].bytes == 2 * 2048 * 8 * 1024 * 32 + 3 * 4 * 8 * 32000
@@ -166,7 +146,7 @@ def test_generation_holds_a_cache_and_logits_of_each_row() -> None:
 @pytest.mark.parametrize("name", load_configs())
 @pytest.mark.parametrize("checkpointing", [True, False])
 def test_every_known_model_has_an_estimate_with_reasons(name: str, checkpointing: bool) -> None:
-    estimate = estimate_memory(a_step(name, checkpointing=checkpointing), expandable=True)
+    estimate = estimate_memory(training_step(name, checkpointing=checkpointing), expandable=True)
     assert estimate.card.low < estimate.card.value < estimate.card.high
     assert estimate.allocated >= estimate.peak.terms[0].bytes
     assert all(term.bytes >= 0 and term.because for phase in estimate.phases for term in phase.terms)
@@ -174,6 +154,6 @@ def test_every_known_model_has_an_estimate_with_reasons(name: str, checkpointing
 
 def test_without_checkpoints_more_is_kept() -> None:
     estimates: list[MemoryEstimate] = [
-        estimate_memory(a_step(checkpointing=on), expandable=True) for on in (True, False)
+        estimate_memory(training_step(checkpointing=on), expandable=True) for on in (True, False)
     ]
     assert estimates[0].allocated < estimates[1].allocated

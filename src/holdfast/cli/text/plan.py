@@ -1,6 +1,6 @@
 """The plan of a job, as text."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from click import style
@@ -39,7 +39,8 @@ def _verdict(result: PlanResult) -> Iterator[str]:
     if result.memory is None:
         yield style("The memory is not known.", bold=True)
     elif result.fits and result.hardware:
-        yield style(f"The job fits on {result.hardware}.", fg="green", bold=True)
+        changed = f", with {_settings(result.settings)}" if result.settings else ""
+        yield style(f"The job fits on {result.hardware}{changed}.", fg="green", bold=True)
     elif result.hardware:
         yield style(f"The job may not fit on {result.hardware}.", fg="red", bold=True)
         yield "The options below fit." if result.options else _no_option()
@@ -118,8 +119,12 @@ def _options(result: PlanResult) -> Iterator[str]:
 def _option(option: OptionResult) -> str:
     time = render_duration(option.time_s) if option.time_s is not None else "-"
     cost = _usd(option.cost_usd) if option.cost_usd is not None else "-"
-    settings = ", ".join(f"{key}={value}" for key, value in option.settings.items()) or "as it is"
+    settings = _settings(option.settings) or "as it is"
     return f"{option.hardware:14} {render_bytes(option.high_bytes):>8} {time:>12} {cost:>8}  {settings}"
+
+
+def _settings(settings: Mapping[str, bool | int | str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in settings.items())
 
 
 def _because(result: PlanResult) -> Iterator[str]:

@@ -14,7 +14,7 @@ from holdfast.cli.text.plan import render_plan
 @options.format_
 @click.pass_context
 def command(ctx: click.Context, target: str | None, sets: tuple[str, ...], offline: bool, format_: str) -> int:
-    """Estimate the memory, the time and the cost of a job, and find where it fits.
+    """Estimate memory, time and cost, and find where a job fits.
 
     TARGET is a job file, a script or a notebook. A script's own arguments follow `--`. To plan a command line, write it
     after `--`: `holdfast plan -- trl sft --model_name_or_path …`. Nothing is downloaded but the model's config.

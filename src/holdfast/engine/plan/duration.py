@@ -4,7 +4,6 @@ A step takes as long as its arithmetic, or as the host needs to launch its opera
 """
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GpuCeilings
@@ -28,19 +27,6 @@ TIMEOUT_MARGIN: Final = 1.3
 TIMEOUT_STEP_S: Final = 300
 """Timeouts are rounded up to whole multiples of this."""
 HOUR_S: Final = 3600
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Schedule:
-    """How much work a job is.
-
-    Attributes:
-        steps: Optimizer steps.
-        evaluated: Tokens of all evaluations together.
-    """
-
-    steps: int
-    evaluated: int = 0
 
 
 def count_steps(step: TrainingStep, rows: int, epochs: float, max_steps: int) -> int:
@@ -90,7 +76,7 @@ def _optimizer_bytes(step: TrainingStep) -> float:
     return step.trained * step.trained_bytes * (2 + 2 * step.optimizer.states + 1) / step.sharding.processes
 
 
-def job_seconds(step: TrainingStep, schedule: Schedule, gpu: GpuCeilings) -> Interval:
+def job_seconds(step: TrainingStep, steps: int, gpu: GpuCeilings) -> Interval:
     """Return the time from start to end: start-up, download of the model, steps.
 
     Raises:
@@ -100,7 +86,7 @@ def job_seconds(step: TrainingStep, schedule: Schedule, gpu: GpuCeilings) -> Int
         raise MissingFactError("time", "how fast completions are generated is not known")
     size = FLOAT16 * total_parameters(step.model)
     download = Interval(size / DOWNLOAD.value, size / DOWNLOAD.low, size / DOWNLOAD.high)
-    return START_S + download + exactly(schedule.steps) * step_seconds(step, gpu)
+    return START_S + download + exactly(steps) * step_seconds(step, gpu)
 
 
 def cost_of(seconds: Interval, usd_per_hour: float) -> Interval:

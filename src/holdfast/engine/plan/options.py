@@ -10,10 +10,10 @@ from holdfast.core.facts import Gpu
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
 from holdfast.engine.plan.card import estimate_memory
-from holdfast.engine.plan.duration import Schedule, cost_of, job_seconds
+from holdfast.engine.plan.duration import cost_of, job_seconds
 from holdfast.engine.plan.step import FLOAT16, Numerics, Sharding, TrainingStep, WeightQuantization
 
-Settings = Mapping[str, object]
+Settings = Mapping[str, bool | int | str]
 """Keys of a job file, with the values that an option gives them."""
 SPARE_BYTES: Final = round(0.7 * GIB)
 """What a process cannot have of a card that the catalog does not know. Source: facts/memory.md §4."""
@@ -62,12 +62,10 @@ def fits(step: TrainingStep, memory: MemoryEstimate, gpu: Gpu) -> bool:
     return memory.card.high <= usable_bytes(gpu) - share * gpu.memory_bytes
 
 
-def judge_option(
-    variant: StepVariant, hardware: Hardware, schedule: Schedule | None, *, expandable: bool
-) -> PlanOption:
+def judge_option(variant: StepVariant, hardware: Hardware, steps: int | None, *, expandable: bool) -> PlanOption:
     """Return one option, judged."""
     memory = estimate_memory(variant.step, expandable=expandable)
-    seconds = _seconds(variant.step, hardware.gpus[0], schedule)
+    seconds = _seconds(variant.step, hardware.gpus[0], steps)
     price = hardware.usd_per_hour
     return PlanOption(
         hardware=hardware,
@@ -80,7 +78,7 @@ def judge_option(
 
 
 def search_options(
-    step: TrainingStep, hardware: Iterable[Hardware], schedule: Schedule | None, *, expandable: bool
+    step: TrainingStep, hardware: Iterable[Hardware], steps: int | None, *, expandable: bool
 ) -> list[PlanOption]:
     """Return for each machine the first variant that fits, the cheapest machine first; what cannot fit is left out.
 
@@ -90,7 +88,7 @@ def search_options(
     for machine in hardware:
         if len(machine.gpus) != 1 or machine.gpus[0].capability < BF16:
             continue
-        judged = (judge_option(each, machine, schedule, expandable=expandable) for each in variants(step))
+        judged = (judge_option(each, machine, steps, expandable=expandable) for each in variants(step))
         if (first := next((option for option in judged if option.fits), None)) is not None:
             found.append(first)
     return sorted(found, key=_price)
@@ -155,12 +153,12 @@ def _in_four_bits(variant: StepVariant) -> Iterator[StepVariant]:
     yield from _smaller(first)
 
 
-def _seconds(step: TrainingStep, gpu: Gpu, schedule: Schedule | None) -> Interval | None:
+def _seconds(step: TrainingStep, gpu: Gpu, steps: int | None) -> Interval | None:
     ceilings: GpuCeilings | None = load_ceilings().get(gpu.name)
-    if schedule is None or ceilings is None:
+    if steps is None or ceilings is None:
         return None
     try:
-        return job_seconds(step, schedule, ceilings)
+        return job_seconds(step, steps, ceilings)
     except MissingFactError:
         return None
 

@@ -9,10 +9,10 @@ from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
-from holdfast.engine.plan.duration import Schedule, count_steps, timeout_for
+from holdfast.engine.plan.duration import count_steps, timeout_for
 from holdfast.engine.plan.options import PlanOption, StepVariant, judge_option, search_options
 from holdfast.engine.plan.reading import JobModel, StepReader
-from holdfast.engine.plan.step import Sharding, Strategy, TrainingStep
+from holdfast.engine.plan.step import Sharding, ShardingStrategy, TrainingStep
 
 ALLOCATOR: Final = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 EXPANDABLE: Final = "expandable_segments:True"
@@ -46,8 +46,9 @@ class JobPlan:
 
     Attributes:
         step: The training step.
-        chosen: As the job is, on the hardware that it names; else the cheapest option; None if nothing fits.
-        as_is: As the job is, on the first hardware that was asked about: its memory does not depend on that.
+        chosen: As the job is, on the hardware that it names; else the cheapest option that changes no setting, or the cheapest;
+            None if nothing fits.
+        as_is: As the job is, on the hardware that it names or on any: its memory does not depend on that.
         options: Hardware and settings on which it fits, the cheapest first.
         timeout_s: A timeout that it will keep; None if its time is unknown.
         no_time: Why its time is unknown; empty if it is known.
@@ -72,10 +73,11 @@ def plan_job(question: PlanQuestion) -> JobPlan:
     reader = StepReader(question.job, question.api, question.model, sharding_of(question.job, question.named))
     step = reader.read()
     expandable = uses_expandable_segments(question.job)
-    schedule, no_time = _schedule(question, step)
-    options = search_options(step, question.choices, schedule, expandable=expandable)
-    as_is = judge_option(StepVariant(step, {}), question.named or question.choices[0], schedule, expandable=expandable)
-    chosen = as_is if question.named else next(iter(options), None)
+    steps, no_time = _steps(question, step)
+    options = search_options(step, question.choices, steps, expandable=expandable)
+    as_is = judge_option(StepVariant(step, {}), question.named or question.choices[0], steps, expandable=expandable)
+    unchanged = (option for option in options if not option.settings)
+    chosen = as_is if question.named else next(unchanged, next(iter(options), None))
     return JobPlan(
         step=step,
         chosen=chosen,
@@ -93,7 +95,7 @@ def sharding_of(job: Document, named: Hardware | None) -> Sharding:
     processes = asked if isinstance(asked, int) else len(named.gpus) if named else 1
     if processes <= 1:
         return Sharding()
-    strategy: Strategy = job.get("where.strategy", None) or "ddp"
+    strategy: ShardingStrategy = job.get("where.strategy", None) or "ddp"
     return Sharding(strategy=strategy, processes=processes, float32_shards=strategy == "fsdp")
 
 
@@ -102,8 +104,8 @@ def uses_expandable_segments(job: Document) -> bool:
     return any(EXPANDABLE in str(job.get(f"environment.variables.{name}", "")) for name in ALLOCATOR)
 
 
-def _schedule(question: PlanQuestion, step: TrainingStep) -> tuple[Schedule | None, str]:
-    """Return how much work a job is, or why that is unknown."""
+def _steps(question: PlanQuestion, step: TrainingStep) -> tuple[int | None, str]:
+    """Return the number of optimizer steps, or why that is unknown."""
     if step.rollout:
         return None, "how fast completions are generated is not known"
     try:
@@ -116,4 +118,5 @@ def _schedule(question: PlanQuestion, step: TrainingStep) -> tuple[Schedule | No
     rows = question.job.get("dataset.rows", None) or question.rows
     if max_steps <= 0 and not isinstance(rows, int):
         return None, "the number of rows is not known"
-    return Schedule(steps=count_steps(step, rows or 0, epochs, max_steps)), ""
+    trained = (rows or 0) * (1 - (question.job.get("dataset.eval_fraction", None) or 0))
+    return count_steps(step, round(trained), epochs, max_steps), ""

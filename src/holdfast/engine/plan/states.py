@@ -13,14 +13,14 @@ from holdfast.engine.plan.parameters import (
     linear_parameters,
     total_parameters,
 )
-from holdfast.engine.plan.step import FLOAT16, FLOAT32, Strategy, TrainingStep, WeightQuantization
+from holdfast.engine.plan.step import FLOAT16, FLOAT32, ShardingStrategy, TrainingStep, WeightQuantization
 from holdfast.engine.units import render_count
 
 BLOCK: Final = 64
 """Weights that share a scale in 4 bits. Source: bitsandbytes 0.50, `blocksize` of `quantize_4bit`."""
 NESTED_BLOCK: Final = 256
 """Scales that share one in turn. Source: the same."""
-SHARDED: Final[dict[Strategy, tuple[bool, bool, bool]]] = {
+SHARDED: Final[dict[ShardingStrategy, tuple[bool, bool, bool]]] = {
     "none": (False, False, False),
     "ddp": (False, False, False),
     "zero1": (False, False, True),

@@ -10,7 +10,7 @@ from holdfast.engine.plan.parameters import adapter_parameters, total_parameters
 
 HeadKind = Literal["logits", "chunked_float32", "chunked", "fused", "liger", "score"]
 AttentionKernel = Literal["flash", "sdpa", "eager"]
-Strategy = Literal["none", "ddp", "fsdp", "zero1", "zero2", "zero3"]
+ShardingStrategy = Literal["none", "ddp", "fsdp", "zero1", "zero2", "zero3"]
 FusedKernel = Literal["norm", "mlp"]
 FLOAT32: Final = 4
 FLOAT16: Final = 2
@@ -99,7 +99,7 @@ class Sharding:
         float32_shards: Whether trained weights are kept in float32, as FSDP does under mixed precision.
     """
 
-    strategy: Strategy = "none"
+    strategy: ShardingStrategy = "none"
     processes: int = 1
     float32_shards: bool = False
 
