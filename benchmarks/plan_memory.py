@@ -17,13 +17,14 @@ from statistics import median
 from typing import Any, Final
 
 from holdfast.catalog.behaviour import behaviour
-from holdfast.catalog.hub.gpus import load_gpus
+from holdfast.catalog.hub.gpus import load_ceilings, load_gpus
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.optimizers import load_optimizers
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
 from holdfast.engine.plan.card import GIB, estimate_memory
+from holdfast.engine.plan.duration import step_seconds
 from holdfast.engine.plan.parameters import read_model, total_parameters
 from holdfast.engine.plan.step import LoraAdapter, LossHead, Numerics, Sharding, TrainingStep, WeightQuantization
 
@@ -82,6 +83,7 @@ def main() -> None:
         *((name, [each for each in scored if each.row["model"] == name]) for name in HOLDOUT),
     ):
         print_part(title, part)
+    print_speeds(scored)
     print("\nnot supported:")
     for because, count in unsupported.most_common():
         print(f"  {count:3} {because}")
@@ -133,6 +135,18 @@ def print_fits(name: str, scored: Sequence[Scored], estimate: Callable[[Scored],
         wrong = sum(said and not true for said, true in asked)
         missed = sum(true and not said for said, true in asked)
         print(f"  fits, {name:38} n={len(asked):3}  false fits {wrong}, fits not seen {missed}")
+
+
+def print_speeds(scored: Sequence[Scored]) -> None:
+    """Print the error of the time of a step, by the tokens per second that were published. All are of A100 cards."""
+    ceilings = load_ceilings()["NVIDIA A100 80GB"]
+    ratios = sorted(
+        each.step.tokens / step_seconds(each.step, ceilings).value / each.row["tokens_per_s_per_gpu"] - 1
+        for each in scored
+        if each.row["tokens_per_s_per_gpu"]
+    )
+    middle = median(abs(ratio) for ratio in ratios)
+    print(f"\ntokens per second, n={len(ratios)}: median {middle:.1%}, worst {ratios[0]:+.1%} {ratios[-1]:+.1%}")
 
 
 def print_row(each: Scored) -> None:

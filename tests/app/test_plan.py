@@ -122,6 +122,15 @@ def test_a_command_line_is_planned() -> None:
     assert any(term["because"].endswith("in 4 bits") for term in result["memory"]["phases"][0]["terms"]), result
 
 
+@pytest.mark.parametrize("text", ["print('no training')", "from trl import SFTTrainer\nSFTTrainer(model=pick())"])
+def test_a_script_that_does_not_show_what_it_trains_has_no_number(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(text, encoding="utf-8")
+    result = holdfast.plan(path, offline=True)
+    assert result["memory"] is None
+    assert result["unknown"][0]["because"]
+
+
 def test_nothing_to_plan_is_an_error() -> None:
     with pytest.raises(holdfast.UsageError, match="nothing to plan"):
         holdfast.plan()

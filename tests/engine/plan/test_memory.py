@@ -121,6 +121,28 @@ def test_a_config_that_does_not_say_enough_is_refused(config: dict[str, object])
         read_architecture(config)
 
 
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 100,
+}
+
+
+@pytest.mark.parametrize("value", [None, "8", -1, 0, 2.5, [], {}, True])
+@pytest.mark.parametrize(
+    "key", [*LLAMA, "num_key_value_heads", "sliding_window", "layer_types", "head_dim", "num_experts"]
+)
+def test_odd_values_in_a_config_are_refused_or_passed_over(key: str, value: object) -> None:
+    try:
+        model = read_architecture({**LLAMA, key: value})
+    except MissingFactError:
+        return
+    assert memory_phases(training_step(model=model))[0].bytes > 0
+
+
 @pytest.mark.parametrize("strategy", ["zero1", "zero2", "zero3", "fsdp"])
 def test_sharding_leaves_less_to_each_process(strategy: str) -> None:
     def states(processes: int) -> int:

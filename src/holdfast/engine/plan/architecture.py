@@ -15,7 +15,7 @@ EXPERTS: Final = ("num_experts", "num_local_experts", "n_routed_experts")
 """Keys for the number of experts; which one a file has depends on the release that wrote it."""
 BIASED: Final = frozenset({"gpt_neox", "gpt_oss", "starcoder2"})
 """Types that have biases where `config.json` does not say."""
-QUANTIZED_ELSEWHERE: Final = ("gptq", "awq", "gguf", "aqlm", "hqq", "compressed-tensors", "fp8")
+QUANTIZED_ELSEWHERE: Final = ("gptq", "awq", "gguf", "aqlm", "hqq", "compressed-tensors", "fp8", "bitsandbytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +149,16 @@ class _Config:
         value = self.values.get(name)
         return default if value is None else value
 
+    def count(self, name: str) -> int:
+        """Return a number that may be missing; 0 where it is, or is none."""
+        value = self.get(name, 0)
+        return value if type(value) is int and value > 0 else 0
+
+    def kinds(self, name: str) -> list[object]:
+        """Return a list that may be missing."""
+        value = self.get(name)
+        return list(value) if isinstance(value, list | tuple) else []
+
     def size(self, name: str, default: int | None = None) -> int:
         """Return a size. Raises MissingFactError where there is none."""
         value = self.get(name, default)
@@ -160,12 +170,12 @@ class _Config:
 def _attention(config: _Config, traits: LayerTraits) -> Attention:
     heads = config.size("num_attention_heads")
     layers = config.size("num_hidden_layers")
-    if config.get("kv_lora_rank"):
+    if config.count("kv_lora_rank"):
         return _latent_attention(config, heads)
     kv_heads = config.size("num_key_value_heads", heads)
     width = config.size("head_dim", traits.head_dim or config.size("hidden_size") // heads)
-    kinds = config.get("layer_types", ())
-    window = config.get("sliding_window", 0) if config.get("use_sliding_window", default=True) else 0
+    kinds = config.kinds("layer_types")
+    window = config.count("sliding_window") if config.get("use_sliding_window", default=True) else 0
     sliding = sum(kind == "sliding_attention" for kind in kinds) if kinds else layers * bool(window)
     return Attention(
         heads=heads,
@@ -189,7 +199,7 @@ def _latent_attention(config: _Config, heads: int) -> Attention:
         key=heads * (plain + rotary),
         value=heads * value,
         output=heads * value,
-        compressed=(int(config.get("q_lora_rank", 0)), latent),
+        compressed=(config.count("q_lora_rank"), latent),
         rotary=rotary,
         cached=heads * (plain + rotary + value),  # transformers caches the expanded keys and values
     )
@@ -197,17 +207,17 @@ def _latent_attention(config: _Config, heads: int) -> Attention:
 
 def _experts(config: _Config, traits: LayerTraits) -> Experts | None:
     keys = traits.keys
-    count = next((name for name in EXPERTS if config.get(name)), None)
+    count = next((name for name in EXPERTS if config.count(name)), None)
     if "expert_width" not in keys or count is None:
         return None
     width = config.size(keys["expert_width"])
-    shared = config.get(keys["shared_width"], 0) if "shared_width" in keys else 0
+    shared = config.count(keys["shared_width"]) if "shared_width" in keys else 0
     if "shared_experts" in keys:
-        shared = width * int(config.get(keys["shared_experts"], 0))
+        shared = width * config.count(keys["shared_experts"])
     return Experts(
         count=config.size(count),
         chosen=config.size("num_experts_per_tok"),
         width=width,
         shared=shared,
-        dense_layers=int(config.get("first_k_dense_replace", 0)) + len(config.get("mlp_only_layers", ())),
+        dense_layers=config.count("first_k_dense_replace") + len(config.kinds("mlp_only_layers")),
     )

@@ -77,7 +77,7 @@ class StepReader:
         Raises:
             MissingFactError: Something that memory depends on is not known.
         """
-        method = Method(self.job.get("method"))
+        method = self._method()
         adapter = read_adapter(self.job, self.model.type, self.model.architecture)
         quantization = read_quantization(self.job)
         numerics = self._numerics(method, adapter, quantization)
@@ -108,6 +108,14 @@ class StepReader:
             sharding=self.sharding,
             rollout=rollout,
         )
+
+    def _method(self) -> Method:
+        method = self.job.get("method", None)
+        if method not in {*Method}:
+            raise MissingFactError("method", "the target trains by none of TRL's methods, as far as it shows")
+        if self.job.kind != "job":
+            self.because.append("one process: how a script is launched is not seen")
+        return Method(method)
 
     def _given(self, name: str) -> Any:
         """Return a setting of the config class; None where the class has none of that name."""
@@ -247,13 +255,16 @@ class StepReader:
         if type(prompt) is not int:
             prompt = PROMPT_TOKENS
             self.because.append(f"prompts of {prompt} tokens, since nothing cuts them")
-        per_generation = self._given("steps_per_generation") or self._count("gradient_accumulation_steps")
+        given = self._given("steps_per_generation")
+        per_generation = given if type(given) is int and given > 0 else self._count("gradient_accumulation_steps")
         vllm = self._given("use_vllm") is True
         colocated = vllm and self._given("vllm_mode") == "colocate"
-        share = float(self._given("vllm_gpu_memory_utilization") or 0) if colocated else 0.0
+        share = self._given("vllm_gpu_memory_utilization") if colocated else 0.0
+        if not isinstance(share, int | float):
+            raise MissingFactError("train.vllm_gpu_memory_utilization", f"{share!r} is no part of a card")
         completion = self._given("max_completion_length")
         if type(completion) is not int:
             raise MissingFactError("train.max_completion_length", "completions are not cut")
         return Rollout(
-            rows=batch * int(per_generation), prompt=prompt, completion=completion, vllm_share=share, here=not vllm
+            rows=batch * per_generation, prompt=prompt, completion=completion, vllm_share=share, here=not vllm
         )
