@@ -64,6 +64,14 @@ def test_a_script_is_planned_with_the_versions_that_it_pins(tmp_path: Path) -> N
     assert old["memory"]["phases"][0]["terms"][-2]["because"].startswith("full logits")
 
 
+def test_an_old_transformers_is_taken_to_have_an_old_torch(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    for transformers, assumed in (("4.57.1", "before 2.8"), ("5.23.0", "2.8 or later")):
+        header = HEADER.format(trl="0.26.2" if transformers.startswith("4") else "1.16.0", transformers=transformers)
+        path.write_text(header.replace(', "torch==2.13.0"', "") + SCRIPT.format(more=""), encoding="utf-8")
+        assert any(f"torch {assumed} is assumed" in each for each in holdfast.plan(path, offline=True)["because"])
+
+
 def test_the_options_keep_the_effective_batch(tmp_path: Path) -> None:
     options = plan_script(tmp_path, more=", gradient_checkpointing=False")["options"]
     assert options

@@ -4,14 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from holdfast.adapters.environment.machine import LocalMachine
-from holdfast.adapters.local.datasets import LocalDatasets
-from holdfast.adapters.local.models import LocalModels
 from holdfast.adapters.targets import Target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.check.programs import resolve_versions
 from holdfast.app.check.target import read_check_target
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetRequest
-from holdfast.app.hub_access import HubAccess, job_folder, open_outside
+from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.hub.flavors import load_flavors
@@ -22,7 +20,6 @@ from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
 from holdfast.engine.check.hub_facts import HubFacts
-from holdfast.engine.check.job_facts import FactSources, JobFacts
 from holdfast.engine.plan.answers import Unplannable, plan_result
 from holdfast.engine.plan.parameters import read_model
 from holdfast.engine.plan.planning import PlanQuestion, plan_job
@@ -101,11 +98,9 @@ def _facts(target: Target, request: TargetRequest) -> HubFacts:
     outside = open_outside(target.document, request.hub)
     if target.job is None:
         return HubFacts(target.document, outside)
-    folder = job_folder(target.document, request.hub)
-    sources = FactSources(
-        datasets=LocalDatasets(folder), machines=LocalMachine(), models=LocalModels(folder), outside=outside
-    )
-    return JobFacts(target.job, sources, target.document)
+    from holdfast.app.plan.job_facts import job_facts  # of pydantic, which no script needs
+
+    return job_facts(target.document, target.job, outside, request.hub)
 
 
 def _model(job: Document, facts: HubFacts) -> JobModel:

@@ -14,7 +14,8 @@ from holdfast.engine.plan.step import LoraAdapter, WeightQuantization
 RANK: Final = 8
 """`r` of peft.LoraConfig."""
 COMMAND_RANK: Final = 16
-"""`lora_r` of TRL's ModelConfig."""
+COMMAND_DROPOUT: Final = 0.05
+"""`lora_r` and `lora_dropout` of TRL's ModelConfig, 0.22 to 1.16."""
 ALL_LINEAR: Final = "all-linear"
 UNKNOWN_PARTS: Final = ("modules_to_save", "target_parameters", "use_dora", "rank_pattern", "layers_to_transform")
 """Settings of LoRA whose memory is not counted."""
@@ -37,7 +38,7 @@ def read_adapter(job: Document, model_type: str, model: Architecture) -> LoraAda
     return LoraAdapter(
         rank=_rank(job, settings),
         targets=_targets(settings.get("target_modules"), model_type, model),
-        dropout=bool(settings.get("lora_dropout") or job.get("train.lora_dropout", None)),
+        dropout=bool(settings.get("lora_dropout") or (job.kind == "command" and _command_dropout(job))),
     )
 
 
@@ -59,6 +60,10 @@ def _rank(job: Document, settings: Mapping[str, Any]) -> int:
     if type(value) is not int or value < 1:
         raise MissingFactError("peft.r", f"{value!r} is no rank")
     return value
+
+
+def _command_dropout(job: Document) -> bool:
+    return bool(job.get("train.lora_dropout", COMMAND_DROPOUT))
 
 
 def _targets(given: Any, model_type: str, model: Architecture) -> frozenset[str]:

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from packaging.version import Version
+
 from holdfast.catalog.api import Api
+from holdfast.catalog.api.since import since
 from holdfast.catalog.behaviour import behaviour
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.optimizers import OptimizerMemory, load_optimizers
@@ -35,6 +38,9 @@ LENGTHS: Final = ("max_length", "max_seq_length")
 PACKED: Final = frozenset({"bfd", "bfd_split", "bfd-requeue", "ffd"})
 """Packing strategies that imply rows without padding. Source: trl 1.16 sft_trainer.py; ffd was the name in 0.19."""
 REFERENCED: Final = (Method.DPO, Method.KTO)
+FOREACH: Final = "adamw_torch"
+FUSED_SINCE: Final = Version("2.8.0")
+"""The first torch with which transformers takes the fused AdamW. Source: transformers 5.23 training_args.py."""
 LIGER: Final = frozenset[FusedKernel]({"norm", "mlp"})
 
 
@@ -202,14 +208,20 @@ class StepReader:
     def _optimizer(self) -> OptimizerMemory:
         name = self.job.get("train.optim", None)
         if name is None:
-            name = self._fact("default_optimizer")
-            if "torch" not in self.api.versions and self.job.kind != "job":
-                name = "adamw_torch"  # which needs more; the fused one is the default only with torch 2.8
-                self.because.append("optimizer: adamw_torch, since the version of torch is not known")
+            name = self._fact("default_optimizer") if self._has_new_torch() else FOREACH
         found = load_optimizers().get(str(name))
         if found is None:
             raise MissingFactError("train.optim", f"the memory of `{name}` is not known")
         return found
+
+    def _has_new_torch(self) -> bool:
+        """Whether torch has fused optimizers by default. An old transformers is taken to have an old torch, whose optimizers need more."""
+        at_hand = self.api.versions.get("torch")
+        if at_hand or self.job.kind == "job":
+            return not at_hand or Version(at_hand) >= FUSED_SINCE
+        new = since(self.api, "transformers", "5.0.0") is True
+        self.because.append(f"torch {'2.8 or later' if new else 'before 2.8'} is assumed: its version is not seen")
+        return new
 
     def _head(self, method: Method, numerics: Numerics, batch: int, *, liger: bool) -> LossHead:
         if method is Method.REWARD:
