@@ -22,6 +22,7 @@ from holdfast.results.diagnose import DiagnoseResult
 from holdfast.results.doctor import DoctorResult
 from holdfast.results.explain import ExplainResult
 from holdfast.results.inspect import InspectResult
+from holdfast.results.plan import PlanResult
 from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import LogsResult, RunResult, RunsResult, VerifyResult
 
@@ -30,6 +31,7 @@ BLOCK: Final = r"(<!-- made by tools/contract_page.py: {} -->\n).*?(<!-- end -->
 RESULTS: Final[Mapping[str, type[Result]]] = {
     "check": CheckResult,
     "inspect": InspectResult,
+    "plan": PlanResult,
     "rehearse": RehearseResult,
     "run, resume, stop, show, watch": RunResult,
     "runs": RunsResult,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.app.check import verb as _check
     from holdfast.app.diagnose import verb as _diagnose
     from holdfast.app.inspect import verb as _inspect
+    from holdfast.app.plan import verb as _plan
     from holdfast.app.rehearse import verb as _rehearse
     from holdfast.app.rendering import render
     from holdfast.app.run import queries as _queries
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     explain = in_json(_explaining.explain)
     rehearse = in_json(_rehearse.rehearse)
     inspect = in_json(_inspect.inspect)
+    plan = in_json(_plan.plan)
     diagnose = in_json(_diagnose.diagnose)
     run, resume, stop = in_json(_run.run), in_json(_run.resume), in_json(_run.stop)
     runs, show, logs = in_json(_queries.runs), in_json(_queries.show), in_json(_queries.logs)
@@ -50,6 +52,7 @@ __all__ = [
     "explain",
     "inspect",
     "logs",
+    "plan",
     "rehearse",
     "render",
     "resume",

@@ -20,6 +20,7 @@ Answer = TypeVar("Answer")
 VERBS: Mapping[str, str] = {
     "check": "holdfast.app.check.verb",
     "inspect": "holdfast.app.inspect.verb",
+    "plan": "holdfast.app.plan.verb",
     "rehearse": "holdfast.app.rehearse.verb",
     "render": "holdfast.app.rendering",
     "explain": "holdfast.app.explaining",

@@ -26,6 +26,7 @@ QUICK = frozenset({"check", "explain", "verify"})
 SUMMARIES: Mapping[str, str] = {
     "check": "Check scripts, notebooks, command lines and job files.",
     "inspect": "Inspect a dataset: its format, its rows, the methods it fits.",
+    "plan": "Estimate memory, time and cost, and find where a job fits.",
     "rehearse": "Run a job end to end on a tiny twin of its model.",
     "render": "Write the training script of a job file.",
     "explain": "Explain a rule, a class of failure, or the job file.",

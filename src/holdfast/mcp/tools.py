@@ -17,6 +17,7 @@ from holdfast.results.check import CheckResult
 from holdfast.results.diagnose import DiagnoseResult
 from holdfast.results.doctor import DoctorResult
 from holdfast.results.inspect import InspectResult
+from holdfast.results.plan import PlanResult
 from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import LogsResult, RunResult, RunsResult, VerifyResult
 
@@ -199,6 +200,13 @@ TOOLS: Final = (
         arguments=("data", "split", "eval_split", "config", "method", "model", "rewards", "set", "rows", "offline"),
         result=InspectResult,
         fixed={},
+    ),
+    VerbTool(
+        verb="plan",
+        arguments=("target", "set", "arguments", "offline"),
+        result=PlanResult,
+        fixed={},
+        reads_only=True,
     ),
     VerbTool(
         verb="rehearse",

@@ -28,6 +28,13 @@ QWEN2_LAYER: Final = (
     "post_attention_layernorm.weight",
 )
 """Names of the weights in a layer of Qwen2."""
+TINY_CHAT: Final[Mapping[str, int]] = {
+    "hidden_size": 192,
+    "intermediate_size": 576,
+    "num_attention_heads": 6,
+    "num_key_value_heads": 2,
+}
+"""Sizes of the built-in chat model."""
 DATASETS = {"builtin:stdlib-docstrings": "stdlib_docstrings.py"}
 """Module that makes each built-in dataset."""
 
@@ -70,8 +77,12 @@ def builtin_model(path: str) -> ModelFacts | None:
     from holdfast.catalog.builtin import tiny_chat  # which imports what only its makers need
 
     config = {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "tie_word_embeddings": True}
-    sizes = {"vocab_size": tiny_chat.VOCABULARY, "max_position_embeddings": tiny_chat.CONTEXT_TOKENS}
-    return ModelFacts(files=MADE, config={**config, **sizes}, chat_template=tiny_chat.CHAT_TEMPLATE)
+    sizes = {
+        "num_hidden_layers": tiny_chat.LAYERS,
+        "vocab_size": tiny_chat.VOCABULARY,
+        "max_position_embeddings": tiny_chat.CONTEXT_TOKENS,
+    }
+    return ModelFacts(files=MADE, config={**config, **TINY_CHAT, **sizes}, chat_template=tiny_chat.CHAT_TEMPLATE)
 
 
 def builtin_tensors(path: str) -> frozenset[str]:

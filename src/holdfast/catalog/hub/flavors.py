@@ -23,6 +23,7 @@ class Flavor:
         cpus: Virtual cores; None where the guide does not say.
         memory_gb: Main memory, likewise.
         disk_gb: Disk that goes with the job, likewise.
+        usd_per_hour: Price.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Flavor:
     cpus: int | None = None
     memory_gb: int | None = None
     disk_gb: int | None = None
+    usd_per_hour: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,5 +74,5 @@ def flavors_made() -> date:
     return made
 
 
-def _flavor(name: str, *, gpu: str = "", gpus: int = 1, **rest: int) -> Flavor:
-    return Flavor(name=name, gpus=(load_gpus()[gpu],) * gpus if gpu else (), **rest)
+def _flavor(name: str, *, gpu: str = "", gpus: int = 1, usd_per_hour: float, **rest: int) -> Flavor:
+    return Flavor(name=name, gpus=(load_gpus()[gpu],) * gpus if gpu else (), usd_per_hour=usd_per_hour, **rest)

@@ -1,13 +1,34 @@
 """GPUs by the short names that flavors use: their memory and what they can compute in."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from holdfast.catalog.tables import load_table
+from holdfast.core.estimate import Interval
 from holdfast.core.facts import Gpu
 
 GB: Final = 10**9
+GIB: Final = 1 << 30
+TERA: Final = 10**12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuCeilings:
+    """What a GPU can do at most, and what of that fine-tuning reaches.
+
+    Attributes:
+        usable_bytes: Memory that a process can have.
+        flops: Arithmetic per second in 16 bits.
+        efficiency: Part of it that is reached: low, middle, high.
+        bytes_per_s: Bandwidth of its memory.
+    """
+
+    usable_bytes: int
+    flops: float
+    efficiency: Interval
+    bytes_per_s: float
 
 
 @cache
@@ -22,3 +43,25 @@ def load_gpus() -> Mapping[str, Gpu]:
         name: Gpu(name=row["name"], memory_bytes=row["memory_gb"] * GB, capability=(*row["capability"],))
         for name, row in rows.items()
     }
+
+
+@cache
+def load_ceilings() -> Mapping[str, GpuCeilings]:
+    """Return what each GPU can do, by its name as `nvidia-smi` spells it.
+
+    >>> load_ceilings()["Tesla T4"].flops / TERA
+    65.0
+    """
+    return {row["name"]: _ceilings(**row) for row in load_table("gpus").values()}
+
+
+def _ceilings(
+    *, usable_gib: float, tflops: float, efficiency: tuple[float, float, float], bandwidth_gb_s: float, **_: object
+) -> GpuCeilings:
+    low, middle, high = efficiency
+    return GpuCeilings(
+        usable_bytes=round(usable_gib * GIB),
+        flops=float(tflops * TERA),
+        efficiency=Interval(middle, low, high),
+        bytes_per_s=float(bandwidth_gb_s * GB),
+    )

@@ -1,0 +1,241 @@
+"""The closed form beside published measurements, and beside the estimators that people use.
+
+    .venv/bin/python -m benchmarks.plan_memory MEMORY_ROWS.jsonl
+
+Rows of quality A are read: every setting is stated. A row that the closed form does not claim to know is listed with the reason.
+Nothing is fitted to the rows. The form was written with the Mistral rows in view; the families of HOLDOUT were only measured with.
+"""
+
+import json
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from holdfast.catalog.behaviour import behaviour
+from holdfast.catalog.hub.gpus import load_ceilings, load_gpus
+from holdfast.catalog.models.configs import load_configs
+from holdfast.catalog.optimizers import load_optimizers
+from holdfast.core.estimate import MemoryEstimate
+from holdfast.core.finding import MissingFactError
+from holdfast.core.methods import Method
+from holdfast.engine.plan.card import GIB, estimate_memory
+from holdfast.engine.plan.duration import step_seconds
+from holdfast.engine.plan.parameters import read_model, total_parameters
+from holdfast.engine.plan.step import LoraAdapter, LossHead, Numerics, Sharding, TrainingStep, WeightQuantization
+
+Row = Mapping[str, Any]
+
+HOLDOUT: Final = ("ibm/PowerLM-3b",)
+ATTENTION: Final = frozenset({"q_proj", "k_proj", "v_proj", "o_proj"})
+FUSED_CROSS_ENTROPY: Final = {"4.45": 8.0, "4.48": 10.0}
+"""Bytes per token and vocabulary entry of full logits with a cross entropy that writes gradients over its input: logits.float(), the
+shifted copy, and from transformers 4.46 on the 16-bit logits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A row with its estimate.
+
+    Attributes:
+        row: The row.
+        step: The step that it measured.
+        estimate: Ours.
+    """
+
+    row: Row
+    step: TrainingStep
+    estimate: MemoryEstimate
+
+    @property
+    def driver(self) -> float | None:
+        """What nvidia-smi showed, in GiB."""
+        found = re.search(r"nvidia-smi peak ([\d.]+)", self.row["notes"] or "")
+        return float(found[1]) if found else None
+
+    @property
+    def allocated(self) -> float | None:
+        """What torch had allocated, in GiB."""
+        return self.row["peak_gib"] if "max_memory_allocated" in self.row["peak_kind"] else None
+
+
+def main() -> None:
+    """Print the tables."""
+    rows = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
+    scored: list[Scored] = []
+    unsupported: Counter[str] = Counter()
+    for row in rows:
+        if row["quality"] != "A":
+            continue
+        try:
+            step = step_of(row)
+        except MissingFactError as error:
+            unsupported[f"{error.because}"] += 1
+            continue
+        scored.append(Scored(row, step, estimate_memory(step, expandable=False)))
+    for title, part in (
+        ("all", scored),
+        ("Mistral-7B", [each for each in scored if each.row["model"] not in HOLDOUT]),
+        *((name, [each for each in scored if each.row["model"] == name]) for name in HOLDOUT),
+    ):
+        print_part(title, part)
+    print_speeds(scored)
+    print("\nnot supported:")
+    for because, count in unsupported.most_common():
+        print(f"  {count:3} {because}")
+    if "-v" in sys.argv:
+        for each in scored:
+            print_row(each)
+
+
+def print_part(title: str, scored: Sequence[Scored]) -> None:
+    """Print the errors of each estimator on some rows."""
+    print(f"\n{title}: {len(scored)} rows")
+    estimators: dict[str, Callable[[Scored], float]] = {
+        "closed form": lambda each: each.estimate.allocated / GIB,
+        "accelerate estimate-memory": lambda each: accelerate(each.step) / GIB,
+        "Transformer Math 101": lambda each: transformer_math(each.step) / GIB,
+    }
+    for name, estimate in estimators.items():
+        print_errors(f"  allocated, {name}", ((estimate(each), each.allocated) for each in scored))
+    estimators["closed form"] = lambda each: each.estimate.card.value / GIB
+    for name, estimate in estimators.items():
+        print_errors(f"  driver, {name}", ((estimate(each), each.driver) for each in scored))
+    driven = [each for each in scored if each.driver]
+    within = sum((each.driver or 0) <= each.estimate.card.high / GIB for each in driven)
+    print(f"  driver at most the bound: {within} of {len(driven)}")
+    for name, estimate in {**estimators, "closed form": lambda each: each.estimate.card.high / GIB}.items():
+        print_fits(name, scored, estimate)
+
+
+def print_errors(title: str, pairs: Iterable[tuple[float, float | None]]) -> None:
+    """Print median and worst error of estimates against what was measured."""
+    errors = [estimate / measured - 1 for estimate, measured in pairs if measured]
+    if errors:
+        middle = median(abs(error) for error in errors)
+        print(f"{title:44} n={len(errors):3}  median {middle:6.1%}  worst {min(errors):+7.1%} {max(errors):+7.1%}")
+
+
+def print_fits(name: str, scored: Sequence[Scored], estimate: Callable[[Scored], float]) -> None:
+    """Print how often an estimator says that a run fits a card which it did not fit, and the other way round.
+
+    Each row is asked about on each card of the catalog. A run does not fit if the driver showed more than the card has.
+    """
+    asked = [
+        (estimate(each) <= card, each.driver <= card)
+        for each in scored
+        for card in (gpu.memory_bytes / GIB for gpu in load_gpus().values())
+        if each.driver
+    ]
+    if asked:
+        wrong = sum(said and not true for said, true in asked)
+        missed = sum(true and not said for said, true in asked)
+        print(f"  fits, {name:38} n={len(asked):3}  false fits {wrong}, fits not seen {missed}")
+
+
+def print_speeds(scored: Sequence[Scored]) -> None:
+    """Print the error of the time of a step, by the tokens per second that were published. All are of A100 cards."""
+    ceilings = load_ceilings()["NVIDIA A100 80GB"]
+    ratios = sorted(
+        each.step.tokens / step_seconds(each.step, ceilings).value / each.row["tokens_per_s_per_gpu"] - 1
+        for each in scored
+        if each.row["tokens_per_s_per_gpu"]
+    )
+    middle = median(abs(ratio) for ratio in ratios)
+    print(f"\ntokens per second, n={len(ratios)}: median {middle:.1%}, worst {ratios[0]:+.1%} {ratios[-1]:+.1%}")
+
+
+def print_row(each: Scored) -> None:
+    """Print one row."""
+    measured = each.allocated or float("nan")
+    ours = each.estimate.allocated / GIB
+    row = each.row
+    what = f"{row['model'].split('/')[1]:16} {row['method']:5} {row['micro_batch']}x{row['seq_len']} gpus={row['gpus']}"
+    config = re.search(r"framework_config=(\S+?);", row["notes"] or "")
+    print(
+        f"{row['id']} {what} {config[1] if config else '':30} {measured:7.2f} {ours:7.2f} {ours / measured - 1:+.1%} "
+        f"{each.estimate.peak.name}  driver {each.driver} {each.estimate.card.low / GIB:.1f}..{each.estimate.card.high / GIB:.1f}"
+    )
+
+
+def step_of(row: Row) -> TrainingStep:
+    """Return the step that a row measured.
+
+    Raises:
+        MissingFactError: The closed form does not know it.
+    """
+    if "fms-acceleration" in row["source"]:
+        return fms_step(row)
+    raise MissingFactError("row", f"not trained by transformers' Trainer: {row['source'].split('/')[4]}")
+
+
+def fms_step(row: Row) -> TrainingStep:
+    """Return the step of a run of fms-acceleration: TRL's SFTTrainer with transformers 4.45 or 4.48, and torch 2.4."""
+    known = load_configs().get(row["model"])
+    if row["quant"] == "gptq-4bit":
+        raise MissingFactError("row", "weights quantized by GPTQ")
+    if known is None:
+        raise MissingFactError("row", f"no config of {row['model']}")
+    release = re.search(r"transformers (\d+\.\d+)\.\d+", row["versions"])
+    assert release is not None  # noqa: S101 - every such row has it
+    fused = row["loss_kernels"].startswith("fused")
+    distributed = row["gpus"] > 1
+    autocast = row["amp"] is not None
+    # TRL's preparation leaves norms in float32, unless the weights are sharded; that of fms-acceleration does not.
+    wide = "framework_config=baseline-peft-bnb;" in row["notes"] and not distributed
+    model = read_model(known.config, known.parameters)
+    return TrainingStep(
+        method=Method.SFT,
+        model=replace(model, attention=replace(model.attention, window=0, sliding=0)),  # flash attention
+        batch=row["micro_batch"],
+        length=row["seq_len"],
+        numerics=Numerics(residual=4 if wide else 2, mlp=4 if wide else 2, autocast=autocast),
+        adapter=None if row["method"] == "full" else LoraAdapter(rank=row["lora_r"], targets=ATTENTION, dropout=True),
+        quantization=WeightQuantization(nested=True) if row["quant"] else None,
+        optimizer=load_optimizers()["adamw_torch"],
+        head=fms_head(row, release[1], fused=fused),
+        checkpointing=True,
+        reentrant=True,
+        attention="flash",
+        fused=frozenset({"norm"}) if fused else frozenset(),
+        sharding=Sharding(
+            strategy="fsdp" if distributed else "none", processes=row["gpus"], float32_shards=distributed and autocast
+        ),
+    )
+
+
+def fms_head(row: Row, release: str, *, fused: bool) -> LossHead:
+    """Return where the loss came from."""
+    if "Liger" in row["loss_kernels"]:
+        return LossHead(kind="liger")
+    if fused:
+        return LossHead(kind="logits", forward=FUSED_CROSS_ENTROPY[release], backward=FUSED_CROSS_ENTROPY[release])
+    forward = behaviour("logits_forward", {"transformers": f"{release}.0"}).value
+    assert isinstance(forward, float)  # noqa: S101 - the table says so
+    return LossHead(kind="logits", forward=forward, backward=12.0)
+
+
+def accelerate(step: TrainingStep) -> float:
+    """Return what `accelerate estimate-memory` says of training in bfloat16: the largest of 4, 6 and 8 bytes per parameter.
+
+    Source: accelerate 1.15 commands/estimate.py, estimate_training_usage.
+    """
+    return 8.0 * total_parameters(step.model)
+
+
+def transformer_math(step: TrainingStep) -> float:
+    """Return what "Transformer Math 101" of EleutherAI says: weights, 14 bytes more per trained parameter, and checkpoints.
+
+    Source: blog.eleuther.ai/transformer-math, 2023: mixed precision AdamW 12 B, gradients 2 B, activations 2sbhL with full recomputation.
+    """
+    frozen = 2.0 * total_parameters(step.model)
+    activations = 2.0 * step.tokens * step.model.hidden * step.model.layers
+    return (frozen + 14.0 * step.trained) / step.sharding.processes + activations
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,19 @@
+"""What is known of a job file's model and data."""
+
+from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.adapters.local.datasets import LocalDatasets
+from holdfast.adapters.local.models import LocalModels
+from holdfast.app.hub_access import HubAccess, job_folder
+from holdfast.core.document import Document
+from holdfast.core.job import Job
+from holdfast.engine.check.hub_facts import ReferenceResolver
+from holdfast.engine.check.job_facts import FactSources, JobFacts
+
+
+def job_facts(document: Document, job: Job, outside: ReferenceResolver, hub: HubAccess) -> JobFacts:
+    """Return the facts of a job file, looked up when they are asked for."""
+    folder = job_folder(document, hub)
+    sources = FactSources(
+        datasets=LocalDatasets(folder), machines=LocalMachine(), models=LocalModels(folder), outside=outside
+    )
+    return JobFacts(job, sources, document)

@@ -1,0 +1,176 @@
+"""The verb `plan`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.adapters.targets import Target
+from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
+from holdfast.app.check.programs import resolve_versions
+from holdfast.app.check.target import read_check_target
+from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetRequest
+from holdfast.app.hub_access import HubAccess, open_outside
+from holdfast.catalog.api import Api
+from holdfast.catalog.calls.train_arguments import stack_api
+from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.models.configs import load_configs
+from holdfast.core.document import Document
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.facts import ModelFacts
+from holdfast.core.finding import MissingFactError
+from holdfast.core.hardware import Hardware
+from holdfast.engine.check.hub_facts import HubFacts
+from holdfast.engine.plan.answers import Unplannable, plan_result
+from holdfast.engine.plan.parameters import read_model
+from holdfast.engine.plan.planning import PlanQuestion, plan_job
+from holdfast.engine.plan.reading import JobModel
+from holdfast.engine.plan.step import FLOAT16, FLOAT32
+from holdfast.engine.references import references
+from holdfast.results.plan import PlanResult
+
+WHOLE_LINE: Final = "--"
+"""Stands for the target where a command line is given."""
+LOCAL: Final = "local"
+
+
+def plan(
+    target: PathName = WHOLE_LINE,
+    *,
+    set: Overrides = (),  # noqa: A002 - the option's name
+    arguments: Texts = (),
+    offline: bool = False,
+) -> PlanResult:
+    """Estimate the memory, the time and the cost of a job, and find where it fits.
+
+    >>> import holdfast
+    >>> holdfast.plan("examples/quickstart.yaml", offline=True)["fits"]
+    True
+
+    Args:
+        target: A job file, a script or a notebook.
+        set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`.
+        arguments: A script's own arguments; without a target, the words of a command line.
+        offline: Don't contact the Hub. Models of the catalog are known without it.
+
+    Raises:
+        UsageError: The target cannot be read.
+        GroupedError: Of a JobError for everything wrong with a job file's schema.
+    """
+    words = as_texts(arguments)
+    path = as_path(target)
+    if path == WHOLE_LINE and not words:
+        hint = "name a job file or a script, or give a command line as `arguments`"
+        raise UsageError("there is nothing to plan", where="target", fix=hint)
+    request = TargetRequest(
+        path=COMMAND_LINE if path == WHOLE_LINE else path,
+        sets=as_overrides(set),
+        arguments=words,
+        hub=HubAccess.OFFLINE if offline else HubAccess.ASKED,
+    )
+    read = read_check_target(request)
+    job = read.document
+    try:
+        return plan_result(job, plan_job(_question(read, request)))
+    except MissingFactError as error:
+        return plan_result(job, Unplannable(f"{error.name}: {error.because}"))
+
+
+def _question(target: Target, request: TargetRequest) -> PlanQuestion:
+    job, facts = target.document, _facts(target, request)
+    return PlanQuestion(
+        job=job,
+        api=_api(target, request),
+        model=_model(job, facts),
+        rows=_rows(facts),
+        named=_named_hardware(job),
+        choices=[*_local_hardware(), *_flavors()],
+    )
+
+
+def _api(target: Target, request: TargetRequest) -> Api:
+    """Return the versions that a job gets: those that holdfast installs, or those that a program declares."""
+    if target.job is not None:
+        return stack_api()
+    return Api(resolve_versions(request.path, target.documents, CATALOG).versions)
+
+
+def _facts(target: Target, request: TargetRequest) -> HubFacts:
+    outside = open_outside(target.document, request.hub)
+    if target.job is None:
+        return HubFacts(target.document, outside)
+    from holdfast.app.plan.job_facts import job_facts  # of pydantic, which no script needs
+
+    return job_facts(target.document, target.job, outside, request.hub)
+
+
+def _model(job: Document, facts: HubFacts) -> JobModel:
+    """Return the sizes of the model: as its files say, or else the catalog.
+
+    Raises:
+        MissingFactError: Neither knows them.
+    """
+    found = _known(lambda: facts.model)
+    if isinstance(found, ModelFacts) and found.config is not None:
+        return _of_config(found.config, sum(found.parameters.values()), found.parameters)
+    name = next((each.name for each in references(job) if each.role == "model"), "")
+    if (known := load_configs().get(name)) is not None:
+        return _of_config(known.config, known.parameters, {})
+    because = found if isinstance(found, str) else "it has no config.json"
+    raise MissingFactError("model", f"the sizes of `{name}` are not known: {because}" if name else because)
+
+
+def _of_config(config: Mapping[str, Any], parameters: int, dtypes: Mapping[str, int]) -> JobModel:
+    text = config.get("text_config")
+    decoder = text if isinstance(text, Mapping) else config
+    whole = dtypes and max(dtypes, key=lambda name: dtypes[name]) == "F32"
+    return JobModel(
+        architecture=read_model(config, parameters),
+        type=str(decoder.get("model_type")),
+        dtype=FLOAT32 if whole else FLOAT16,
+    )
+
+
+def _rows(facts: HubFacts) -> int | None:
+    found = _known(lambda: facts.dataset.rows)
+    return found if isinstance(found, int) else None
+
+
+def _known(ask: Callable[[], Any]) -> Any:
+    """Return a fact, or the reason why it is not known, as text."""
+    try:
+        return ask()
+    except (SourceError, UsageError) as error:
+        return error.what
+    except MissingFactError as error:
+        return error.because
+
+
+def _named_hardware(job: Document) -> Hardware | None:
+    """Return the flavor that a job names.
+
+    Raises:
+        MissingFactError: It is none that is known.
+    """
+    name = job.get("where.hardware", None)
+    if name is None:
+        return None
+    found = next((each for each in _flavors() if each.name == name), None)
+    if found is None:
+        raise MissingFactError("where.hardware", f"the GPUs of `{name}` are not known")
+    return found
+
+
+def _local_hardware() -> Sequence[Hardware]:
+    """Return this machine, if it has a GPU."""
+    machine = LocalMachine().fetch()
+    if not machine.gpus:
+        return ()
+    return (Hardware(name=LOCAL, gpus=machine.gpus, usd_per_hour=0.0, memory_bytes=machine.memory_bytes),)
+
+
+def _flavors() -> Sequence[Hardware]:
+    return [
+        Hardware(name=flavor.name, gpus=flavor.gpus, usd_per_hour=flavor.usd_per_hour)
+        for flavor in load_flavors().values()
+        if flavor.gpus
+    ]

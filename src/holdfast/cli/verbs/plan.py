@@ -1,0 +1,26 @@
+"""`holdfast plan`."""
+
+import click
+
+from holdfast.app.plan.verb import WHOLE_LINE, plan
+from holdfast.cli import options
+from holdfast.cli.text.plan import render_plan
+
+
+@click.command("plan", cls=options.WithArguments)
+@click.argument("target", required=False, type=click.Path(), metavar="[TARGET] [-- ARGUMENT…]")
+@options.sets
+@options.offline
+@options.format_
+@click.pass_context
+def command(ctx: click.Context, target: str | None, sets: tuple[str, ...], offline: bool, format_: str) -> int:
+    """Estimate memory, time and cost, and find where a job fits.
+
+    TARGET is a job file, a script or a notebook. A script's own arguments follow `--`. To plan a command line, write it
+    after `--`: `holdfast plan -- trl sft --model_name_or_path …`. Nothing is downloaded but the model's config.
+    """
+    arguments = ctx.meta[options.ARGUMENTS]
+    if target is None and not arguments:
+        raise click.UsageError("name a job file or a script, or a command line behind `--`", ctx)
+    result = plan(target or WHOLE_LINE, set=sets, arguments=arguments, offline=offline)
+    return options.print_result(result, format_, render_plan)

@@ -1,0 +1,103 @@
+"""Estimates: amounts with their reasons, and how far off they may be."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+TermName = Literal["weights", "gradients", "optimizer", "activations", "logits", "reference", "generation", "overhead"]
+"""What memory is used for. The JSON of `plan` has one key for each."""
+PhaseName = Literal["loss", "backward", "optimizer", "generation", "evaluation"]
+"""A part of a training step, or of what happens between steps."""
+TERM_NAMES: Final[tuple[TermName, ...]] = (
+    *("weights", "gradients", "optimizer", "activations"),
+    *("logits", "reference", "generation", "overhead"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTerm:
+    """Memory for one purpose.
+
+    Attributes:
+        name: The purpose.
+        bytes: How much.
+        because: The formula with its values, for people.
+    """
+
+    name: TermName
+    bytes: int
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPhase:
+    """What is allocated when a phase needs most.
+
+    Attributes:
+        name: The phase.
+        terms: Everything that is alive then.
+    """
+
+    name: PhaseName
+    terms: tuple[MemoryTerm, ...]
+
+    @property
+    def bytes(self) -> int:
+        """All of it together."""
+        return sum(term.bytes for term in self.terms)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A number that is not known exactly.
+
+    Attributes:
+        value: The best single answer.
+        low: The least that is plausible.
+        high: The most that is plausible.
+    """
+
+    value: float
+    low: float
+    high: float
+
+    def __add__(self, other: "Interval") -> "Interval":
+        return Interval(self.value + other.value, self.low + other.low, self.high + other.high)
+
+    def __mul__(self, other: "Interval") -> "Interval":
+        return Interval(self.value * other.value, self.low * other.low, self.high * other.high)
+
+
+def exactly(value: float) -> Interval:
+    """Return a number that is known."""
+    return Interval(value, value, value)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryEstimate:
+    """The memory of one process on its GPU.
+
+    Attributes:
+        phases: Each phase at its peak, in the order in which a step goes through them.
+        card: What the card must have: the allocator's blocks, the CUDA context and all else that is not a tensor.
+        overhead: What of that is not in any phase, with the reason.
+    """
+
+    phases: tuple[MemoryPhase, ...]
+    card: Interval
+    overhead: MemoryTerm
+
+    @property
+    def peak(self) -> MemoryPhase:
+        """The phase that needs most."""
+        return largest_phase(self.phases)
+
+    @property
+    def allocated(self) -> int:
+        """What `torch.cuda.max_memory_allocated` will say, in bytes."""
+        return self.peak.bytes
+
+
+def largest_phase(phases: Iterable[MemoryPhase]) -> MemoryPhase:
+    """Return the phase that needs most memory."""
+    return max(phases, key=lambda phase: phase.bytes)

@@ -1,0 +1,1 @@
+"""Plans: the memory, time and cost of a job, in closed form."""

@@ -1,0 +1,89 @@
+"""The LoRA adapter and the quantization that a job asks for."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from holdfast.catalog.models.base_models import adapts, lora
+from holdfast.catalog.models.default_targets import DEFAULT_TARGETS
+from holdfast.core.document import Document
+from holdfast.core.finding import MissingFactError
+from holdfast.engine.plan.architecture import Architecture
+from holdfast.engine.plan.parameters import FUSED, attention_projections, projections
+from holdfast.engine.plan.step import LoraAdapter, WeightQuantization
+
+RANK: Final = 8
+"""`r` of peft.LoraConfig."""
+COMMAND_RANK: Final = 16
+COMMAND_DROPOUT: Final = 0.05
+"""`lora_r` and `lora_dropout` of TRL's ModelConfig, 0.22 to 1.16."""
+ALL_LINEAR: Final = "all-linear"
+UNKNOWN_PARTS: Final = ("modules_to_save", "target_parameters", "use_dora", "rank_pattern", "layers_to_transform")
+"""Settings of LoRA whose memory is not counted."""
+
+
+def read_adapter(job: Document, model_type: str, model: Architecture) -> LoraAdapter | None:
+    """Return the adapter that a job trains; None where it trains the model itself.
+
+    Raises:
+        MissingFactError: It is no LoRA adapter, or where it goes cannot be told.
+    """
+    if not adapts(job):
+        return None
+    settings = job.get("peft", None) if job.kind == "job" else lora(job)
+    if not isinstance(settings, Mapping):
+        raise MissingFactError("peft", "the settings of the adapter cannot be seen")
+    for name in UNKNOWN_PARTS:
+        if settings.get(name):
+            raise MissingFactError(f"peft.{name}", "its memory is not known")
+    return LoraAdapter(
+        rank=_rank(job, settings),
+        targets=_targets(settings.get("target_modules"), model_type, model),
+        dropout=bool(settings.get("lora_dropout") or (job.kind == "command" and _command_dropout(job))),
+    )
+
+
+def read_quantization(job: Document) -> WeightQuantization | None:
+    """Return how a job quantizes the weights while they are loaded; None where it does not."""
+    given = job.get("quantization", None)
+    settings = given if isinstance(given, Mapping) else {}
+    in_command = job.kind == "command"
+    four = settings.get("load_in_4bit") or (in_command and job.get("train.load_in_4bit", None))
+    eight = settings.get("load_in_8bit") or (in_command and job.get("train.load_in_8bit", None))
+    if not four and not eight:
+        return None
+    nested = settings.get("bnb_4bit_use_double_quant") or job.get("train.use_bnb_nested_quant", None)
+    return WeightQuantization(bits=4 if four else 8, nested=bool(nested))
+
+
+def _rank(job: Document, settings: Mapping[str, Any]) -> int:
+    value = job.get("train.lora_r", COMMAND_RANK) if job.kind == "command" else settings.get("r", RANK)
+    if type(value) is not int or value < 1:
+        raise MissingFactError("peft.r", f"{value!r} is no rank")
+    return value
+
+
+def _command_dropout(job: Document) -> bool:
+    return bool(job.get("train.lora_dropout", COMMAND_DROPOUT))
+
+
+def _targets(given: Any, model_type: str, model: Architecture) -> frozenset[str]:
+    if given is None:
+        found = DEFAULT_TARGETS.get(model_type)
+        if found is None:
+            raise MissingFactError("peft.target_modules", f"where peft puts an adapter in `{model_type}` is not known")
+        return found
+    if given == ALL_LINEAR:
+        return frozenset(linear_names(model))
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise MissingFactError("peft.target_modules", f"which modules {given!r} names is not known")
+    names = frozenset(part for name in given for part in FUSED.get(str(name), (str(name),)))
+    if unknown := names - projections(model).keys():
+        raise MissingFactError("peft.target_modules", f"`{min(unknown)}` is no projection that is known")
+    if model.experts and names - linear_names(model):
+        raise MissingFactError("peft.target_modules", "the memory of adapters on experts is not known")
+    return names
+
+
+def linear_names(model: Architecture) -> frozenset[str]:
+    """Return the projections that are linear modules: the experts of a mixture are held as one tensor, and are none."""
+    return frozenset(attention_projections(model) if model.experts else projections(model))

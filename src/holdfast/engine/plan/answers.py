@@ -1,0 +1,121 @@
+"""The result of `plan`, made from a plan."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from holdfast.core.document import Document
+from holdfast.core.estimate import TERM_NAMES, Interval, MemoryEstimate, MemoryPhase
+from holdfast.engine.plan.options import PlanOption
+from holdfast.engine.plan.parameters import total_parameters
+from holdfast.engine.plan.planning import JobPlan
+from holdfast.results.plan import (
+    EstimateRange,
+    OptionResult,
+    PlanMemory,
+    PlanPhase,
+    PlanResult,
+    PlanTerm,
+    UnknownEstimate,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unplannable:
+    """A job whose memory could not be estimated.
+
+    Attributes:
+        because: Why not.
+    """
+
+    because: str
+
+
+def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
+    """Return the result of a plan."""
+    if isinstance(found, Unplannable):
+        return _unplanned(job, found)
+    chosen = found.chosen
+    usd, seconds = (chosen.usd, chosen.seconds) if chosen else (None, None)
+    budget = job.get("where.budget_usd", None)
+    return PlanResult(
+        verb="plan",
+        path=job.path,
+        parameters=total_parameters(found.step.model),
+        trainable=found.step.trained,
+        memory=_memory(found.as_is.memory),
+        hardware=chosen.hardware.name if chosen else None,
+        settings=chosen.settings if chosen else {},
+        fits=chosen.fits if chosen else False,
+        time_s=_range(seconds),
+        cost_usd=_range(usd),
+        timeout_s=found.timeout_s,
+        over_budget=usd is not None and isinstance(budget, int | float) and usd.high > budget,
+        because=found.because,
+        unknown=list(_unknown(found)),
+        options=[_option(each) for each in found.options],
+    )
+
+
+def _unplanned(job: Document, found: Unplannable) -> PlanResult:
+    return PlanResult(
+        verb="plan",
+        path=job.path,
+        parameters=None,
+        trainable=None,
+        memory=None,
+        hardware=None,
+        fits=None,
+        time_s=None,
+        cost_usd=None,
+        timeout_s=None,
+        because=(),
+        unknown=[UnknownEstimate(what="memory", because=found.because)],
+        options=(),
+    )
+
+
+def _memory(estimate: MemoryEstimate) -> PlanMemory:
+    return PlanMemory(
+        peak_bytes=round(estimate.card.value),
+        allocated_bytes=estimate.allocated,
+        low_bytes=round(estimate.card.low),
+        high_bytes=round(estimate.card.high),
+        terms=_terms(estimate),
+        phases=[_phase(phase) for phase in estimate.phases],
+    )
+
+
+def _terms(estimate: MemoryEstimate) -> Mapping[str, int]:
+    """Return what the card's peak consists of; the terms add up to it."""
+    every = (*estimate.peak.terms, estimate.overhead)
+    return {name: sum(term.bytes for term in every if term.name == name) for name in TERM_NAMES}
+
+
+def _phase(phase: MemoryPhase) -> PlanPhase:
+    terms = [PlanTerm(name=term.name, bytes=term.bytes, because=term.because) for term in phase.terms]
+    return PlanPhase(name=phase.name, bytes=phase.bytes, terms=terms)
+
+
+def _option(option: PlanOption) -> OptionResult:
+    return OptionResult(
+        hardware=option.hardware.name,
+        settings=option.settings,
+        fits=option.fits,
+        peak_bytes=round(option.memory.card.value),
+        high_bytes=round(option.memory.card.high),
+        time_s=option.seconds.value if option.seconds else None,
+        cost_usd=option.usd.value if option.usd else None,
+    )
+
+
+def _unknown(found: JobPlan) -> Iterator[UnknownEstimate]:
+    if found.no_time:
+        yield UnknownEstimate(what="time", because=found.no_time)
+    elif found.chosen and found.chosen.seconds is None:
+        yield UnknownEstimate(what="time", because=f"the speed of {found.chosen.hardware.gpus[0].name} is not known")
+    if found.chosen and found.chosen.seconds and found.chosen.usd is None:
+        yield UnknownEstimate(what="cost", because=f"the price of {found.chosen.hardware.name} is not known")
+
+
+def _range(interval: Interval | None) -> EstimateRange | None:
+    return EstimateRange(value=interval.value, low=interval.low, high=interval.high) if interval else None

@@ -1,0 +1,49 @@
+"""From what is allocated to what the card must have.
+
+The caching allocator reserves more than it hands out, the CUDA context and libraries need memory that torch does not count,
+and the other processes of a node are talked to through buffers. The bounds are others' measurements; none is fitted here.
+"""
+
+from typing import Final
+
+from holdfast.core.estimate import Interval, MemoryEstimate, MemoryPhase, MemoryTerm, exactly, largest_phase
+from holdfast.engine.plan.memory import memory_phases
+from holdfast.engine.plan.step import TrainingStep
+
+GIB: Final = 1 << 30
+MIB: Final = 1 << 20
+WORKSPACES: Final = 2 * 8 * MIB
+"""cuBLAS: one for the forward thread and one for the backward thread. Source: facts/memory.md §4 (Ampere; 2 x 32 MiB on Hopper)."""
+CONTEXT: Final = Interval(0.5 * GIB, 0.4 * GIB, 0.6 * GIB)
+"""CUDA context with the kernels of cuBLAS, cuDNN and Triton. Source: facts/memory.md §4, A100 and H200."""
+KERNELS: Final = Interval(0.1 * GIB, 0.0, 0.1 * GIB)
+"""Modules of bitsandbytes and flash-attention. Source: the same."""
+COMMUNICATION: Final = Interval(0.65 * GIB, 0.3 * GIB, 1.0 * GIB)
+"""NCCL, per process of several. Source: the same."""
+FORM: Final = Interval(1.0, 0.96, 1.1)
+"""Measured by estimated, of what is allocated. Source: docs/estimates.md: the worst of 81 published runs of Mistral-7B."""
+EXPANDABLE: Final = Interval(1.03, 1.0, 1.13)
+"""Reserved by allocated, with expandable segments. Source: facts/memory.md §0: the allocator simulated on twelve runs."""
+SEGMENTED: Final = Interval(1.22, 1.06, 1.42)
+"""The same by default. Source: facts/memory.md §4: nvidia-smi by allocated, of twelve published runs; in the middle their geometric mean."""
+
+
+def estimate_memory(step: TrainingStep, *, expandable: bool) -> MemoryEstimate:
+    """Return the memory of one process on its GPU.
+
+    Args:
+        step: The training step.
+        expandable: Whether the allocator uses expandable segments.
+    """
+    phases = tuple(_with_workspace(phase) for phase in memory_phases(step))
+    allocated = largest_phase(phases).bytes
+    reserved = EXPANDABLE if expandable else SEGMENTED
+    card = exactly(allocated) * reserved * FORM + CONTEXT + KERNELS
+    if step.sharding.processes > 1:
+        card += COMMUNICATION
+    because = "CUDA context and libraries, and blocks that the allocator holds without handing them out"
+    return MemoryEstimate(phases, card, MemoryTerm("overhead", round(card.value) - allocated, because))
+
+
+def _with_workspace(phase: MemoryPhase) -> MemoryPhase:
+    return MemoryPhase(phase.name, (*phase.terms, MemoryTerm("overhead", WORKSPACES, "workspaces of cuBLAS")))

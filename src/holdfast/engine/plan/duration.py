@@ -1,0 +1,105 @@
+"""How long a job takes, and what it costs.
+
+A step takes as long as its arithmetic, or as the host needs to launch its operations, whichever is longer.
+"""
+
+import math
+from typing import Final
+
+from holdfast.catalog.hub.gpus import GpuCeilings
+from holdfast.core.estimate import Interval, exactly
+from holdfast.core.finding import MissingFactError
+from holdfast.engine.plan.parameters import active_parameters, total_parameters
+from holdfast.engine.plan.states import model_bytes
+from holdfast.engine.plan.step import FLOAT16, TrainingStep
+
+FORWARD: Final = 2
+"""Operations per weight and token: a product and a sum."""
+LAUNCH_S: Final = Interval(7.4e-3, 5.7e-3, 10e-3)
+"""Per layer and micro-batch: some 1150 operations (25-30 thousand in the 24 layers of Qwen2.5-0.5B, forward and backward) at 5-8
+microseconds each. Source: facts/memory.md §3.3."""
+START_S: Final = Interval(120.0, 60.0, 300.0)
+"""Image, environment and imports. An assumption; only its lower end was seen (JOB101)."""
+DOWNLOAD: Final = Interval(0.5e9, 1.0e9, 0.2e9)
+"""Bytes per second; the low time has the high speed. Source: facts/memory.md §3.3, 0.2-1 GB/s."""
+TIMEOUT_MARGIN: Final = 1.3
+"""Of the upper time with saving and pushing."""
+TIMEOUT_STEP_S: Final = 300
+"""Timeouts are rounded up to whole multiples of this."""
+HOUR_S: Final = 3600
+
+
+def count_steps(step: TrainingStep, rows: int, epochs: float, max_steps: int) -> int:
+    """Return the optimizer steps: `max_steps` if that is given, else those of the epochs.
+
+    Args:
+        step: The training step.
+        rows: Rows of the dataset; completions, for methods that generate them.
+        epochs: How often each is seen.
+        max_steps: -1 where it is not given.
+    """
+    if max_steps > 0:
+        return max_steps
+    per_step = step.batch * step.accumulation * step.sharding.processes
+    return max(1, math.ceil(math.ceil(rows / per_step) * epochs))
+
+
+def step_flops(step: TrainingStep) -> float:
+    """Return the arithmetic of one micro-batch, with all that is computed again.
+
+    Per token 2 for each weight forward, 2 for the gradient of activations, and 2 for that of weights if they are trained; 2 more with
+    checkpoints, and for a reference. Attention takes `2Sq` per layer and token forward, with half of the pairs masked, and 2.5 times that back.
+
+    Source: facts/memory.md §3.3.
+    """
+    weights = FORWARD * active_parameters(step.model)
+    pairs = FORWARD * step.length * step.model.attention.query * step.model.layers
+    passes = 2 + (step.adapter is None) + step.checkpointing + step.reference
+    return step.tokens * (passes * weights + (3.5 + step.checkpointing) * pairs)
+
+
+def step_seconds(step: TrainingStep, gpu: GpuCeilings) -> Interval:
+    """Return the time of one optimizer step.
+
+    The upper end has every row as long as the longest allowed, which padding makes true of batches, and the lower no more than launches.
+    """
+    launches = exactly(step.model.layers) * LAUNCH_S
+    flops, reached = step_flops(step), gpu.efficiency
+    arithmetic = Interval(*(flops / (gpu.flops * part) for part in (reached.value, reached.high, reached.low)))
+    states = exactly(_optimizer_bytes(step) / gpu.bytes_per_s)
+    micro = Interval(max(arithmetic.value, launches.value), launches.low, max(arithmetic.high, launches.high))
+    return exactly(step.accumulation) * micro + states
+
+
+def _optimizer_bytes(step: TrainingStep) -> float:
+    """Return the bytes that the optimizer reads and writes: weights and states twice, gradients once."""
+    return step.trained * step.trained_bytes * (2 + 2 * step.optimizer.states + 1) / step.sharding.processes
+
+
+def job_seconds(step: TrainingStep, steps: int, gpu: GpuCeilings) -> Interval:
+    """Return the time from start to end: start-up, download of the model, steps.
+
+    Raises:
+        MissingFactError: The method generates; how fast that goes is not known.
+    """
+    if step.rollout:
+        raise MissingFactError("time", "how fast completions are generated is not known")
+    size = FLOAT16 * total_parameters(step.model)
+    download = Interval(size / DOWNLOAD.value, size / DOWNLOAD.low, size / DOWNLOAD.high)
+    return START_S + download + exactly(steps) * step_seconds(step, gpu)
+
+
+def cost_of(seconds: Interval, usd_per_hour: float) -> Interval:
+    """Return what the time costs, in USD.
+
+    >>> cost_of(Interval(3600, 1800, 7200), 2.0)
+    Interval(value=2.0, low=1.0, high=4.0)
+    """
+    return seconds * exactly(usd_per_hour / HOUR_S)
+
+
+def timeout_for(seconds: Interval, step: TrainingStep) -> int:
+    """Return the timeout: the upper time, the result saved and pushed at the slowest, 30 % more, rounded up to five minutes."""
+    result = step.trained * step.trained_bytes if step.adapter else model_bytes(step)
+    wanted = TIMEOUT_MARGIN * (seconds.high + 2 * result / DOWNLOAD.high)
+    return math.ceil(wanted / TIMEOUT_STEP_S) * TIMEOUT_STEP_S

@@ -1,0 +1,282 @@
+"""Reading the training step of a job: what it sets, and what its releases do where it sets nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from packaging.version import Version
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.api.since import since
+from holdfast.catalog.behaviour import behaviour
+from holdfast.catalog.calls.train_arguments import setting
+from holdfast.catalog.optimizers import OptimizerMemory, load_optimizers
+from holdfast.core.document import ABSENT, Document
+from holdfast.core.finding import MissingFactError
+from holdfast.core.methods import Method
+from holdfast.engine.plan.adapters import read_adapter, read_quantization
+from holdfast.engine.plan.architecture import Architecture
+from holdfast.engine.plan.head import logits_head
+from holdfast.engine.plan.step import (
+    FLOAT16,
+    FLOAT32,
+    AttentionKernel,
+    FusedKernel,
+    LoraAdapter,
+    LossHead,
+    Numerics,
+    Rollout,
+    Sharding,
+    TrainingStep,
+    WeightQuantization,
+)
+
+DTYPES: Final[Mapping[str, int]] = {"float32": FLOAT32, "float16": FLOAT16, "bfloat16": FLOAT16}
+PROMPT_TOKENS: Final = 512
+"""Tokens of a prompt where nothing cuts it. Source: what TRL cut prompts to until 0.25 (`max_prompt_length`)."""
+LENGTHS: Final = ("max_length", "max_seq_length")
+PACKED: Final = frozenset({"bfd", "bfd_split", "bfd-requeue", "ffd"})
+"""Packing strategies that imply rows without padding. Source: trl 1.16 sft_trainer.py; ffd was the name in 0.19."""
+REFERENCED: Final = (Method.DPO, Method.KTO)
+FOREACH: Final = "adamw_torch"
+FUSED_SINCE: Final = Version("2.8.0")
+"""The first torch with which transformers takes the fused AdamW. Source: transformers 5.23 training_args.py."""
+LIGER: Final = frozenset[FusedKernel]({"norm", "mlp"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobModel:
+    """The model of a job.
+
+    Attributes:
+        architecture: Its sizes.
+        type: Its `model_type`.
+        dtype: Bytes of a weight in its files; 0 if unknown.
+    """
+
+    architecture: Architecture
+    type: str
+    dtype: int = FLOAT16
+
+
+@dataclass(slots=True)
+class StepReader:
+    """Reads the training step of one job, and keeps the reasons.
+
+    Attributes:
+        job: The job.
+        api: The versions that it gets.
+        model: Its model.
+        sharding: How its processes share the work.
+        because: What was taken for granted, and what says so.
+    """
+
+    job: Document
+    api: Api
+    model: JobModel
+    sharding: Sharding = field(default_factory=Sharding)
+    because: list[str] = field(default_factory=list[str])
+
+    def read(self) -> TrainingStep:
+        """Return the step.
+
+        Raises:
+            MissingFactError: Something that memory depends on is not known.
+        """
+        method = self._method()
+        adapter = read_adapter(self.job, self.model.type, self.model.architecture)
+        quantization = read_quantization(self.job)
+        numerics = self._numerics(method, adapter, quantization)
+        if adapter and quantization:
+            adapter = self._quantized_adapter(adapter)
+        batch = self._count("per_device_train_batch_size")
+        rollout = self._rollout(method, batch)
+        free = self._padding_free(method)
+        liger = self._given("use_liger_kernel") is True
+        return TrainingStep(
+            method=method,
+            model=self.model.architecture,
+            batch=batch,
+            length=self._length(method, rollout),
+            eval_batch=self._count("per_device_eval_batch_size") if self._evaluates() else 0,
+            accumulation=self._count("gradient_accumulation_steps"),
+            numerics=numerics,
+            adapter=adapter,
+            quantization=quantization,
+            optimizer=self._optimizer(),
+            head=self._head(method, numerics, batch, liger=liger),
+            checkpointing=self._given("gradient_checkpointing") is True,
+            reentrant=self._reentrant(),
+            attention=self._attention(),
+            masked=batch > 1 and not free,
+            fused=LIGER if liger else frozenset(),
+            reference=self._reference(method, adapter),
+            sharding=self.sharding,
+            rollout=rollout,
+        )
+
+    def _method(self) -> Method:
+        method = self.job.get("method", None)
+        if method not in {*Method}:
+            raise MissingFactError("method", "the target trains by none of TRL's methods, as far as it shows")
+        if self.job.kind != "job":
+            self.because.append("one process: how a script is launched is not seen")
+        return Method(method)
+
+    def _given(self, name: str) -> Any:
+        """Return a setting of the config class; None where the class has none of that name."""
+        value = setting(self.job, name, self.api)
+        return None if value is ABSENT else value
+
+    def _count(self, name: str) -> int:
+        value = self._given(name)
+        if type(value) is not int or value < 1:
+            raise MissingFactError(f"train.{name}", f"{value!r} is no number of rows")
+        return value
+
+    def _fact(self, name: str) -> str | float | bool:
+        found = behaviour(name, self.api.versions)
+        reason = f"{name.replace('_', ' ')}: {found.value} ({found.source})"
+        if reason not in self.because:
+            self.because.append(reason)
+        return found.value
+
+    def _numerics(
+        self, method: Method, adapter: LoraAdapter | None, quantization: WeightQuantization | None
+    ) -> Numerics:
+        weights = FLOAT16 if quantization else self._weights(adapter)
+        mixed = self._mixed()
+        if weights == FLOAT32 and not mixed:
+            return Numerics(weights=FLOAT32, compute=FLOAT32, residual=FLOAT32, mlp=FLOAT32)
+        wide = quantization is not None and method is Method.SFT and self._fact("kbit_preparation") == "norms"
+        residual = FLOAT32 if wide else weights
+        return Numerics(weights=weights, residual=residual, mlp=residual if wide else FLOAT16, autocast=mixed)
+
+    def _mixed(self) -> bool:
+        """Whether the trainer computes in 16 bits; `bf16=None` of TRL's configs means so, unless `fp16` is set."""
+        bf16, half = self._given("bf16"), self._given("fp16")
+        return bf16 is not False or half is True
+
+    def _weights(self, adapter: LoraAdapter | None) -> int:
+        """Return the bytes of a weight as it is loaded."""
+        dtype = self.job.get("model.dtype", None)
+        if dtype is None and self.job.kind == "job":
+            frozen = adapter is not None
+            self.because.append(
+                f"weights in {'16 bits, as they are frozen' if frozen else 'float32, as they are trained'}"
+            )
+            return FLOAT16 if frozen else FLOAT32
+        if dtype is None:
+            by_trainer = self.job.call("model") is None
+            dtype = self._fact("weights_dtype") if by_trainer else "transformers"
+            dtype = self._fact("from_pretrained_dtype") if dtype == "transformers" else dtype
+        name = str(dtype).rpartition(".")[2]
+        if name == "auto":
+            if not self.model.dtype:
+                raise MissingFactError("model.dtype", "the dtype of the model's files is not known")
+            return self.model.dtype
+        if name not in DTYPES:
+            raise MissingFactError("model.dtype", f"`{dtype}` is no dtype that is known")
+        return DTYPES[name]
+
+    def _quantized_adapter(self, adapter: LoraAdapter) -> LoraAdapter:
+        self._fact("quantized_adapter")
+        return LoraAdapter(rank=adapter.rank, targets=adapter.targets, dropout=adapter.dropout, bytes=FLOAT16)
+
+    def _length(self, method: Method, rollout: Rollout | None) -> int:
+        if rollout:
+            return rollout.prompt + rollout.completion
+        value = next((found for name in LENGTHS if (found := self._given(name)) is not None), None)
+        if type(value) is not int or value < 1:
+            raise MissingFactError(
+                "train.max_length", f"rows of {method.value} are not cut, and the longest is not known"
+            )
+        return value
+
+    def _padding_free(self, method: Method) -> bool:
+        if self._given("padding_free") is True:
+            return True
+        packed = method is Method.SFT and self._given("packing") is True
+        return packed and self._given("packing_strategy") in PACKED
+
+    def _evaluates(self) -> bool:
+        if self.job.kind == "job":
+            named = ("dataset.eval_split", "dataset.eval_fraction")
+            return any(self.job.get(key, None) is not None for key in named)
+        return self._given("eval_strategy") not in {None, "no"}
+
+    def _optimizer(self) -> OptimizerMemory:
+        name = self.job.get("train.optim", None)
+        if name is None:
+            name = self._fact("default_optimizer") if self._has_new_torch() else FOREACH
+        found = load_optimizers().get(str(name))
+        if found is None:
+            raise MissingFactError("train.optim", f"the memory of `{name}` is not known")
+        return found
+
+    def _has_new_torch(self) -> bool:
+        """Whether torch has fused optimizers by default. An old transformers is taken to have an old torch, whose optimizers need more."""
+        at_hand = self.api.versions.get("torch")
+        if at_hand or self.job.kind == "job":
+            return not at_hand or Version(at_hand) >= FUSED_SINCE
+        new = since(self.api, "transformers", "5.0.0") is True
+        self.because.append(f"torch {'2.8 or later' if new else 'before 2.8'} is assumed: its version is not seen")
+        return new
+
+    def _head(self, method: Method, numerics: Numerics, batch: int, *, liger: bool) -> LossHead:
+        if method is Method.REWARD:
+            return LossHead(kind="score")
+        if liger:
+            return LossHead(kind="liger")
+        table = {Method.SFT: "sft_head", Method.DPO: "preference_head", Method.KTO: "preference_head"}
+        kind = self._fact(table.get(method, "online_head"))
+        if kind != "fused" and self._given("loss_type") == "nll":
+            kind = "logits"
+        match kind:
+            case "logits":
+                copies, forward = self._fact("metric_copies"), self._fact("logits_forward")
+                return logits_head(float(forward), float(copies), autocast=numerics.autocast, batch=batch)
+            case "fused" | "chunked" | "chunked_float32":
+                return LossHead(kind=kind)
+            case _:
+                raise MissingFactError("train.loss_type", f"the memory of the loss `{kind}` is not known")
+
+    def _reentrant(self) -> bool:
+        given = self._given("gradient_checkpointing_kwargs")
+        said = given.get("use_reentrant") if isinstance(given, Mapping) else None
+        return bool(self._fact("reentrant") if said is None else said)
+
+    def _attention(self) -> AttentionKernel:
+        name = self.job.get("model.attn_implementation", None) or "sdpa"
+        if name in {"sdpa", "eager"}:
+            return "eager" if name == "eager" else "sdpa"
+        return "flash"
+
+    def _reference(self, method: Method, adapter: LoraAdapter | None) -> bool:
+        """Whether the trainer holds a second copy of the model; with an adapter it turns that off instead."""
+        if adapter is not None:
+            return False
+        if method in REFERENCED:
+            return self._given("precompute_ref_log_probs") is not True or self.sharding.strategy == "fsdp"
+        return method.generates and self._given("beta") not in {0, None}
+
+    def _rollout(self, method: Method, batch: int) -> Rollout | None:
+        if not method.generates:
+            return None
+        prompt = self._given("max_prompt_length")
+        if type(prompt) is not int:
+            prompt = PROMPT_TOKENS
+            self.because.append(f"prompts of {prompt} tokens, since nothing cuts them")
+        given = self._given("steps_per_generation")
+        per_generation = given if type(given) is int and given > 0 else self._count("gradient_accumulation_steps")
+        vllm = self._given("use_vllm") is True
+        colocated = vllm and self._given("vllm_mode") == "colocate"
+        share = self._given("vllm_gpu_memory_utilization") if colocated else 0.0
+        if not isinstance(share, int | float):
+            raise MissingFactError("train.vllm_gpu_memory_utilization", f"{share!r} is no part of a card")
+        completion = self._given("max_completion_length")
+        if type(completion) is not int:
+            raise MissingFactError("train.max_completion_length", "completions are not cut")
+        return Rollout(
+            rows=batch * per_generation, prompt=prompt, completion=completion, vllm_share=share, here=not vllm
+        )

@@ -1,0 +1,194 @@
+"""A training step, with everything that decides its memory."""
+
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from holdfast.catalog.optimizers import OptimizerMemory
+from holdfast.core.methods import Method
+from holdfast.engine.plan.architecture import Architecture
+from holdfast.engine.plan.parameters import adapter_parameters, total_parameters
+
+HeadKind = Literal["logits", "chunked_float32", "chunked", "fused", "liger", "score"]
+AttentionKernel = Literal["flash", "sdpa", "eager"]
+ShardingStrategy = Literal["none", "ddp", "fsdp", "zero1", "zero2", "zero3"]
+FusedKernel = Literal["norm", "mlp"]
+FLOAT32: Final = 4
+FLOAT16: Final = 2
+PAIRED: Final = (Method.DPO, Method.REWARD)
+"""Methods whose rows are two texts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numerics:
+    """Bytes of an element.
+
+    Attributes:
+        weights: Of the model's weights as loaded, and of their gradients if they are trained.
+        compute: Of what matrix products read and give.
+        residual: Of the residual stream, and so of what a checkpoint keeps.
+        mlp: Of what is between the projections of an MLP.
+        autocast: Whether matrix products cast their inputs.
+    """
+
+    weights: int = FLOAT16
+    compute: int = FLOAT16
+    residual: int = FLOAT16
+    mlp: int = FLOAT16
+    autocast: bool = False
+
+    @property
+    def casts_weights(self) -> bool:
+        """Whether matrix products read copies of the weights."""
+        return self.autocast and self.weights > self.compute
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoraAdapter:
+    """A LoRA adapter.
+
+    Attributes:
+        rank: `r`.
+        targets: The projections that it goes to, by their usual names.
+        bytes: Of an element of its weights.
+        dropout: Whether its inputs go through dropout.
+    """
+
+    rank: int
+    targets: frozenset[str]
+    bytes: int = FLOAT32
+    dropout: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightQuantization:
+    """Weights in few bits, as bitsandbytes holds them.
+
+    Attributes:
+        bits: 4 or 8.
+        nested: Whether the scales of 4-bit blocks are quantized themselves (`bnb_4bit_use_double_quant`).
+    """
+
+    bits: int = 4
+    nested: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossHead:
+    """How the loss comes from the last hidden states.
+
+    Attributes:
+        kind: Whether there are logits, and of how many tokens at once.
+        forward: Bytes per token and vocabulary entry at the peak of the forward pass; of logits only.
+        backward: Likewise, of the backward pass.
+        because: What says so.
+    """
+
+    kind: HeadKind
+    forward: float = 0
+    backward: float = 0
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharding:
+    """How processes share a step.
+
+    Attributes:
+        strategy: What is split.
+        processes: How many there are.
+        float32_shards: Whether trained weights are kept in float32, as FSDP does under mixed precision.
+    """
+
+    strategy: ShardingStrategy = "none"
+    processes: int = 1
+    float32_shards: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rollout:
+    """How completions are generated while training.
+
+    Attributes:
+        rows: Completions generated at once by one process.
+        prompt: Tokens of a prompt.
+        completion: Tokens of a completion at most.
+        vllm_share: Part of the card that vLLM takes on the same GPU; 0 where transformers generates, or a server does.
+        here: Whether the training process itself generates.
+    """
+
+    rows: int
+    prompt: int
+    completion: int
+    vllm_share: float = 0
+    here: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingStep:
+    """A training step of one process.
+
+    Attributes:
+        method: The training method.
+        model: The model.
+        batch: Rows per process and micro-batch (`per_device_train_batch_size`); of DPO and reward models, pairs.
+        length: Tokens of the longest row, with padding.
+        eval_batch: Rows of an evaluation batch; 0 without evaluation.
+        accumulation: Micro-batches per step.
+        numerics: Bytes of elements.
+        adapter: What is trained instead of the model; None where the model is.
+        quantization: Of the weights that are not trained.
+        optimizer: The optimizer.
+        head: Where the loss comes from.
+        checkpointing: Whether layers are computed again in the backward pass.
+        reentrant: Whether that is the older way, which keeps the layer's output too.
+        attention: The kernel of attention.
+        masked: Whether rows of unequal length are padded and masked.
+        fused: Parts that fused kernels compute.
+        reference: Whether there is a second, frozen copy of the model.
+        sharding: How processes share it.
+        rollout: Generation; None for methods that do not generate.
+    """
+
+    method: Method
+    model: Architecture
+    batch: int
+    length: int
+    eval_batch: int = 0
+    accumulation: int = 1
+    numerics: Numerics
+    adapter: LoraAdapter | None = None
+    quantization: WeightQuantization | None = None
+    optimizer: OptimizerMemory
+    head: LossHead
+    checkpointing: bool = True
+    reentrant: bool = False
+    attention: AttentionKernel = "sdpa"
+    masked: bool = False
+    fused: frozenset[FusedKernel] = field(default_factory=frozenset[FusedKernel])
+    reference: bool = False
+    sharding: Sharding = field(default_factory=Sharding)
+    rollout: Rollout | None = None
+
+    @property
+    def rows(self) -> int:
+        """Texts of a micro-batch."""
+        return self.batch * (2 if self.method in PAIRED else 1)
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of a micro-batch, with padding."""
+        return self.rows * self.length
+
+    @property
+    def trained(self) -> int:
+        """Trained parameters."""
+        if self.adapter is None:
+            return total_parameters(self.model)
+        return adapter_parameters(self.model, self.adapter.targets, self.adapter.rank)
+
+    @property
+    def trained_bytes(self) -> int:
+        """Bytes of a trained parameter."""
+        if self.sharding.float32_shards:
+            return FLOAT32
+        return self.adapter.bytes if self.adapter else self.numerics.weights

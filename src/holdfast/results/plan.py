@@ -1,0 +1,144 @@
+"""The result of `plan`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from holdfast.results import Result, ResultPart
+
+
+class EstimateRange(ResultPart, frozen=True, kw_only=True):
+    """A number with its bounds.
+
+    Attributes:
+        value: The best single answer.
+        low: The least that is plausible.
+        high: The most that is plausible.
+    """
+
+    value: float
+    low: float
+    high: float
+
+
+class PlanTerm(ResultPart, frozen=True, kw_only=True):
+    """Memory for one purpose in one phase.
+
+    Attributes:
+        name: The purpose.
+        bytes: How much.
+        because: The formula with its values.
+    """
+
+    name: str
+    bytes: int
+    because: str
+
+
+class PlanPhase(ResultPart, frozen=True, kw_only=True):
+    """A phase of a training step at its peak.
+
+    Attributes:
+        name: `loss`, `backward`, `optimizer`, `generation` or `evaluation`.
+        bytes: Everything that is allocated.
+        terms: What that consists of.
+    """
+
+    name: str
+    bytes: int
+    terms: Sequence[PlanTerm]
+
+
+class PlanMemory(ResultPart, frozen=True, kw_only=True):
+    """The memory of one process on its GPU.
+
+    Attributes:
+        peak_bytes: What the card must have.
+        allocated_bytes: What `torch.cuda.max_memory_allocated` will say.
+        low_bytes: The least that the card must have.
+        high_bytes: The most. What fits is judged by this.
+        terms: What the peak consists of, by purpose.
+        phases: Each phase, with the reasons.
+    """
+
+    peak_bytes: int
+    allocated_bytes: int
+    low_bytes: int
+    high_bytes: int
+    terms: Mapping[str, int]
+    phases: Sequence[PlanPhase]
+
+
+class OptionResult(ResultPart, frozen=True, kw_only=True):
+    """One way to run the job.
+
+    Attributes:
+        hardware: The flavor.
+        settings: What differs from the job.
+        fits: Whether it fits.
+        peak_bytes: What the card must have.
+        high_bytes: What it must have at most.
+        time_s: How long it takes; null if unknown.
+        cost_usd: What it costs; null if unknown.
+    """
+
+    hardware: str
+    settings: Mapping[str, bool | int | str]
+    fits: bool
+    peak_bytes: int
+    high_bytes: int
+    time_s: float | None
+    cost_usd: float | None
+
+
+class UnknownEstimate(ResultPart, frozen=True, kw_only=True):
+    """Something that could not be estimated.
+
+    Attributes:
+        what: `memory`, `time` or `cost`.
+        because: Why not.
+    """
+
+    what: Literal["memory", "time", "cost"]
+    because: str
+
+
+class PlanResult(Result, frozen=True, kw_only=True):
+    """The memory, the time and the cost of a job, and where it fits.
+
+    Attributes:
+        path: The target.
+        parameters: Parameters of the model; null if unknown.
+        trainable: Parameters that are trained; null if unknown.
+        memory: The memory of one process of the job as it is; null if unknown.
+        hardware: The hardware that the job names, or the cheapest that it fits; null if there is none.
+        settings: What has to change for that; absent if nothing has to.
+        fits: Whether it fits there; null if unknown.
+        time_s: How long it takes there; null if unknown.
+        cost_usd: What it costs there; null if unknown.
+        timeout_s: A timeout that it will keep; null if its time is unknown.
+        over_budget: Whether its upper cost exceeds `where.budget_usd`.
+        because: What was taken for granted, and what says so.
+        unknown: What could not be estimated.
+        options: Hardware and settings on which the job fits, the cheapest first.
+    """
+
+    verb: Literal["plan"]
+    path: str
+    parameters: int | None
+    trainable: int | None
+    memory: PlanMemory | None
+    hardware: str | None
+    settings: Mapping[str, bool | int | str] = {}
+    fits: bool | None
+    time_s: EstimateRange | None
+    cost_usd: EstimateRange | None
+    timeout_s: int | None
+    over_budget: bool = False
+    because: Sequence[str]
+    unknown: Sequence[UnknownEstimate]
+    options: Sequence[OptionResult]
+
+    @property
+    def exit_code(self) -> int:
+        """1 if the memory is unknown, or the job does not fit, or may cost more than its budget."""
+        return int(not self.fits or self.over_budget)

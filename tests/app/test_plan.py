@@ -1,0 +1,144 @@
+"""`plan`, end to end: what it says of job files, scripts and command lines, without the network."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+
+HEADER = """\
+# /// script
+# dependencies = ["trl=={trl}", "transformers=={transformers}", "torch==2.13.0", "peft"]
+# ///
+"""
+SCRIPT = """
+from datasets import load_dataset
+from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+
+trainer = SFTTrainer(
+    model="meta-llama/Llama-3.1-8B",
+    args=SFTConfig(output_dir="out", per_device_train_batch_size=4, max_length=2048, max_steps=100{more}),
+    train_dataset=load_dataset("trl-lib/Capybara", split="train"),
+    peft_config=LoraConfig(r=16, target_modules="all-linear"),
+)
+trainer.train()
+"""
+
+
+def plan_script(tmp_path: Path, *, trl: str = "1.16.0", transformers: str = "5.23.0", more: str = "") -> dict[str, Any]:
+    path = tmp_path / "train.py"
+    path.write_text(HEADER.format(trl=trl, transformers=transformers) + SCRIPT.format(more=more), encoding="utf-8")
+    return holdfast.plan(path, offline=True)
+
+
+def plan_job(**sets: object) -> dict[str, Any]:
+    return holdfast.plan("examples/quickstart.yaml", set=dict(sets), offline=True)
+
+
+@pytest.mark.parametrize("name", ["quickstart", "dpo", "grpo", "kto", "reward", "rloo"])
+def test_every_example_has_a_plan(name: str) -> None:
+    result = holdfast.plan(f"examples/{name}.yaml", offline=True)
+    assert result["fits"]
+    assert result["memory"]["low_bytes"] < result["memory"]["peak_bytes"] < result["memory"]["high_bytes"]
+    assert sum(result["memory"]["terms"].values()) == pytest.approx(result["memory"]["peak_bytes"], rel=1e-6)
+    assert (result["time_s"] is None) == (name in {"grpo", "rloo"})
+    assert all(term["because"] for phase in result["memory"]["phases"] for term in phase["terms"])
+
+
+@pytest.mark.parametrize(
+    "model",
+    ["meta-llama/Llama-3.1-8B", "Qwen/Qwen3-8B", "google/gemma-3-4b-pt", "openai/gpt-oss-20b", "Qwen/Qwen3-30B-A3B"],
+)
+def test_known_models_are_planned_without_the_network(model: str) -> None:
+    result = plan_job(**{"model.path": model, "peft": {"r": 16, "target_modules": "all-linear"}})
+    assert result["memory"]["allocated_bytes"] > 2 * result["parameters"]
+    assert result["trainable"] < result["parameters"]
+
+
+def test_a_script_is_planned_with_the_versions_that_it_pins(tmp_path: Path) -> None:
+    new, old = plan_script(tmp_path), plan_script(tmp_path, trl="0.26.2", transformers="4.57.1")
+    assert any("float32" in reason for reason in new["because"])
+    assert new["memory"]["terms"]["weights"] > 1.9 * old["memory"]["terms"]["weights"]
+    assert old["memory"]["phases"][0]["terms"][-2]["because"].startswith("full logits")
+
+
+def test_an_old_transformers_is_taken_to_have_an_old_torch(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    for transformers, assumed in (("4.57.1", "before 2.8"), ("5.23.0", "2.8 or later")):
+        header = HEADER.format(trl="0.26.2" if transformers.startswith("4") else "1.16.0", transformers=transformers)
+        path.write_text(header.replace(', "torch==2.13.0"', "") + SCRIPT.format(more=""), encoding="utf-8")
+        assert any(f"torch {assumed} is assumed" in each for each in holdfast.plan(path, offline=True)["because"])
+
+
+def test_the_options_keep_the_effective_batch(tmp_path: Path) -> None:
+    options = plan_script(tmp_path, more=", gradient_checkpointing=False")["options"]
+    assert options
+    for option in options:
+        settings = option["settings"]
+        batch = settings.get("train.per_device_train_batch_size", 4)
+        assert batch * settings.get("train.gradient_accumulation_steps", 1) == 4
+        assert option["fits"]
+    costs = [option["cost_usd"] for option in options]
+    assert costs == sorted(costs)
+
+
+@pytest.mark.parametrize(
+    ("sets", "because"),
+    [
+        ({"model.path": "acme/unheard-of"}, "the sizes of `acme/unheard-of` are not known"),
+        ({"train.optim": "galore_adamw"}, "the memory of `galore_adamw` is not known"),
+        ({"train.max_length": None}, "not cut"),
+        ({"where.hardware": "abacus"}, "the GPUs of `abacus` are not known"),
+        ({"peft": {"target_modules": "all-linear", "use_dora": True}}, "its memory is not known"),
+    ],
+)
+def test_what_is_not_known_has_a_reason_and_no_number(sets: dict[str, object], because: str) -> None:
+    result = plan_job(**sets)
+    assert result["memory"] is None
+    assert because in result["unknown"][0]["because"]
+
+
+def test_a_named_flavor_is_judged_as_it_is() -> None:
+    asked = {"model.path": "Qwen/Qwen3-8B", "where.hardware": "l4x1"}
+    result = plan_job(**asked)
+    assert (result["hardware"], result["fits"]) == ("l4x1", False)
+    assert holdfast.plan("examples/quickstart.yaml", set={"where.hardware": "l4x1"}, offline=True)["fits"]
+
+
+def test_processes_of_a_flavor_share_the_model() -> None:
+    shared = {"model.path": "Qwen/Qwen3-8B", "where.hardware": "a100x8", "where.strategy": "fsdp"}
+    alone = plan_job(**{"model.path": "Qwen/Qwen3-8B", "where.hardware": "a100-large"})
+    assert plan_job(**shared)["memory"]["terms"]["optimizer"] * 7 < alone["memory"]["terms"]["optimizer"]
+
+
+def test_a_budget_below_the_upper_cost_is_exceeded() -> None:
+    assert plan_job(**{"where.hardware": "h200", "where.budget_usd": 0.01})["over_budget"]
+    assert "over_budget" not in plan_job(**{"where.hardware": "h200", "where.budget_usd": 1000})
+
+
+def test_the_timeout_covers_the_upper_time() -> None:
+    result = plan_job()
+    assert result["timeout_s"] >= 1.3 * result["time_s"]["high"]
+    assert result["timeout_s"] % 300 == 0
+
+
+def test_a_command_line_is_planned() -> None:
+    words = "trl sft --model_name_or_path Qwen/Qwen3-8B --dataset_name trl-lib/Capybara --use_peft --load_in_4bit"
+    result = holdfast.plan(arguments=words.split(), offline=True)
+    assert any(term["because"].endswith("in 4 bits") for term in result["memory"]["phases"][0]["terms"]), result
+
+
+@pytest.mark.parametrize("text", ["print('no training')", "from trl import SFTTrainer\nSFTTrainer(model=pick())"])
+def test_a_script_that_does_not_show_what_it_trains_has_no_number(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(text, encoding="utf-8")
+    result = holdfast.plan(path, offline=True)
+    assert result["memory"] is None
+    assert result["unknown"][0]["because"]
+
+
+def test_nothing_to_plan_is_an_error() -> None:
+    with pytest.raises(holdfast.UsageError, match="nothing to plan"):
+        holdfast.plan()
