@@ -1,0 +1,61 @@
+"""The faults of the fake: they are chosen in a job file, and each happens as it says."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.backends.fake import FakeBackend, Faults
+from holdfast.core.errors import UnreachableError, UsageError
+from holdfast.core.plan import Plan
+from tests.adapters.backends.harnesses import FakeHarness, Followed, make_attempt, processes_with
+
+LONG = 'import time; from holdfast_runtime import attempt; attempt.write("start"); time.sleep(600)'
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(tmp_path: Path) -> Iterator[None]:
+    """No test leaves a process of its own."""
+    yield
+    for process in processes_with(str(tmp_path)):
+        process.kill()
+
+
+@pytest.mark.parametrize(
+    ("faults", "what"),
+    [
+        ({"unreachabel": 0.5}, "there is no fault 'unreachabel'"),
+        ({"unknown": "often"}, "Expected `float`"),
+        ("bad", "E"),
+    ],
+)
+def test_a_fault_that_does_not_exist_is_refused(faults: object, what: str) -> None:
+    """With the names of those that do."""
+    plan = Plan(name="a", script="", script_name="a.py", cwd="/", options={"faults": faults})
+    with pytest.raises(UsageError, match=what) as refused:
+        FakeBackend.open(plan, {})
+
+    assert "log_cut" in refused.value.fix
+
+
+def test_a_machine_vanishes_at_its_poll(tmp_path: Path) -> None:
+    """The attempt has ended, and nobody knows how."""
+    harness = FakeHarness(tmp_path, {}, Faults(vanishes_at_poll=3))
+
+    assert Followed.submit(harness, make_attempt(tmp_path, LONG)).to_its_end().exit_code is None
+
+
+def test_a_submit_whose_answer_is_lost_has_started_one_attempt(tmp_path: Path) -> None:
+    """Submitted again, it is the same one; in the outage in between, nothing arrives."""
+    attempt = make_attempt(tmp_path, LONG)
+    backend = FakeHarness(tmp_path, {}, Faults(dies_at_call=1)).open()
+    answers = []
+    for _ in range(6):
+        try:
+            answers.append(backend.submit(attempt))
+        except UnreachableError as error:
+            answers.append(error.what)
+
+    assert answers[:4] == ["the service did not answer in time", *["no route to the service"] * 3]
+    assert answers[4] == answers[5]
+    assert len(list((tmp_path / "far away").glob("fake-*"))) == 1
