@@ -1,6 +1,6 @@
 """The backends that a job can name, and what each can do. No other module knows them by name."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,6 +23,7 @@ class BackendCapabilities:
             events, logs and checkpoints into the run's folder itself. Otherwise they are retrieved (`ports.Retrieval`).
         keeps_disk: The disk outlives the job.
         poll_s: Seconds between two polls.
+        is_simulated: It only pretends, for tests and demonstrations: a job file may name it, and no message offers it.
         options: The keys that `where.options` may have.
     """
 
@@ -34,6 +35,7 @@ class BackendCapabilities:
     shares_files: bool = False
     keeps_disk: bool = True
     poll_s: float = 5.0
+    is_simulated: bool = False
     options: frozenset[str] = frozenset()
 
 
@@ -52,6 +54,7 @@ FAKE: Final = BackendCapabilities(
     spans_machines=False,
     keeps_disk=False,
     poll_s=0.05,
+    is_simulated=True,
     options=frozenset({"faults"}),
 )
 HF_JOBS: Final = BackendCapabilities(name="hf-jobs", has_flavors=True, keeps_disk=False)
@@ -71,6 +74,15 @@ def capabilities_of(name: str | None) -> BackendCapabilities:
     (True, False)
     """
     return UNSAID if name is None else BACKENDS.get(name) or BackendCapabilities(name=name)
+
+
+def offered(names: Iterable[str]) -> list[str]:
+    """Return the backends that a message offers, sorted.
+
+    >>> offered(["local", "fake"])
+    ['local']
+    """
+    return sorted(name for name in names if not capabilities_of(name).is_simulated)
 
 
 def backend_of(job: Document) -> BackendCapabilities:

@@ -12,7 +12,7 @@ A misspelt name is replaced by the nearest one, which may be another place than 
 
 from collections.abc import Iterator
 
-from holdfast.core.backends import BACKEND_KEY, LOCAL, SLURM
+from holdfast.core.backends import BACKEND_KEY, LOCAL, SLURM, offered
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest
@@ -23,7 +23,7 @@ def check(job: Document, backends: frozenset[str]) -> Iterator[Finding]:
     backend = job.get(BACKEND_KEY, None)
     if not isinstance(backend, str) or backend in backends:
         return
-    known = sorted(backends)
+    known = offered(backends)
     near = nearest(backend, tuple(known))
     fix = Fix(f"use {near}", (Set(BACKEND_KEY, near),), safe=False) if near else None
     yield Finding(BACKEND_KEY, f"no backend is called {backend!r}; choose one of {', '.join(known)}", fix)

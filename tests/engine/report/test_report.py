@@ -230,7 +230,7 @@ def test_a_failed_run_says_what_to_do_and_shows_its_last_words() -> None:
     stderr = (
         "\rMap:  50%|##  | 1/2 [00:01<00:01, 1.0 ex/s]\rMap: 100%|####| 2/2 [00:02<00:00, 1.0 ex/s]\nOSError: full\n"
     )
-    page = report(KILLED, stderr=stderr)
+    page = report(KILLED, last_output=stderr)
 
     assert page.text["h1"].startswith("Failed after 15 s: SIGKILL killed it at step 14 of 20; ")
     assert "holdfast resume r" in page.text["code"]
@@ -338,7 +338,7 @@ def test_hostile_text_stays_text() -> None:
             samples=[Sample(1, text, text)],
             checkpoints={f"{text}/checkpoint-3": "damaged"},
             model=text,
-            stderr=text,
+            last_output=text,
         )
         return Page(render_report(data))
 

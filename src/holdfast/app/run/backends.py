@@ -6,7 +6,7 @@ from typing import Final
 
 from holdfast.adapters.backends.fake import FakeBackend
 from holdfast.adapters.backends.local import LocalBackend
-from holdfast.core.backends import BACKEND_KEY, FAKE, LOCAL, capabilities_of
+from holdfast.core.backends import BACKEND_KEY, FAKE, LOCAL, capabilities_of, offered
 from holdfast.core.errors import UsageError
 from holdfast.core.plan import Plan
 from holdfast.ports import Backend
@@ -25,7 +25,7 @@ def require_backend(name: str) -> None:
         UsageError: There is none of that name.
     """
     if name not in OPENERS:
-        fix = f"choose one of {', '.join(OPENERS)}"
+        fix = f"choose one of {', '.join(offered(OPENERS))}"
         raise UsageError(f"no backend is called {name!r}", where=BACKEND_KEY, fix=fix)
 
 

@@ -18,7 +18,7 @@ from holdfast.core.json_text import parse_json
 from holdfast.engine.report.page import Message, ReportData, Sample, render_report
 from holdfast.results.check import CheckResult
 
-STDERR_BYTES = 20_000
+OUTPUT_BYTES = 20_000
 
 
 def write_report(run: Run) -> Path:
@@ -33,7 +33,7 @@ def write_report(run: Run) -> Path:
         samples=tuple(_read_samples(run.folder / "results" / "samples.jsonl")),
         checkpoints=_verify_checkpoints(run.folder),
         model=str(run.folder / "model") if (run.folder / "model").is_dir() else None,
-        stderr=_read_end(run.folder / "attempts" / str(len(run.state().attempts)) / "stderr.log"),
+        last_output=_read_last_output(run.folder / "attempts" / str(len(run.state().attempts))),
         now_s=SystemClock().now_s(),
     )
     write_redacted(run.folder / "report.html", render_report(data))
@@ -68,10 +68,16 @@ def _verify_checkpoints(folder: Path) -> Mapping[str, str]:
     return {str(path): verify_checkpoint(path).verdict for path in folder.glob("checkpoints/*/checkpoint-*")}
 
 
+def _read_last_output(attempt: Path) -> str:
+    """Return the end of what an attempt wrote to standard error; of one whose log was retrieved, the end of both streams, which are one there."""
+    separate = attempt / "stderr.log"
+    return _read_end(separate if separate.exists() else attempt / "stdout.log")
+
+
 def _read_end(path: Path) -> str:
     try:
         with open_foreign(path) as file:
-            file.seek(max(0, file.seek(0, SEEK_END) - STDERR_BYTES))
-            return file.read(STDERR_BYTES).decode(errors="replace")
+            file.seek(max(0, file.seek(0, SEEK_END) - OUTPUT_BYTES))
+            return file.read(OUTPUT_BYTES).decode(errors="replace")
     except OSError:
         return ""

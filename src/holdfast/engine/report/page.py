@@ -90,7 +90,7 @@ class ReportData:
         samples: Generations at evaluations, in order.
         checkpoints: `whole`, `damaged` or `unverifiable` by path, of the checkpoints that are still there.
         model: Folder of the trained model, or None where there is none.
-        stderr: The end of what the last attempt wrote to standard error.
+        last_output: The end of what the last attempt wrote to standard error, or to both streams if they are one.
         now_s: When the report is made, unix time.
     """
 
@@ -102,7 +102,7 @@ class ReportData:
     samples: Sequence[Sample] = ()
     checkpoints: Mapping[str, str] = field(default_factory=dict[str, str])
     model: str | None = None
-    stderr: str = ""
+    last_output: str = ""
     now_s: float = 0.0
 
 
@@ -119,7 +119,7 @@ class ReportPage:
     warnings: tuple[str, ...]
     advice: tuple[NextCommand, ...]
     refusal: tuple[RunRefusal, ...]
-    stderr: str
+    last_output: str
     plot: Plot | None
     small: tuple[Plot, ...]
     evaluations: Table
@@ -161,7 +161,7 @@ def make_page(data: ReportData) -> ReportPage:
         warnings=tuple(_warnings(data, curves)),
         advice=tuple(next_commands(data.run, state)),
         refusal=tuple(data.refusal),
-        stderr=_last_words(data.stderr) if state.stage is not RunStage.SUCCEEDED else "",
+        last_output=_last_words(data.last_output) if state.stage is not RunStage.SUCCEEDED else "",
         plot=main_plot(curves, progress),
         small=small_plots(curves, progress),
         evaluations=tabulate_evaluations(curves),
@@ -183,10 +183,10 @@ def make_page(data: ReportData) -> ReportPage:
     )
 
 
-def _last_words(stderr: str) -> str:
+def _last_words(output: str) -> str:
     """Return the last lines as a terminal would show them: no bars, no noise."""
     stream = TerminalStream()
-    lines = [plain(line) for line in (*stream.feed(stderr.encode()), *stream.close())]
+    lines = [plain(line) for line in (*stream.feed(output.encode()), *stream.close())]
     return "\n".join([line for line in lines if line and not METER.search(line)][-STDERR_LINES:])
 
 
