@@ -200,13 +200,13 @@ def test_many_skips_are_one_line_with_their_reasons() -> None:
     assert len(named) == 4
 
 
-def test_a_reason_is_counted_once_for_each_rule_that_it_keeps_from_being_checked() -> None:
-    """A rule that lacks two facts counts under both reasons."""
+def test_a_rule_that_was_skipped_is_counted_once() -> None:
+    """A rule that lacks two facts counts under the first reason, so that the counts add up."""
     reasons = ["no folder", "no folder; no data", "no data; no folder"]
     skipped = [{"code": f"DAT10{n}", "missing": [], "because": because} for n, because in enumerate(reasons)]
     told = unstyle(next(iter(render_findings(checked(target(path="a.py", skipped=skipped)), {}))))
 
-    assert told == "a.py: 3 rules skipped: no folder (3); no data (2); --verbose names them"
+    assert told == "a.py: 3 rules skipped: no folder (2); no data (1); --verbose names them"
 
 
 def test_a_long_line_is_cut_around_the_place() -> None:

@@ -25,9 +25,8 @@ STARTING: Final = {
 ISOLATED: Final = {"-I", "-P"}
 LISTED: Final = {
     "adapters/declared/uv.py:_run": "uv is no Python",
-    "adapters/environment/machine.py:query_gpus": "nvidia-smi is no Python",
+    "adapters/environment/program_output.py:output_of": "nvidia-smi and uv are no Python, and what tries the sandbox is isolated",
     "adapters/environment/registry.py:_run": "its words are those of `_pip`, which are isolated, or uv's",
-    "adapters/environment/toolchain.py:_output": "nvidia-smi and uv are no Python, and what tries the sandbox is isolated",
     "adapters/rehearsal/server.py:__init__": "a file of ours, whose own folder is first on its path",
     "app/cataloguing.py:_read_all": "forked: what it needs is imported",
     "app/check/many.py:share_out": "forked: what it needs is imported",
