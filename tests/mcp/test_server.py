@@ -42,7 +42,7 @@ if os.environ.get("SURELY"):
     HfApi().upload_folder(folder_path=".", repo_id="{repository}")
 """
 SLOW_REWARD = "import time\n\ndef reward(completions, **given):\n    time.sleep(300)\n"
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 
 
 def talk(folder: Path, conversation: Callable[[Client], Awaitable[None]], *, allow_push: bool = False) -> None:
