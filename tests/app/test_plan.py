@@ -27,9 +27,12 @@ trainer.train()
 """
 
 
-def plan_script(tmp_path: Path, *, trl: str = "1.16.0", transformers: str = "5.23.0", more: str = "") -> dict[str, Any]:
+def plan_script(
+    tmp_path: Path, *, trl: str = "1.16.0", transformers: str = "5.23.0", more: str = "", imports: str = ""
+) -> dict[str, Any]:
     path = tmp_path / "train.py"
-    path.write_text(HEADER.format(trl=trl, transformers=transformers) + SCRIPT.format(more=more), encoding="utf-8")
+    header = HEADER.format(trl=trl, transformers=transformers)
+    path.write_text(header + imports + SCRIPT.format(more=more), encoding="utf-8")
     return holdfast.plan(path, offline=True)
 
 
@@ -62,6 +65,18 @@ def test_a_script_is_planned_with_the_versions_that_it_pins(tmp_path: Path) -> N
     assert any("float32" in reason for reason in new["because"])
     assert new["memory"]["terms"]["weights"] > 1.9 * old["memory"]["terms"]["weights"]
     assert old["memory"]["phases"][0]["terms"][-2]["because"].startswith("full logits")
+
+
+@pytest.mark.parametrize(
+    ("written", "bytes_each"),
+    [("torch.bfloat16", 2), ("torch.float16", 2), ("torch.float32", 4), ("'bfloat16'", 2), ("'float32'", 4)],
+)
+@pytest.mark.parametrize("name", ["dtype", "torch_dtype"])
+def test_a_script_gives_the_dtype_as_an_object_of_torch_or_as_text(
+    name: str, written: str, bytes_each: int, tmp_path: Path
+) -> None:
+    result = plan_script(tmp_path, more=f", model_init_kwargs={{'{name}': {written}}}", imports="import torch")
+    assert result["memory"]["phases"][0]["terms"][0]["because"].endswith(f"x {bytes_each} B")
 
 
 def test_an_old_transformers_is_taken_to_have_an_old_torch(tmp_path: Path) -> None:

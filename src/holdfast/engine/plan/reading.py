@@ -10,6 +10,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.behaviour import behaviour
 from holdfast.catalog.calls.train_arguments import setting
+from holdfast.catalog.models.base_models import path_of
 from holdfast.catalog.optimizers import OptimizerMemory, load_optimizers
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import MissingFactError
@@ -170,7 +171,7 @@ class StepReader:
             by_trainer = self.job.call("model") is None
             dtype = self._fact("weights_dtype") if by_trainer else "transformers"
             dtype = self._fact("from_pretrained_dtype") if dtype == "transformers" else dtype
-        name = str(dtype).rpartition(".")[2]
+        name = (path_of(dtype) or str(dtype)).rpartition(".")[2]
         if name == "auto":
             if not self.model.dtype:
                 raise MissingFactError("model.dtype", "the dtype of the model's files is not known")
