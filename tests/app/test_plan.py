@@ -79,6 +79,34 @@ def test_a_script_gives_the_dtype_as_an_object_of_torch_or_as_text(
     assert result["memory"]["phases"][0]["terms"][0]["because"].endswith(f"x {bytes_each} B")
 
 
+@pytest.mark.parametrize(
+    ("more", "key"),
+    [
+        (", gradient_checkpointing=ask()", "train.gradient_checkpointing"),
+        (", bf16=ask()", "train.bf16"),
+        (", bf16=torch.cuda.is_bf16_supported()", "train.bf16"),
+        (", packing=ask()", "train.packing"),
+        (", per_device_eval_batch_size=ask(), eval_strategy='steps'", "train.per_device_eval_batch_size"),
+        (", gradient_accumulation_steps=ask()", "train.gradient_accumulation_steps"),
+        (", gradient_checkpointing_kwargs={'use_reentrant': ask()}", "train.gradient_checkpointing_kwargs"),
+        (", use_liger_kernel=ask()", "train.use_liger_kernel"),
+        (", model_init_kwargs={'attn_implementation': ask()}", "model.attn_implementation"),
+        (", model_init_kwargs={'dtype': ask()}", "model.dtype"),
+        (", model_init_kwargs={'attn_implementation': 'flex_attention'}", "model.attn_implementation"),
+    ],
+)
+def test_a_value_that_the_source_hides_is_not_guessed(more: str, key: str, tmp_path: Path) -> None:
+    result = plan_script(tmp_path, more=more, imports="import torch\nfrom settings import ask")
+    assert result["memory"] is None
+    assert result["unknown"][0]["because"].startswith(key)
+    assert "(" not in result["unknown"][0]["because"]
+
+
+@pytest.mark.parametrize("name", ["flash_attention_2", "flash_attention_3", "kernels-community/vllm-flash-attn3"])
+def test_flash_attention_goes_by_several_names(name: str) -> None:
+    assert plan_job(**{"model.path": "Qwen/Qwen3-8B", "model.attn_implementation": name})["memory"]
+
+
 def test_an_old_transformers_is_taken_to_have_an_old_torch(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     for transformers, assumed in (("4.57.1", "before 2.8"), ("5.23.0", "2.8 or later")):

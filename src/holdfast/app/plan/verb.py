@@ -19,6 +19,7 @@ from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
+from holdfast.core.strict_document import StrictDocument
 from holdfast.engine.check.hub_facts import HubFacts
 from holdfast.engine.plan.answers import Unplannable, plan_result
 from holdfast.engine.plan.parameters import read_model
@@ -78,7 +79,7 @@ def plan(
 def _question(target: Target, request: TargetRequest) -> PlanQuestion:
     job, facts = target.document, _facts(target, request)
     return PlanQuestion(
-        job=job,
+        job=StrictDocument.of(job),
         api=_api(target, request),
         model=_model(job, facts),
         rows=_rows(facts),

@@ -9,6 +9,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
 from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.parameters import FUSED, attention_projections, projections
+from holdfast.engine.plan.plain_values import plain_value
 from holdfast.engine.plan.step import LoraAdapter, WeightQuantization
 
 RANK: Final = 8
@@ -58,7 +59,7 @@ def read_quantization(job: Document) -> WeightQuantization | None:
 def _rank(job: Document, settings: Mapping[str, Any]) -> int:
     value = job.get("train.lora_r", COMMAND_RANK) if job.kind == "command" else settings.get("r", RANK)
     if type(value) is not int or value < 1:
-        raise MissingFactError("peft.r", f"{value!r} is no rank")
+        raise MissingFactError("peft.r", f"{plain_value('peft.r', value)!r} is no rank")
     return value
 
 
@@ -67,6 +68,7 @@ def _command_dropout(job: Document) -> bool:
 
 
 def _targets(given: Any, model_type: str, model: Architecture) -> frozenset[str]:
+    plain_value("peft.target_modules", given)
     if given is None:
         found = DEFAULT_TARGETS.get(model_type)
         if found is None:

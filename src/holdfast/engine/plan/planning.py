@@ -9,6 +9,7 @@ from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
+from holdfast.core.strict_document import StrictDocument
 from holdfast.engine.plan.duration import count_steps, timeout_for
 from holdfast.engine.plan.options import PlanOption, StepVariant, judge_option, search_options
 from holdfast.engine.plan.reading import JobModel, StepReader
@@ -24,7 +25,7 @@ class PlanQuestion:
     """What is known of a job that is to be planned.
 
     Attributes:
-        job: The job.
+        job: The job; what its source hides is not guessed.
         api: The versions that it gets.
         model: Its model.
         rows: Rows of its dataset; None if unknown.
@@ -32,7 +33,7 @@ class PlanQuestion:
         choices: Hardware to choose from.
     """
 
-    job: Document
+    job: StrictDocument
     api: Api
     model: JobModel
     rows: int | None
@@ -72,6 +73,7 @@ def plan_job(question: PlanQuestion) -> JobPlan:
     """
     reader = StepReader(question.job, question.api, question.model, sharding_of(question.job, question.named))
     step = reader.read()
+    _refuse_hidden(question.job)
     expandable = uses_expandable_segments(question.job)
     steps, no_time = _steps(question, step)
     options = search_options(step, question.choices, steps, expandable=expandable)
@@ -87,6 +89,16 @@ def plan_job(question: PlanQuestion) -> JobPlan:
         no_time=no_time,
         because=(*reader.because, *(() if expandable else (ADVICE,))),
     )
+
+
+def _refuse_hidden(job: StrictDocument) -> None:
+    """Refuse a step that was read from values of which a part is hidden.
+
+    Raises:
+        MissingFactError: Such a value was read.
+    """
+    for key, hidden in job.hidden_reads.items():
+        raise MissingFactError(key, hidden.because)
 
 
 def sharding_of(job: Document, named: Hardware | None) -> Sharding:

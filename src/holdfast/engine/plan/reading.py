@@ -10,14 +10,15 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.behaviour import behaviour
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.catalog.models.base_models import path_of
 from holdfast.catalog.optimizers import OptimizerMemory, load_optimizers
+from holdfast.core.calls import LibraryName
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
 from holdfast.engine.plan.adapters import read_adapter, read_quantization
 from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.head import logits_head
+from holdfast.engine.plan.plain_values import plain_value
 from holdfast.engine.plan.step import (
     FLOAT16,
     FLOAT32,
@@ -42,6 +43,9 @@ REFERENCED: Final = (Method.DPO, Method.KTO)
 FOREACH: Final = "adamw_torch"
 FUSED_SINCE: Final = Version("2.8.0")
 """The first torch with which transformers takes the fused AdamW. Source: transformers 5.23 training_args.py."""
+FLASH: Final = ("flash_attention_2", "flash_attention_3")
+FLASH_KERNELS: Final = "kernels-community/"
+"""Flash attention of the Hub, such as `kernels-community/vllm-flash-attn3`."""
 LIGER: Final = frozenset[FusedKernel]({"norm", "mlp"})
 
 
@@ -127,7 +131,7 @@ class StepReader:
     def _given(self, name: str) -> Any:
         """Return a setting of the config class; None where the class has none of that name."""
         value = setting(self.job, name, self.api)
-        return None if value is ABSENT else value
+        return None if value is ABSENT else plain_value(f"train.{name}", value)
 
     def _count(self, name: str) -> int:
         value = self._given(name)
@@ -171,13 +175,14 @@ class StepReader:
             by_trainer = self.job.call("model") is None
             dtype = self._fact("weights_dtype") if by_trainer else "transformers"
             dtype = self._fact("from_pretrained_dtype") if dtype == "transformers" else dtype
-        name = (path_of(dtype) or str(dtype)).rpartition(".")[2]
+        written = dtype.path if isinstance(dtype, LibraryName) else str(plain_value("model.dtype", dtype))
+        name = written.rpartition(".")[2]
         if name == "auto":
             if not self.model.dtype:
                 raise MissingFactError("model.dtype", "the dtype of the model's files is not known")
             return self.model.dtype
         if name not in DTYPES:
-            raise MissingFactError("model.dtype", f"`{dtype}` is no dtype that is known")
+            raise MissingFactError("model.dtype", f"`{written}` is no dtype that is known")
         return DTYPES[name]
 
     def _quantized_adapter(self, adapter: LoraAdapter) -> LoraAdapter:
@@ -207,7 +212,7 @@ class StepReader:
         return self._given("eval_strategy") not in {None, "no"}
 
     def _optimizer(self) -> OptimizerMemory:
-        name = self.job.get("train.optim", None)
+        name = plain_value("train.optim", self.job.get("train.optim", None))
         if name is None:
             name = self._fact("default_optimizer") if self._has_new_torch() else FOREACH
         found = load_optimizers().get(str(name))
@@ -245,13 +250,16 @@ class StepReader:
     def _reentrant(self) -> bool:
         given = self._given("gradient_checkpointing_kwargs")
         said = given.get("use_reentrant") if isinstance(given, Mapping) else None
+        said = plain_value("train.gradient_checkpointing_kwargs", said)
         return bool(self._fact("reentrant") if said is None else said)
 
     def _attention(self) -> AttentionKernel:
-        name = self.job.get("model.attn_implementation", None) or "sdpa"
+        name = plain_value("model.attn_implementation", self.job.get("model.attn_implementation", None)) or "sdpa"
         if name in {"sdpa", "eager"}:
             return "eager" if name == "eager" else "sdpa"
-        return "flash"
+        if name in FLASH or str(name).startswith(FLASH_KERNELS):
+            return "flash"
+        raise MissingFactError("model.attn_implementation", f"the memory of `{name}` is not known")
 
     def _reference(self, method: Method, adapter: LoraAdapter | None) -> bool:
         """Whether the trainer holds a second copy of the model; with an adapter it turns that off instead."""
