@@ -79,6 +79,38 @@ def test_a_script_gives_the_dtype_as_an_object_of_torch_or_as_text(
     assert result["memory"]["phases"][0]["terms"][0]["because"].endswith(f"x {bytes_each} B")
 
 
+@pytest.mark.parametrize("trl", ["0.16.1", "0.17.0", "0.18.2", "0.19.1"])
+@pytest.mark.parametrize(
+    ("more", "length"),
+    [(", max_seq_length=512", 512), (", max_seq_length=4096", 4096), (", max_seq_length=None", 2048), ("", 2048)],
+)
+def test_the_older_name_of_the_length_wins(trl: str, more: str, length: int, tmp_path: Path) -> None:
+    result = plan_script(tmp_path, trl=trl, transformers="4.51.3", more=more)
+    assert any(f"x {4 * length} tokens" in term["because"] for term in result["memory"]["phases"][0]["terms"])
+
+
+@pytest.mark.parametrize(
+    ("sets", "kept"),
+    [
+        ({"train.activation_checkpointing": False}, "layers x"),
+        ({"train.activation_checkpointing": False, "train.gradient_checkpointing": True}, "layers x"),
+        ({"train.activation_checkpointing": True, "train.gradient_checkpointing": False}, "checkpoints x"),
+        ({"train.gradient_checkpointing": False}, "layers x"),
+        ({}, "checkpoints x"),
+    ],
+)
+def test_the_newer_name_of_checkpointing_wins(sets: dict[str, object], kept: str) -> None:
+    terms = plan_job(**{"model.path": "Qwen/Qwen3-8B"}, **sets)["memory"]["phases"][0]["terms"]
+    assert any(kept in term["because"] for term in terms)
+
+
+@pytest.mark.parametrize(("within", "beside", "each"), [("bfloat16", None, 2), ("float32", "bfloat16", 4)])
+def test_settings_within_the_config_win_at_loading(within: str, beside: str | None, each: int) -> None:
+    sets = {"model.path": "Qwen/Qwen3-8B", "model.dtype": beside, "train.model_init_kwargs": {"dtype": within}}
+    terms = plan_job(**sets)["memory"]["phases"][0]["terms"]
+    assert terms[0]["because"].endswith(f"x {each} B")
+
+
 @pytest.mark.parametrize(
     ("more", "key"),
     [

@@ -10,6 +10,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.behaviour import behaviour
 from holdfast.catalog.calls.train_arguments import setting
+from holdfast.catalog.models.model_settings import loading_setting
 from holdfast.catalog.optimizers import OptimizerMemory, load_optimizers
 from holdfast.core.calls import LibraryName
 from holdfast.core.document import ABSENT, Document
@@ -36,7 +37,8 @@ from holdfast.engine.plan.step import (
 DTYPES: Final[Mapping[str, int]] = {"float32": FLOAT32, "float16": FLOAT16, "bfloat16": FLOAT16}
 PROMPT_TOKENS: Final = 512
 """Tokens of a prompt where nothing cuts it. Source: what TRL cut prompts to until 0.25 (`max_prompt_length`)."""
-LENGTHS: Final = ("max_length", "max_seq_length")
+LENGTHS: Final = ("max_seq_length", "max_length")
+"""The older name wins where a job gives both. Source: trl 0.16 to 0.19 sft_config.py, `__post_init__`."""
 PACKED: Final = frozenset({"bfd", "bfd_split", "bfd-requeue", "ffd"})
 """Packing strategies that imply rows without padding. Source: trl 1.16 sft_trainer.py; ffd was the name in 0.19."""
 REFERENCED: Final = (Method.DPO, Method.KTO)
@@ -110,7 +112,7 @@ class StepReader:
             quantization=quantization,
             optimizer=self._optimizer(),
             head=self._head(method, numerics, batch, liger=liger),
-            checkpointing=self._given("gradient_checkpointing") is True,
+            checkpointing=self._checkpointing("checkpointing") is True,
             reentrant=self._reentrant(),
             attention=self._attention(),
             masked=batch > 1 and not free,
@@ -164,7 +166,7 @@ class StepReader:
 
     def _weights(self, adapter: LoraAdapter | None) -> int:
         """Return the bytes of a weight as it is loaded."""
-        dtype = self.job.get("model.dtype", None)
+        dtype = loading_setting(self.job, "dtype")
         if dtype is None and self.job.kind == "job":
             frozen = adapter is not None
             self.because.append(
@@ -192,7 +194,9 @@ class StepReader:
     def _length(self, method: Method, rollout: Rollout | None) -> int:
         if rollout:
             return rollout.prompt + rollout.completion
-        value = next((found for name in LENGTHS if (found := self._given(name)) is not None), None)
+        written = [name for name in LENGTHS if self.job.get(f"train.{name}") is not ABSENT]
+        asked = written if "max_length" in written else (*written, *LENGTHS)
+        value = next((found for name in asked if (found := self._given(name)) is not None), None)
         if type(value) is not int or value < 1:
             raise MissingFactError(
                 "train.max_length", f"rows of {method.value} are not cut, and the longest is not known"
@@ -247,14 +251,22 @@ class StepReader:
             case _:
                 raise MissingFactError("train.loss_type", f"the memory of the loss `{kind}` is not known")
 
+    def _checkpointing(self, name: str) -> Any:
+        """Return a setting of checkpoints; its newer name wins where both are given.
+
+        Source: transformers 5.23 training_args.py, `__post_init__`.
+        """
+        newer = self._given(f"activation_{name}")
+        return self._given(f"gradient_{name}") if newer is None else newer
+
     def _reentrant(self) -> bool:
-        given = self._given("gradient_checkpointing_kwargs")
+        given = self._checkpointing("checkpointing_kwargs")
         said = given.get("use_reentrant") if isinstance(given, Mapping) else None
         said = plain_value("train.gradient_checkpointing_kwargs", said)
         return bool(self._fact("reentrant") if said is None else said)
 
     def _attention(self) -> AttentionKernel:
-        name = plain_value("model.attn_implementation", self.job.get("model.attn_implementation", None)) or "sdpa"
+        name = plain_value("model.attn_implementation", loading_setting(self.job, "attn_implementation")) or "sdpa"
         if name in {"sdpa", "eager"}:
             return "eager" if name == "eager" else "sdpa"
         if name in FLASH or str(name).startswith(FLASH_KERNELS):
