@@ -4,8 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import unstyle
+from msgspec import convert
 
 import holdfast
+from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.catalog.hub.gpus import load_gpus
+from holdfast.cli.text.plan import render_plan
+from holdfast.core.facts import Gpu, Machine
+from holdfast.results.plan import PlanResult
 
 HEADER = """\
 # /// script
@@ -186,6 +193,90 @@ def test_processes_of_a_flavor_share_the_model() -> None:
     shared = {"model.path": "Qwen/Qwen3-8B", "where.hardware": "a100x8", "where.strategy": "fsdp"}
     alone = plan_job(**{"model.path": "Qwen/Qwen3-8B", "where.hardware": "a100-large"})
     assert plan_job(**shared)["memory"]["terms"]["optimizer"] * 7 < alone["memory"]["terms"]["optimizer"]
+
+
+def give_machine(monkeypatch: pytest.MonkeyPatch, *gpus: Gpu) -> None:
+    monkeypatch.setattr(LocalMachine, "fetch", lambda _self: Machine(cpus=2, gpus=gpus))
+
+
+def test_a_job_that_runs_here_has_no_other_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    give_machine(monkeypatch, load_gpus()["a100"])
+    result = plan_job(**{"where.backend": "local"})
+    assert (result["hardware"], result["fits"]) == ("local", True)
+    assert [option["hardware"] for option in result["options"]] == ["local"]
+
+
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_a_machine_that_does_not_hold_the_job_is_said_so_beside_what_would(
+    gpus: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_machine(monkeypatch, *[load_gpus()["t4"]] * gpus)
+    result = plan_job(**{"where.backend": "local", "model.path": "Qwen/Qwen3-8B", "peft": {"r": 8}})
+    assert (result["hardware"], result["fits"], result.get("has_gpu", True)) == ("local", False, bool(gpus))
+    assert result["options"]
+    assert all(option["hardware"] != "local" for option in result["options"])
+    typed = convert(result, PlanResult)
+    assert typed.exit_code == 1
+    assert "This machine has no GPU that holds the job.\nThe options below fit." in unstyle(render_plan(typed))
+
+
+def test_processes_are_counted_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    give_machine(monkeypatch, *[load_gpus()["l4"]] * 4)
+    sets = {"where.backend": "local", "model.path": "Qwen/Qwen3-8B", "where.strategy": "zero3"}
+    assert plan_job(**sets)["memory"]["phases"][0]["terms"][0]["because"].endswith("/ 4 processes")
+    few = plan_job(**sets, **{"where.processes": 2})["memory"]["phases"][0]["terms"][0]["because"]
+    assert few.endswith("/ 2 processes")
+
+
+def test_nodes_multiply_the_processes() -> None:
+    sets = {"model.path": "Qwen/Qwen3-8B", "where.strategy": "fsdp", "where.processes": 2, "where.nodes": 3}
+    assert plan_job(**sets)["memory"]["phases"][0]["terms"][0]["because"].endswith("/ 6 processes")
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [{"where.processes": 4}, {"where.hardware": "a100x4"}, {"where.processes": 2, "where.nodes": 2}],
+)
+def test_options_for_one_process_say_so_and_keep_the_effective_batch(sets: dict[str, object]) -> None:
+    options = plan_job(**sets, **{"train.gradient_accumulation_steps": 3})["options"]
+    assert options
+    for option in options:
+        settings = option["settings"]
+        assert settings["where.processes"] == 1
+        assert settings.get("where.nodes", 1) == 1
+        rows = settings.get("train.per_device_train_batch_size", 16) * settings["train.gradient_accumulation_steps"]
+        assert rows == 16 * 12
+        assert ("where.nodes" in settings) == ("where.nodes" in sets)
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        {"model.path": "Qwen/Qwen3-8B", "peft": {"r": 16, "target_modules": "all-linear"}},
+        {"model.path": "Qwen/Qwen3-30B-A3B", "peft": {"r": 16, "target_modules": "all-linear"}},
+        {
+            "model.path": "Qwen/Qwen3-8B",
+            "peft": {"r": 8},
+            "where.processes": 2,
+            "train.activation_checkpointing": False,
+        },
+        {"model.path": "Qwen/Qwen3-0.6B", "train.per_device_train_batch_size": 6, "train.max_length": 16384},
+    ],
+)
+def test_an_option_and_the_plan_of_that_option_give_the_same_number(sets: dict[str, object]) -> None:
+    options = plan_job(**sets)["options"]
+    assert options
+    for option in options:
+        again = plan_job(**{**sets, **option["settings"], "where.hardware": option["hardware"]})
+        assert again["fits"]
+        assert again["memory"]["high_bytes"] == option["high_bytes"]
+
+
+def test_a_flavor_without_a_gpu_is_said_so_with_the_memory() -> None:
+    result = plan_job(**{"where.hardware": "cpu-basic"})
+    assert (result["fits"], result["has_gpu"]) == (False, False)
+    assert result["memory"]["peak_bytes"] > 0
+    assert unstyle(render_plan(convert(result, PlanResult))).startswith("cpu-basic has no GPU.")
 
 
 def test_a_budget_below_the_upper_cost_is_exceeded() -> None:
