@@ -279,6 +279,12 @@ def test_a_flavor_without_a_gpu_is_said_so_with_the_memory() -> None:
     assert unstyle(render_plan(convert(result, PlanResult))).startswith("cpu-basic has no GPU.")
 
 
+def test_the_rows_generated_at_once_are_those_of_one_process() -> None:
+    sets = {"train.generation_batch_size": 64, "where.processes": 2}
+    result = holdfast.plan("examples/grpo.yaml", set=sets, offline=True)
+    assert any(term["because"].startswith("KV cache of 32 x") for term in result["memory"]["phases"][0]["terms"])
+
+
 def test_a_budget_below_the_upper_cost_is_exceeded() -> None:
     assert plan_job(**{"where.hardware": "h200", "where.budget_usd": 0.01})["over_budget"]
     assert "over_budget" not in plan_job(**{"where.hardware": "h200", "where.budget_usd": 1000})

@@ -165,6 +165,46 @@ def test_generation_holds_a_cache_and_logits_of_each_row() -> None:
     assert phase.terms[-1].bytes == 2 * 2048 * 8 * 1024 * 32 + 3 * 4 * 8 * 32000
 
 
+@pytest.mark.parametrize(
+    ("type_name", "config", "sliding"),
+    [
+        ("gemma2", {}, 13),
+        ("gemma3_text", {}, 22),
+        ("gemma3_text", {"sliding_window_pattern": 2}, 13),
+        ("gemma3_text", {"_sliding_window_pattern": 13}, 24),
+        ("gemma3_text", {"layer_types": ["sliding_attention", "full_attention"] * 13}, 13),
+        ("mistral", {}, 26),
+        ("gemma2", {"sliding_window": None}, 0),
+    ],
+)
+def test_not_all_layers_slide(type_name: str, config: dict[str, object], sliding: int) -> None:
+    sizes = {**LLAMA, "model_type": type_name, "num_hidden_layers": 26, "sliding_window": 16}
+    assert read_architecture({**sizes, **config}).attention.sliding == sliding
+
+
+@pytest.mark.parametrize(
+    ("strategy", "gathered", "copies"),
+    [("zero3", True, 1.0), ("zero3", False, 0.1), ("fsdp", True, 0.1), ("ddp", True, 0)],
+)
+def test_weights_are_gathered_to_generate(strategy: str, gathered: bool, copies: float) -> None:
+    def weights(processes: int) -> int:
+        sharding = Sharding(strategy=strategy, processes=processes)  # type: ignore[arg-type]
+        rollout = Rollout(rows=8, prompt=512, completion=512, gathered=gathered)
+        phase = memory_phases(training_step(method=Method.GRPO, rollout=rollout, sharding=sharding))[0]
+        return sum(term.bytes for term in phase.terms if term.name == "weights")
+
+    whole = weights(1)
+    own = whole if strategy == "ddp" else whole / 4
+    assert weights(4) == pytest.approx(own + copies * whole, rel=0.1)
+
+
+@pytest.mark.parametrize(("strategy", "terms"), [("fsdp", 2), ("zero3", 2), ("ddp", 1), ("zero2", 1)])
+def test_an_evaluation_gathers_layers(strategy: str, terms: int) -> None:
+    step = training_step(eval_batch=4, sharding=Sharding(strategy=strategy, processes=2))  # type: ignore[arg-type]
+    phase = next(each for each in memory_phases(step) if each.name == "evaluation")
+    assert sum(term.name == "weights" for term in phase.terms) == terms
+
+
 @pytest.mark.parametrize("name", load_configs())
 @pytest.mark.parametrize("checkpointing", [True, False])
 def test_every_known_model_has_an_estimate_with_reasons(name: str, checkpointing: bool) -> None:

@@ -29,6 +29,7 @@ class LayerTraits:
         sinks: Whether each head has a learned sink.
         tied: Whether embeddings and head share weights where `config.json` does not say.
         head_dim: Width of a head where it does not say; 0 for the width of the stream by the number of heads.
+        full_every: Every how many layers one attends to all tokens and does not slide, where `layer_types` is absent; 0 if all slide.
         keys: Names for the usual keys, where they differ.
     """
 
@@ -43,6 +44,7 @@ class LayerTraits:
     sinks: bool = False
     tied: bool
     head_dim: int = 0
+    full_every: int = 0
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

@@ -290,6 +290,8 @@ class StepReader:
             self.because.append(f"prompts of {prompt} tokens, since nothing cuts them")
         given = self._given("steps_per_generation")
         per_generation = given if type(given) is int and given > 0 else self._count("gradient_accumulation_steps")
+        generated = self._given("generation_batch_size")
+        rows = generated // self.sharding.processes if type(generated) is int else batch * per_generation
         vllm = self._given("use_vllm") is True
         colocated = vllm and self._given("vllm_mode") == "colocate"
         share = self._given("vllm_gpu_memory_utilization") if colocated else 0.0
@@ -299,5 +301,10 @@ class StepReader:
         if type(completion) is not int:
             raise MissingFactError("train.max_completion_length", "completions are not cut")
         return Rollout(
-            rows=batch * per_generation, prompt=prompt, completion=completion, vllm_share=share, here=not vllm
+            rows=rows,
+            prompt=prompt,
+            completion=completion,
+            vllm_share=share,
+            here=not vllm,
+            gathered=self._given("ds3_gather_for_generation") is not False,
         )

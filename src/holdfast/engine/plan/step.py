@@ -114,6 +114,7 @@ class Rollout:
         completion: Tokens of a completion at most.
         vllm_share: Part of the card that vLLM takes on the same GPU; 0 where transformers generates, or a server does.
         here: Whether the training process itself generates.
+        gathered: Whether DeepSpeed gathers the whole model for that (`ds3_gather_for_generation`).
     """
 
     rows: int
@@ -121,6 +122,7 @@ class Rollout:
     completion: int
     vllm_share: float = 0
     here: bool = True
+    gathered: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
