@@ -173,13 +173,66 @@ def test_the_options_keep_the_effective_batch(tmp_path: Path) -> None:
         ({"train.optim": "galore_adamw"}, "the memory of `galore_adamw` is not known"),
         ({"train.max_length": None}, "not cut"),
         ({"where.hardware": "abacus"}, "the GPUs of `abacus` are not known"),
-        ({"peft": {"target_modules": "all-linear", "use_dora": True}}, "its memory is not known"),
+        *(
+            ({"peft": {"target_modules": "all-linear", name: value}}, f"peft.{name}: its memory is not known")
+            for name, value in {
+                "use_dora": True,
+                "bias": "all",
+                "exclude_modules": ["q_proj"],
+                "lora_bias": True,
+                "trainable_token_indices": [1],
+                "layer_replication": [[0, 4]],
+                "modules_to_save": ["lm_head"],
+            }.items()
+        ),
+        ({"train.loss_type": "dft"}, "the memory of the loss `dft` is not known"),
     ],
 )
 def test_what_is_not_known_has_a_reason_and_no_number(sets: dict[str, object], because: str) -> None:
     result = plan_job(**sets)
     assert result["memory"] is None
     assert because in result["unknown"][0]["because"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"bias": "none"},
+        {"lora_bias": False, "modules_to_save": None, "use_dora": False},
+        {"lora_alpha": 32, "use_rslora": True, "task_type": "CAUSAL_LM", "init_lora_weights": "gaussian"},
+    ],
+)
+def test_settings_of_lora_that_change_no_memory_are_passed_over(more: dict[str, object]) -> None:
+    assert plan_job(**{"model.path": "Qwen/Qwen3-8B", "peft": {"target_modules": "all-linear", **more}})["memory"]
+
+
+def test_dora_on_a_command_line_is_not_passed_over() -> None:
+    words = "trl sft --model_name_or_path Qwen/Qwen3-8B --dataset_name trl-lib/Capybara --use_peft --use_dora"
+    assert holdfast.plan(arguments=words.split(), offline=True)["unknown"][0]["because"].startswith("train.use_dora")
+
+
+@pytest.mark.parametrize("name", ["dpo", "kto", "grpo", "rloo"])
+def test_the_loss_of_liger_is_known_for_sft_alone(name: str) -> None:
+    result = holdfast.plan(f"examples/{name}.yaml", set={"train.use_liger_kernel": True}, offline=True)
+    assert result["memory"] is None
+    assert "Liger's loss" in result["unknown"][0]["because"]
+    assert plan_job(**{"train.use_liger_kernel": True})["memory"]
+
+
+@pytest.mark.parametrize(
+    ("trl", "loss", "head"),
+    [
+        ("1.6.0", "nll", "full logits"),
+        ("1.6.0", "chunked_nll", "logits of 256 tokens"),
+        ("1.14.0", "nll", "full logits"),
+        ("1.14.0", "chunked_nll", "logits of 256 tokens"),
+        ("1.16.0", "nll", "one tile"),
+        ("1.16.0", "chunked_nll", "one tile"),
+    ],
+)
+def test_the_loss_decides_the_head(trl: str, loss: str, head: str, tmp_path: Path) -> None:
+    terms = plan_script(tmp_path, trl=trl, more=f", loss_type='{loss}'")["memory"]["phases"][0]["terms"]
+    assert any(term["because"].startswith(head) for term in terms)
 
 
 def test_a_named_flavor_is_judged_as_it_is() -> None:

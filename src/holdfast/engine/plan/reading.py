@@ -236,12 +236,16 @@ class StepReader:
     def _head(self, method: Method, numerics: Numerics, batch: int, *, liger: bool) -> LossHead:
         if method is Method.REWARD:
             return LossHead(kind="score")
-        if liger:
-            return LossHead(kind="liger")
         table = {Method.SFT: "sft_head", Method.DPO: "preference_head", Method.KTO: "preference_head"}
         kind = self._fact(table.get(method, "online_head"))
-        if kind != "fused" and self._given("loss_type") == "nll":
-            kind = "logits"
+        if method is Method.SFT:
+            kind = self._sft_loss(str(kind))
+        if liger and method is not Method.SFT:
+            raise MissingFactError(
+                "train.use_liger_kernel", f"the memory of Liger's loss for {method.value} is not known"
+            )
+        if liger:
+            return LossHead(kind="liger")
         match kind:
             case "logits":
                 copies, forward = self._fact("metric_copies"), self._fact("logits_forward")
@@ -250,6 +254,18 @@ class StepReader:
                 return LossHead(kind=kind)
             case _:
                 raise MissingFactError("train.loss_type", f"the memory of the loss `{kind}` is not known")
+
+    def _sft_loss(self, default: str) -> str:
+        """Return how SFT gets its loss, where a release does so by default as said."""
+        match self._given("loss_type"):
+            case "nll" if default != "fused":
+                return "logits"
+            case "chunked_nll" if default == "logits":
+                return "chunked_float32"  # trl 1.4 to 1.6
+            case None | "nll" | "chunked_nll":
+                return default
+            case other:
+                raise MissingFactError("train.loss_type", f"the memory of the loss `{other}` is not known")
 
     def _checkpointing(self, name: str) -> Any:
         """Return a setting of checkpoints; its newer name wins where both are given.
