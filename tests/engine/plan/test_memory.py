@@ -24,6 +24,14 @@ from holdfast.engine.plan.step import (
 )
 from tests.helpers.training_steps import allocated, training_step
 
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 100,
+}
 ATTENTION = frozenset({"q_proj", "k_proj", "v_proj", "o_proj"})
 
 
@@ -99,6 +107,11 @@ def test_releases_differ_in_what_decides_memory(versions: dict[str, str], name: 
 def test_a_release_that_was_not_read_is_not_guessed() -> None:
     with pytest.raises(MissingFactError, match="was not read"):
         behaviour("preference_head", {"trl": "1.14.0"})
+    for versions in ({"trl": "0.5.0"}, {"trl": "9.0"}, {"trl": "1.17.0"}, {"trl": "0.11.4"}):
+        with pytest.raises(MissingFactError, match="was not read"):
+            behaviour("weights_dtype", versions)
+    with pytest.raises(MissingFactError, match="was not read"):
+        behaviour("reentrant", {"transformers": "6.0.0"})
     with pytest.raises(MissingFactError, match="version of trl is not known"):
         behaviour("sft_head", {})
 
@@ -113,22 +126,15 @@ def test_logits_are_not_copied_where_there_is_one_row() -> None:
         {},
         {"model_type": "mamba"},
         {"model_type": "llama"},
-        {"model_type": "llama", "quantization_config": {"quant_method": "gptq"}},
+        *(
+            {**LLAMA, "quantization_config": {"quant_method": method}}
+            for method in ("gptq", "quark", "bitsandbytes", "a-new-one", None)
+        ),
     ],
 )
 def test_a_config_that_does_not_say_enough_is_refused(config: dict[str, object]) -> None:
     with pytest.raises(MissingFactError):
         read_architecture(config)
-
-
-LLAMA = {
-    "model_type": "llama",
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "vocab_size": 100,
-}
 
 
 @pytest.mark.parametrize("value", [None, "8", -1, 0, 2.5, [], {}, True])

@@ -17,7 +17,8 @@ PATTERN: Final = "sliding_window_pattern"
 """Every how many layers one does not slide; transformers writes it with an underscore before it."""
 BIASED: Final = frozenset({"gpt_neox", "gpt_oss", "starcoder2"})
 """Types that have biases where `config.json` does not say."""
-QUANTIZED_ELSEWHERE: Final = ("gptq", "awq", "gguf", "aqlm", "hqq", "compressed-tensors", "fp8", "bitsandbytes")
+DEQUANTIZED: Final = "mxfp4"
+"""How weights may be quantized that are 16-bit ones while they are trained."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +114,7 @@ def read_architecture(config: Mapping[str, Any]) -> Architecture:
     """
     quantization = config.get("quantization_config")
     method = quantization.get("quant_method") if isinstance(quantization, Mapping) else None
-    if method in QUANTIZED_ELSEWHERE:
+    if quantization and method != DEQUANTIZED:
         raise MissingFactError(CONFIG, f"the memory of weights quantized with `{method}` is not known")
     text = config.get("text_config")
     read = _Config(text if isinstance(text, Mapping) else config)
