@@ -235,6 +235,25 @@ def test_the_loss_decides_the_head(trl: str, loss: str, head: str, tmp_path: Pat
     assert any(term["because"].startswith(head) for term in terms)
 
 
+@pytest.mark.parametrize(
+    ("name", "batch", "masked"),
+    [("dpo", 1, True), ("reward", 1, True), ("quickstart", 1, False), ("quickstart", 2, True)],
+)
+def test_two_texts_are_masked_though_they_are_one_row(name: str, batch: int, masked: bool) -> None:
+    def allocated(kernel: str) -> int:
+        sets = {
+            "model.path": "Qwen/Qwen3-8B",
+            "model.attn_implementation": kernel,
+            "train.per_device_train_batch_size": batch,
+            "train.max_length": 4096,
+            "train.gradient_checkpointing": False,
+        }
+        found: int = holdfast.plan(f"examples/{name}.yaml", set=sets, offline=True)["memory"]["allocated_bytes"]
+        return found
+
+    assert (allocated("sdpa") > allocated("flash_attention_2")) == masked
+
+
 def test_a_named_flavor_is_judged_as_it_is() -> None:
     asked = {"model.path": "Qwen/Qwen3-8B", "where.hardware": "l4x1"}
     result = plan_job(**asked)

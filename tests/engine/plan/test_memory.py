@@ -15,6 +15,7 @@ from holdfast.engine.plan.card import GIB, estimate_memory
 from holdfast.engine.plan.head import logits_head
 from holdfast.engine.plan.layer import layer_activations
 from holdfast.engine.plan.memory import memory_phases
+from holdfast.engine.plan.parameters import adapter_parameters
 from holdfast.engine.plan.step import (
     LoraAdapter,
     Numerics,
@@ -169,6 +170,23 @@ def test_generation_holds_a_cache_and_logits_of_each_row() -> None:
     phase = memory_phases(step)[0]
     assert phase.name == "generation"
     assert phase.terms[-1].bytes == 2 * 2048 * 8 * 1024 * 32 + 3 * 4 * 8 * 32000
+
+
+@pytest.mark.parametrize(
+    ("targets", "each"),
+    [
+        ({"q_proj", "k_proj", "v_proj"}, 64 + 3 * 64),
+        ({"gate_proj", "up_proj"}, 64 + 2 * 128),
+        ({"o_proj", "down_proj"}, 2 * 64 + 128 + 64),
+    ],
+)
+def test_projections_held_as_one_module_have_one_adapter(targets: set[str], each: int) -> None:
+    fused, apart = (read_architecture({**LLAMA, "model_type": name}) for name in ("phi3", "llama"))
+    assert adapter_parameters(fused, frozenset(targets), 4) == 2 * 4 * each
+    assert adapter_parameters(apart, frozenset(targets), 4) >= 2 * 4 * each
+    adapter = LoraAdapter(rank=4, targets=frozenset(targets), dropout=True)
+    kept = [layer_activations(training_step(model=model, adapter=adapter)).kept for model in (fused, apart)]
+    assert (kept[0] < kept[1]) == ("o_proj" not in targets)
 
 
 @pytest.mark.parametrize(

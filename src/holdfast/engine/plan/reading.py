@@ -32,6 +32,7 @@ from holdfast.engine.plan.step import (
     Sharding,
     TrainingStep,
     WeightQuantization,
+    rows_each,
 )
 
 DTYPES: Final[Mapping[str, int]] = {"float32": FLOAT32, "float16": FLOAT16, "bfloat16": FLOAT16}
@@ -115,7 +116,7 @@ class StepReader:
             checkpointing=self._checkpointing("checkpointing") is True,
             reentrant=self._reentrant(),
             attention=self._attention(),
-            masked=batch > 1 and not free,
+            masked=batch * rows_each(method) > 1 and not free,
             fused=LIGER if liger else frozenset(),
             reference=self._reference(method, adapter),
             sharding=self.sharding,
