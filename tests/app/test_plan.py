@@ -4,8 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click import unstyle
+from msgspec import convert
 
 import holdfast
+from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.catalog.hub.gpus import load_gpus
+from holdfast.cli.text.plan import render_plan
+from holdfast.core.facts import Gpu, Machine
+from holdfast.results.plan import PlanResult
 
 HEADER = """\
 # /// script
@@ -27,9 +34,12 @@ trainer.train()
 """
 
 
-def plan_script(tmp_path: Path, *, trl: str = "1.16.0", transformers: str = "5.23.0", more: str = "") -> dict[str, Any]:
+def plan_script(
+    tmp_path: Path, *, trl: str = "1.16.0", transformers: str = "5.23.0", more: str = "", imports: str = ""
+) -> dict[str, Any]:
     path = tmp_path / "train.py"
-    path.write_text(HEADER.format(trl=trl, transformers=transformers) + SCRIPT.format(more=more), encoding="utf-8")
+    header = HEADER.format(trl=trl, transformers=transformers)
+    path.write_text(header + imports + SCRIPT.format(more=more), encoding="utf-8")
     return holdfast.plan(path, offline=True)
 
 
@@ -64,6 +74,78 @@ def test_a_script_is_planned_with_the_versions_that_it_pins(tmp_path: Path) -> N
     assert old["memory"]["phases"][0]["terms"][-2]["because"].startswith("full logits")
 
 
+@pytest.mark.parametrize(
+    ("written", "bytes_each"),
+    [("torch.bfloat16", 2), ("torch.float16", 2), ("torch.float32", 4), ("'bfloat16'", 2), ("'float32'", 4)],
+)
+@pytest.mark.parametrize("name", ["dtype", "torch_dtype"])
+def test_a_script_gives_the_dtype_as_an_object_of_torch_or_as_text(
+    name: str, written: str, bytes_each: int, tmp_path: Path
+) -> None:
+    result = plan_script(tmp_path, more=f", model_init_kwargs={{'{name}': {written}}}", imports="import torch")
+    assert result["memory"]["phases"][0]["terms"][0]["because"].endswith(f"x {bytes_each} B")
+
+
+@pytest.mark.parametrize("trl", ["0.16.1", "0.17.0", "0.18.2", "0.19.1"])
+@pytest.mark.parametrize(
+    ("more", "length"),
+    [(", max_seq_length=512", 512), (", max_seq_length=4096", 4096), (", max_seq_length=None", 2048), ("", 2048)],
+)
+def test_the_older_name_of_the_length_wins(trl: str, more: str, length: int, tmp_path: Path) -> None:
+    result = plan_script(tmp_path, trl=trl, transformers="4.51.3", more=more)
+    assert any(f"x {4 * length} tokens" in term["because"] for term in result["memory"]["phases"][0]["terms"])
+
+
+@pytest.mark.parametrize(
+    ("sets", "kept"),
+    [
+        ({"train.activation_checkpointing": False}, "layers x"),
+        ({"train.activation_checkpointing": False, "train.gradient_checkpointing": True}, "layers x"),
+        ({"train.activation_checkpointing": True, "train.gradient_checkpointing": False}, "checkpoints x"),
+        ({"train.gradient_checkpointing": False}, "layers x"),
+        ({}, "checkpoints x"),
+    ],
+)
+def test_the_newer_name_of_checkpointing_wins(sets: dict[str, object], kept: str) -> None:
+    terms = plan_job(**{"model.path": "Qwen/Qwen3-8B"}, **sets)["memory"]["phases"][0]["terms"]
+    assert any(kept in term["because"] for term in terms)
+
+
+@pytest.mark.parametrize(("within", "beside", "each"), [("bfloat16", None, 2), ("float32", "bfloat16", 4)])
+def test_settings_within_the_config_win_at_loading(within: str, beside: str | None, each: int) -> None:
+    sets = {"model.path": "Qwen/Qwen3-8B", "model.dtype": beside, "train.model_init_kwargs": {"dtype": within}}
+    terms = plan_job(**sets)["memory"]["phases"][0]["terms"]
+    assert terms[0]["because"].endswith(f"x {each} B")
+
+
+@pytest.mark.parametrize(
+    ("more", "key"),
+    [
+        (", gradient_checkpointing=ask()", "train.gradient_checkpointing"),
+        (", bf16=ask()", "train.bf16"),
+        (", bf16=torch.cuda.is_bf16_supported()", "train.bf16"),
+        (", packing=ask()", "train.packing"),
+        (", per_device_eval_batch_size=ask(), eval_strategy='steps'", "train.per_device_eval_batch_size"),
+        (", gradient_accumulation_steps=ask()", "train.gradient_accumulation_steps"),
+        (", gradient_checkpointing_kwargs={'use_reentrant': ask()}", "train.gradient_checkpointing_kwargs"),
+        (", use_liger_kernel=ask()", "train.use_liger_kernel"),
+        (", model_init_kwargs={'attn_implementation': ask()}", "model.attn_implementation"),
+        (", model_init_kwargs={'dtype': ask()}", "model.dtype"),
+        (", model_init_kwargs={'attn_implementation': 'flex_attention'}", "model.attn_implementation"),
+    ],
+)
+def test_a_value_that_the_source_hides_is_not_guessed(more: str, key: str, tmp_path: Path) -> None:
+    result = plan_script(tmp_path, more=more, imports="import torch\nfrom settings import ask")
+    assert result["memory"] is None
+    assert result["unknown"][0]["because"].startswith(key)
+    assert "(" not in result["unknown"][0]["because"]
+
+
+@pytest.mark.parametrize("name", ["flash_attention_2", "flash_attention_3", "kernels-community/vllm-flash-attn3"])
+def test_flash_attention_goes_by_several_names(name: str) -> None:
+    assert plan_job(**{"model.path": "Qwen/Qwen3-8B", "model.attn_implementation": name})["memory"]
+
+
 def test_an_old_transformers_is_taken_to_have_an_old_torch(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     for transformers, assumed in (("4.57.1", "before 2.8"), ("5.23.0", "2.8 or later")):
@@ -91,13 +173,85 @@ def test_the_options_keep_the_effective_batch(tmp_path: Path) -> None:
         ({"train.optim": "galore_adamw"}, "the memory of `galore_adamw` is not known"),
         ({"train.max_length": None}, "not cut"),
         ({"where.hardware": "abacus"}, "the GPUs of `abacus` are not known"),
-        ({"peft": {"target_modules": "all-linear", "use_dora": True}}, "its memory is not known"),
+        *(
+            ({"peft": {"target_modules": "all-linear", name: value}}, f"peft.{name}: its memory is not known")
+            for name, value in {
+                "use_dora": True,
+                "bias": "all",
+                "exclude_modules": ["q_proj"],
+                "lora_bias": True,
+                "trainable_token_indices": [1],
+                "layer_replication": [[0, 4]],
+                "modules_to_save": ["lm_head"],
+            }.items()
+        ),
+        ({"train.loss_type": "dft"}, "the memory of the loss `dft` is not known"),
     ],
 )
 def test_what_is_not_known_has_a_reason_and_no_number(sets: dict[str, object], because: str) -> None:
     result = plan_job(**sets)
     assert result["memory"] is None
     assert because in result["unknown"][0]["because"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"bias": "none"},
+        {"lora_bias": False, "modules_to_save": None, "use_dora": False},
+        {"lora_alpha": 32, "use_rslora": True, "task_type": "CAUSAL_LM", "init_lora_weights": "gaussian"},
+    ],
+)
+def test_settings_of_lora_that_change_no_memory_are_passed_over(more: dict[str, object]) -> None:
+    assert plan_job(**{"model.path": "Qwen/Qwen3-8B", "peft": {"target_modules": "all-linear", **more}})["memory"]
+
+
+def test_dora_on_a_command_line_is_not_passed_over() -> None:
+    words = "trl sft --model_name_or_path Qwen/Qwen3-8B --dataset_name trl-lib/Capybara --use_peft --use_dora"
+    assert holdfast.plan(arguments=words.split(), offline=True)["unknown"][0]["because"].startswith("train.use_dora")
+
+
+@pytest.mark.parametrize("name", ["dpo", "kto", "grpo", "rloo"])
+def test_the_loss_of_liger_is_known_for_sft_alone(name: str) -> None:
+    result = holdfast.plan(f"examples/{name}.yaml", set={"train.use_liger_kernel": True}, offline=True)
+    assert result["memory"] is None
+    assert "Liger's loss" in result["unknown"][0]["because"]
+    assert plan_job(**{"train.use_liger_kernel": True})["memory"]
+
+
+@pytest.mark.parametrize(
+    ("trl", "loss", "head"),
+    [
+        ("1.6.0", "nll", "full logits"),
+        ("1.6.0", "chunked_nll", "logits of 256 tokens"),
+        ("1.14.0", "nll", "full logits"),
+        ("1.14.0", "chunked_nll", "logits of 256 tokens"),
+        ("1.16.0", "nll", "one tile"),
+        ("1.16.0", "chunked_nll", "one tile"),
+    ],
+)
+def test_the_loss_decides_the_head(trl: str, loss: str, head: str, tmp_path: Path) -> None:
+    terms = plan_script(tmp_path, trl=trl, more=f", loss_type='{loss}'")["memory"]["phases"][0]["terms"]
+    assert any(term["because"].startswith(head) for term in terms)
+
+
+@pytest.mark.parametrize(
+    ("name", "batch", "masked"),
+    [("dpo", 1, True), ("reward", 1, True), ("quickstart", 1, False), ("quickstart", 2, True)],
+)
+def test_two_texts_are_masked_though_they_are_one_row(name: str, batch: int, masked: bool) -> None:
+    def allocated(kernel: str) -> int:
+        sets = {
+            "model.path": "Qwen/Qwen3-8B",
+            "model.attn_implementation": kernel,
+            "train.per_device_train_batch_size": batch,
+            "train.max_length": 4096,
+            "train.gradient_checkpointing": False,
+        }
+        found: int = holdfast.plan(f"examples/{name}.yaml", set=sets, offline=True)["memory"]["allocated_bytes"]
+        return found
+
+    assert (allocated("sdpa") > allocated("flash_attention_2")) == masked
 
 
 def test_a_named_flavor_is_judged_as_it_is() -> None:
@@ -111,6 +265,96 @@ def test_processes_of_a_flavor_share_the_model() -> None:
     shared = {"model.path": "Qwen/Qwen3-8B", "where.hardware": "a100x8", "where.strategy": "fsdp"}
     alone = plan_job(**{"model.path": "Qwen/Qwen3-8B", "where.hardware": "a100-large"})
     assert plan_job(**shared)["memory"]["terms"]["optimizer"] * 7 < alone["memory"]["terms"]["optimizer"]
+
+
+def give_machine(monkeypatch: pytest.MonkeyPatch, *gpus: Gpu) -> None:
+    monkeypatch.setattr(LocalMachine, "fetch", lambda _self: Machine(cpus=2, gpus=gpus))
+
+
+def test_a_job_that_runs_here_has_no_other_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    give_machine(monkeypatch, load_gpus()["a100"])
+    result = plan_job(**{"where.backend": "local"})
+    assert (result["hardware"], result["fits"]) == ("local", True)
+    assert [option["hardware"] for option in result["options"]] == ["local"]
+
+
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_a_machine_that_does_not_hold_the_job_is_said_so_beside_what_would(
+    gpus: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_machine(monkeypatch, *[load_gpus()["t4"]] * gpus)
+    result = plan_job(**{"where.backend": "local", "model.path": "Qwen/Qwen3-8B", "peft": {"r": 8}})
+    assert (result["hardware"], result["fits"], result.get("has_gpu", True)) == ("local", False, bool(gpus))
+    assert result["options"]
+    assert all(option["hardware"] != "local" for option in result["options"])
+    typed = convert(result, PlanResult)
+    assert typed.exit_code == 1
+    assert "This machine has no GPU that holds the job.\nThe options below fit." in unstyle(render_plan(typed))
+
+
+def test_processes_are_counted_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    give_machine(monkeypatch, *[load_gpus()["l4"]] * 4)
+    sets = {"where.backend": "local", "model.path": "Qwen/Qwen3-8B", "where.strategy": "zero3"}
+    assert plan_job(**sets)["memory"]["phases"][0]["terms"][0]["because"].endswith("/ 4 processes")
+    few = plan_job(**sets, **{"where.processes": 2})["memory"]["phases"][0]["terms"][0]["because"]
+    assert few.endswith("/ 2 processes")
+
+
+def test_nodes_multiply_the_processes() -> None:
+    sets = {"model.path": "Qwen/Qwen3-8B", "where.strategy": "fsdp", "where.processes": 2, "where.nodes": 3}
+    assert plan_job(**sets)["memory"]["phases"][0]["terms"][0]["because"].endswith("/ 6 processes")
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [{"where.processes": 4}, {"where.hardware": "a100x4"}, {"where.processes": 2, "where.nodes": 2}],
+)
+def test_options_for_one_process_say_so_and_keep_the_effective_batch(sets: dict[str, object]) -> None:
+    options = plan_job(**sets, **{"train.gradient_accumulation_steps": 3})["options"]
+    assert options
+    for option in options:
+        settings = option["settings"]
+        assert settings["where.processes"] == 1
+        assert settings.get("where.nodes", 1) == 1
+        rows = settings.get("train.per_device_train_batch_size", 16) * settings["train.gradient_accumulation_steps"]
+        assert rows == 16 * 12
+        assert ("where.nodes" in settings) == ("where.nodes" in sets)
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        {"model.path": "Qwen/Qwen3-8B", "peft": {"r": 16, "target_modules": "all-linear"}},
+        {"model.path": "Qwen/Qwen3-30B-A3B", "peft": {"r": 16, "target_modules": "all-linear"}},
+        {
+            "model.path": "Qwen/Qwen3-8B",
+            "peft": {"r": 8},
+            "where.processes": 2,
+            "train.activation_checkpointing": False,
+        },
+        {"model.path": "Qwen/Qwen3-0.6B", "train.per_device_train_batch_size": 6, "train.max_length": 16384},
+    ],
+)
+def test_an_option_and_the_plan_of_that_option_give_the_same_number(sets: dict[str, object]) -> None:
+    options = plan_job(**sets)["options"]
+    assert options
+    for option in options:
+        again = plan_job(**{**sets, **option["settings"], "where.hardware": option["hardware"]})
+        assert again["fits"]
+        assert again["memory"]["high_bytes"] == option["high_bytes"]
+
+
+def test_a_flavor_without_a_gpu_is_said_so_with_the_memory() -> None:
+    result = plan_job(**{"where.hardware": "cpu-basic"})
+    assert (result["fits"], result["has_gpu"]) == (False, False)
+    assert result["memory"]["peak_bytes"] > 0
+    assert unstyle(render_plan(convert(result, PlanResult))).startswith("cpu-basic has no GPU.")
+
+
+def test_the_rows_generated_at_once_are_those_of_one_process() -> None:
+    sets = {"train.generation_batch_size": 64, "where.processes": 2}
+    result = holdfast.plan("examples/grpo.yaml", set=sets, offline=True)
+    assert any(term["because"].startswith("KV cache of 32 x") for term in result["memory"]["phases"][0]["terms"])
 
 
 def test_a_budget_below_the_upper_cost_is_exceeded() -> None:

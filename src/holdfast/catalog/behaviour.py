@@ -36,14 +36,15 @@ def behaviour(name: str, versions: Mapping[str, str]) -> Behaviour:
     'float32'
 
     Raises:
-        MissingFactError: The version is not known, or it is older than all that were read.
+        MissingFactError: The version is not known, or it is outside of those that were read.
     """
     rows = [Behaviour(**row) for row in load_table("behaviour")[name]]
     package = rows[0].package
     if package not in versions:
         raise MissingFactError("versions", f"the version of {package} is not known")
     at_hand = Version(versions[package])
+    first, last = (Version(each) for each in load_table("behaviour")["read"][package])
     held = [row for row in rows if not row.since or Version(row.since) <= at_hand]
-    if not held:
+    if not held or not first.release[:2] <= at_hand.release[:2] <= last.release[:2]:
         raise MissingFactError("versions", f"what {package} {at_hand} does was not read ({name.replace('_', ' ')})")
     return held[-1]

@@ -112,6 +112,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         memory: The memory of one process of the job as it is; null if unknown.
         hardware: The hardware that the job names, or the cheapest that it fits; null if there is none.
         settings: What has to change for that; absent if nothing has to.
+        has_gpu: Whether that hardware has a GPU; absent if it has.
         fits: Whether it fits there; null if unknown.
         time_s: How long it takes there; null if unknown.
         cost_usd: What it costs there; null if unknown.
@@ -129,6 +130,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     memory: PlanMemory | None
     hardware: str | None
     settings: Mapping[str, bool | int | str] = {}
+    has_gpu: bool = True
     fits: bool | None
     time_s: EstimateRange | None
     cost_usd: EstimateRange | None

@@ -15,6 +15,7 @@ from holdfast.engine.plan.card import GIB, estimate_memory
 from holdfast.engine.plan.head import logits_head
 from holdfast.engine.plan.layer import layer_activations
 from holdfast.engine.plan.memory import memory_phases
+from holdfast.engine.plan.parameters import adapter_parameters
 from holdfast.engine.plan.step import (
     LoraAdapter,
     Numerics,
@@ -24,6 +25,14 @@ from holdfast.engine.plan.step import (
 )
 from tests.helpers.training_steps import allocated, training_step
 
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 64,
+    "intermediate_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": 100,
+}
 ATTENTION = frozenset({"q_proj", "k_proj", "v_proj", "o_proj"})
 
 
@@ -99,6 +108,11 @@ def test_releases_differ_in_what_decides_memory(versions: dict[str, str], name: 
 def test_a_release_that_was_not_read_is_not_guessed() -> None:
     with pytest.raises(MissingFactError, match="was not read"):
         behaviour("preference_head", {"trl": "1.14.0"})
+    for versions in ({"trl": "0.5.0"}, {"trl": "9.0"}, {"trl": "1.17.0"}, {"trl": "0.11.4"}):
+        with pytest.raises(MissingFactError, match="was not read"):
+            behaviour("weights_dtype", versions)
+    with pytest.raises(MissingFactError, match="was not read"):
+        behaviour("reentrant", {"transformers": "6.0.0"})
     with pytest.raises(MissingFactError, match="version of trl is not known"):
         behaviour("sft_head", {})
 
@@ -113,22 +127,15 @@ def test_logits_are_not_copied_where_there_is_one_row() -> None:
         {},
         {"model_type": "mamba"},
         {"model_type": "llama"},
-        {"model_type": "llama", "quantization_config": {"quant_method": "gptq"}},
+        *(
+            {**LLAMA, "quantization_config": {"quant_method": method}}
+            for method in ("gptq", "quark", "bitsandbytes", "a-new-one", None)
+        ),
     ],
 )
 def test_a_config_that_does_not_say_enough_is_refused(config: dict[str, object]) -> None:
     with pytest.raises(MissingFactError):
         read_architecture(config)
-
-
-LLAMA = {
-    "model_type": "llama",
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "vocab_size": 100,
-}
 
 
 @pytest.mark.parametrize("value", [None, "8", -1, 0, 2.5, [], {}, True])
@@ -163,6 +170,63 @@ def test_generation_holds_a_cache_and_logits_of_each_row() -> None:
     phase = memory_phases(step)[0]
     assert phase.name == "generation"
     assert phase.terms[-1].bytes == 2 * 2048 * 8 * 1024 * 32 + 3 * 4 * 8 * 32000
+
+
+@pytest.mark.parametrize(
+    ("targets", "each"),
+    [
+        ({"q_proj", "k_proj", "v_proj"}, 64 + 3 * 64),
+        ({"gate_proj", "up_proj"}, 64 + 2 * 128),
+        ({"o_proj", "down_proj"}, 2 * 64 + 128 + 64),
+    ],
+)
+def test_projections_held_as_one_module_have_one_adapter(targets: set[str], each: int) -> None:
+    fused, apart = (read_architecture({**LLAMA, "model_type": name}) for name in ("phi3", "llama"))
+    assert adapter_parameters(fused, frozenset(targets), 4) == 2 * 4 * each
+    assert adapter_parameters(apart, frozenset(targets), 4) >= 2 * 4 * each
+    adapter = LoraAdapter(rank=4, targets=frozenset(targets), dropout=True)
+    kept = [layer_activations(training_step(model=model, adapter=adapter)).kept for model in (fused, apart)]
+    assert (kept[0] < kept[1]) == ("o_proj" not in targets)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "config", "sliding"),
+    [
+        ("gemma2", {}, 13),
+        ("gemma3_text", {}, 22),
+        ("gemma3_text", {"sliding_window_pattern": 2}, 13),
+        ("gemma3_text", {"_sliding_window_pattern": 13}, 24),
+        ("gemma3_text", {"layer_types": ["sliding_attention", "full_attention"] * 13}, 13),
+        ("mistral", {}, 26),
+        ("gemma2", {"sliding_window": None}, 0),
+    ],
+)
+def test_not_all_layers_slide(type_name: str, config: dict[str, object], sliding: int) -> None:
+    sizes = {**LLAMA, "model_type": type_name, "num_hidden_layers": 26, "sliding_window": 16}
+    assert read_architecture({**sizes, **config}).attention.sliding == sliding
+
+
+@pytest.mark.parametrize(
+    ("strategy", "gathered", "copies"),
+    [("zero3", True, 1.0), ("zero3", False, 0.1), ("fsdp", True, 0.1), ("ddp", True, 0)],
+)
+def test_weights_are_gathered_to_generate(strategy: str, gathered: bool, copies: float) -> None:
+    def weights(processes: int) -> int:
+        sharding = Sharding(strategy=strategy, processes=processes)  # type: ignore[arg-type]
+        rollout = Rollout(rows=8, prompt=512, completion=512, gathered=gathered)
+        phase = memory_phases(training_step(method=Method.GRPO, rollout=rollout, sharding=sharding))[0]
+        return sum(term.bytes for term in phase.terms if term.name == "weights")
+
+    whole = weights(1)
+    own = whole if strategy == "ddp" else whole / 4
+    assert weights(4) == pytest.approx(own + copies * whole, rel=0.1)
+
+
+@pytest.mark.parametrize(("strategy", "terms"), [("fsdp", 2), ("zero3", 2), ("ddp", 1), ("zero2", 1)])
+def test_an_evaluation_gathers_layers(strategy: str, terms: int) -> None:
+    step = training_step(eval_batch=4, sharding=Sharding(strategy=strategy, processes=2))  # type: ignore[arg-type]
+    phase = next(each for each in memory_phases(step) if each.name == "evaluation")
+    assert sum(term.name == "weights" for term in phase.terms) == terms
 
 
 @pytest.mark.parametrize("name", load_configs())

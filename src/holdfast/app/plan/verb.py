@@ -14,6 +14,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.models.configs import load_configs
+from holdfast.core.backends import BACKEND_KEY, LOCAL
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import ModelFacts
@@ -30,7 +31,6 @@ from holdfast.results.plan import PlanResult
 
 WHOLE_LINE: Final = "--"
 """Stands for the target where a command line is given."""
-LOCAL: Final = "local"
 
 
 def plan(
@@ -77,13 +77,16 @@ def plan(
 
 def _question(target: Target, request: TargetRequest) -> PlanQuestion:
     job, facts = target.document, _facts(target, request)
+    machine = _this_machine()
+    here = machine if job.get(BACKEND_KEY, None) == LOCAL.name else None
     return PlanQuestion(
         job=job,
         api=_api(target, request),
         model=_model(job, facts),
         rows=_rows(facts),
-        named=_named_hardware(job),
-        choices=[*_local_hardware(), *_flavors()],
+        named=None if here else _named_hardware(job),
+        here=here,
+        choices=[*([machine] if machine.gpus else []), *(each for each in _flavors() if each.gpus)],
     )
 
 
@@ -160,17 +163,14 @@ def _named_hardware(job: Document) -> Hardware | None:
     return found
 
 
-def _local_hardware() -> Sequence[Hardware]:
-    """Return this machine, if it has a GPU."""
+def _this_machine() -> Hardware:
+    """Return this machine, with or without a GPU."""
     machine = LocalMachine().fetch()
-    if not machine.gpus:
-        return ()
-    return (Hardware(name=LOCAL, gpus=machine.gpus, usd_per_hour=0.0, memory_bytes=machine.memory_bytes),)
+    return Hardware(name=LOCAL.name, gpus=machine.gpus, usd_per_hour=0.0, memory_bytes=machine.memory_bytes)
 
 
 def _flavors() -> Sequence[Hardware]:
     return [
         Hardware(name=flavor.name, gpus=flavor.gpus, usd_per_hour=flavor.usd_per_hour)
         for flavor in load_flavors().values()
-        if flavor.gpus
     ]

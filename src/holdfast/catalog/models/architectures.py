@@ -3,7 +3,7 @@
 Source: the modeling files of transformers 5.23; `architectures.toml` has the details.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -29,6 +29,8 @@ class LayerTraits:
         sinks: Whether each head has a learned sink.
         tied: Whether embeddings and head share weights where `config.json` does not say.
         head_dim: Width of a head where it does not say; 0 for the width of the stream by the number of heads.
+        full_every: Every how many layers one attends to all tokens and does not slide, where `layer_types` is absent; 0 if all slide.
+        fused: Names of the modules that hold several of the usual projections as one.
         keys: Names for the usual keys, where they differ.
     """
 
@@ -43,6 +45,8 @@ class LayerTraits:
     sinks: bool = False
     tied: bool
     head_dim: int = 0
+    full_every: int = 0
+    fused: Sequence[str] = ()
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

@@ -38,6 +38,17 @@ def set_to(job: Document, name: str, value: Any) -> Set:
     return Set(INIT, {**settings, spelled: value})
 
 
+def loading_setting(job: Document, name: str) -> Any:
+    """Return a setting with which the model is loaded; in a job file, what `train.model_init_kwargs` has wins.
+
+    >>> values = {"model": {"dtype": "float32"}, "train": {"model_init_kwargs": {"dtype": "bfloat16"}}}
+    >>> loading_setting(Document(path="job.yaml", kind="job", values=values), "dtype")
+    'bfloat16'
+    """
+    within = _settings(job).get(name) if job.kind == "job" else None
+    return job.get(f"model.{name}", None) if within is None else within
+
+
 def _spellings(name: str) -> tuple[str, ...]:
     return (name, OLD_NAMES[name]) if name in OLD_NAMES else (name,)
 

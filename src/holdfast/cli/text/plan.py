@@ -5,6 +5,7 @@ from typing import Final
 
 from click import style
 
+from holdfast.core.backends import LOCAL
 from holdfast.engine.units import render_bytes, render_count, render_duration
 from holdfast.results.plan import EstimateRange, OptionResult, PlanMemory, PlanPhase, PlanResult
 
@@ -42,7 +43,7 @@ def _verdict(result: PlanResult) -> Iterator[str]:
         changed = f", with {_settings(result.settings)}" if result.settings else ""
         yield style(f"The job fits on {result.hardware}{changed}.", fg="green", bold=True)
     elif result.hardware:
-        yield style(f"The job may not fit on {result.hardware}.", fg="red", bold=True)
+        yield style(_does_not_fit(result, result.hardware), fg="red", bold=True)
         yield "The options below fit." if result.options else _no_option()
     else:
         yield style("The job fits no single GPU that is known.", fg="red", bold=True)
@@ -51,12 +52,18 @@ def _verdict(result: PlanResult) -> Iterator[str]:
         yield style("It may cost more than where.budget_usd.", fg="red")
 
 
+def _does_not_fit(result: PlanResult, hardware: str) -> str:
+    if hardware == LOCAL.name:
+        return "This machine has no GPU that holds the job."
+    return f"The job may not fit on {hardware}." if result.has_gpu else f"{hardware} has no GPU."
+
+
 def _no_option() -> str:
     return "Shorten train.max_length, train an adapter (peft), or share the model among GPUs (where.strategy: fsdp)."
 
 
 def _memory(memory: PlanMemory) -> Iterator[str]:
-    yield style("memory of one process", bold=True)
+    yield style("memory of one process, with the job's own settings", bold=True)
     yield (
         f"  the card must have {render_bytes(memory.peak_bytes)} "
         f"({render_bytes(memory.low_bytes)} to {render_bytes(memory.high_bytes)}); "

@@ -1,14 +1,14 @@
 """Asking the rules: each is handed the facts that its parameters name, and passes, objects or is skipped."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Final
 
-from holdfast.core.document import ABSENT, Document, Unknown, parse_key
+from holdfast.core.document import Document, Unknown, parse_key
 from holdfast.core.facts import HUB_FACTS
 from holdfast.core.finding import BETWEEN_REASONS, Finding, Fix, MissingFactError, Rule, Severity, Skip
-from holdfast.core.hidden import hidden_in, track_reads, track_settings
 from holdfast.core.outcome import Raised, outcome_of
+from holdfast.core.strict_document import StrictDocument
 from holdfast.core.text import Place
 
 BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
@@ -54,40 +54,6 @@ def run_rules(
 def severity_of(finding: Finding) -> Severity:
     """Return a finding's severity: its own, else its rule's."""
     return finding.severity or (finding.rule.severity if finding.rule else Severity.ERROR)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrictDocument(Document):
-    """A document that lets nobody guess: reading a value that its source hides raises MissingFactError, or is noted.
-
-    Attributes:
-        hidden_reads: The hidden values that were read, by key: those of calls, and those with something hidden inside.
-    """
-
-    hidden_reads: dict[str, Unknown] = field(default_factory=dict[str, Unknown], compare=False, repr=False)
-
-    @classmethod
-    def of(cls, document: Document) -> "StrictDocument":
-        """Return the same document, which notes what is read."""
-        reads: dict[str, Unknown] = {}
-        given = {each.name: getattr(document, each.name) for each in fields(document)}
-        calls = tuple(track_reads(call, reads.setdefault) for call in document.calls)
-        return cls(**{**given, "calls": calls}, hidden_reads=reads)
-
-    def get(self, key: str, default: Any = ABSENT) -> Any:
-        """Return the value under a dotted key, or the default.
-
-        Raises:
-            MissingFactError: The source sets the key, but does not say to what.
-        """
-        value = Document.get(self, key, default)  # a class with slots is made anew, which `super()` does not know
-        if isinstance(value, Unknown):
-            raise MissingFactError(key, value.because)
-        if isinstance(value, dict):
-            return track_settings(key, value, self.hidden_reads.setdefault)
-        if hidden := hidden_in(value):
-            self.hidden_reads.setdefault(key, hidden)
-        return value
 
 
 def _given_elsewhere(document: Document, key: str) -> Place | None:

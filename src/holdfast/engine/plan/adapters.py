@@ -9,6 +9,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
 from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.parameters import FUSED, attention_projections, projections
+from holdfast.engine.plan.plain_values import plain_value
 from holdfast.engine.plan.step import LoraAdapter, WeightQuantization
 
 RANK: Final = 8
@@ -17,8 +18,24 @@ COMMAND_RANK: Final = 16
 COMMAND_DROPOUT: Final = 0.05
 """`lora_r` and `lora_dropout` of TRL's ModelConfig, 0.22 to 1.16."""
 ALL_LINEAR: Final = "all-linear"
-UNKNOWN_PARTS: Final = ("modules_to_save", "target_parameters", "use_dora", "rank_pattern", "layers_to_transform")
-"""Settings of LoRA whose memory is not counted."""
+COUNTED: Final = frozenset({"r", "target_modules", "lora_dropout"})
+WITHOUT_MEMORY: Final = frozenset(
+    {
+        "lora_alpha",
+        "alpha_pattern",
+        "use_rslora",
+        "init_lora_weights",
+        "fan_in_fan_out",
+        "task_type",
+        "peft_type",
+        "base_model_name_or_path",
+        "revision",
+        "layers_pattern",
+    }
+)
+"""Settings of LoRA that change no memory. Of all others, it is not known."""
+OFF: Final[Mapping[str, str]] = {"bias": "none"}
+"""Words by which a setting is turned off."""
 
 
 def read_adapter(job: Document, model_type: str, model: Architecture) -> LoraAdapter | None:
@@ -32,9 +49,11 @@ def read_adapter(job: Document, model_type: str, model: Architecture) -> LoraAda
     settings = job.get("peft", None) if job.kind == "job" else lora(job)
     if not isinstance(settings, Mapping):
         raise MissingFactError("peft", "the settings of the adapter cannot be seen")
-    for name in UNKNOWN_PARTS:
-        if settings.get(name):
+    for name in sorted(settings.keys() - COUNTED - WITHOUT_MEMORY):
+        if settings.get(name) and settings.get(name) != OFF.get(name):
             raise MissingFactError(f"peft.{name}", "its memory is not known")
+    if job.kind == "command" and job.get("train.use_dora", None):
+        raise MissingFactError("train.use_dora", "its memory is not known")
     return LoraAdapter(
         rank=_rank(job, settings),
         targets=_targets(settings.get("target_modules"), model_type, model),
@@ -58,7 +77,7 @@ def read_quantization(job: Document) -> WeightQuantization | None:
 def _rank(job: Document, settings: Mapping[str, Any]) -> int:
     value = job.get("train.lora_r", COMMAND_RANK) if job.kind == "command" else settings.get("r", RANK)
     if type(value) is not int or value < 1:
-        raise MissingFactError("peft.r", f"{value!r} is no rank")
+        raise MissingFactError("peft.r", f"{plain_value('peft.r', value)!r} is no rank")
     return value
 
 
@@ -67,6 +86,7 @@ def _command_dropout(job: Document) -> bool:
 
 
 def _targets(given: Any, model_type: str, model: Architecture) -> frozenset[str]:
+    plain_value("peft.target_modules", given)
     if given is None:
         found = DEFAULT_TARGETS.get(model_type)
         if found is None:

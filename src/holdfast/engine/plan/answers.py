@@ -45,6 +45,7 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         memory=_memory(found.as_is.memory),
         hardware=chosen.hardware.name if chosen else None,
         settings=chosen.settings if chosen else {},
+        has_gpu=chosen is None or bool(chosen.hardware.gpus),
         fits=chosen.fits if chosen else False,
         time_s=_range(seconds),
         cost_usd=_range(usd),
@@ -111,7 +112,7 @@ def _option(option: PlanOption) -> OptionResult:
 def _unknown(found: JobPlan) -> Iterator[UnknownEstimate]:
     if found.no_time:
         yield UnknownEstimate(what="time", because=found.no_time)
-    elif found.chosen and found.chosen.seconds is None:
+    elif found.chosen and found.chosen.seconds is None and found.chosen.hardware.gpus:
         yield UnknownEstimate(what="time", because=f"the speed of {found.chosen.hardware.gpus[0].name} is not known")
     if found.chosen and found.chosen.seconds and found.chosen.usd is None:
         yield UnknownEstimate(what="cost", because=f"the price of {found.chosen.hardware.name} is not known")

@@ -13,9 +13,12 @@ from holdfast.core.finding import MissingFactError
 CONFIG: Final = "config.json"
 EXPERTS: Final = ("num_experts", "num_local_experts", "n_routed_experts")
 """Keys for the number of experts; which one a file has depends on the release that wrote it."""
+PATTERN: Final = "sliding_window_pattern"
+"""Every how many layers one does not slide; transformers writes it with an underscore before it."""
 BIASED: Final = frozenset({"gpt_neox", "gpt_oss", "starcoder2"})
 """Types that have biases where `config.json` does not say."""
-QUANTIZED_ELSEWHERE: Final = ("gptq", "awq", "gguf", "aqlm", "hqq", "compressed-tensors", "fp8", "bitsandbytes")
+DEQUANTIZED: Final = "mxfp4"
+"""How weights may be quantized that are 16-bit ones while they are trained."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +114,7 @@ def read_architecture(config: Mapping[str, Any]) -> Architecture:
     """
     quantization = config.get("quantization_config")
     method = quantization.get("quant_method") if isinstance(quantization, Mapping) else None
-    if method in QUANTIZED_ELSEWHERE:
+    if quantization and method != DEQUANTIZED:
         raise MissingFactError(CONFIG, f"the memory of weights quantized with `{method}` is not known")
     text = config.get("text_config")
     read = _Config(text if isinstance(text, Mapping) else config)
@@ -176,7 +179,9 @@ def _attention(config: _Config, traits: LayerTraits) -> Attention:
     width = config.size("head_dim", traits.head_dim or config.size("hidden_size") // heads)
     kinds = config.kinds("layer_types")
     window = config.count("sliding_window") if config.get("use_sliding_window", default=True) else 0
-    sliding = sum(kind == "sliding_attention" for kind in kinds) if kinds else layers * bool(window)
+    every = config.count(PATTERN) or config.count(f"_{PATTERN}") or traits.full_every
+    full = layers // every if every else 0
+    sliding = sum(kind == "sliding_attention" for kind in kinds) if kinds else layers - full
     return Attention(
         heads=heads,
         query=heads * width,

@@ -10,7 +10,7 @@ without checkpoints the sum is 16h + 4q + 4k + 8i, which agrees with the trace t
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.engine.plan.parameters import layer_parameters, mlp_width, projections
+from holdfast.engine.plan.parameters import layer_parameters, mlp_width, projections, sharing_adapters
 from holdfast.engine.plan.step import FLOAT32, TrainingStep
 
 ATTENTION_INPUTS: Final = ("q_proj", "k_proj", "v_proj", "q_a_proj", "kv_a_proj_with_mqa")
@@ -93,9 +93,8 @@ def _adapter_inputs_kept(step: TrainingStep, names: tuple[str, ...]) -> float:
     """
     adapter, numerics = step.adapter, step.numerics
     assert adapter is not None  # noqa: S101 - the caller asked
-    widths = [
-        inputs for name, (inputs, _) in projections(step.model).items() if name in names and name in adapter.targets
-    ]
+    adapted = adapter.targets.intersection(names) - sharing_adapters(step.model, adapter.targets)
+    widths = [inputs for name, (inputs, _) in projections(step.model).items() if name in adapted]
     element = numerics.compute if numerics.autocast else adapter.bytes
     copied = adapter.bytes != numerics.compute or numerics.residual != numerics.compute or adapter.dropout
     shared = 0 if names == ("o_proj",) else max(widths, default=0)

@@ -19,6 +19,7 @@ from holdfast.engine.plan.states import (
     reference_term,
     shards_weights,
     weights_term,
+    whole_model_term,
     whole_units_term,
 )
 from holdfast.engine.plan.step import FLOAT16, TrainingStep
@@ -79,8 +80,16 @@ def _optimizer_phase(step: TrainingStep) -> MemoryPhase:
 
 def _generation_phase(step: TrainingStep) -> MemoryPhase:
     assert step.rollout is not None  # noqa: S101 - the caller asked
-    terms = (weights_term(step), *_reference(step), optimizer_term(step), generation_term(step, step.rollout))
-    return MemoryPhase("generation", terms)
+    terms = (*_reference(step), optimizer_term(step), generation_term(step, step.rollout))
+    return MemoryPhase("generation", (weights_term(step), *_gathered(step), *terms))
+
+
+def _gathered(step: TrainingStep) -> tuple[MemoryTerm, ...]:
+    """Return the weights that a forward pass gathers: layers, or the whole model where ZeRO-3 generates."""
+    if not shards_weights(step):
+        return ()
+    whole = step.rollout and step.rollout.here and step.rollout.gathered and step.sharding.strategy == "zero3"
+    return (whole_model_term(step),) if whole else (whole_units_term(step, "loss"),)
 
 
 def _evaluation_phase(step: TrainingStep) -> MemoryPhase:
@@ -91,7 +100,8 @@ def _evaluation_phase(step: TrainingStep) -> MemoryPhase:
         MemoryTerm("activations", layer * evaluated.tokens, "one layer's tensors"),
         MemoryTerm("logits", head_forward(evaluated), f"{_head(step)}, of an evaluation batch"),
     )
-    return MemoryPhase("evaluation", (weights_term(step), *_reference(step), optimizer_term(step), *terms))
+    standing = (weights_term(step), *_gathered(step), *_reference(step), optimizer_term(step))
+    return MemoryPhase("evaluation", (*standing, *terms))
 
 
 def _standing(step: TrainingStep, phase: str) -> Iterator[MemoryTerm]:

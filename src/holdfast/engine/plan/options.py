@@ -1,7 +1,7 @@
 """Options: hardware and settings on which a job fits, with its effective batch, its method and its data unchanged."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GIB, GpuCeilings, load_ceilings
@@ -11,10 +11,12 @@ from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.duration import cost_of, job_seconds
-from holdfast.engine.plan.step import FLOAT16, Numerics, Sharding, TrainingStep, WeightQuantization
+from holdfast.engine.plan.step import FLOAT16, TrainingStep
 
 Settings = Mapping[str, bool | int | str]
 """Keys of a job file, with the values that an option gives them."""
+StepOf = Callable[[Settings], TrainingStep]
+"""Reads the step of a job with some settings changed."""
 SPARE_BYTES: Final = round(0.7 * GIB)
 """What a process cannot have of a card that the catalog does not know. Source: facts/memory.md §4."""
 BF16: Final = (8, 0)
@@ -65,20 +67,21 @@ def fits(step: TrainingStep, memory: MemoryEstimate, gpu: Gpu) -> bool:
 def judge_option(variant: StepVariant, hardware: Hardware, steps: int | None, *, expandable: bool) -> PlanOption:
     """Return one option, judged."""
     memory = estimate_memory(variant.step, expandable=expandable)
-    seconds = _seconds(variant.step, hardware.gpus[0], steps)
+    gpu = next(iter(hardware.gpus), None)
+    seconds = _seconds(variant.step, gpu, steps) if gpu else None
     price = hardware.usd_per_hour
     return PlanOption(
         hardware=hardware,
         settings=variant.settings,
         memory=memory,
-        fits=fits(variant.step, memory, hardware.gpus[0]),
+        fits=gpu is not None and fits(variant.step, memory, gpu),
         seconds=seconds,
         usd=cost_of(seconds, price) if seconds and price is not None else None,
     )
 
 
 def search_options(
-    step: TrainingStep, hardware: Iterable[Hardware], steps: int | None, *, expandable: bool
+    changed: Sequence[StepVariant], hardware: Iterable[Hardware], steps: int | None, *, expandable: bool
 ) -> list[PlanOption]:
     """Return for each machine the first variant that fits, the cheapest machine first; what cannot fit is left out.
 
@@ -88,69 +91,68 @@ def search_options(
     for machine in hardware:
         if len(machine.gpus) != 1 or machine.gpus[0].capability < BF16:
             continue
-        judged = (judge_option(each, machine, steps, expandable=expandable) for each in variants(step))
+        judged = (judge_option(each, machine, steps, expandable=expandable) for each in changed)
         if (first := next((option for option in judged if option.fits), None)) is not None:
             found.append(first)
     return sorted(found, key=_price)
 
 
-def variants(step: TrainingStep) -> Iterator[StepVariant]:
-    """Yield the step as it is, and then with ever more changes that save memory: each keeps the ones before it.
+def variants(read: StepOf, alone: Settings) -> Iterator[StepVariant]:
+    """Yield the step on one GPU, and then with ever more changes that save memory: each keeps the ones before it.
 
     Checkpoints come first, since they change no result; then 16-bit weights under an adapter, smaller micro-batches with more
-    accumulation, and a base in 4 bits, which changes the result a little.
+    accumulation, and a base in 4 bits, which changes the result a little. Each is the step of the job with these settings; what
+    cannot be planned is left out.
+
+    Args:
+        read: Reads the step of the job with some settings changed.
+        alone: What has to change for one GPU.
     """
-    variant = StepVariant(_alone(step), {})
+    variant = _read(read, alone)
+    if variant is None:
+        return
     yield variant
-    for change in (_checkpointed, _halved_weights):
-        if (changed := change(variant)) is not None:
+    for setting in _cheap_settings(variant.step):
+        changed = _read(read, {**variant.settings, **setting})
+        if changed is not None and changed.step != variant.step:
             yield (variant := changed)
-    yield from _smaller(variant)
+    yield from _smaller(read, variant)
     if variant.step.adapter and not variant.step.quantization:
-        yield from _in_four_bits(variant)
+        quantized = _read(read, {**variant.settings, "quantization.load_in_4bit": True})
+        if quantized is not None:
+            yield quantized
+            yield from _smaller(read, quantized)
 
 
-def _alone(step: TrainingStep) -> TrainingStep:
-    """Return the step on one GPU, which accumulates what several processes would do at once."""
-    processes = step.sharding.processes
-    return replace(step, sharding=Sharding(), accumulation=step.accumulation * processes)
-
-
-def _checkpointed(variant: StepVariant) -> StepVariant | None:
-    if variant.step.checkpointing:
+def _read(read: StepOf, settings: Settings) -> StepVariant | None:
+    try:
+        return StepVariant(read(settings), settings)
+    except MissingFactError:
         return None
-    settings = {**variant.settings, "train.gradient_checkpointing": True}
-    return StepVariant(replace(variant.step, checkpointing=True), settings)
 
 
-def _halved_weights(variant: StepVariant) -> StepVariant | None:
-    """Frozen weights need no more than 16 bits."""
-    step = variant.step
-    if not step.adapter or step.numerics.weights <= FLOAT16:
-        return None
-    changed = replace(step, numerics=Numerics(autocast=step.numerics.autocast))
-    return StepVariant(changed, {**variant.settings, "model.dtype": "bfloat16"})
+def _cheap_settings(step: TrainingStep) -> Iterator[Settings]:
+    """Yield settings that hardly change the result; one has no effect where the job gives a setting that wins over it."""
+    if not step.checkpointing:
+        yield {"train.gradient_checkpointing": True}
+        yield {"train.activation_checkpointing": True}
+    if step.adapter and step.numerics.weights > FLOAT16:
+        yield {"model.dtype": "bfloat16"}  # frozen weights need no more
 
 
-def _smaller(variant: StepVariant) -> Iterator[StepVariant]:
+def _smaller(read: StepOf, variant: StepVariant) -> Iterator[StepVariant]:
     """Yield ever smaller micro-batches, of as many rows per step."""
-    step, batch = variant.step, variant.step.batch
-    while batch % 2 == 0 and not step.rollout:
-        batch //= 2
-        accumulation = step.batch * step.accumulation // batch
-        settings = {
-            "train.per_device_train_batch_size": batch,
-            "train.gradient_accumulation_steps": accumulation,
-        }
-        changed = replace(step, batch=batch, accumulation=accumulation, masked=step.masked and batch > 1)
-        yield StepVariant(changed, {**variant.settings, **settings})
-
-
-def _in_four_bits(variant: StepVariant) -> Iterator[StepVariant]:
-    step = replace(variant.step, quantization=WeightQuantization(bits=4))
-    first = StepVariant(step, {**variant.settings, "quantization.load_in_4bit": True})
-    yield first
-    yield from _smaller(first)
+    step = variant.step
+    if step.rollout:
+        return
+    for batch in range(step.batch - 1, 0, -1):
+        if step.batch % batch == 0:
+            settings = {
+                "train.per_device_train_batch_size": batch,
+                "train.gradient_accumulation_steps": step.batch * step.accumulation // batch,
+            }
+            if (changed := _read(read, {**variant.settings, **settings})) is not None:
+                yield changed
 
 
 def _seconds(step: TrainingStep, gpu: Gpu, steps: int | None) -> Interval | None:

@@ -160,9 +160,20 @@ def active_parameters(model: Architecture) -> int:
 
 
 def adapter_parameters(model: Architecture, targets: frozenset[str], rank: int) -> int:
-    """Return the parameters of a LoRA adapter: `rank * (inputs + outputs)` for each projection that it goes to."""
-    per_layer = sum(rank * sum(matrix) for name, matrix in projections(model).items() if name in targets)
-    return model.layers * per_layer
+    """Return the parameters of a LoRA adapter: `rank * (inputs + outputs)` for each module that it goes to.
+
+    Projections that a type holds as one module have one adapter together, and so the inputs of one.
+    """
+    matrices = projections(model)
+    per_layer = sum(rank * sum(matrix) for name, matrix in matrices.items() if name in targets)
+    shared = sum(rank * matrices[name][0] for name in sharing_adapters(model, targets))
+    return model.layers * (per_layer - shared)
+
+
+def sharing_adapters(model: Architecture, targets: frozenset[str]) -> frozenset[str]:
+    """Return the projections whose adapter is that of another, the first of the module that holds them."""
+    together = [FUSED[name] for name in model.traits.fused if targets.issuperset(FUSED[name])]
+    return frozenset(name for names in together for name in names[1:])
 
 
 def _norm(model: Architecture) -> int:

@@ -6,11 +6,13 @@ from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import Document
+from holdfast.core.document import Document, Set
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
+from holdfast.core.strict_document import StrictDocument
+from holdfast.core.text import Place
 from holdfast.engine.plan.duration import count_steps, timeout_for
-from holdfast.engine.plan.options import PlanOption, StepVariant, judge_option, search_options
+from holdfast.engine.plan.options import PlanOption, Settings, StepVariant, judge_option, search_options, variants
 from holdfast.engine.plan.reading import JobModel, StepReader
 from holdfast.engine.plan.step import Sharding, ShardingStrategy, TrainingStep
 
@@ -29,6 +31,7 @@ class PlanQuestion:
         model: Its model.
         rows: Rows of its dataset; None if unknown.
         named: The hardware that it names; None if it names none.
+        here: This machine, where the job names it as its backend; perhaps without a GPU.
         choices: Hardware to choose from.
     """
 
@@ -37,6 +40,7 @@ class PlanQuestion:
     model: JobModel
     rows: int | None
     named: Hardware | None
+    here: Hardware | None = None
     choices: Sequence[Hardware]
 
 
@@ -47,7 +51,7 @@ class JobPlan:
     Attributes:
         step: The training step.
         chosen: As the job is, on the hardware that it names; else the cheapest option that changes no setting, or the cheapest;
-            None if nothing fits.
+            None if nothing fits. Of a job that runs on this machine, an option there, or the job as it is.
         as_is: As the job is, on the hardware that it names or on any: its memory does not depend on that.
         options: Hardware and settings on which it fits, the cheapest first.
         timeout_s: A timeout that it will keep; None if its time is unknown.
@@ -70,14 +74,25 @@ def plan_job(question: PlanQuestion) -> JobPlan:
     Raises:
         MissingFactError: Something that memory depends on is not known.
     """
-    reader = StepReader(question.job, question.api, question.model, sharding_of(question.job, question.named))
-    step = reader.read()
+    placed = question.here or question.named
+    step, because = _read(question, question.job, sharding_of(question.job, placed))
     expandable = uses_expandable_segments(question.job)
     steps, no_time = _steps(question, step)
-    options = search_options(step, question.choices, steps, expandable=expandable)
-    as_is = judge_option(StepVariant(step, {}), question.named or question.choices[0], steps, expandable=expandable)
+
+    def changed_step(settings: Settings) -> TrainingStep:
+        edits = [Set(key, value) for key, value in settings.items()]
+        changed = question.job.with_values(edits, Place(question.job.path)) if edits else question.job
+        return _read(question, changed, Sharding())[0]
+
+    changes = list(variants(changed_step, _alone(question.job, step)))
+    on_this = search_options(changes, [question.here] if question.here else [], steps, expandable=expandable)
+    options = on_this or search_options(changes, question.choices, steps, expandable=expandable)
+    as_is = judge_option(StepVariant(step, {}), placed or question.choices[0], steps, expandable=expandable)
     unchanged = (option for option in options if not option.settings)
-    chosen = as_is if question.named else next(unchanged, next(iter(options), None))
+    if question.here:
+        chosen: PlanOption | None = next(iter([] if as_is.fits else on_this), as_is)
+    else:
+        chosen = as_is if question.named else next(unchanged, next(iter(options), None))
     return JobPlan(
         step=step,
         chosen=chosen,
@@ -85,14 +100,38 @@ def plan_job(question: PlanQuestion) -> JobPlan:
         options=options,
         timeout_s=timeout_for(chosen.seconds, step) if chosen and chosen.seconds else None,
         no_time=no_time,
-        because=(*reader.because, *(() if expandable else (ADVICE,))),
+        because=(*because, *(() if expandable else (ADVICE,))),
     )
 
 
-def sharding_of(job: Document, named: Hardware | None) -> Sharding:
+def _read(question: PlanQuestion, job: Document, sharding: Sharding) -> tuple[TrainingStep, list[str]]:
+    """Return the step of a job and what was taken for granted; what the source hides is not guessed.
+
+    Raises:
+        MissingFactError: A hidden value was read, or something that memory depends on is not known.
+    """
+    strict = StrictDocument.of(job)
+    reader = StepReader(strict, question.api, question.model, sharding)
+    step = reader.read()
+    for key, hidden in strict.hidden_reads.items():
+        raise MissingFactError(key, hidden.because)
+    return step, reader.because
+
+
+def _alone(job: Document, step: TrainingStep) -> Settings:
+    """Return what has to change for one GPU, which accumulates what several processes would do at once."""
+    processes = step.sharding.processes
+    if processes == 1:
+        return {}
+    nodes = {"where.nodes": 1} if job.get("where.nodes", 1) != 1 else {}
+    return {"where.processes": 1, **nodes, "train.gradient_accumulation_steps": step.accumulation * processes}
+
+
+def sharding_of(job: Document, placed: Hardware | None) -> Sharding:
     """Return how the processes of a job share its work: one per GPU of the hardware that it names, unless it says how many."""
-    asked = job.get("where.processes", None)
-    processes = asked if isinstance(asked, int) else len(named.gpus) if named else 1
+    asked, nodes = job.get("where.processes", None), job.get("where.nodes", None)
+    each = asked if isinstance(asked, int) else max(1, len(placed.gpus)) if placed else 1
+    processes = each * (nodes if isinstance(nodes, int) else 1)
     if processes <= 1:
         return Sharding()
     strategy: ShardingStrategy = job.get("where.strategy", None) or "ddp"

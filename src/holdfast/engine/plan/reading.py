@@ -10,13 +10,16 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.behaviour import behaviour
 from holdfast.catalog.calls.train_arguments import setting
+from holdfast.catalog.models.model_settings import loading_setting
 from holdfast.catalog.optimizers import OptimizerMemory, load_optimizers
+from holdfast.core.calls import LibraryName
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
 from holdfast.engine.plan.adapters import read_adapter, read_quantization
 from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.head import logits_head
+from holdfast.engine.plan.plain_values import plain_value
 from holdfast.engine.plan.step import (
     FLOAT16,
     FLOAT32,
@@ -29,18 +32,23 @@ from holdfast.engine.plan.step import (
     Sharding,
     TrainingStep,
     WeightQuantization,
+    rows_each,
 )
 
 DTYPES: Final[Mapping[str, int]] = {"float32": FLOAT32, "float16": FLOAT16, "bfloat16": FLOAT16}
 PROMPT_TOKENS: Final = 512
 """Tokens of a prompt where nothing cuts it. Source: what TRL cut prompts to until 0.25 (`max_prompt_length`)."""
-LENGTHS: Final = ("max_length", "max_seq_length")
+LENGTHS: Final = ("max_seq_length", "max_length")
+"""The older name wins where a job gives both. Source: trl 0.16 to 0.19 sft_config.py, `__post_init__`."""
 PACKED: Final = frozenset({"bfd", "bfd_split", "bfd-requeue", "ffd"})
 """Packing strategies that imply rows without padding. Source: trl 1.16 sft_trainer.py; ffd was the name in 0.19."""
 REFERENCED: Final = (Method.DPO, Method.KTO)
 FOREACH: Final = "adamw_torch"
 FUSED_SINCE: Final = Version("2.8.0")
 """The first torch with which transformers takes the fused AdamW. Source: transformers 5.23 training_args.py."""
+FLASH: Final = ("flash_attention_2", "flash_attention_3")
+FLASH_KERNELS: Final = "kernels-community/"
+"""Flash attention of the Hub, such as `kernels-community/vllm-flash-attn3`."""
 LIGER: Final = frozenset[FusedKernel]({"norm", "mlp"})
 
 
@@ -105,10 +113,10 @@ class StepReader:
             quantization=quantization,
             optimizer=self._optimizer(),
             head=self._head(method, numerics, batch, liger=liger),
-            checkpointing=self._given("gradient_checkpointing") is True,
+            checkpointing=self._checkpointing("checkpointing") is True,
             reentrant=self._reentrant(),
             attention=self._attention(),
-            masked=batch > 1 and not free,
+            masked=batch * rows_each(method) > 1 and not free,
             fused=LIGER if liger else frozenset(),
             reference=self._reference(method, adapter),
             sharding=self.sharding,
@@ -126,7 +134,7 @@ class StepReader:
     def _given(self, name: str) -> Any:
         """Return a setting of the config class; None where the class has none of that name."""
         value = setting(self.job, name, self.api)
-        return None if value is ABSENT else value
+        return None if value is ABSENT else plain_value(f"train.{name}", value)
 
     def _count(self, name: str) -> int:
         value = self._given(name)
@@ -159,7 +167,7 @@ class StepReader:
 
     def _weights(self, adapter: LoraAdapter | None) -> int:
         """Return the bytes of a weight as it is loaded."""
-        dtype = self.job.get("model.dtype", None)
+        dtype = loading_setting(self.job, "dtype")
         if dtype is None and self.job.kind == "job":
             frozen = adapter is not None
             self.because.append(
@@ -170,13 +178,14 @@ class StepReader:
             by_trainer = self.job.call("model") is None
             dtype = self._fact("weights_dtype") if by_trainer else "transformers"
             dtype = self._fact("from_pretrained_dtype") if dtype == "transformers" else dtype
-        name = str(dtype).rpartition(".")[2]
+        written = dtype.path if isinstance(dtype, LibraryName) else str(plain_value("model.dtype", dtype))
+        name = written.rpartition(".")[2]
         if name == "auto":
             if not self.model.dtype:
                 raise MissingFactError("model.dtype", "the dtype of the model's files is not known")
             return self.model.dtype
         if name not in DTYPES:
-            raise MissingFactError("model.dtype", f"`{dtype}` is no dtype that is known")
+            raise MissingFactError("model.dtype", f"`{written}` is no dtype that is known")
         return DTYPES[name]
 
     def _quantized_adapter(self, adapter: LoraAdapter) -> LoraAdapter:
@@ -186,7 +195,9 @@ class StepReader:
     def _length(self, method: Method, rollout: Rollout | None) -> int:
         if rollout:
             return rollout.prompt + rollout.completion
-        value = next((found for name in LENGTHS if (found := self._given(name)) is not None), None)
+        written = [name for name in LENGTHS if self.job.get(f"train.{name}") is not ABSENT]
+        asked = written if "max_length" in written else (*written, *LENGTHS)
+        value = next((found for name in asked if (found := self._given(name)) is not None), None)
         if type(value) is not int or value < 1:
             raise MissingFactError(
                 "train.max_length", f"rows of {method.value} are not cut, and the longest is not known"
@@ -206,7 +217,7 @@ class StepReader:
         return self._given("eval_strategy") not in {None, "no"}
 
     def _optimizer(self) -> OptimizerMemory:
-        name = self.job.get("train.optim", None)
+        name = plain_value("train.optim", self.job.get("train.optim", None))
         if name is None:
             name = self._fact("default_optimizer") if self._has_new_torch() else FOREACH
         found = load_optimizers().get(str(name))
@@ -226,12 +237,16 @@ class StepReader:
     def _head(self, method: Method, numerics: Numerics, batch: int, *, liger: bool) -> LossHead:
         if method is Method.REWARD:
             return LossHead(kind="score")
-        if liger:
-            return LossHead(kind="liger")
         table = {Method.SFT: "sft_head", Method.DPO: "preference_head", Method.KTO: "preference_head"}
         kind = self._fact(table.get(method, "online_head"))
-        if kind != "fused" and self._given("loss_type") == "nll":
-            kind = "logits"
+        if method is Method.SFT:
+            kind = self._sft_loss(str(kind))
+        if liger and method is not Method.SFT:
+            raise MissingFactError(
+                "train.use_liger_kernel", f"the memory of Liger's loss for {method.value} is not known"
+            )
+        if liger:
+            return LossHead(kind="liger")
         match kind:
             case "logits":
                 copies, forward = self._fact("metric_copies"), self._fact("logits_forward")
@@ -241,16 +256,39 @@ class StepReader:
             case _:
                 raise MissingFactError("train.loss_type", f"the memory of the loss `{kind}` is not known")
 
+    def _sft_loss(self, default: str) -> str:
+        """Return how SFT gets its loss, where a release does so by default as said."""
+        match self._given("loss_type"):
+            case "nll" if default != "fused":
+                return "logits"
+            case "chunked_nll" if default == "logits":
+                return "chunked_float32"  # trl 1.4 to 1.6
+            case None | "nll" | "chunked_nll":
+                return default
+            case other:
+                raise MissingFactError("train.loss_type", f"the memory of the loss `{other}` is not known")
+
+    def _checkpointing(self, name: str) -> Any:
+        """Return a setting of checkpoints; its newer name wins where both are given.
+
+        Source: transformers 5.23 training_args.py, `__post_init__`.
+        """
+        newer = self._given(f"activation_{name}")
+        return self._given(f"gradient_{name}") if newer is None else newer
+
     def _reentrant(self) -> bool:
-        given = self._given("gradient_checkpointing_kwargs")
+        given = self._checkpointing("checkpointing_kwargs")
         said = given.get("use_reentrant") if isinstance(given, Mapping) else None
+        said = plain_value("train.gradient_checkpointing_kwargs", said)
         return bool(self._fact("reentrant") if said is None else said)
 
     def _attention(self) -> AttentionKernel:
-        name = self.job.get("model.attn_implementation", None) or "sdpa"
+        name = plain_value("model.attn_implementation", loading_setting(self.job, "attn_implementation")) or "sdpa"
         if name in {"sdpa", "eager"}:
             return "eager" if name == "eager" else "sdpa"
-        return "flash"
+        if name in FLASH or str(name).startswith(FLASH_KERNELS):
+            return "flash"
+        raise MissingFactError("model.attn_implementation", f"the memory of `{name}` is not known")
 
     def _reference(self, method: Method, adapter: LoraAdapter | None) -> bool:
         """Whether the trainer holds a second copy of the model; with an adapter it turns that off instead."""
@@ -269,6 +307,8 @@ class StepReader:
             self.because.append(f"prompts of {prompt} tokens, since nothing cuts them")
         given = self._given("steps_per_generation")
         per_generation = given if type(given) is int and given > 0 else self._count("gradient_accumulation_steps")
+        generated = self._given("generation_batch_size")
+        rows = generated // self.sharding.processes if type(generated) is int else batch * per_generation
         vllm = self._given("use_vllm") is True
         colocated = vllm and self._given("vllm_mode") == "colocate"
         share = self._given("vllm_gpu_memory_utilization") if colocated else 0.0
@@ -278,5 +318,10 @@ class StepReader:
         if type(completion) is not int:
             raise MissingFactError("train.max_completion_length", "completions are not cut")
         return Rollout(
-            rows=batch * per_generation, prompt=prompt, completion=completion, vllm_share=share, here=not vllm
+            rows=rows,
+            prompt=prompt,
+            completion=completion,
+            vllm_share=share,
+            here=not vllm,
+            gathered=self._given("ds3_gather_for_generation") is not False,
         )

@@ -83,6 +83,11 @@ def whole_units_term(step: TrainingStep, phase: str) -> MemoryTerm:
     return MemoryTerm("weights", round(ends + count * layer), f"{count} layers, embedding and head gathered whole")
 
 
+def whole_model_term(step: TrainingStep) -> MemoryTerm:
+    """Return the model that DeepSpeed gathers from all processes to generate with."""
+    return MemoryTerm("weights", round(model_bytes(step)), "the model gathered whole")
+
+
 def gradients_term(step: TrainingStep) -> MemoryTerm:
     """Return the gradients: `wt`, in the dtype of the parameters. DDP holds them twice: once in its buckets."""
     whole = step.trained * step.trained_bytes

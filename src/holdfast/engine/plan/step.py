@@ -18,6 +18,15 @@ PAIRED: Final = (Method.DPO, Method.REWARD)
 """Methods whose rows are two texts."""
 
 
+def rows_each(method: Method) -> int:
+    """Return the texts of one row.
+
+    >>> rows_each(Method.DPO), rows_each(Method.SFT)
+    (2, 1)
+    """
+    return 2 if method in PAIRED else 1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numerics:
     """Bytes of an element.
@@ -114,6 +123,7 @@ class Rollout:
         completion: Tokens of a completion at most.
         vllm_share: Part of the card that vLLM takes on the same GPU; 0 where transformers generates, or a server does.
         here: Whether the training process itself generates.
+        gathered: Whether DeepSpeed gathers the whole model for that (`ds3_gather_for_generation`).
     """
 
     rows: int
@@ -121,6 +131,7 @@ class Rollout:
     completion: int
     vllm_share: float = 0
     here: bool = True
+    gathered: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +183,7 @@ class TrainingStep:
     @property
     def rows(self) -> int:
         """Texts of a micro-batch."""
-        return self.batch * (2 if self.method in PAIRED else 1)
+        return self.batch * rows_each(self.method)
 
     @property
     def tokens(self) -> int:
