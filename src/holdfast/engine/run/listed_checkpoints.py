@@ -12,7 +12,7 @@ from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem
 from holdfast.core.json_text import parse_json
 
 MANIFEST: Final = "holdfast-manifest.json"
-IN_CHECKPOINT: Final = re.compile(r"((?:.+/)?checkpoint-(\d+))/(.+)")
+IN_CHECKPOINT: Final = re.compile(r"((?:.+/)?checkpoint-(\d{1,18}))/(.+)")
 NEEDED: Final = ("trainer_state.json", "optimizer.pt", "scheduler.pt")
 """Files without which training cannot resume as it was."""
 CUT_SHORT: Final = "missing: the save was cut short, since holdfast writes the manifest last"

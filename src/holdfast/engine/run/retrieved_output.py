@@ -11,6 +11,7 @@ from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.errors import UnreachableError
 from holdfast.core.event import AttemptState, Reported, ReportsLost
 from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, MANIFEST, checkpoint_files, judge_listed
+from holdfast.engine.run.listed_files import inside_run
 from holdfast.engine.run.telemetry import MOST_READINGS, CarriedEvent, LogNews, LostEvents, TelemetryReader
 from holdfast.ports import LogPart, OutputNews, Retrieval
 
@@ -116,7 +117,7 @@ class RetrievedOutput:
     ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
         """Return the newest whole checkpoint in the run's folder there; of checkpoints, only manifests are fetched."""
         passed_over: list[CheckpointIntegrity] = []
-        for folder, files in checkpoint_files(self._retrieval.list_files(attempt.id)).items():
+        for folder, files in checkpoint_files(self._listed(attempt)).items():
             manifest = self._fetched_text(attempt.id, f"{folder}/{MANIFEST}") if MANIFEST in files else ""
             integrity = judge_listed(folder, files, manifest)
             if integrity.verdict == "whole":
@@ -130,9 +131,11 @@ class RetrievedOutput:
 
     def fetch(self, attempt: AttemptState) -> None:
         """Fetch what the run has there and not here, except the weights and optimizers of checkpoints."""
-        there = self._retrieval.list_files(attempt.id)
-        for name in wanted_files(there, self._copies.sizes()):
+        for name in wanted_files(self._listed(attempt), self._copies.sizes()):
             self._retrieval.fetch_file(attempt.id, name, self._copies.path(name))
+
+    def _listed(self, attempt: AttemptState) -> Mapping[str, int]:
+        return inside_run(self._retrieval.list_files(attempt.id))
 
 
 def _ledger_event(event: CarriedEvent | LostEvents, attempt: int, at_s: float) -> Reported | ReportsLost:
@@ -145,14 +148,12 @@ def _ledger_event(event: CarriedEvent | LostEvents, attempt: int, at_s: float) -
 
 
 def wanted_files(there: Mapping[str, int], here: Mapping[str, int]) -> Iterator[str]:
-    """Yield the names of the files to fetch; a name that leads out of the folder is no file of the run.
+    """Yield the names of the files to fetch.
 
-    >>> list(wanted_files({"model/a.safetensors": 9, "../b": 1, "c/checkpoint-8/optimizer.pt": 5}, {}))
+    >>> list(wanted_files({"model/a.safetensors": 9, "c/checkpoint-8/optimizer.pt": 5}, {}))
     ['model/a.safetensors']
     """
     for name, size in sorted(there.items()):
-        path = PurePosixPath(name)
-        inside = not path.is_absolute() and ".." not in path.parts and "\0" not in name and path.parts
-        heavy = IN_CHECKPOINT.fullmatch(name) and path.name != MANIFEST
-        if inside and not heavy and not WRITTEN_HERE.fullmatch(name) and here.get(name) != size:
+        heavy = IN_CHECKPOINT.fullmatch(name) and PurePosixPath(name).name != MANIFEST
+        if not heavy and not WRITTEN_HERE.fullmatch(name) and here.get(name) != size:
             yield name

@@ -1,0 +1,76 @@
+"""What a service that shares no files says of a run, right or wrong, harms nothing on this machine."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.storage.retrieved_copies import RetrievedCopies
+from holdfast.core.event import AttemptState, Started, Starting, fold
+from holdfast.engine.run.listed_checkpoints import MANIFEST
+from holdfast.engine.run.retrieved_output import RetrievedOutput
+from holdfast.ports import LogPart
+
+WHOLE = {"trainer_state.json": "a", "optimizer.pt": "b", "scheduler.pt": "c", MANIFEST: '{"step": 9, "files": {}}'}
+
+
+@dataclass
+class Service:
+    """A service with some files of a run, by their paths."""
+
+    files: Mapping[str, str] = field(default_factory=dict[str, str])
+    fetched: list[str] = field(default_factory=list[str])
+
+    def read_log(self, attempt_id: str, offset: int) -> LogPart:  # noqa: ARG002
+        return LogPart(offset, b"")
+
+    def list_files(self, attempt_id: str) -> Mapping[str, int]:  # noqa: ARG002
+        return {name: len(text) for name, text in self.files.items()}
+
+    def fetch_file(self, attempt_id: str, path: str, to: str) -> None:  # noqa: ARG002
+        self.fetched.append(path)
+        Path(to).write_text(self.files[path])
+
+
+def attempt(number: int = 1) -> AttemptState:
+    begun = (Starting(at_s=0, attempt=number, backend="x"), Started(at_s=0, attempt=number, id="id"))
+    state = fold(begun).current
+    assert state
+    return state
+
+
+def output_of(service: Service, folder: Path) -> RetrievedOutput:
+    return RetrievedOutput(service, RetrievedCopies(folder / "runs" / "run"))
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "../../x/checkpoint-9",
+        "/x/checkpoint-9",
+        "c/../../../x/checkpoint-9",
+        "..\\x/checkpoint-9",
+        "c\0/checkpoint-9",
+        "\ud800/checkpoint-9",
+        f"{'c' * 256}/checkpoint-9",
+        f"checkpoint-{'9' * 5000}",
+    ],
+)
+def test_a_path_that_leads_elsewhere_is_no_file_of_the_run(tmp_path: Path, folder: str) -> None:
+    """Neither a checkpoint to resume from nor a file to fetch."""
+    service = Service({f"{folder}/{name}": text for name, text in WHOLE.items()})
+    output = output_of(service, tmp_path)
+
+    assert output.newest_checkpoint(attempt(), ()) == (None, [])
+    output.fetch(attempt())
+    assert service.fetched == []
+
+
+@pytest.mark.parametrize("name", ["./request.json", "attempts/1//stdout.log", "attempts/./1/attempt.py"])
+def test_another_spelling_replaces_nothing_that_is_written_here(tmp_path: Path, name: str) -> None:
+    """The plan, the log and the program are holdfast's own."""
+    service = Service({name: "bad", "model/a": "good"})
+    output_of(service, tmp_path).fetch(attempt())
+
+    assert service.fetched == ["model/a"]
