@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.storage.retrieved_copies import RetrievedCopies
+from holdfast.core.checkpoint import MANIFEST, NO_MANIFEST, CheckpointProblem
 from holdfast.core.event import AttemptState, Started, Starting, fold
-from holdfast.engine.run.listed_checkpoints import MANIFEST
 from holdfast.engine.run.retrieved_output import RetrievedOutput
 from holdfast.ports import LogPart
 
@@ -74,3 +74,30 @@ def test_another_spelling_replaces_nothing_that_is_written_here(tmp_path: Path, 
     output_of(service, tmp_path).fetch(attempt())
 
     assert service.fetched == ["model/a"]
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        "",
+        "{",
+        "7",
+        "[]",
+        "{}",
+        '{"step": 9, "files": []}',
+        '{"step": 9, "files": {"optimizer.pt": 1}}',
+        '{"step": 9, "files": {"optimizer.pt": {"bytes": null, "sha256": "d4"}}}',
+        '{"step": 9, "files": {"optimizer.pt": {"bytes": Infinity, "sha256": "d4"}}}',
+        '{"step": "nine", "files": {}}',
+        "[" * 99,
+    ],
+)
+def test_a_checkpoint_with_a_damaged_manifest_is_passed_over(tmp_path: Path, manifest: str) -> None:
+    """The older one is whole."""
+    files = {f"c/checkpoint-9/{name}": text for name, text in WHOLE.items()}
+    damaged = {f"c/checkpoint-18/{name}": text for name, text in {**WHOLE, MANIFEST: manifest}.items()}
+    found, (passed_over,) = output_of(Service({**files, **damaged}), tmp_path).newest_checkpoint(attempt(), ())
+
+    assert found == str(tmp_path / "runs" / "run" / "c" / "checkpoint-9")
+    assert passed_over.problems[0].file == MANIFEST
+    assert not manifest or passed_over.problems == (CheckpointProblem(MANIFEST, NO_MANIFEST),)

@@ -5,17 +5,19 @@ Covered: what is missing, cut short, or not in the manifest's sizes. Not covered
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
-from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem
-from holdfast.core.json_text import parse_json
+from holdfast.core.checkpoint import (
+    CUT_SHORT,
+    MANIFEST,
+    NO_MANIFEST,
+    RESUMABLE,
+    CheckpointIntegrity,
+    CheckpointProblem,
+    parse_manifest,
+)
 
-MANIFEST: Final = "holdfast-manifest.json"
 IN_CHECKPOINT: Final = re.compile(r"((?:.+/)?checkpoint-(\d{1,18}))/(.+)")
-NEEDED: Final = ("trainer_state.json", "optimizer.pt", "scheduler.pt")
-"""Files without which training cannot resume as it was."""
-CUT_SHORT: Final = "missing: the save was cut short, since holdfast writes the manifest last"
 
 
 def checkpoint_files(files: Mapping[str, int]) -> Mapping[str, Mapping[str, int]]:
@@ -48,15 +50,14 @@ def _problems(files: Mapping[str, int], manifest: str) -> Iterator[CheckpointPro
     if not manifest:
         yield CheckpointProblem(MANIFEST, CUT_SHORT)
         return
-    promised: Mapping[str, Any] | None = None
-    with suppress(ValueError, KeyError, TypeError):
-        promised = {str(name): int(each["bytes"]) for name, each in parse_json(manifest)["files"].items()}
-    if promised is None:
-        yield CheckpointProblem(MANIFEST, "unreadable: it is no manifest of holdfast")
+    try:
+        promised = parse_manifest(manifest).files
+    except ValueError:
+        yield CheckpointProblem(MANIFEST, NO_MANIFEST)
         return
-    for name in dict.fromkeys([*promised, *NEEDED]):
+    for name in dict.fromkeys([*promised, *RESUMABLE]):
         size = files.get(name)
         if size is None:
             yield CheckpointProblem(name, "missing")
-        elif size != promised.get(name, size):
-            yield CheckpointProblem(name, f"of another size: {size} of {promised[name]} bytes")
+        elif name in promised and size != promised[name].bytes:
+            yield CheckpointProblem(name, f"of another size: {size} of {promised[name].bytes} bytes")

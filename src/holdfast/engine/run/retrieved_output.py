@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, Protocol
 
-from holdfast.core.checkpoint import CheckpointIntegrity
+from holdfast.core.checkpoint import MANIFEST, CheckpointIntegrity
 from holdfast.core.errors import UnreachableError
 from holdfast.core.event import AttemptState, Reported, ReportsLost
-from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, MANIFEST, checkpoint_files, judge_listed
+from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, checkpoint_files, judge_listed
 from holdfast.engine.run.listed_files import inside_run
 from holdfast.engine.run.telemetry import MOST_READINGS, CarriedEvent, LogNews, LostEvents, TelemetryReader
 from holdfast.ports import LogPart, OutputNews, Retrieval
