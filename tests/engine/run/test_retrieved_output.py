@@ -10,7 +10,7 @@ from holdfast.adapters.storage.retrieved_copies import RetrievedCopies
 from holdfast.core.checkpoint import MANIFEST, NO_MANIFEST, CheckpointProblem
 from holdfast.core.event import AttemptState, Started, Starting, fold
 from holdfast.engine.run.retrieved_output import RetrievedOutput
-from holdfast.ports import LogPart
+from holdfast.ports import LogPart, RemoteFile
 
 WHOLE = {"trainer_state.json": "a", "optimizer.pt": "b", "scheduler.pt": "c", MANIFEST: '{"step": 9, "files": {}}'}
 
@@ -25,8 +25,8 @@ class Service:
     def read_log(self, attempt_id: str, offset: int) -> LogPart:  # noqa: ARG002
         return LogPart(offset, b"")
 
-    def list_files(self, attempt_id: str) -> Mapping[str, int]:  # noqa: ARG002
-        return {name: len(text) for name, text in self.files.items()}
+    def list_files(self, attempt_id: str) -> Mapping[str, RemoteFile]:  # noqa: ARG002
+        return {name: RemoteFile(len(text), text) for name, text in self.files.items()}
 
     def fetch_file(self, attempt_id: str, path: str, to: str) -> None:  # noqa: ARG002
         self.fetched.append(path)
@@ -101,3 +101,31 @@ def test_a_checkpoint_with_a_damaged_manifest_is_passed_over(tmp_path: Path, man
     assert found == str(tmp_path / "runs" / "run" / "c" / "checkpoint-9")
     assert passed_over.problems[0].file == MANIFEST
     assert not manifest or passed_over.problems == (CheckpointProblem(MANIFEST, NO_MANIFEST),)
+
+
+@pytest.mark.parametrize(
+    "name", ["model/model.safetensors", "attempts/1/stacks.txt", "model/\udcff.bin", "c/checkpoint-9/" + MANIFEST]
+)
+def test_a_file_that_was_written_again_is_fetched_again(tmp_path: Path, name: str) -> None:
+    """A later attempt's weights have the size of the earlier one's; another supervisor fetches only what is new."""
+    copy = tmp_path / "runs" / "run" / name
+    for text, fetches in (("old", 1), ("old", 0), ("new", 1), ("new", 0), ("longer", 1)):
+        service = Service({name: text, "same": ""}, fetched=[])
+        output_of(service, tmp_path).fetch(attempt())
+
+        assert copy.read_text() == text
+        assert service.fetched.count(name) == fetches
+
+
+def test_a_note_that_was_cut_costs_one_more_fetch(tmp_path: Path) -> None:
+    """A supervisor was killed, or the disk was full, while it wrote the note."""
+    output_of(Service({"a": "1", "b": "2"}), tmp_path).fetch(attempt())
+    notes = tmp_path / "runs" / "run" / "retrieved.jsonl"
+    notes.write_bytes(notes.read_bytes()[:-4])
+    fetched = []
+    for _ in range(2):
+        service = Service({"a": "1", "b": "2"})
+        output_of(service, tmp_path).fetch(attempt())
+        fetched.append(service.fetched)
+
+    assert fetched == [["b"], []]

@@ -26,7 +26,7 @@ from holdfast.core.backends import FAKE
 from holdfast.core.errors import UnreachableError, UsageError
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
-from holdfast.ports import LogPart, PollResult
+from holdfast.ports import LogPart, PollResult, RemoteFile
 
 Answer = TypeVar("Answer")
 FAULTS_KEY: Final = "where.options.faults"
@@ -162,12 +162,19 @@ class FakeBackend:
 
         return self._line.call(read)
 
-    def list_files(self, attempt_id: str) -> Mapping[str, int]:
+    def list_files(self, attempt_id: str) -> Mapping[str, RemoteFile]:
         """Return the files of the run's folder in the store."""
-        run = self._store(attempt_id)
-        return self._line.call(
-            lambda: {path.relative_to(run).as_posix(): path.stat().st_size for path in run.rglob("*") if path.is_file()}
-        )
+
+        def listed() -> Mapping[str, RemoteFile]:
+            run, found = self._store(attempt_id), dict[str, RemoteFile]()
+            for path in run.rglob("*"):
+                with suppress(FileNotFoundError):  # the attempt is writing
+                    if path.is_file():
+                        told = path.stat()
+                        found[path.relative_to(run).as_posix()] = RemoteFile(told.st_size, str(told.st_mtime_ns))
+            return found
+
+        return self._line.call(listed)
 
     def fetch_file(self, attempt_id: str, path: str, to: str) -> None:
         """Copy a file from the store."""

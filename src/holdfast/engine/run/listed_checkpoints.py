@@ -5,7 +5,7 @@ Covered: what is missing, cut short, or not in the manifest's sizes. Not covered
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from holdfast.core.checkpoint import (
     CUT_SHORT,
@@ -16,29 +16,32 @@ from holdfast.core.checkpoint import (
     CheckpointProblem,
     parse_manifest,
 )
+from holdfast.ports import RemoteFile
+
+Listed = TypeVar("Listed")
 
 IN_CHECKPOINT: Final = re.compile(r"((?:.+/)?checkpoint-(\d{1,18}))/(.+)")
 
 
-def checkpoint_files(files: Mapping[str, int]) -> Mapping[str, Mapping[str, int]]:
-    """Return the files of each checkpoint, newest checkpoint first, with their sizes.
+def checkpoint_files(files: Mapping[str, Listed]) -> Mapping[str, Mapping[str, Listed]]:
+    """Return the files of each checkpoint, newest checkpoint first.
 
     >>> checkpoint_files({"c/checkpoint-8/a.pt": 5, "c/checkpoint-16/a.pt": 5, "model/a.pt": 5})
     {'c/checkpoint-16': {'a.pt': 5}, 'c/checkpoint-8': {'a.pt': 5}}
     """
-    found: dict[tuple[int, str], dict[str, int]] = {}
-    for name, size in files.items():
+    found: dict[tuple[int, str], dict[str, Listed]] = {}
+    for name, file in files.items():
         if inside := IN_CHECKPOINT.fullmatch(name):
-            found.setdefault((int(inside[2]), inside[1]), {})[inside[3]] = size
+            found.setdefault((int(inside[2]), inside[1]), {})[inside[3]] = file
     return {folder: found[step, folder] for step, folder in sorted(found, reverse=True)}
 
 
-def judge_listed(folder: str, files: Mapping[str, int], manifest: str) -> CheckpointIntegrity:
+def judge_listed(folder: str, files: Mapping[str, RemoteFile], manifest: str) -> CheckpointIntegrity:
     """Return the integrity of a checkpoint.
 
     Args:
         folder: Its folder.
-        files: The size of each of its files.
+        files: Its files.
         manifest: The text of its manifest; empty if it has none.
     """
     problems = tuple(_problems(files, manifest))
@@ -46,7 +49,7 @@ def judge_listed(folder: str, files: Mapping[str, int], manifest: str) -> Checkp
     return CheckpointIntegrity(path=folder, step=step, verdict="damaged" if problems else "whole", problems=problems)
 
 
-def _problems(files: Mapping[str, int], manifest: str) -> Iterator[CheckpointProblem]:
+def _problems(files: Mapping[str, RemoteFile], manifest: str) -> Iterator[CheckpointProblem]:
     if not manifest:
         yield CheckpointProblem(MANIFEST, CUT_SHORT)
         return
@@ -56,8 +59,8 @@ def _problems(files: Mapping[str, int], manifest: str) -> Iterator[CheckpointPro
         yield CheckpointProblem(MANIFEST, NO_MANIFEST)
         return
     for name in dict.fromkeys([*promised, *RESUMABLE]):
-        size = files.get(name)
-        if size is None:
+        file = files.get(name)
+        if file is None:
             yield CheckpointProblem(name, "missing")
-        elif name in promised and size != promised[name].bytes:
-            yield CheckpointProblem(name, f"of another size: {size} of {promised[name].bytes} bytes")
+        elif name in promised and file.size != promised[name].bytes:
+            yield CheckpointProblem(name, f"of another size: {file.size} of {promised[name].bytes} bytes")

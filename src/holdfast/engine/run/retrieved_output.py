@@ -13,14 +13,14 @@ from holdfast.core.event import AttemptState, Reported, ReportsLost
 from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, checkpoint_files, judge_listed
 from holdfast.engine.run.listed_files import inside_run
 from holdfast.engine.run.telemetry import MOST_READINGS, CarriedEvent, LogNews, LostEvents, TelemetryReader
-from holdfast.ports import LogPart, OutputNews, Retrieval
+from holdfast.ports import LogPart, OutputNews, RemoteFile, Retrieval
 
 QUIET: Final = 2
 """How often in a row the log of an attempt that has ended has to be read without news: then it is complete."""
 MOST_FAILURES: Final = 20
 """How often in a row the log of an attempt that has ended may fail to be read; then it is taken for lost."""
 WRITTEN_HERE: Final = re.compile(
-    r"attempts/\d+/(attempt\.py|stdout\.log|events\.jsonl|guard\.json|pids/.*)|[^/]*\.(json|yaml|lock)"
+    r"attempts/\d+/(attempt\.py|stdout\.log|events\.jsonl|guard\.json|pids/.*)|[^/]*\.(json|jsonl|yaml|lock)"
 )
 
 
@@ -31,8 +31,12 @@ class RunCopies(Protocol):
         """Write text into the log of an attempt; what the log has from this position on is replaced."""
         ...
 
-    def sizes(self) -> Mapping[str, int]:
-        """Return the size of each file, by its path in the folder."""
+    def files(self) -> Mapping[str, RemoteFile]:
+        """Return each file by its path in the folder, with the version of which it is a copy."""
+        ...
+
+    def note_version(self, name: str, version: str) -> None:
+        """Note that the file is a copy of this version."""
         ...
 
     def path(self, name: str) -> str:
@@ -118,23 +122,28 @@ class RetrievedOutput:
         """Return the newest whole checkpoint in the run's folder there; of checkpoints, only manifests are fetched."""
         passed_over: list[CheckpointIntegrity] = []
         for folder, files in checkpoint_files(self._listed(attempt)).items():
-            manifest = self._fetched_text(attempt.id, f"{folder}/{MANIFEST}") if MANIFEST in files else ""
+            manifest = ""
+            if MANIFEST in files:
+                name = f"{folder}/{MANIFEST}"
+                self._fetch_file(attempt.id, name, files[MANIFEST])
+                manifest = self._copies.read(name)
             integrity = judge_listed(folder, files, manifest)
             if integrity.verdict == "whole":
                 return self._copies.path(folder), passed_over
             passed_over.append(integrity)
         return None, passed_over
 
-    def _fetched_text(self, attempt_id: str, name: str) -> str:
-        self._retrieval.fetch_file(attempt_id, name, self._copies.path(name))
-        return self._copies.read(name)
-
     def fetch(self, attempt: AttemptState) -> None:
         """Fetch what the run has there and not here, except the weights and optimizers of checkpoints."""
-        for name in wanted_files(self._listed(attempt), self._copies.sizes()):
-            self._retrieval.fetch_file(attempt.id, name, self._copies.path(name))
+        there = self._listed(attempt)
+        for name in wanted_files(there, self._copies.files()):
+            self._fetch_file(attempt.id, name, there[name])
 
-    def _listed(self, attempt: AttemptState) -> Mapping[str, int]:
+    def _fetch_file(self, attempt_id: str, name: str, file: RemoteFile) -> None:
+        self._retrieval.fetch_file(attempt_id, name, self._copies.path(name))
+        self._copies.note_version(name, file.version)
+
+    def _listed(self, attempt: AttemptState) -> Mapping[str, RemoteFile]:
         return inside_run(self._retrieval.list_files(attempt.id))
 
 
@@ -147,13 +156,14 @@ def _ledger_event(event: CarriedEvent | LostEvents, attempt: int, at_s: float) -
     return Reported(at_s=at_s, attempt=attempt, said=event.said, process=event.process, number=event.number)
 
 
-def wanted_files(there: Mapping[str, int], here: Mapping[str, int]) -> Iterator[str]:
-    """Yield the names of the files to fetch.
+def wanted_files(there: Mapping[str, RemoteFile], here: Mapping[str, RemoteFile]) -> Iterator[str]:
+    """Yield the names of the files to fetch: those that were written since they were copied, too.
 
-    >>> list(wanted_files({"model/a.safetensors": 9, "c/checkpoint-8/optimizer.pt": 5}, {}))
-    ['model/a.safetensors']
+    >>> there = {name: RemoteFile(9, "new") for name in ("model/a.bin", "model/b.bin", "c/checkpoint-8/optimizer.pt")}
+    >>> list(wanted_files(there, {"model/a.bin": RemoteFile(9, "new"), "model/b.bin": RemoteFile(9, "old")}))
+    ['model/b.bin']
     """
-    for name, size in sorted(there.items()):
+    for name, file in sorted(there.items(), key=lambda named: named[0]):
         heavy = IN_CHECKPOINT.fullmatch(name) and PurePosixPath(name).name != MANIFEST
-        if not heavy and not WRITTEN_HERE.fullmatch(name) and here.get(name) != size:
+        if not heavy and not WRITTEN_HERE.fullmatch(name) and here.get(name) != file:
             yield name
