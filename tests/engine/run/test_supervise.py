@@ -518,6 +518,35 @@ def test_an_attempt_ends_when_its_output_has_arrived() -> None:
     assert state.stage is RunStage.SUCCEEDED
 
 
+@pytest.mark.parametrize(
+    ("exit_code", "event", "verdict"),
+    [
+        (0, {"status": "finished", "max_steps": 9}, (RunStage.SUCCEEDED, "")),
+        (1, {"status": "failed", "because": "KeyError: 'a'"}, (RunStage.FAILED, "KeyError: 'a'")),
+    ],
+)
+@pytest.mark.parametrize("late", ["", "no route to the host"])
+def test_an_ended_attempt_whose_output_is_late_is_neither_stopped_nor_killed(
+    exit_code: int, event: dict[str, Any], verdict: tuple[RunStage, str], late: str
+) -> None:
+    """Neither timeout nor grace period count while its log is awaited, and that is said; the verdict is how it ended."""
+
+    class Late(FakeBackend):
+        def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:
+            news = super().read(attempt, at_s, ended=ended)
+            return news if at_s > 1200 else OutputNews(complete=False, because=late)
+
+    store = FakeStore()
+    ended = Look(answer=Liveness.ENDED, exit_code=exit_code, reports=[{"event": "end", **event}])
+    backend = Late([ended] * 1000)
+    state = drive("r", Limits(timeout_s=20, grace_s=30), dependencies(backend, store))
+    polls = [event for _, event in store.rows if isinstance(event, Polled)]
+
+    assert (state.stage, state.because) == verdict
+    assert (backend.stopped, backend.killed) == ([], [])
+    assert [each.phase for each in polls] == [f"{DRAINING}: {late}" if late else DRAINING, ""]
+
+
 def test_time_in_a_queue_is_no_time_of_the_attempt() -> None:
     """The run is queued, and its timeout begins when the attempt runs."""
     flow = running(Limits(timeout_s=100))

@@ -113,6 +113,8 @@ def supervise(state: RunState, limits: Limits) -> Flow:
         state = fold((yield Poll(limits.poll_s)), state)
         if state.current is None or state.current.stage.ended:
             break
+        if state.current.drains:
+            continue  # it has ended: there is nothing to stop, and its verdict is how it ended
         if state.stop and stop_s is None:
             stop_s = state.seen_s  # by the supervisor's clock: another process may have asked, by another
         if not state.stop and _is_over_time(state.current, state.seen_s, limits):
@@ -369,10 +371,11 @@ class _Loop:
         )
         ended = look.answer is Liveness.ENDED
         output = self._dependencies.output.read(self._current, self._now, ended=ended)
-        if output.because:
+        if ended and (output.because or not output.complete):
+            phase = f"{DRAINING}: {output.because}" if output.because else DRAINING
+            polled = replace(polled, answer=Liveness.ALIVE, exit_code=None, because="", phase=phase, drains=True)
+        elif output.because:
             polled = self._unknown(output.because)
-        elif ended and not output.complete:
-            polled = replace(polled, answer=Liveness.ALIVE, exit_code=None, because="", phase=DRAINING)
         elif ended:
             self._reach(lambda: self._dependencies.output.fetch(self._current))
         return polled, output.events
