@@ -67,7 +67,11 @@ class Retrieval(Protocol):
     """Brings what an attempt wrote to this machine. Every method raises UnreachableError if the backend cannot be reached."""
 
     def read_log(self, attempt_id: str, offset: int) -> LogPart:
-        """Return what there is of the log from an offset on, or from before it; the end of a part is not the end of the log."""
+        """Return what there is of the log from an offset on, or from before it; the end of a part is not the end of the log.
+
+        Raises:
+            LogGoneError: The service says that it does not have the log any more.
+        """
         ...
 
     def list_files(self, attempt_id: str) -> Mapping[str, RemoteFile]:

@@ -8,9 +8,11 @@ import pytest
 
 from holdfast.adapters.storage.retrieved_copies import RetrievedCopies
 from holdfast.core.checkpoint import MANIFEST, NO_MANIFEST, CheckpointProblem
-from holdfast.core.event import AttemptState, Started, Starting, fold
+from holdfast.core.errors import HoldfastError, LogGoneError, UnreachableError
+from holdfast.core.event import AttemptState, ReportsLost, Started, Starting, fold
 from holdfast.engine.run.retrieved_output import RetrievedOutput
-from holdfast.ports import LogPart, RemoteFile
+from holdfast.payload.runtime import mark_event
+from holdfast.ports import LogPart, OutputNews, RemoteFile
 
 WHOLE = {"trainer_state.json": "a", "optimizer.pt": "b", "scheduler.pt": "c", MANIFEST: '{"step": 9, "files": {}}'}
 
@@ -21,9 +23,12 @@ class Service:
 
     files: Mapping[str, str] = field(default_factory=dict[str, str])
     fetched: list[str] = field(default_factory=list[str])
+    log: bytes | HoldfastError = b""
 
     def read_log(self, attempt_id: str, offset: int) -> LogPart:  # noqa: ARG002
-        return LogPart(offset, b"")
+        if isinstance(self.log, HoldfastError):
+            raise self.log
+        return LogPart(offset, self.log[offset:])
 
     def list_files(self, attempt_id: str) -> Mapping[str, RemoteFile]:  # noqa: ARG002
         return {name: RemoteFile(len(text), text) for name, text in self.files.items()}
@@ -129,3 +134,34 @@ def test_a_note_that_was_cut_costs_one_more_fetch(tmp_path: Path) -> None:
         fetched.append(service.fetched)
 
     assert fetched == [["b"], []]
+
+
+UNREACHABLE = UnreachableError("no route to the host", where="x", fix="it is tried again")
+GONE = LogGoneError("its log was deleted after 30 days", where="x", fix="")
+END = b"".join(mark_event("ab", 1, '{"event": "end"}'))
+
+
+def test_a_log_is_awaited_as_long_as_the_service_cannot_be_reached(tmp_path: Path) -> None:
+    """A service may be away for a day. What is awaited is said; of a living attempt the poll knows more."""
+    service = Service(log=UNREACHABLE)
+    output = output_of(service, tmp_path)
+
+    assert output.read(attempt(), 0, ended=False) == OutputNews(complete=False)
+    for _ in range(100):
+        assert output.read(attempt(), 0, ended=True) == OutputNews(complete=False, because="no route to the host")
+    service.log = END
+    assert len(output.read(attempt(), 0, ended=True).events) == 1
+
+
+@pytest.mark.parametrize("read_before", [b"", b"some text", END])
+def test_a_log_that_the_service_does_not_have_any_more_is_given_up(tmp_path: Path, read_before: bytes) -> None:
+    """Its events are lost, and that is said, unless the last one has arrived."""
+    (tmp_path / "runs" / "run" / "attempts" / "1").mkdir(parents=True)
+    service = Service(log=read_before)
+    output = output_of(service, tmp_path)
+    output.read(attempt(), 0, ended=False)
+    service.log = GONE
+    lost = ReportsLost(at_s=5, attempt=1, process="", first=1, last=0, because=GONE.what)
+
+    assert output.read(attempt(), 5, ended=False) == OutputNews(complete=False)
+    assert output.read(attempt(), 5, ended=True) == OutputNews(events=() if read_before == END else [lost])

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from typing import Final, Protocol
 
 from holdfast.core.checkpoint import MANIFEST, CheckpointIntegrity
-from holdfast.core.errors import UnreachableError
+from holdfast.core.errors import LogGoneError, UnreachableError
 from holdfast.core.event import AttemptState, Reported, ReportsLost
 from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, checkpoint_files, judge_listed
 from holdfast.engine.run.listed_files import inside_run
@@ -17,8 +17,6 @@ from holdfast.ports import LogPart, OutputNews, RemoteFile, Retrieval
 
 QUIET: Final = 2
 """How often in a row the log of an attempt that has ended has to be read without news: then it is complete."""
-MOST_FAILURES: Final = 20
-"""How often in a row the log of an attempt that has ended may fail to be read; then it is taken for lost."""
 WRITTEN_HERE: Final = re.compile(
     r"attempts/\d+/(attempt\.py|stdout\.log|events\.jsonl|guard\.json|pids/.*)|[^/]*\.(json|jsonl|yaml|lock)"
 )
@@ -54,19 +52,16 @@ class _LogReading:
 
     Attributes:
         quiet: How often in a row it was read without news since the attempt has ended.
-        failures: How often in a row it could not be read since.
         digests: Of the text of each reading, from start to end, since the attempt has ended.
     """
 
     reader: TelemetryReader
     quiet: int = 0
-    failures: int = 0
     digests: list[bytes] = field(default_factory=list[bytes])
     text: "hashlib._Hash" = field(default_factory=hashlib.sha256)
 
     def feed(self, part: LogPart) -> LogNews:
         """Return what is new in a part of the log."""
-        self.failures = 0
         news = self.reader.feed(part)
         if news.position == 0:
             self.text = hashlib.sha256()
@@ -100,12 +95,13 @@ class RetrievedOutput:
         try:
             part = self._retrieval.read_log(attempt.id, reader.offset)
         except UnreachableError as error:
-            reading.failures += ended
-            if reading.failures < MOST_FAILURES:
-                return OutputNews(complete=False)
-            because = f"the log of the ended attempt cannot be read: {error.what}"
-            unknown = ReportsLost(at_s=at_s, attempt=attempt.number, process="", first=1, last=0, because=because)
-            return OutputNews(events=[unknown])
+            # Of an attempt that is alive, the poll knows more.
+            return OutputNews(complete=False, because=error.what if ended else "")
+        except LogGoneError as error:
+            if not ended or reader.ended or attempt.end:  # nothing is known to be missing
+                return OutputNews(complete=ended)
+            lost = ReportsLost(at_s=at_s, attempt=attempt.number, process="", first=1, last=0, because=error.what)
+            return OutputNews(events=[lost])
         before = reader.offset
         news = reading.feed(part)
         self._copies.write_log(attempt.number, news.position, news.text)
