@@ -165,3 +165,25 @@ def test_a_log_that_the_service_does_not_have_any_more_is_given_up(tmp_path: Pat
 
     assert output.read(attempt(), 5, ended=False) == OutputNews(complete=False)
     assert output.read(attempt(), 5, ended=True) == OutputNews(events=() if read_before == END else [lost])
+
+
+@pytest.mark.parametrize(
+    ("rest", "kept"),
+    [
+        (b"mail to me@", True),
+        (b"@holdfas", True),
+        (b"text @holdfast: is a mark", True),
+        (b"@holdfast:no event", True),
+        (END[:40], False),
+        (END[:14], False),
+    ],
+)
+def test_the_end_of_a_log_is_kept_though_an_event_might_begin_there(tmp_path: Path, rest: bytes, kept: bool) -> None:
+    """Once nothing can follow, it is text, unless it is an event that was cut off."""
+    folder = tmp_path / "runs" / "run" / "attempts" / "1"
+    folder.mkdir(parents=True)
+    output = output_of(Service(log=b"line\n" + rest), tmp_path)
+    while not output.read(attempt(), 0, ended=True).complete:
+        pass
+
+    assert (folder / "stdout.log").read_bytes() == b"line\n" + (rest if kept else b"")

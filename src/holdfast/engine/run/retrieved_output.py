@@ -105,10 +105,11 @@ class RetrievedOutput:
         before = reader.offset
         news = reading.feed(part)
         self._copies.write_log(attempt.number, news.position, news.text)
-        return OutputNews(
-            events=[_ledger_event(each, attempt.number, at_s) for each in news.events],
-            complete=reading.is_complete(ended=ended, news=reader.offset != before),
-        )
+        complete = reading.is_complete(ended=ended, news=reader.offset != before)
+        if complete:
+            rest = reader.finish(part)
+            self._copies.write_log(attempt.number, rest.position, rest.text)
+        return OutputNews(events=[_ledger_event(each, attempt.number, at_s) for each in news.events], complete=complete)
 
     def newest_checkpoint(
         self,
