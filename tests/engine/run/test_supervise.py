@@ -112,7 +112,12 @@ def test_exit_code_0_alone_is_no_success() -> None:
 
 @pytest.mark.parametrize(
     ("exit_code", "because"),
-    [(1, "exit code 1 before its first reported step"), (-9, "SIGKILL killed it before its first reported step")],
+    [
+        (1, "exit code 1 before its first reported step"),
+        (-9, "SIGKILL killed it before its first reported step"),
+        (-35, "signal 35 killed it before its first reported step"),
+        (-200, "signal 200 killed it before its first reported step"),
+    ],
 )
 def test_a_failure_is_named(exit_code: int, because: str) -> None:
     """The verdict says the code or the signal."""
@@ -490,6 +495,23 @@ def test_a_call_without_an_answer_is_repeated_and_ends_nothing() -> None:
     assert backend.submitted == ["r/1"]
     assert sum(isinstance(event, StopRequested) for _, event in store.rows) == 1
     assert state.stage is RunStage.SUCCEEDED
+
+
+def test_what_goes_wrong_while_an_attempt_is_submitted_is_told_of_that_attempt() -> None:
+    """Not of the one before, which has ended."""
+    store, told = FakeStore(), list[tuple[int, int]]()
+    store.append("r", [ASKED, *STARTED, polled(Liveness.ENDED, exit_code=1)])
+
+    def observe(state: RunState, events: Sequence[Event]) -> None:
+        told.extend(
+            (each.attempt, len(state.attempts))
+            for each in events
+            if isinstance(each, Polled) and each.answer is Liveness.UNKNOWN
+        )
+
+    drive("r", Limits(), replace(dependencies(Unreachable(), store), observe=observe))
+
+    assert told[:2] == [(2, 2)] * 2
 
 
 def test_a_person_may_leave_while_the_backend_cannot_be_reached() -> None:

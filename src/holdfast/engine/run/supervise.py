@@ -190,8 +190,20 @@ def how_it_failed(attempt: AttemptState) -> str:
     if attempt.exit_code is None:
         return f"it disappeared {_reached(attempt)}; its exit code is unknown"
     if attempt.exit_code < 0:
-        return f"{Signals(-attempt.exit_code).name} killed it {_reached(attempt)}"
+        return f"{_name_signal(-attempt.exit_code)} killed it {_reached(attempt)}"
     return f"exit code {attempt.exit_code} {_reached(attempt)}"
+
+
+def _name_signal(number: int) -> str:
+    """Return the name of a signal; real-time signals, and those of other systems, have none here.
+
+    >>> _name_signal(9), _name_signal(35)
+    ('SIGKILL', 'signal 35')
+    """
+    try:
+        return Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _reached(attempt: AttemptState) -> str:
@@ -261,7 +273,7 @@ class _Loop:
         """
         match action:
             case Start(number, resume):
-                self._start(number, resume=resume)
+                return self._start(number, resume=resume)
             case Poll(after_s):
                 return self._poll(after_s)
             case Stop(by):
@@ -298,7 +310,7 @@ class _Loop:
     def _record(self, *events: Event) -> None:
         self._dependencies.store.append(self._run, events)
 
-    def _start(self, number: int, *, resume: bool) -> None:
+    def _start(self, number: int, *, resume: bool) -> Sequence[Event]:
         backend = self._dependencies.backend
         attempt = self._reach(lambda: self._dependencies.prepare(number, resume))
         starting = Starting(
@@ -309,11 +321,13 @@ class _Loop:
             passed_over=attempt.passed_over,
         )
         self._record(starting)
+        begun = self.catch_up()  # what goes wrong from here on is told of this attempt
         try:
             attempt_id = self._reach(lambda: backend.submit(attempt))
             self._record(Started(at_s=self._now, attempt=number, id=attempt_id))
         except BackendError as error:
             self._record(Polled(at_s=self._now, attempt=number, answer=Liveness.ENDED, because=error.what))
+        return (*begun, *self.catch_up())
 
     def _reach(self, call: Callable[[], Answer]) -> Answer:
         """Return the answer to a call of the backend; call again, ever more slowly, while the backend cannot be reached.
