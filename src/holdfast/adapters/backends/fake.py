@@ -224,7 +224,7 @@ class FakeBackend:
     def _start(self, attempt: Attempt) -> str:
         attempt_id = f"fake-{_digest(attempt.id)}"
         folder = self._folder(attempt_id)
-        store, machine = self._root / "stores" / _digest(attempt.run), folder / "machine"
+        store, machine = self._root / "stores" / _digest(attempt.run_id), folder / "machine"
         for needed in (store, machine):
             needed.mkdir(parents=True, exist_ok=True, mode=0o700)
         there = attempt.variables(str(store))
