@@ -33,10 +33,9 @@ from holdfast.core.event import (
 )
 from holdfast.core.plan import Attempt
 from holdfast.engine.run.delivery import Delivery
+from holdfast.engine.run.drive import DRAINING, Dependencies, drive
 from holdfast.engine.run.supervise import (
-    DRAINING,
     Close,
-    Dependencies,
     Flow,
     Kill,
     Limits,
@@ -44,7 +43,6 @@ from holdfast.engine.run.supervise import (
     Start,
     Stop,
     TakeStacks,
-    drive,
     supervise,
     verdict,
 )
