@@ -50,15 +50,32 @@ class LogPart:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file of a run on another machine.
+
+    Attributes:
+        size: Its bytes.
+        version: Another text once the file was written again: an etag, a digest, the time of the change.
+    """
+
+    size: int
+    version: str
+
+
 class Retrieval(Protocol):
     """Brings what an attempt wrote to this machine. Every method raises UnreachableError if the backend cannot be reached."""
 
     def read_log(self, attempt_id: str, offset: int) -> LogPart:
-        """Return what there is of the log from an offset on, or from before it; the end of a part is not the end of the log."""
+        """Return what there is of the log from an offset on, or from before it; the end of a part is not the end of the log.
+
+        Raises:
+            LogGoneError: The service says that it does not have the log any more.
+        """
         ...
 
-    def list_files(self, attempt_id: str) -> Mapping[str, int]:
-        """Return the size of each file in the folder of the attempt's run there, by its path in that folder."""
+    def list_files(self, attempt_id: str) -> Mapping[str, RemoteFile]:
+        """Return each file in the folder of the attempt's run there, by its path in that folder."""
         ...
 
     def fetch_file(self, attempt_id: str, path: str, to: str) -> None:

@@ -4,6 +4,7 @@ import importlib
 import itertools
 import json
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -629,3 +630,24 @@ def test_two_wait_for_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("never_made")
     assert heard == [1, 1]
+
+
+@pytest.mark.parametrize("full", [("file",), ("log",), ("file", "log")], ids=" and ".join)
+def test_an_event_is_lost_only_if_neither_file_nor_log_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], full: tuple[str, ...]
+) -> None:
+    """A full disk stops no training. What is missing in the log has its number all the same, so that the loss shows."""
+    monkeypatch.setenv("HOLDFAST_EVENTS", "log")
+    attempt = runtime.AttemptProcess(tmp_path)
+    written = {"file": tmp_path / "file", "log": tmp_path / "log"}
+    places = {name: os.open(path, os.O_WRONLY | os.O_CREAT) for name, path in written.items()}
+    nowhere = os.open("/dev/full", os.O_WRONLY)
+    for event, broken in (("one", full), ("two", ())):
+        for name, owner in (("file", attempt), ("log", vars(attempt)["_log"])):
+            monkeypatch.setattr(owner, "_file", nowhere if name in broken else places[name])
+        attempt.write(event)
+
+    for name, path in written.items():
+        assert [event for event in ("one", "two") if event in path.read_text()] == ["one", "two"][name in full :]
+    assert ":2:1/1:" in written["log"].read_text()
+    assert ("an event is lost" in capsys.readouterr().err) == (len(full) == len(written))

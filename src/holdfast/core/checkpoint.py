@@ -1,8 +1,24 @@
 """Whether a checkpoint, or a model's folder, is what was saved."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
+import msgspec
+
+from holdfast.core.json_text import parse_json
+
+MANIFEST: Final = "holdfast-manifest.json"
+"""The list of a checkpoint's files, which the runtime writes last."""
+STATE: Final = "trainer_state.json"
+RESUMABLE: Final = (STATE, "optimizer.pt", "scheduler.pt")
+"""Files without which training cannot resume as it was.
+
+Without one of the latter two transformers resumes all the same, with a fresh optimizer and schedule.
+Source: `Trainer._load_optimizer_and_scheduler` of transformers 5.23.
+"""
+CUT_SHORT: Final = "missing: the save was cut short, since holdfast writes the manifest last"
+NO_MANIFEST: Final = "unreadable: it is no manifest of holdfast"
 IntegrityVerdict = Literal["whole", "damaged", "unverifiable"]
 
 
@@ -30,6 +46,37 @@ class CheckpointIntegrity:
     step: int | None
     verdict: IntegrityVerdict
     problems: tuple[CheckpointProblem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PromisedFile:
+    """A file as the manifest of its checkpoint describes it."""
+
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The files of a checkpoint, by their names in its folder, and the optimizer steps done when it was saved."""
+
+    step: int
+    files: Mapping[str, PromisedFile]
+
+
+def parse_manifest(text: str) -> Manifest:
+    """Return the manifest that a text is.
+
+    Raises:
+        ValueError: It is none: no JSON, or a field is missing or of the wrong type.
+
+    >>> parse_manifest('{"step": 8, "files": {"a.pt": {"bytes": 5, "sha256": "d4"}}}')
+    Manifest(step=8, files={'a.pt': PromisedFile(bytes=5, sha256='d4')})
+    >>> parse_manifest('{"step": 8, "files": []}')
+    Traceback (most recent call last):
+    msgspec.ValidationError: Expected `object`, got `array` - at `$.files`
+    """
+    return msgspec.convert(parse_json(text), Manifest)
 
 
 def describe_damage(checkpoint: CheckpointIntegrity) -> str:

@@ -9,6 +9,7 @@
   - SourceError       a fact could not be had: a file, a dataset, the Hub
   - BackendError      a place to run refused or broke
   - UnreachableError  a place to run did not answer: what was asked may have been done, or not
+  - LogGoneError      a place to run does not have the log of an attempt any more
   - LedgerError       the ledger or a run folder could not be read or written
   - GroupedError      several of these at once, an ExceptionGroup too
 """
@@ -132,6 +133,10 @@ class BackendError(HoldfastError):
 
 class UnreachableError(HoldfastError):
     """A place to run did not answer: what was asked may have been done, or not. It can be asked again."""
+
+
+class LogGoneError(HoldfastError):
+    """A place to run does not have the log of an attempt any more, and never will."""
 
 
 class LedgerError(HoldfastError):

@@ -171,6 +171,7 @@ class Polled:
         because: Why the answer is unknown, or why the attempt never started.
         phase: What the backend does with a living attempt, in words; empty if it runs.
         waiting: Whether the attempt has not started yet.
+        drains: Whether the attempt has ended, and some of its output has not arrived.
     """
 
     at_s: float
@@ -180,6 +181,7 @@ class Polled:
     because: str = ""
     phase: str = ""
     waiting: bool = False
+    drains: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,6 +256,7 @@ class AttemptState:
         answer: The backend's last answer.
         phase: What the backend does with it, in words; empty if it runs.
         waiting: Whether it has not started yet, so that its timeout does not count.
+        drains: Whether it has ended, and some of its output has not arrived. Nothing can stop or kill it any more.
         running_s: Unix time since which it runs, as far as is known.
         reports: Number of the training process' events that were read.
         heard: The number of the last event that was read or lost, by the process that reported it in the log.
@@ -275,6 +278,7 @@ class AttemptState:
     because: str = ""
     phase: str = ""
     waiting: bool = False
+    drains: bool = False
     running_s: float = 0.0
     reports: int = 0
     heard: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -420,10 +424,11 @@ def _advance_poll(attempt: AttemptState, event: Polled) -> AttemptState:
     match event.answer:
         case Liveness.ENDED:
             stage = _how_it_ended(attempt, event.exit_code)
-            return replace(attempt, stage=stage, exit_code=event.exit_code, phase="", waiting=False)
+            return replace(attempt, stage=stage, exit_code=event.exit_code, phase="", waiting=False, drains=False)
         case Liveness.ALIVE:
             running_s = event.at_s if attempt.waiting and not event.waiting else attempt.running_s
-            return replace(attempt, phase=event.phase, waiting=event.waiting, running_s=running_s)
+            drains = event.drains or attempt.drains  # what has ended does not come back
+            return replace(attempt, phase=event.phase, waiting=event.waiting, running_s=running_s, drains=drains)
         case Liveness.UNKNOWN:
             return attempt
 

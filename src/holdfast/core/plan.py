@@ -47,6 +47,7 @@ class Plan:
         secrets: Names of variables whose values come from where holdfast runs, or from the job's own file.
         timeout_s: Seconds that the run may take; None if it has no limit.
         options: The backend's own options.
+        key: A random text, made once for the run: names of runs are unique in one runs folder only.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Plan:
     secrets: tuple[str, ...] = ()
     timeout_s: float | None = None
     options: Mapping[str, object] = field(default_factory=dict[str, object])
+    key: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -94,7 +96,12 @@ class Attempt:
     @property
     def id(self) -> str:
         """The key by which a backend starts the attempt at most once."""
-        return f"{self.run}/{self.number}"
+        return f"{self.run_id}/{self.number}"
+
+    @property
+    def run_id(self) -> str:
+        """The run, as no other run of anybody is called."""
+        return f"{self.run}/{self.plan.key}" if self.plan.key else self.run
 
     @property
     def run_folder(self) -> str:

@@ -199,13 +199,18 @@ class AttemptProcess:
         if self._rank or os.getpid() != self._pid:  # a forked child is not the attempt
             return
         said = {"schema": 1, "event": event, "at": time.time(), "rank": 0, "step": self.step, **fields}
-        try:
-            line = json.dumps(said, allow_nan=False)
-            os.write(self._file, line.encode() + b"\n")
-            if self._log:
-                self._log.write(line)
-        except OSError as error:  # a full disk is no reason to stop training
-            sys.stderr.write(f"holdfast: an event is lost: {error.strerror}\n")
+        line = json.dumps(said, allow_nan=False)
+        writes: list[Callable[[str], object]] = [lambda line: os.write(self._file, line.encode() + b"\n")]
+        writes += [self._log.write] if self._log else []
+        failures = []
+        for write in writes:  # each by itself: the log may be on another disk than the file
+            try:
+                write(line)
+            except OSError as error:  # a full disk is no reason to stop training
+                failures.append(error.strerror)
+        if len(failures) == len(writes):
+            with suppress(OSError):
+                sys.stderr.write(f"holdfast: an event is lost: {failures[0]}\n")
 
     def end(self, where: str | None = None) -> None:
         """Write the last event, once."""

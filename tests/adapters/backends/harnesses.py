@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeVar
 
 import psutil
 
@@ -16,13 +16,25 @@ from holdfast.adapters.backends.local import LocalBackend
 from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.adapters.payload import load_runtime
 from holdfast.app.run.outputs import open_output
+from holdfast.core.errors import UnreachableError
 from holdfast.core.event import AttemptState, Liveness, Reported, ReportsLost, Started, Starting, fold
 from holdfast.core.plan import Attempt, Plan
 from holdfast.engine.run.attempt import render_attempt
-from holdfast.ports import AttemptOutput, Backend, PollResult
+from holdfast.ports import AttemptOutput, Backend, PollResult, RemoteFile
+
+Answer = TypeVar("Answer")
 
 PATIENCE_S: Final = 30.0
-NOISY: Final = Faults(log_cut=0.4, log_repeated=0.4, stale=0.2, unknown=0.2)
+NOISY: Final = Faults(
+    unreachable=0.2,
+    answer_lost=0.2,
+    log_cut=0.3,
+    log_repeated=0.3,
+    log_holes=0.1,
+    log_swapped=0.1,
+    stale=0.2,
+    unknown=0.2,
+)
 """What a service may do to whoever polls, every day."""
 
 
@@ -62,19 +74,59 @@ class FakeHarness:
     faults: Faults = field(default_factory=Faults)
     opened: int = 0
 
+    kind: type[FakeBackend] = FakeBackend
+
     def open(self) -> FakeBackend:
         self.opened += 1
         faults = replace(self.faults, seed=self.faults.seed + self.opened)
-        return FakeBackend(self.folder / "far away", {**os.environ, **self.environment}, faults)
+        return self.kind(self.folder / "far away", {**os.environ, **self.environment}, faults)
 
     def lose_machine(self, attempt_id: str) -> None:
         self.open().lose_machine(attempt_id)
 
 
+class PatientBackend(FakeBackend):
+    """The fake, each call of which is repeated until it is answered, as the supervisor does it. A log is read as it comes."""
+
+    def submit(self, attempt: Attempt) -> str:
+        return _reach(lambda: super(PatientBackend, self).submit(attempt))
+
+    def stop(self, attempt_id: str) -> None:
+        _reach(lambda: super(PatientBackend, self).stop(attempt_id))
+
+    def kill(self, attempt_id: str) -> None:
+        _reach(lambda: super(PatientBackend, self).kill(attempt_id))
+
+    def request_stacks(self, attempt_id: str) -> None:
+        _reach(lambda: super(PatientBackend, self).request_stacks(attempt_id))
+
+    def list_files(self, attempt_id: str) -> Mapping[str, RemoteFile]:
+        return _reach(lambda: super(PatientBackend, self).list_files(attempt_id))
+
+    def fetch_file(self, attempt_id: str, path: str, to: str) -> None:
+        _reach(lambda: super(PatientBackend, self).fetch_file(attempt_id, path, to))
+
+
+def _reach(call: Callable[[], Answer]) -> Answer:
+    while True:
+        try:
+            return call()
+        except UnreachableError:
+            continue
+
+
+@dataclass
+class NoisyHarness(FakeHarness):
+    """A service that does whatever services do."""
+
+    faults: Faults = NOISY
+    kind: type[FakeBackend] = PatientBackend
+
+
 HARNESSES: Final[Mapping[str, Callable[[Path, Mapping[str, str]], Harness]]] = {
     "local": LocalHarness,
     "fake": FakeHarness,
-    "fake, noisy": lambda folder, environment: FakeHarness(folder, environment, NOISY),
+    "fake, noisy": NoisyHarness,
 }
 
 

@@ -1,12 +1,15 @@
 """The faults of the fake: they are chosen in a job file, and each happens as it says."""
 
+import os
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.backends.fake import FakeBackend, Faults
+from holdfast.adapters.backends.fake import SHARES, FakeBackend, Faults
 from holdfast.core.errors import UnreachableError, UsageError
+from holdfast.core.event import Liveness
 from holdfast.core.plan import Plan
 from tests.adapters.backends.harnesses import FakeHarness, Followed, make_attempt, processes_with
 
@@ -36,6 +39,54 @@ def test_a_fault_that_does_not_exist_is_refused(faults: object, what: str) -> No
         FakeBackend.open(plan, {})
 
     assert "log_cut" in refused.value.fix
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        *({name: value} for name in SHARES for value in (-0.1, 1.1, float("nan"))),
+        {"queue_s": -1},
+        {"queue_s": float("inf")},
+        {"dies_at_call": -1},
+        {"vanishes_at_poll": -1},
+    ],
+    ids=str,
+)
+def test_a_fault_that_cannot_happen_so_often_is_refused(faults: dict[str, float]) -> None:
+    """At the key of the job file."""
+    plan = Plan(name="a", script="", script_name="a.py", cwd="/", options={"faults": faults})
+    with pytest.raises(UsageError, match=next(iter(faults))) as refused:
+        FakeBackend.open(plan, {})
+
+    assert refused.value.where == "where.options.faults"
+
+
+def test_every_share_is_checked() -> None:
+    """A new one is too."""
+    assert set(SHARES) == {each.name for each in fields(Faults) if each.type is float} - {"queue_s"}
+
+
+def test_a_poll_and_a_call_survive_a_disk_that_misbehaves(tmp_path: Path) -> None:
+    """A poll is then unknown; any other call is tried again."""
+    backend = FakeHarness(tmp_path, {}).open()
+    for spoilt in ("attempt", "store"):
+        (tmp_path / "far away" / spoilt / spoilt).mkdir(parents=True)
+
+        assert backend.poll(spoilt).answer is Liveness.UNKNOWN
+        with pytest.raises(UnreachableError):
+            backend.list_files(spoilt)
+
+
+def test_a_stale_answer_is_of_the_same_attempt(tmp_path: Path) -> None:
+    """One that has ended says nothing of another."""
+    backend = FakeBackend(tmp_path / "far away", dict(os.environ), Faults(stale=1.0))
+    ended = backend.submit(make_attempt(tmp_path, "pass"))
+    while FakeBackend(tmp_path / "far away", {}).poll(ended).answer is not Liveness.ENDED:
+        pass
+    backend.poll(ended)
+    alive = backend.submit(make_attempt(tmp_path, LONG, number=2))
+
+    assert backend.poll(alive).answer is Liveness.ALIVE
 
 
 def test_a_machine_vanishes_at_its_poll(tmp_path: Path) -> None:

@@ -271,6 +271,11 @@ def test_an_exit_code_of_a_shell_counts_like_the_signal() -> None:
     assert ending_evidence(attempt_facts(attempt(code=1), Ending()), LEDGER) == []
 
 
+@pytest.mark.parametrize("code", [-35, -200])
+def test_a_signal_without_a_name_is_told_by_its_number(code: int) -> None:
+    assert [each.text for each in attempt_facts(attempt(code=code), Ending())] == [f"failed (exitcode: {code})"]
+
+
 @pytest.mark.parametrize("code", [-9, 137])
 def test_a_kill_that_was_not_for_lack_of_memory_is_named(code: int) -> None:
     """The kernel counts its own kills: where it made none, somebody sent the signal."""

@@ -13,7 +13,8 @@ from holdfast.adapters.terminal.keys import Keys
 from holdfast.adapters.terminal.orders import AGAIN_S, SignalOrders
 from holdfast.cli.terminal.ctrl_c import LEAVING, QUESTION, CtrlCQuestion
 from holdfast.core.event import Liveness, RunStage, StopRequested
-from holdfast.engine.run.supervise import Dependencies, Limits, drive
+from holdfast.engine.run.drive import Dependencies, drive
+from holdfast.engine.run.supervise import Limits
 from holdfast.ports import Order
 from tests.engine.run.test_supervise import dependencies
 from tests.helpers.fakes import FakeBackend, FakeClock, FakeStore, Look

@@ -33,10 +33,9 @@ from holdfast.core.event import (
 )
 from holdfast.core.plan import Attempt
 from holdfast.engine.run.delivery import Delivery
+from holdfast.engine.run.drive import DRAINING, Dependencies, drive
 from holdfast.engine.run.supervise import (
-    DRAINING,
     Close,
-    Dependencies,
     Flow,
     Kill,
     Limits,
@@ -44,7 +43,6 @@ from holdfast.engine.run.supervise import (
     Start,
     Stop,
     TakeStacks,
-    drive,
     supervise,
     verdict,
 )
@@ -112,7 +110,12 @@ def test_exit_code_0_alone_is_no_success() -> None:
 
 @pytest.mark.parametrize(
     ("exit_code", "because"),
-    [(1, "exit code 1 before its first reported step"), (-9, "SIGKILL killed it before its first reported step")],
+    [
+        (1, "exit code 1 before its first reported step"),
+        (-9, "SIGKILL killed it before its first reported step"),
+        (-35, "signal 35 killed it before its first reported step"),
+        (-200, "signal 200 killed it before its first reported step"),
+    ],
 )
 def test_a_failure_is_named(exit_code: int, because: str) -> None:
     """The verdict says the code or the signal."""
@@ -492,6 +495,23 @@ def test_a_call_without_an_answer_is_repeated_and_ends_nothing() -> None:
     assert state.stage is RunStage.SUCCEEDED
 
 
+def test_what_goes_wrong_while_an_attempt_is_submitted_is_told_of_that_attempt() -> None:
+    """Not of the one before, which has ended."""
+    store, told = FakeStore(), list[tuple[int, int]]()
+    store.append("r", [ASKED, *STARTED, polled(Liveness.ENDED, exit_code=1)])
+
+    def observe(state: RunState, events: Sequence[Event]) -> None:
+        told.extend(
+            (each.attempt, len(state.attempts))
+            for each in events
+            if isinstance(each, Polled) and each.answer is Liveness.UNKNOWN
+        )
+
+    drive("r", Limits(), replace(dependencies(Unreachable(), store), observe=observe))
+
+    assert told[:2] == [(2, 2)] * 2
+
+
 def test_a_person_may_leave_while_the_backend_cannot_be_reached() -> None:
     """The ledger says that an attempt may have been started; `resume` submits the same one again."""
     store = FakeStore()
@@ -516,6 +536,35 @@ def test_an_attempt_ends_when_its_output_has_arrived() -> None:
 
     assert [(each.answer, each.phase) for each in polls] == [(Liveness.ALIVE, DRAINING), (Liveness.ENDED, "")]
     assert state.stage is RunStage.SUCCEEDED
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "event", "verdict"),
+    [
+        (0, {"status": "finished", "max_steps": 9}, (RunStage.SUCCEEDED, "")),
+        (1, {"status": "failed", "because": "KeyError: 'a'"}, (RunStage.FAILED, "KeyError: 'a'")),
+    ],
+)
+@pytest.mark.parametrize("late", ["", "no route to the host"])
+def test_an_ended_attempt_whose_output_is_late_is_neither_stopped_nor_killed(
+    exit_code: int, event: dict[str, Any], verdict: tuple[RunStage, str], late: str
+) -> None:
+    """Neither timeout nor grace period count while its log is awaited, and that is said; the verdict is how it ended."""
+
+    class Late(FakeBackend):
+        def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:
+            news = super().read(attempt, at_s, ended=ended)
+            return news if at_s > 1200 else OutputNews(complete=False, because=late)
+
+    store = FakeStore()
+    ended = Look(answer=Liveness.ENDED, exit_code=exit_code, reports=[{"event": "end", **event}])
+    backend = Late([ended] * 1000)
+    state = drive("r", Limits(timeout_s=20, grace_s=30), dependencies(backend, store))
+    polls = [event for _, event in store.rows if isinstance(event, Polled)]
+
+    assert (state.stage, state.because) == verdict
+    assert (backend.stopped, backend.killed) == ([], [])
+    assert [each.phase for each in polls] == [f"{DRAINING}: {late}" if late else DRAINING, ""]
 
 
 def test_time_in_a_queue_is_no_time_of_the_attempt() -> None:

@@ -163,3 +163,13 @@ def test_an_event_is_read_though_the_service_has_not_sent_its_newline() -> None:
 
     assert reader.feed(LogPart(0, line[:-1])).events == [CarriedEvent("ab", 1, {"event": "end"})]
     assert reader.feed(LogPart(len(line) - 1, b"\nbye\n")).text == b"bye\n"
+
+
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_process_that_was_killed_in_the_middle_of_an_event_spoils_none_of_another(parts: int) -> None:
+    """The parts of an event are those of one process."""
+    long = mark_event("ab", 1, json.dumps({"text": "x" * 3 * MARKED}))
+    other = {"event": "start", "text": "y" * 2 * MARKED}
+    events, _ = read_all(TelemetryReader(), Line(b"".join(long[:parts]) + carried("cd", 1, other), 0, ["cuts"]), 0)
+
+    assert events == [CarriedEvent("cd", 1, other)]

@@ -6,6 +6,7 @@ be retrieved. What goes wrong is given as `Faults`.
 """
 
 import hashlib
+import math
 import os
 import random
 import shutil
@@ -26,13 +27,23 @@ from holdfast.core.backends import FAKE
 from holdfast.core.errors import UnreachableError, UsageError
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
-from holdfast.ports import LogPart, PollResult
+from holdfast.ports import LogPart, PollResult, RemoteFile
 
 Answer = TypeVar("Answer")
 FAULTS_KEY: Final = "where.options.faults"
 OUTAGE_CALLS: Final = 3
 LONGEST_REPEAT: Final = 300
 """Bytes of the log that a connection repeats at most."""
+SHARES: Final = (
+    "unreachable",
+    "answer_lost",
+    "unknown",
+    "stale",
+    "log_cut",
+    "log_repeated",
+    "log_holes",
+    "log_swapped",
+)
 QUEUED: Final = "queued for hardware"
 BOOT: Final = """
 import os, sys, time
@@ -78,6 +89,21 @@ class Faults:
     queue_s: float = 0.0
     vanishes_at_poll: int = 0
 
+    def __post_init__(self) -> None:
+        """Refuse values that mean nothing.
+
+        Raises:
+            UsageError: A share is not between 0 and 1, or a number of seconds or calls is negative.
+        """
+        for name in SHARES:
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(
+                    f"{name} is {getattr(self, name)}", where=FAULTS_KEY, fix="give a share between 0 and 1"
+                )
+        for name in ("queue_s", "dies_at_call", "vanishes_at_poll"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise UsageError(f"{name} is {getattr(self, name)}", where=FAULTS_KEY, fix="give 0 or more")
+
 
 class FakeBackend:
     """Runs attempts on machines that share nothing with this one.
@@ -97,7 +123,7 @@ class FakeBackend:
         self._root, self._environment, self._faults = root, environment, faults
         self._line = _Line(faults)
         self._polls = 0
-        self._last_look: PollResult | None = None
+        self._last_looks: dict[str, PollResult] = {}
         self.retrieval = self
 
     @classmethod
@@ -118,17 +144,19 @@ class FakeBackend:
     def poll(self, attempt_id: str) -> PollResult:
         """Return what the service says of the attempt, whether it is right or not."""
         self._polls += 1
-        if self._polls == self._faults.vanishes_at_poll:
-            self.lose_machine(attempt_id)
         try:
+            if self._polls == self._faults.vanishes_at_poll:
+                self.lose_machine(attempt_id)
             look = self._line.call(lambda: self._look(attempt_id))
         except UnreachableError as error:
             return PollResult(answer=Liveness.UNKNOWN, because=error.what)
+        except OSError as error:
+            return PollResult(answer=Liveness.UNKNOWN, because=_describe(error))
         if self._line.draws(self._faults.unknown):
             return PollResult(answer=Liveness.UNKNOWN, because="internal server error")
-        if self._last_look and self._line.draws(self._faults.stale):
-            return self._last_look
-        self._last_look = look
+        if attempt_id in self._last_looks and self._line.draws(self._faults.stale):
+            return self._last_looks[attempt_id]
+        self._last_looks[attempt_id] = look
         return look
 
     def stop(self, attempt_id: str) -> None:
@@ -162,12 +190,19 @@ class FakeBackend:
 
         return self._line.call(read)
 
-    def list_files(self, attempt_id: str) -> Mapping[str, int]:
+    def list_files(self, attempt_id: str) -> Mapping[str, RemoteFile]:
         """Return the files of the run's folder in the store."""
-        run = self._store(attempt_id)
-        return self._line.call(
-            lambda: {path.relative_to(run).as_posix(): path.stat().st_size for path in run.rglob("*") if path.is_file()}
-        )
+
+        def listed() -> Mapping[str, RemoteFile]:
+            run, found = self._store(attempt_id), dict[str, RemoteFile]()
+            for path in run.rglob("*"):
+                with suppress(FileNotFoundError):  # the attempt is writing
+                    if path.is_file():
+                        told = path.stat()
+                        found[path.relative_to(run).as_posix()] = RemoteFile(told.st_size, str(told.st_mtime_ns))
+            return found
+
+        return self._line.call(listed)
 
     def fetch_file(self, attempt_id: str, path: str, to: str) -> None:
         """Copy a file from the store."""
@@ -189,7 +224,7 @@ class FakeBackend:
     def _start(self, attempt: Attempt) -> str:
         attempt_id = f"fake-{_digest(attempt.id)}"
         folder = self._folder(attempt_id)
-        store, machine = self._root / "stores" / _digest(attempt.run), folder / "machine"
+        store, machine = self._root / "stores" / _digest(attempt.run_id), folder / "machine"
         for needed in (store, machine):
             needed.mkdir(parents=True, exist_ok=True, mode=0o700)
         there = attempt.variables(str(store))
@@ -243,7 +278,10 @@ class _Line:
         since_death = self._calls - (self._faults.dies_at_call or sys.maxsize)
         if 0 < since_death <= OUTAGE_CALLS or self.draws(self._faults.unreachable):
             raise _unreachable("no route to the service")
-        answer = do()
+        try:
+            answer = do()
+        except OSError as error:
+            raise _unreachable(_describe(error)) from None
         if since_death == 0 or self.draws(self._faults.answer_lost):
             raise _unreachable("the service did not answer in time")
         return answer
@@ -283,6 +321,10 @@ def _parse_faults(given: object) -> Faults:
 def _digest(text: str) -> str:
     """Return a name for a folder; the text may have any characters."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def _describe(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}"
 
 
 def _unreachable(what: str) -> UnreachableError:

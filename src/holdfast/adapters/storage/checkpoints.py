@@ -7,27 +7,31 @@ Not covered: optimizers of FSDP and DeepSpeed, which save under other names, so 
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any
 from zipfile import is_zipfile
 
 from holdfast.adapters.foreign_files import open_foreign, read_foreign_text
 from holdfast.adapters.local.model_files import INDEX, model_of
 from holdfast.adapters.local.weights import read_tensor_header
-from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, IntegrityVerdict
+from holdfast.core.checkpoint import (
+    CUT_SHORT,
+    MANIFEST,
+    NO_MANIFEST,
+    RESUMABLE,
+    STATE,
+    CheckpointIntegrity,
+    CheckpointProblem,
+    IntegrityVerdict,
+    Manifest,
+    parse_manifest,
+)
 from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.json_text import parse_json
 
-MANIFEST = "holdfast-manifest.json"
 CHECKPOINT = re.compile(r"checkpoint-(\d+)")
-STATE = "trainer_state.json"
-# Without one of the latter two transformers resumes all the same, with a fresh optimizer and schedule.
-# Source: `Trainer._load_optimizer_and_scheduler` of transformers 5.23.
-RESUMABLE = (STATE, "optimizer.pt", "scheduler.pt")
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".h5", ".msgpack", ".npz")
 """Endings of the files that hold weights."""
 CONFIGS = ("config.json", "adapter_config.json")
@@ -44,7 +48,6 @@ MANY_FOLDERS = 2_000
 """Folders that are searched for one to suggest."""
 EMPTY = (".gitattributes", ".gitignore", ".gitkeep", "__init__.py")
 """Files that may hold nothing."""
-CUT_SHORT = "missing: the save was cut short, since holdfast writes the manifest last"
 UNWATCHED = "missing: holdfast did not watch the save, so no list of the files with their hashes was written"
 NO_DAMAGE = "; no damage is apparent"
 
@@ -61,12 +64,10 @@ def verify_checkpoint(path: Path) -> CheckpointIntegrity:
         _require_something(path)
         return _verify_without_manifest(path)
     step: int | None = _step_of(path)
-    problems: tuple[CheckpointProblem, ...] = (
-        CheckpointProblem(MANIFEST, "unreadable: it is no manifest of holdfast"),
-    )
-    with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError, OSError):
-        manifest = _read_manifest(path / MANIFEST)
-        step, problems = int(manifest["step"]), tuple(_compare(path, manifest["files"], int(manifest["step"])))
+    problems: tuple[CheckpointProblem, ...] = (CheckpointProblem(MANIFEST, NO_MANIFEST),)
+    with suppress(ValueError, OSError):
+        manifest = parse_manifest(read_foreign_text(path / MANIFEST, MANIFEST_BYTES))
+        step, problems = manifest.step, tuple(_compare(path, manifest))
     return CheckpointIntegrity(path=str(path), step=step, verdict="damaged" if problems else "whole", problems=problems)
 
 
@@ -129,21 +130,11 @@ def _is_watched(folder: Path) -> bool:
     return any(folder.glob(f"checkpoint-*/{MANIFEST}"))
 
 
-def _read_manifest(path: Path) -> Mapping[str, Any]:
-    """Return a manifest.
-
-    Raises:
-        ValueError: It is none.
-        OSError: It cannot be read: a FIFO, a device, or too large for one.
-    """
-    read: Mapping[str, Any] = parse_json(read_foreign_text(path, MANIFEST_BYTES))
-    return read
-
-
-def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]], step: int) -> Iterator[CheckpointProblem]:
+def _compare(folder: Path, manifest: Manifest) -> Iterator[CheckpointProblem]:
     """Yield the differences; only files of the right size are hashed."""
-    if _step_of(folder) not in (None, step):
-        yield CheckpointProblem(MANIFEST, f"of another checkpoint, that of step {step}")
+    files = manifest.files
+    if _step_of(folder) not in (None, manifest.step):
+        yield CheckpointProblem(MANIFEST, f"of another checkpoint, that of step {manifest.step}")
     if _step_of(folder) is not None:
         added = (name for name in _files(folder) if _is_state(name) and name not in files)
         yield from (CheckpointProblem(name, "not in the manifest") for name in added)
@@ -154,12 +145,12 @@ def _compare(folder: Path, files: Mapping[str, Mapping[str, Any]], step: int) ->
             yield CheckpointProblem(name, "not a file of this folder")
         elif not path.is_file():
             yield CheckpointProblem(name, "missing")
-        elif path.stat().st_size != promised["bytes"]:
+        elif path.stat().st_size != promised.bytes:
             size = path.stat().st_size
             yield CheckpointProblem(
-                name, f"{'truncated' if size < promised['bytes'] else 'grown'}: {size} of {promised['bytes']} bytes"
+                name, f"{'truncated' if size < promised.bytes else 'grown'}: {size} of {promised.bytes} bytes"
             )
-        elif _hash(path) != promised["sha256"]:
+        elif _hash(path) != promised.sha256:
             yield CheckpointProblem(name, "changed: its sha256 is another")
 
 

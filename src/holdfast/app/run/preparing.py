@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from secrets import token_hex
 
 from msgspec import structs
 
@@ -96,7 +97,7 @@ def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObs
             raise RunClosed(cancel_unstarted(run)) from None
     if run.state().stop:  # by `holdfast stop`, meanwhile
         raise RunClosed(cancel_unstarted(run))
-    save_plan(run.folder, place_plan(job.plan, run.folder.name, str(run.folder)))
+    save_plan(run.folder, place_plan(job.plan, run.folder.name, str(run.folder), token_hex(8)))
 
 
 def cancel_unstarted(run: Run) -> RunResult:

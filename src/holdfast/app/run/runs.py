@@ -24,7 +24,8 @@ from holdfast.core.event import Closed, Event, Refuser, RunRequested, RunStage, 
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.run.attempt import render_attempt
-from holdfast.engine.run.supervise import Dependencies, Limits, drive
+from holdfast.engine.run.drive import Dependencies, drive
+from holdfast.engine.run.supervise import Limits
 from holdfast.engine.run.watch import watch_run
 from holdfast.ports import AttemptOutput, Order
 from holdfast.results.check import CheckResult

@@ -115,7 +115,8 @@ def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
     """Yield the last words of the launcher and of the process itself, as logs have them."""
     end = attempt.end or TrainingEnded()
     if attempt.exit_code is not None and attempt.exit_code < 0:
-        yield EndingFact(f"failed (exitcode: {attempt.exit_code}) {Signals(-attempt.exit_code).name}")
+        signal = signal_of(attempt.exit_code)
+        yield EndingFact(f"failed (exitcode: {attempt.exit_code}){f' {signal.name}' if signal else ''}")
     elif attempt.exit_code is not None:
         yield EndingFact(f"the training process ended with exit code {attempt.exit_code}")
     if attempt.because:

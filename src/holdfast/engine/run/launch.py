@@ -42,14 +42,15 @@ def apply_job(plan: Plan, job: Job) -> Plan:
     )
 
 
-def place_plan(plan: Plan, run: str, folder: str) -> Plan:
-    """Return the plan of a run, which tells the script its folder and when it started.
+def place_plan(plan: Plan, run: str, folder: str, key: str) -> Plan:
+    """Return the plan of a run, which tells the script its folder and when it started, and which has the run's own key.
 
-    >>> place_plan(Plan(name="a", script="", script_name="a.py", cwd="/"), "a-20261120-154501-x7", "/runs/a").variables
+    >>> place_plan(Plan(name="a", script="", script_name="a.py", cwd="/"), "a-20261120-154501-x7", "/runs/a", "k").variables
     {'HOLDFAST_RUN': '/runs/a', 'HOLDFAST_STARTED': '20261120-154501'}
     """
     started = "-".join(run.split("-")[-3:-1])
-    return replace(plan, variables={**plan.variables, "HOLDFAST_RUN": folder, "HOLDFAST_STARTED": started})
+    variables = {**plan.variables, "HOLDFAST_RUN": folder, "HOLDFAST_STARTED": started}
+    return replace(plan, variables=variables, key=key)
 
 
 def describe(job: Job | None, target: str) -> dict[str, Any]:

@@ -5,38 +5,43 @@ Covered: what is missing, cut short, or not in the manifest's sizes. Not covered
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from typing import Any, Final
+from typing import Final, TypeVar
 
-from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem
-from holdfast.core.json_text import parse_json
+from holdfast.core.checkpoint import (
+    CUT_SHORT,
+    MANIFEST,
+    NO_MANIFEST,
+    RESUMABLE,
+    CheckpointIntegrity,
+    CheckpointProblem,
+    parse_manifest,
+)
+from holdfast.ports import RemoteFile
 
-MANIFEST: Final = "holdfast-manifest.json"
-IN_CHECKPOINT: Final = re.compile(r"((?:.+/)?checkpoint-(\d+))/(.+)")
-NEEDED: Final = ("trainer_state.json", "optimizer.pt", "scheduler.pt")
-"""Files without which training cannot resume as it was."""
-CUT_SHORT: Final = "missing: the save was cut short, since holdfast writes the manifest last"
+Listed = TypeVar("Listed")
+
+IN_CHECKPOINT: Final = re.compile(r"((?:.+/)?checkpoint-(\d{1,18}))/(.+)")
 
 
-def checkpoint_files(files: Mapping[str, int]) -> Mapping[str, Mapping[str, int]]:
-    """Return the files of each checkpoint, newest checkpoint first, with their sizes.
+def checkpoint_files(files: Mapping[str, Listed]) -> Mapping[str, Mapping[str, Listed]]:
+    """Return the files of each checkpoint, newest checkpoint first.
 
     >>> checkpoint_files({"c/checkpoint-8/a.pt": 5, "c/checkpoint-16/a.pt": 5, "model/a.pt": 5})
     {'c/checkpoint-16': {'a.pt': 5}, 'c/checkpoint-8': {'a.pt': 5}}
     """
-    found: dict[tuple[int, str], dict[str, int]] = {}
-    for name, size in files.items():
+    found: dict[tuple[int, str], dict[str, Listed]] = {}
+    for name, file in files.items():
         if inside := IN_CHECKPOINT.fullmatch(name):
-            found.setdefault((int(inside[2]), inside[1]), {})[inside[3]] = size
+            found.setdefault((int(inside[2]), inside[1]), {})[inside[3]] = file
     return {folder: found[step, folder] for step, folder in sorted(found, reverse=True)}
 
 
-def judge_listed(folder: str, files: Mapping[str, int], manifest: str) -> CheckpointIntegrity:
+def judge_listed(folder: str, files: Mapping[str, RemoteFile], manifest: str) -> CheckpointIntegrity:
     """Return the integrity of a checkpoint.
 
     Args:
         folder: Its folder.
-        files: The size of each of its files.
+        files: Its files.
         manifest: The text of its manifest; empty if it has none.
     """
     problems = tuple(_problems(files, manifest))
@@ -44,19 +49,18 @@ def judge_listed(folder: str, files: Mapping[str, int], manifest: str) -> Checkp
     return CheckpointIntegrity(path=folder, step=step, verdict="damaged" if problems else "whole", problems=problems)
 
 
-def _problems(files: Mapping[str, int], manifest: str) -> Iterator[CheckpointProblem]:
+def _problems(files: Mapping[str, RemoteFile], manifest: str) -> Iterator[CheckpointProblem]:
     if not manifest:
         yield CheckpointProblem(MANIFEST, CUT_SHORT)
         return
-    promised: Mapping[str, Any] | None = None
-    with suppress(ValueError, KeyError, TypeError):
-        promised = {str(name): int(each["bytes"]) for name, each in parse_json(manifest)["files"].items()}
-    if promised is None:
-        yield CheckpointProblem(MANIFEST, "unreadable: it is no manifest of holdfast")
+    try:
+        promised = parse_manifest(manifest).files
+    except ValueError:
+        yield CheckpointProblem(MANIFEST, NO_MANIFEST)
         return
-    for name in dict.fromkeys([*promised, *NEEDED]):
-        size = files.get(name)
-        if size is None:
+    for name in dict.fromkeys([*promised, *RESUMABLE]):
+        file = files.get(name)
+        if file is None:
             yield CheckpointProblem(name, "missing")
-        elif size != promised.get(name, size):
-            yield CheckpointProblem(name, f"of another size: {size} of {promised[name]} bytes")
+        elif name in promised and file.size != promised[name].bytes:
+            yield CheckpointProblem(name, f"of another size: {file.size} of {promised[name].bytes} bytes")

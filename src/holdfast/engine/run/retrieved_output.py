@@ -7,19 +7,18 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, Protocol
 
-from holdfast.core.checkpoint import CheckpointIntegrity
-from holdfast.core.errors import UnreachableError
+from holdfast.core.checkpoint import MANIFEST, CheckpointIntegrity
+from holdfast.core.errors import LogGoneError, UnreachableError
 from holdfast.core.event import AttemptState, Reported, ReportsLost
-from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, MANIFEST, checkpoint_files, judge_listed
+from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, checkpoint_files, judge_listed
+from holdfast.engine.run.listed_files import inside_run
 from holdfast.engine.run.telemetry import MOST_READINGS, CarriedEvent, LogNews, LostEvents, TelemetryReader
-from holdfast.ports import LogPart, OutputNews, Retrieval
+from holdfast.ports import LogPart, OutputNews, RemoteFile, Retrieval
 
 QUIET: Final = 2
 """How often in a row the log of an attempt that has ended has to be read without news: then it is complete."""
-MOST_FAILURES: Final = 20
-"""How often in a row the log of an attempt that has ended may fail to be read; then it is taken for lost."""
 WRITTEN_HERE: Final = re.compile(
-    r"attempts/\d+/(attempt\.py|stdout\.log|events\.jsonl|guard\.json|pids/.*)|[^/]*\.(json|yaml|lock)"
+    r"attempts/\d+/(attempt\.py|stdout\.log|events\.jsonl|guard\.json|pids/.*)|[^/]*\.(json|jsonl|yaml|lock)"
 )
 
 
@@ -30,8 +29,12 @@ class RunCopies(Protocol):
         """Write text into the log of an attempt; what the log has from this position on is replaced."""
         ...
 
-    def sizes(self) -> Mapping[str, int]:
-        """Return the size of each file, by its path in the folder."""
+    def files(self) -> Mapping[str, RemoteFile]:
+        """Return each file by its path in the folder, with the version of which it is a copy."""
+        ...
+
+    def note_version(self, name: str, version: str) -> None:
+        """Note that the file is a copy of this version."""
         ...
 
     def path(self, name: str) -> str:
@@ -49,19 +52,16 @@ class _LogReading:
 
     Attributes:
         quiet: How often in a row it was read without news since the attempt has ended.
-        failures: How often in a row it could not be read since.
         digests: Of the text of each reading, from start to end, since the attempt has ended.
     """
 
     reader: TelemetryReader
     quiet: int = 0
-    failures: int = 0
     digests: list[bytes] = field(default_factory=list[bytes])
     text: "hashlib._Hash" = field(default_factory=hashlib.sha256)
 
     def feed(self, part: LogPart) -> LogNews:
         """Return what is new in a part of the log."""
-        self.failures = 0
         news = self.reader.feed(part)
         if news.position == 0:
             self.text = hashlib.sha256()
@@ -95,19 +95,21 @@ class RetrievedOutput:
         try:
             part = self._retrieval.read_log(attempt.id, reader.offset)
         except UnreachableError as error:
-            reading.failures += ended
-            if reading.failures < MOST_FAILURES:
-                return OutputNews(complete=False)
-            because = f"the log of the ended attempt cannot be read: {error.what}"
-            unknown = ReportsLost(at_s=at_s, attempt=attempt.number, process="", first=1, last=0, because=because)
-            return OutputNews(events=[unknown])
+            # Of an attempt that is alive, the poll knows more.
+            return OutputNews(complete=False, because=error.what if ended else "")
+        except LogGoneError as error:
+            if not ended or reader.ended or attempt.end:  # nothing is known to be missing
+                return OutputNews(complete=ended)
+            lost = ReportsLost(at_s=at_s, attempt=attempt.number, process="", first=1, last=0, because=error.what)
+            return OutputNews(events=[lost])
         before = reader.offset
         news = reading.feed(part)
         self._copies.write_log(attempt.number, news.position, news.text)
-        return OutputNews(
-            events=[_ledger_event(each, attempt.number, at_s) for each in news.events],
-            complete=reading.is_complete(ended=ended, news=reader.offset != before),
-        )
+        complete = reading.is_complete(ended=ended, news=reader.offset != before)
+        if complete:
+            rest = reader.finish(part)
+            self._copies.write_log(attempt.number, rest.position, rest.text)
+        return OutputNews(events=[_ledger_event(each, attempt.number, at_s) for each in news.events], complete=complete)
 
     def newest_checkpoint(
         self,
@@ -116,23 +118,30 @@ class RetrievedOutput:
     ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
         """Return the newest whole checkpoint in the run's folder there; of checkpoints, only manifests are fetched."""
         passed_over: list[CheckpointIntegrity] = []
-        for folder, files in checkpoint_files(self._retrieval.list_files(attempt.id)).items():
-            manifest = self._fetched_text(attempt.id, f"{folder}/{MANIFEST}") if MANIFEST in files else ""
+        for folder, files in checkpoint_files(self._listed(attempt)).items():
+            manifest = ""
+            if MANIFEST in files:
+                name = f"{folder}/{MANIFEST}"
+                self._fetch_file(attempt.id, name, files[MANIFEST])
+                manifest = self._copies.read(name)
             integrity = judge_listed(folder, files, manifest)
             if integrity.verdict == "whole":
                 return self._copies.path(folder), passed_over
             passed_over.append(integrity)
         return None, passed_over
 
-    def _fetched_text(self, attempt_id: str, name: str) -> str:
-        self._retrieval.fetch_file(attempt_id, name, self._copies.path(name))
-        return self._copies.read(name)
-
     def fetch(self, attempt: AttemptState) -> None:
         """Fetch what the run has there and not here, except the weights and optimizers of checkpoints."""
-        there = self._retrieval.list_files(attempt.id)
-        for name in wanted_files(there, self._copies.sizes()):
-            self._retrieval.fetch_file(attempt.id, name, self._copies.path(name))
+        there = self._listed(attempt)
+        for name in wanted_files(there, self._copies.files()):
+            self._fetch_file(attempt.id, name, there[name])
+
+    def _fetch_file(self, attempt_id: str, name: str, file: RemoteFile) -> None:
+        self._retrieval.fetch_file(attempt_id, name, self._copies.path(name))
+        self._copies.note_version(name, file.version)
+
+    def _listed(self, attempt: AttemptState) -> Mapping[str, RemoteFile]:
+        return inside_run(self._retrieval.list_files(attempt.id))
 
 
 def _ledger_event(event: CarriedEvent | LostEvents, attempt: int, at_s: float) -> Reported | ReportsLost:
@@ -144,15 +153,14 @@ def _ledger_event(event: CarriedEvent | LostEvents, attempt: int, at_s: float) -
     return Reported(at_s=at_s, attempt=attempt, said=event.said, process=event.process, number=event.number)
 
 
-def wanted_files(there: Mapping[str, int], here: Mapping[str, int]) -> Iterator[str]:
-    """Yield the names of the files to fetch; a name that leads out of the folder is no file of the run.
+def wanted_files(there: Mapping[str, RemoteFile], here: Mapping[str, RemoteFile]) -> Iterator[str]:
+    """Yield the names of the files to fetch: those that were written since they were copied, too.
 
-    >>> list(wanted_files({"model/a.safetensors": 9, "../b": 1, "c/checkpoint-8/optimizer.pt": 5}, {}))
-    ['model/a.safetensors']
+    >>> there = {name: RemoteFile(9, "new") for name in ("model/a.bin", "model/b.bin", "c/checkpoint-8/optimizer.pt")}
+    >>> list(wanted_files(there, {"model/a.bin": RemoteFile(9, "new"), "model/b.bin": RemoteFile(9, "old")}))
+    ['model/b.bin']
     """
-    for name, size in sorted(there.items()):
-        path = PurePosixPath(name)
-        inside = not path.is_absolute() and ".." not in path.parts and "\0" not in name and path.parts
-        heavy = IN_CHECKPOINT.fullmatch(name) and path.name != MANIFEST
-        if inside and not heavy and not WRITTEN_HERE.fullmatch(name) and here.get(name) != size:
+    for name, file in sorted(there.items(), key=lambda named: named[0]):
+        heavy = IN_CHECKPOINT.fullmatch(name) and PurePosixPath(name).name != MANIFEST
+        if not heavy and not WRITTEN_HERE.fullmatch(name) and here.get(name) != file:
             yield name

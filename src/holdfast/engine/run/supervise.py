@@ -1,41 +1,22 @@
-"""The supervisor: a generator that decides what to do, and the loop that does it.
+"""The supervisor: a generator that decides what to do.
 
-The generator does no input or output. It yields an action, is sent the events that resulted from it, and returns the last
-state. Tests send it events by hand; the loop sends it those that the ledger holds.
+It does no input or output. It yields an action, is sent the events that resulted from it, and returns the last state. Tests send
+it events by hand; `drive` sends it those that the ledger holds.
 """
 
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
 from signal import Signals
-from typing import Final, TypeVar
 
-from holdfast.core.errors import BackendError, UnreachableError
 from holdfast.core.event import (
     AttemptState,
-    Closed,
-    Delivered,
     Event,
-    Liveness,
-    Polled,
     RunStage,
     RunState,
-    Started,
-    Starting,
     Stopper,
-    StopRequested,
-    changes,
     fold,
 )
-from holdfast.core.plan import Attempt
 from holdfast.core.training_event import TrainingEnded
-from holdfast.engine.run.delivery import Delivery
-from holdfast.ports import AttemptOutput, Backend, Clock, Order, Orders, Store
-
-Answer = TypeVar("Answer")
-LONGEST_PAUSE_POLLS: Final = 12
-"""The longest pause between two calls of a backend that cannot be reached: as long as so many pauses between two polls."""
-DRAINING: Final = "ended; the rest of its log is awaited"
-"""The phase of an attempt that has ended, while some of its output has not arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +94,8 @@ def supervise(state: RunState, limits: Limits) -> Flow:
         state = fold((yield Poll(limits.poll_s)), state)
         if state.current is None or state.current.stage.ended:
             break
+        if state.current.drains:
+            continue  # it has ended: there is nothing to stop, and its verdict is how it ended
         if state.stop and stop_s is None:
             stop_s = state.seen_s  # by the supervisor's clock: another process may have asked, by another
         if not state.stop and _is_over_time(state.current, state.seen_s, limits):
@@ -188,202 +171,22 @@ def how_it_failed(attempt: AttemptState) -> str:
     if attempt.exit_code is None:
         return f"it disappeared {_reached(attempt)}; its exit code is unknown"
     if attempt.exit_code < 0:
-        return f"{Signals(-attempt.exit_code).name} killed it {_reached(attempt)}"
+        return f"{_name_signal(-attempt.exit_code)} killed it {_reached(attempt)}"
     return f"exit code {attempt.exit_code} {_reached(attempt)}"
+
+
+def _name_signal(number: int) -> str:
+    """Return the name of a signal; real-time signals, and those of other systems, have none here.
+
+    >>> _name_signal(9), _name_signal(35)
+    ('SIGKILL', 'signal 35')
+    """
+    try:
+        return Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _reached(attempt: AttemptState) -> str:
     """Return the step that an attempt reached: `at step 4 of 9`; empty before its trainer reported one."""
     return f"at step {attempt.steps} of {attempt.max_steps}" if attempt.max_steps else "before its first reported step"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dependencies:
-    """What the loop needs from outside.
-
-    Attributes:
-        store: The ledger.
-        backend: Where attempts run.
-        output: What they write.
-        prepare: Prepares the attempt of a number; its second argument is whether the attempt continues from a checkpoint.
-        verify: Finds out whether what was pushed to a repository is there, given the repository's name and the run's state.
-        orders: The orders of the person at the terminal.
-        observe: Called with the state and the new events after each action.
-    """
-
-    store: Store
-    backend: Backend
-    output: AttemptOutput
-    clock: Clock
-    prepare: Callable[[int, bool], Attempt]
-    verify: Callable[[str, RunState], Delivery]
-    orders: Orders
-    observe: Callable[[RunState, Sequence[Event]], None]
-
-
-def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
-    """Carry out the actions of `supervise` until the run is closed or the person detaches.
-
-    Every event is in the ledger before `supervise` gets it. So does what other processes write there in the meantime, such as
-    a stop from another terminal.
-    """
-    loop = _Loop(run, dependencies)
-    loop.catch_up()
-    flow = supervise(loop.state, limits)
-    action = next(flow)
-    while True:
-        try:
-            action = flow.send(loop.carry_out(action))
-        except (_Detached, StopIteration):
-            return loop.state
-
-
-class _Detached(Exception):  # noqa: N818 - an order, not an error
-    """The person detached."""
-
-
-class _Loop:
-    """Carries out the actions of one run, and remembers how far it has read the ledger."""
-
-    def __init__(self, run: str, dependencies: Dependencies) -> None:
-        self._run, self._dependencies = run, dependencies
-        self._read = 0
-        self._order: Order | None = None
-        self.state = RunState()
-
-    def carry_out(self, action: Action) -> Sequence[Event]:
-        """Carry out an action; return the events that resulted from it.
-
-        Raises:
-            _Detached: The person detached.
-        """
-        match action:
-            case Start(number, resume):
-                self._start(number, resume=resume)
-            case Poll(after_s):
-                return self._poll(after_s)
-            case Stop(by):
-                self._stop(by)
-            case TakeStacks():
-                self._reach(lambda: self._dependencies.backend.request_stacks(self._current.id))
-            case Kill():
-                self._reach(lambda: self._dependencies.backend.kill(self._current.id))
-            case Verify(repository):
-                self._verify(repository)
-            case Close(stage, because):
-                self._record(Closed(at_s=self._now, stage=stage, because=because))
-        return self.catch_up()
-
-    def catch_up(self, *unwritten: Event) -> Sequence[Event]:
-        """Apply the new events of the ledger to the state, then those that need not be stored; return them all."""
-        stored = self._dependencies.store.read(self._run, after=self._read)
-        self._read = stored[-1][0] if stored else self._read
-        events = (*(event for _, event in stored), *unwritten)
-        self.state = fold(events, self.state)
-        self._dependencies.observe(self.state, events)
-        return events
-
-    @property
-    def _now(self) -> float:
-        return self._dependencies.clock.now_s()
-
-    @property
-    def _current(self) -> AttemptState:
-        if self.state.current is None:
-            raise AssertionError("an attempt is started before it is polled, stopped or killed")
-        return self.state.current
-
-    def _record(self, *events: Event) -> None:
-        self._dependencies.store.append(self._run, events)
-
-    def _start(self, number: int, *, resume: bool) -> None:
-        backend = self._dependencies.backend
-        attempt = self._reach(lambda: self._dependencies.prepare(number, resume))
-        starting = Starting(
-            at_s=self._now,
-            attempt=number,
-            backend=backend.capabilities.name,
-            resume_from=attempt.resume_from,
-            passed_over=attempt.passed_over,
-        )
-        self._record(starting)
-        try:
-            attempt_id = self._reach(lambda: backend.submit(attempt))
-            self._record(Started(at_s=self._now, attempt=number, id=attempt_id))
-        except BackendError as error:
-            self._record(Polled(at_s=self._now, attempt=number, answer=Liveness.ENDED, because=error.what))
-
-    def _reach(self, call: Callable[[], Answer]) -> Answer:
-        """Return the answer to a call of the backend; call again, ever more slowly, while the backend cannot be reached.
-
-        Raises:
-            _Detached: The person detached meanwhile.
-        """
-        poll_s = self._dependencies.backend.capabilities.poll_s
-        pause_s = poll_s
-        while True:
-            try:
-                return call()
-            except UnreachableError as error:
-                self._dependencies.observe(self.state, [self._unknown(error.what)] if self.state.current else [])
-            self._order = self._take_order()
-            if self._order == "detach":
-                raise _Detached
-            self._dependencies.clock.sleep(pause_s)
-            pause_s = min(2 * pause_s, LONGEST_PAUSE_POLLS * poll_s)
-
-    def _take_order(self) -> Order | None:
-        """Return the person's order; one that could not be carried out yet, unless there is a newer one."""
-        order, self._order = self._order, None
-        return self._dependencies.orders.take() or order
-
-    def _poll(self, after_s: float) -> Sequence[Event]:
-        match self._take_order():
-            case "detach":
-                raise _Detached
-            case "kill":
-                if not self.state.stop:  # so that the run counts as cancelled, and not as failed
-                    self._record(StopRequested(at_s=self._now, by=Stopper.PERSON))
-                self._reach(lambda: self._dependencies.backend.kill(self._current.id))
-            case "stop" if not self.state.stop:
-                self._stop(Stopper.PERSON)
-            case _:
-                self._dependencies.clock.sleep(after_s)
-        polled, reports = self._look()
-        news: list[Event] = [*reports, polled] if changes(fold(reports, self.state), polled) else [*reports]
-        if news:
-            self._record(*news)
-        return self.catch_up(*([] if polled in news else [polled]))
-
-    def _look(self) -> tuple[Polled, Sequence[Event]]:
-        """Return the state of the attempt, and its new reports. It has ended when all that it wrote has arrived."""
-        look = self._dependencies.backend.poll(self._current.id)
-        polled = Polled(
-            at_s=self._now,
-            attempt=self._current.number,
-            answer=look.answer,
-            exit_code=look.exit_code,
-            because=look.because,
-            phase=look.phase,
-            waiting=look.waiting,
-        )
-        ended = look.answer is Liveness.ENDED
-        output = self._dependencies.output.read(self._current, self._now, ended=ended)
-        if output.because:
-            polled = self._unknown(output.because)
-        elif ended and not output.complete:
-            polled = replace(polled, answer=Liveness.ALIVE, exit_code=None, because="", phase=DRAINING)
-        elif ended:
-            self._reach(lambda: self._dependencies.output.fetch(self._current))
-        return polled, output.events
-
-    def _unknown(self, because: str) -> Polled:
-        return Polled(at_s=self._now, attempt=self._current.number, answer=Liveness.UNKNOWN, because=because)
-
-    def _verify(self, repository: str) -> None:
-        found = self._dependencies.verify(repository, self.state)
-        self._record(Delivered(at_s=self._now, repository=repository, verdict=found.verdict, because=found.because))
-
-    def _stop(self, by: Stopper) -> None:
-        self._record(StopRequested(at_s=self._now, by=by))
-        self._reach(lambda: self._dependencies.backend.stop(self._current.id))

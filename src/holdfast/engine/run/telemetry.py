@@ -23,6 +23,8 @@ LINE: Final = re.compile(rb"@holdfast:([0-9a-f]{8}):((\w+):(\d+):(\d+)/(\d+):([^
 DAMAGED: Final = re.compile(rb"@holdfast:[^@\r\n]*@?(?:\r?\n)?")
 UNFINISHED: Final = re.compile(rb"@holdfast:[^@\r\n]{0,4000}\Z")
 """A marked line whose rest may follow: none is longer."""
+CUT_OFF: Final = re.compile(rb"@holdfast:[0-9a-f]{0,8}(:|\Z)")
+"""How a marked line begins that was cut off."""
 NEWLINE: Final = re.compile(rb"\r?\n")
 MOST_READINGS: Final = 10
 """How often a log is read from its start to find an event; then the event is lost."""
@@ -142,7 +144,7 @@ class TelemetryReader:
 
     def __init__(self, heard: Mapping[str, int] | None = None) -> None:
         self._due = {process: (number + 1, 1) for process, number in (heard or {}).items()}
-        self._pieces: list[bytes] = []
+        self._pieces: dict[str, bytes] = {}
         self._position = self._readings = 0
         self._newline_follows = False
         self.offset, self.missing, self.ended = 0, False, False
@@ -176,6 +178,11 @@ class TelemetryReader:
             self._newline_follows = not split.pieces[-1] and data[: skipped + split.length].endswith(b"@")
         return news
 
+    def finish(self, part: LogPart) -> LogNews:
+        """Return the text at the end of a log that is complete, which might have been the beginning of a marked line."""
+        rest = part.data[self.offset - part.offset :] if part.offset <= self.offset else b""
+        return LogNews(text=b"" if CUT_OFF.match(rest) else rest, position=self._position)
+
     def start_again(self) -> None:
         """Read the log from its start. What was damaged on its way without showing comes right then."""
         self.offset, self._position, self._newline_follows = 0, 0, False
@@ -193,16 +200,16 @@ class TelemetryReader:
         if line.place > due:
             last = line.number if line.part > 1 else line.number - 1
             yield LostEvents(line.process, due[0], last)
-            due, self._pieces = (last + 1, 1), []
-            self._due[line.process] = due
+            due = self._due[line.process] = (last + 1, 1)
+            self._pieces.pop(line.process, None)
         if line.place != due:
             return  # it is known
-        self._pieces.append(line.text)
+        text = self._pieces.pop(line.process, b"") + line.text
         if line.part < line.parts:
-            self._due[line.process] = (line.number, line.part + 1)
+            self._due[line.process], self._pieces[line.process] = (line.number, line.part + 1), text
             return
-        said = _parse_event(b"".join(self._pieces))
-        self._due[line.process], self._pieces, self.ended = (line.number + 1, 1), [], said.get("event") == "end"
+        said = _parse_event(text)
+        self._due[line.process], self.ended = (line.number + 1, 1), said.get("event") == "end"
         yield CarriedEvent(line.process, line.number, said)
 
 
