@@ -146,6 +146,26 @@ def test_flash_attention_goes_by_several_names(name: str) -> None:
     assert plan_job(**{"model.path": "Qwen/Qwen3-8B", "model.attn_implementation": name})["memory"]
 
 
+@pytest.mark.parametrize(("model", "has_sdpa"), [("openai/gpt-oss-20b", False), ("Qwen/Qwen3-8B", True)])
+def test_a_model_without_sdpa_takes_eager_attention(model: str, has_sdpa: bool) -> None:
+    """As transformers falls back to it; its memory grows with the square of the length."""
+    model_key = {"model.path": model, "train.max_length": 4096}
+    peaks = {
+        name: plan_job(**model_key, **({"model.attn_implementation": name} if name else {}))["memory"]
+        for name in ("", "eager", "sdpa")
+    }
+    assert (peaks[""]["peak_bytes"] == peaks["eager"]["peak_bytes"]) is not has_sdpa
+    assert (peaks["sdpa"] is not None) is has_sdpa
+
+
+def test_a_plan_is_of_one_training(tmp_path: Path) -> None:
+    path = tmp_path / "twice.py"
+    path.write_text(f"{SCRIPT.format(more='')}\nsecond = SFTTrainer('Qwen/Qwen3-8B')\nsecond.train()\n")
+    result = holdfast.plan(path, offline=True)
+    assert result["memory"] is None
+    assert "trains 2 times" in result["unknown"][0]["because"]
+
+
 def test_an_old_transformers_is_taken_to_have_an_old_torch(tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     for transformers, assumed in (("4.57.1", "before 2.8"), ("5.23.0", "2.8 or later")):
@@ -185,6 +205,7 @@ def test_the_options_keep_the_effective_batch(tmp_path: Path) -> None:
                 "modules_to_save": ["lm_head"],
             }.items()
         ),
+        ({"quantization": {"load_in_4bit": True}, "peft": None}, "only under an adapter"),
         ({"train.loss_type": "dft"}, "the memory of the loss `dft` is not known"),
     ],
 )

@@ -54,4 +54,5 @@ def test_an_architecture_counts_the_parameters_of_its_class(model_type: str) -> 
     config = CONFIG_MAPPING[model_type](**{name: value for name, value in given.items() if name in known})
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(config)
+    assert model._supports_sdpa is load_traits()[model_type].sdpa
     assert total_parameters(read_architecture(config.to_dict())) == sum(each.numel() for each in model.parameters())

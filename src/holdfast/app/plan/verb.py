@@ -76,6 +76,8 @@ def plan(
 
 
 def _question(target: Target, request: TargetRequest) -> PlanQuestion:
+    if len(target.documents) > 1:
+        raise MissingFactError("target", f"it trains {len(target.documents)} times, and a plan is of one training")
     job, facts = target.document, _facts(target, request)
     machine = _this_machine()
     here = machine if job.get(BACKEND_KEY, None) == LOCAL.name else None

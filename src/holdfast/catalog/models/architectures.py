@@ -27,6 +27,7 @@ class LayerTraits:
         norm_bias: Whether norms have biases.
         gated: Whether the MLP multiplies two projections.
         sinks: Whether each head has a learned sink.
+        sdpa: Whether torch's scaled dot product attention can be used; without it, transformers falls back to eager.
         tied: Whether embeddings and head share weights where `config.json` does not say.
         head_dim: Width of a head where it does not say; 0 for the width of the stream by the number of heads.
         full_every: Every how many layers one attends to all tokens and does not slide, where `layer_types` is absent; 0 if all slide.
@@ -43,6 +44,7 @@ class LayerTraits:
     norm_bias: bool
     gated: bool
     sinks: bool = False
+    sdpa: bool = True
     tied: bool
     head_dim: int = 0
     full_every: int = 0

@@ -10,6 +10,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.behaviour import behaviour
 from holdfast.catalog.calls.train_arguments import setting
+from holdfast.catalog.models.architectures import load_traits
 from holdfast.catalog.models.model_settings import loading_setting
 from holdfast.catalog.optimizers import OptimizerMemory, load_optimizers
 from holdfast.core.calls import LibraryName
@@ -94,6 +95,10 @@ class StepReader:
         method = self._method()
         adapter = read_adapter(self.job, self.model.type, self.model.architecture)
         quantization = read_quantization(self.job)
+        if quantization and not adapter:
+            raise MissingFactError(
+                "quantization", "transformers trains quantized weights only under an adapter (MOD101)"
+            )
         numerics = self._numerics(method, adapter, quantization)
         if adapter and quantization:
             adapter = self._quantized_adapter(adapter)
@@ -283,9 +288,14 @@ class StepReader:
         return bool(self._fact("reentrant") if said is None else said)
 
     def _attention(self) -> AttentionKernel:
-        name = plain_value("model.attn_implementation", loading_setting(self.job, "attn_implementation")) or "sdpa"
-        if name in {"sdpa", "eager"}:
-            return "eager" if name == "eager" else "sdpa"
+        name = plain_value("model.attn_implementation", loading_setting(self.job, "attn_implementation"))
+        has_sdpa = load_traits()[self.model.type].sdpa
+        if name is None and not has_sdpa:
+            self.because.append(f"eager attention, for `{self.model.type}` has no SDPA (transformers: _supports_sdpa)")
+        if name == "eager" or (name is None and not has_sdpa):
+            return "eager"
+        if name in {None, "sdpa"} and has_sdpa:
+            return "sdpa"
         if name in FLASH or str(name).startswith(FLASH_KERNELS):
             return "flash"
         raise MissingFactError("model.attn_implementation", f"the memory of `{name}` is not known")
