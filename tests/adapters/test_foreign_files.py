@@ -26,6 +26,7 @@ ALLOWED: Final[Mapping[str, str]] = {
     "adapters/storage/check_cache.py": "entries that holdfast wrote, each with its checksum",
     "adapters/environment/guarded.py": "what the guard of an attempt, and the attempt's processes, wrote",
     "adapters/storage/shared_output.py": "what the attempt of a run wrote",
+    "adapters/storage/retrieved_copies.py": "what holdfast noted of the files that it fetched",
     "adapters/backends/fake.py": "what the guard and the store of an attempt of its own wrote",
     "adapters/rehearsal/gate.py": "the folder of a socket of ours",
     "adapters/rehearsal/server.py": "what the processes of a rehearsal wrote",
