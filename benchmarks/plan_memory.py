@@ -17,13 +17,13 @@ from statistics import median
 from typing import Any, Final
 
 from holdfast.catalog.behaviour import behaviour
-from holdfast.catalog.hub.gpus import load_ceilings, load_gpus
+from holdfast.catalog.hub.gpus import GIB, load_ceilings, load_gpus
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.optimizers import load_optimizers
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
-from holdfast.engine.plan.card import GIB, estimate_memory
+from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.duration import step_seconds
 from holdfast.engine.plan.parameters import read_model, total_parameters
 from holdfast.engine.plan.step import LoraAdapter, LossHead, Numerics, Sharding, TrainingStep, WeightQuantization

@@ -67,7 +67,7 @@ class Retrieval(Protocol):
     """Brings what an attempt wrote to this machine. Every method raises UnreachableError if the backend cannot be reached."""
 
     def read_log(self, attempt_id: str, offset: int) -> LogPart:
-        """Return what there is of the log from an offset on, or from before it; the end of a part is not the end of the log.
+        """Return a part of the log that begins at `offset` or before it. It may end before the log does; an empty one does not mean that the log has ended.
 
         Raises:
             LogGoneError: The service says that it does not have the log any more.

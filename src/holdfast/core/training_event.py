@@ -5,9 +5,12 @@ fields have wrong types tells nothing.
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
+
+from holdfast.core.json_text import parse_json
 
 
 class TrainingEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,6 +158,20 @@ KINDS: Final[Mapping[object, type[TrainingEvent]]] = {
     "end": TrainingEnded,
 }
 """Kinds of events by the word in `event`."""
+
+
+def event_of_line(line: bytes) -> dict[str, Any]:
+    """Return the event that a line holds, as it was written; a line that is no JSON object becomes an `unreadable` event.
+
+    >>> event_of_line(b'{"event": "step", "step": 3}')
+    {'event': 'step', 'step': 3}
+    >>> event_of_line(b"[1, 2")
+    {'event': 'unreadable', 'text': '[1, 2'}
+    """
+    with suppress(ValueError):
+        if isinstance(written := parse_json(line), dict):
+            return written
+    return {"event": "unreadable", "text": line.decode(errors="replace")}
 
 
 def parse_training_event(written: Mapping[str, Any]) -> TrainingEvent:

@@ -2,7 +2,6 @@
 
 import signal
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -61,14 +60,6 @@ HOSTILE = (
 @pytest.fixture(params=HARNESSES)
 def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Harness:
     return HARNESSES[request.param](tmp_path, {"HF_TOKEN": TOKEN})
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_behind(tmp_path: Path) -> Iterator[None]:
-    """No test leaves a process of its own."""
-    yield
-    for process in processes_with(str(tmp_path)):
-        process.kill()
 
 
 def test_an_attempt_runs_to_its_end(harness: Harness, tmp_path: Path) -> None:

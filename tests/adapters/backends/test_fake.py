@@ -1,7 +1,6 @@
 """The faults of the fake: they are chosen in a job file, and each happens as it says."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,17 +10,9 @@ from holdfast.adapters.backends.fake import SHARES, FakeBackend, Faults
 from holdfast.core.errors import UnreachableError, UsageError
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Plan
-from tests.adapters.backends.harnesses import FakeHarness, Followed, make_attempt, processes_with
+from tests.adapters.backends.harnesses import FakeHarness, Followed, make_attempt
 
 LONG = 'import time; from holdfast_runtime import attempt; attempt.write("start"); time.sleep(600)'
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_behind(tmp_path: Path) -> Iterator[None]:
-    """No test leaves a process of its own."""
-    yield
-    for process in processes_with(str(tmp_path)):
-        process.kill()
 
 
 @pytest.mark.parametrize(

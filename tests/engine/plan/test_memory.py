@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from holdfast.catalog.behaviour import behaviour
+from holdfast.catalog.hub.gpus import GIB
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.optimizers import load_optimizers
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
 from holdfast.engine.plan.architecture import read_architecture
-from holdfast.engine.plan.card import GIB, estimate_memory
+from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.head import logits_head
 from holdfast.engine.plan.layer import layer_activations
 from holdfast.engine.plan.memory import memory_phases

@@ -1,14 +1,13 @@
 """The output of attempts that write into the run's folder themselves: on this machine, or on one that shares its files."""
 
 from collections.abc import Collection, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.storage.checkpoints import newest_whole
 from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import AttemptState, Reported
-from holdfast.core.json_text import parse_json
+from holdfast.core.training_event import event_of_line
 from holdfast.ports import OutputNews
 
 
@@ -65,15 +64,8 @@ class _EventsTail:
         lines = whole.split(b"\n") if whole else []
         first, self._count = self._count, self._count + len(lines)
         self._offset += len(whole) + 1 if lines else 0
-        return [_parse_event(line) for line in lines[max(0, skip - first) :]]
+        return [event_of_line(line) for line in lines[max(0, skip - first) :]]
 
 
 def _step(checkpoint: str) -> int:
     return int(checkpoint.rpartition("-")[2])
-
-
-def _parse_event(line: bytes) -> dict[str, Any]:
-    with suppress(ValueError):
-        if isinstance(said := parse_json(line), dict):
-            return said
-    return {"event": "unreadable", "text": line.decode(errors="replace")}

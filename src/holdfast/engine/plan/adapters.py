@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from holdfast.catalog.models.base_models import adapts, lora
 from holdfast.catalog.models.default_targets import DEFAULT_TARGETS
+from holdfast.catalog.models.lora_targets import ALL_LINEAR
 from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
 from holdfast.engine.plan.architecture import Architecture
@@ -17,7 +18,6 @@ RANK: Final = 8
 COMMAND_RANK: Final = 16
 COMMAND_DROPOUT: Final = 0.05
 """`lora_r` and `lora_dropout` of TRL's ModelConfig, 0.22 to 1.16."""
-ALL_LINEAR: Final = "all-linear"
 COUNTED: Final = frozenset({"r", "target_modules", "lora_dropout"})
 WITHOUT_MEMORY: Final = frozenset(
     {

@@ -6,11 +6,11 @@ and the other processes of a node are talked to through buffers. The bounds are 
 
 from typing import Final
 
+from holdfast.catalog.hub.gpus import GIB
 from holdfast.core.estimate import Interval, MemoryEstimate, MemoryPhase, MemoryTerm, exactly, largest_phase
 from holdfast.engine.plan.memory import memory_phases
 from holdfast.engine.plan.step import TrainingStep
 
-GIB: Final = 1 << 30
 MIB: Final = 1 << 20
 WORKSPACES: Final = 2 * 8 * MIB
 """cuBLAS: one for the forward thread and one for the backward thread. Source: facts/memory.md §4 (Ampere; 2 x 32 MiB on Hopper)."""

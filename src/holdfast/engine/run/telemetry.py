@@ -11,11 +11,10 @@ begin in the middle of another, such as a progress bar that is being drawn.
 import re
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from holdfast.core.json_text import parse_json
+from holdfast.core.training_event import event_of_line
 from holdfast.ports import LogPart
 
 MARK: Final = b"@holdfast:"
@@ -208,13 +207,6 @@ class TelemetryReader:
         if line.part < line.parts:
             self._due[line.process], self._pieces[line.process] = (line.number, line.part + 1), text
             return
-        said = _parse_event(text)
+        said = event_of_line(text)
         self._due[line.process], self.ended = (line.number + 1, 1), said.get("event") == "end"
         yield CarriedEvent(line.process, line.number, said)
-
-
-def _parse_event(text: bytes) -> Mapping[str, Any]:
-    with suppress(ValueError):
-        if isinstance(said := parse_json(text), dict):
-            return said
-    return {"event": "unreadable", "text": text.decode(errors="replace")}
