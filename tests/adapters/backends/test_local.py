@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from holdfast.adapters.backends.local import LocalBackend
 from holdfast.adapters.environment.guarded import GUARD
 from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.core.event import Liveness
-from tests.adapters.backends.harnesses import Followed, LocalHarness, make_attempt, processes_with
+from tests.adapters.backends.harnesses import Followed, LocalHarness, make_attempt
 
 LONG = """
     import time
@@ -29,14 +28,6 @@ LONG = """
 @pytest.fixture
 def harness(tmp_path: Path) -> LocalHarness:
     return LocalHarness(tmp_path, {})
-
-
-@pytest.fixture(autouse=True)
-def nothing_left_behind(tmp_path: Path) -> Iterator[None]:
-    """No test leaves a process of its own."""
-    yield
-    for process in processes_with(str(tmp_path)):
-        process.kill()
 
 
 def test_both_streams_are_kept_whole(harness: LocalHarness, tmp_path: Path) -> None:
