@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from holdfast.adapters.backends.hf_jobs import HfJobsBackend
-from holdfast.adapters.backends.hf_jobs.log_lines import LogLine, MergedLog, LogReplay, split_lines
+from holdfast.adapters.backends.hf_jobs.log_lines import LogLine, LogReplay, MergedLog, split_lines
 from holdfast.adapters.backends.hf_jobs.requests import label_of
 from holdfast.adapters.backends.hf_jobs.settings import SAVE_S, JobSettings
 from holdfast.adapters.backends.hf_jobs.states import poll_result
@@ -28,7 +28,7 @@ TALKING = """
     for step in range(1, 31):
         attempt.write("step", step=step)
         print(f"line {step}", flush=True)
-        time.sleep(0.005)
+        time.sleep(0.01)
 """
 SUBMISSION = "^POST /api/jobs/me$"
 OF_JOB = "^GET /api/jobs/me/"
@@ -242,8 +242,11 @@ def test_a_poll_without_an_answer_is_no_end(harness: HfJobsHarness, tmp_path: Pa
     assert look.answer is Liveness.UNKNOWN
     assert look.because
     for order in (followed.backend.stop, followed.backend.kill):
-        with pytest.raises(UnreachableError):
-            order(followed.id)
+        if fault == 404:
+            order(followed.id)  # there is nothing to stop
+        else:
+            with pytest.raises(UnreachableError):
+                order(followed.id)
     harness.hub.heal()
     followed.backend.kill(followed.id)
     assert followed.to_its_end().because
@@ -372,7 +375,7 @@ def test_only_a_checkpoint_that_arrived_whole_is_resumed(harness: HfJobsHarness,
     harness.hub.jobs.write_delays = {"*checkpoint-8/model.safetensors": 600.0}
     followed = Followed.submit(harness, make_attempt(tmp_path, SAVES))
     files = harness.hub.buckets["me/holdfast"].files
-    followed.until(lambda _: any(path.endswith("checkpoint-8/holdfast-manifest.json") for path in files))
+    followed.until(lambda _: any(path.endswith("checkpoint-8/holdfast-manifest.json") for path in list(files)))
     harness.lose_machine(followed.id)
     followed.to_its_end()
     newest, passed_over = followed.output.newest_checkpoint(followed.state, ())

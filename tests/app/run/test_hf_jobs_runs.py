@@ -39,7 +39,7 @@ def begin(tmp_path: Path) -> Run:
     folder = make_run_folder(tmp_path / "runs", "job", "20261127-010203")
     plan = Plan(
         name="job",
-        script=textwrap.dedent(TRAIN),
+        script=textwrap.dedent(TRAIN).replace("sleep(0.02)", "sleep(0.06)"),  # a mount takes a while to notice a file
         script_name="train.py",
         cwd=str(tmp_path),
         backend="hf-jobs",

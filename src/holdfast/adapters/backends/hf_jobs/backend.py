@@ -18,7 +18,7 @@ from holdfast.core.backends import HF_JOBS
 from holdfast.core.errors import BackendError, HoldfastError, UnreachableError
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
-from holdfast.ports import LogPart, PollResult
+from holdfast.ports import LogPart, PollResult, Retrieval
 
 Answer = TypeVar("Answer")
 LISTED_S: Final = 60.0
@@ -48,7 +48,11 @@ class HfJobsBackend:
         self._listed_s, self._silent_s, self._clock = listed_s, silent_s, SystemClock()
         self._logs: dict[str, LogStream] = {}
         self._looks: dict[str, PollResult] = {}
-        self.retrieval = self
+
+    @property
+    def retrieval(self) -> Retrieval:
+        """This backend itself."""
+        return self
 
     @classmethod
     def open(cls, plan: Plan | None, environment: Mapping[str, str]) -> Self:
@@ -92,7 +96,9 @@ class HfJobsBackend:
     def kill(self, attempt_id: str) -> None:
         """Cancel the job."""
         if address := JobAddress.parse(attempt_id):
-            _reached(lambda: None if self._hub.inspect(address).has_ended else self._hub.cancel(address))
+            state = _reached(lambda: self._hub.inspect(address))
+            if state and not state.has_ended:
+                _reached(lambda: self._hub.cancel(address))
 
     def read_log(self, attempt_id: str, offset: int) -> LogPart:
         """Return part of the log. That of a job which waits for hardware is not asked for."""
@@ -140,6 +146,9 @@ class HfJobsBackend:
             state = self._hub.inspect(address)
         except HoldfastError as error:
             return PollResult(answer=Liveness.UNKNOWN, because=error.what)
+        if state is None:
+            because = f"the Hub has no job {address.namespace}/{address.job}, or does not show it to this token"
+            return PollResult(answer=Liveness.UNKNOWN, because=because)
         return poll_result(state.stage, state.message)
 
     def _request(self, attempt_id: str, name: str) -> None:
@@ -147,9 +156,11 @@ class HfJobsBackend:
         if address is None:
             return
         state = _reached(lambda: self._hub.inspect(address))
-        if poll_result(state.stage, "").waiting and name == "stop":
+        if state is None or state.has_ended:
+            return
+        if name == "stop" and poll_result(state.stage, "").waiting:
             _reached(lambda: self._hub.cancel(address))
-        elif not state.has_ended:
+        else:
             put = {f"attempts/{address.attempt}/{name}": b"holdfast"}
             _reached(lambda: self._bucket(attempt_id).put(put))
 

@@ -76,9 +76,6 @@ class RunBucket:
         partial = Path(f"{to}.partial")
 
         def fetch(api: "HfApi") -> int:
-            from huggingface_hub.utils import disable_progress_bars
-
-            disable_progress_bars()
             partial.unlink(missing_ok=True)
             (file,) = api.get_bucket_paths_info(self._name, [f"{self._folder}/{path}"])
             api.download_bucket_files(self._name, [(file, partial)])

@@ -20,7 +20,7 @@ from holdfast.core.errors import BackendError, UnreachableError, UsageError
 from holdfast.core.outcome import Raised, outcome_of
 
 if TYPE_CHECKING:
-    from huggingface_hub import HfApi, JobInfo
+    from huggingface_hub import HfApi
 
 Answer = TypeVar("Answer")
 CALL_S: Final = 60.0
@@ -107,11 +107,16 @@ class JobsHub:
 
         return self.ask("start the job", run)
 
-    def inspect(self, address: JobAddress) -> JobState:
-        """Return the state of a job."""
+    def inspect(self, address: JobAddress) -> JobState | None:
+        """Return the state of a job; None if the Hub has no such job, or does not show it to this token."""
 
-        def inspect(api: "HfApi") -> JobState:
-            info: JobInfo = api.inspect_job(job_id=address.job, namespace=address.namespace)
+        def inspect(api: "HfApi") -> JobState | None:
+            from huggingface_hub.errors import JobNotFoundError
+
+            try:
+                info = api.inspect_job(job_id=address.job, namespace=address.namespace)
+            except JobNotFoundError:
+                return None
             stage = info.status.stage
             return JobState(str(getattr(stage, "value", stage)), info.status.message or "")
 
@@ -160,10 +165,12 @@ class JobsHub:
 
     def _api(self) -> "HfApi":
         from huggingface_hub import HfApi, __version__
+        from huggingface_hub.utils import disable_progress_bars
 
         if not all(hasattr(HfApi, name) for name in NEEDED):
             what = f"huggingface_hub {__version__} knows no jobs with buckets"
             raise BackendError(what, where="this environment", fix="pip install -U 'huggingface_hub>=2.4'")
+        disable_progress_bars()
         return HfApi(endpoint=self._endpoint, token=self._token() or False)
 
     @property

@@ -12,12 +12,17 @@ from dataclasses import dataclass
 from threading import Condition, Thread
 from typing import Final
 
-from holdfast.adapters.backends.hf_jobs.log_lines import MergedLog, LogReplay, parse_event, split_lines
+from holdfast.adapters.backends.hf_jobs.log_lines import LogReplay, MergedLog, parse_event, split_lines
 from holdfast.core.errors import UnreachableError
 from holdfast.ports import LogPart
 
-SILENT_S: Final = 3.0
-"""How long the stream of a job that has ended may be silent; then nothing more comes, though it stays open."""
+SILENT_S: Final = 5.0
+"""How long the stream of a job that has ended may be silent; then nothing more comes, though it stays open.
+
+huggingface_hub waits as long for what the Hub has kept.
+"""
+OPENING_S: Final = 60.0
+"""How long the Hub may take to open a stream."""
 Connect = Callable[[], AbstractContextManager[Iterable[bytes]]]
 """Opens a connection, which gives the stream in pieces of any size."""
 
@@ -28,6 +33,7 @@ class _Connection:
 
     Attributes:
         known: How many lines were known when it began.
+        opened: Whether the Hub has answered.
         received: Lines that it has brought.
         over: Whether it has ended.
         abandoned: Whether nobody waits for it any more.
@@ -35,6 +41,7 @@ class _Connection:
     """
 
     known: int
+    opened: bool = False
     received: int = 0
     over: bool = False
     abandoned: bool = False
@@ -94,10 +101,10 @@ class LogStream:
     def _wait(self, connection: _Connection, enough: Callable[[], bool]) -> None:
         """Wait until a connection has brought enough, has ended, or is silent; a silent one counts as ended."""
         while not (connection.over or enough()):
-            received = connection.received
-            self._changed.wait(self._silent_s)
-            if connection.received == received and not connection.over:
-                connection.over = True
+            before = connection.opened, connection.received
+            self._changed.wait(self._silent_s if connection.opened else OPENING_S)
+            if (connection.opened, connection.received) == before and not connection.over:
+                connection.over, connection.failure = True, "" if connection.opened else "the log does not open"
 
 
 def _receive(connect: Connect, connection: _Connection, log: MergedLog, changed: Condition) -> None:
@@ -105,6 +112,9 @@ def _receive(connect: Connect, connection: _Connection, log: MergedLog, changed:
     failure, replay = "", LogReplay(log)
     try:
         with connect() as chunks:
+            with changed:
+                connection.opened = True
+                changed.notify_all()
             for data in split_lines(chunks):
                 line = parse_event(data)
                 with changed:

@@ -89,7 +89,7 @@ def label_of(run: str) -> str:
     """Return the name of a run as labels and paths can have it.
 
     >>> label_of("sft-20261127-154501-x7"), label_of("ü $(x)")
-    ('sft-20261127-154501-x7-8f7c93f5d4', '-x--fd6ab0d4ec')
+    ('sft-20261127-154501-x7-4f62b9ce53', '-x--f5abc53d45')
     """
     digest = hashlib.sha256(run.encode(errors="surrogatepass")).hexdigest()[:10]
     return f"{UNFIT.sub('-', run)[:LONGEST_NAME]}-{digest}"
