@@ -263,7 +263,7 @@ def test_a_poll_without_an_answer_is_no_end(harness: HfJobsHarness, tmp_path: Pa
 )
 def test_an_end_from_outside_has_its_reason(harness: HfJobsHarness, tmp_path: Path, kind: Any, because: str) -> None:
     """In the Hub's own words, which `diagnose` knows."""
-    harness.hub.jobs.mishap(kind, **({} if kind == "unpullable" else {"at_line": "ready"}))
+    harness.hub.jobs.mishap(kind, at_line=None if kind == "unpullable" else "ready")
     followed = Followed.submit(harness, make_attempt(tmp_path, LONG))
     look = followed.to_its_end()
 

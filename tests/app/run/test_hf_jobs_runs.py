@@ -81,6 +81,7 @@ def test_a_run_ends_well_though_its_machine_is_lost(hub: LoopbackHub, tmp_path: 
         ("Job timeout: the time that it was given on the Hub is over", "job-time-limit"),
         ("Job failed with exit code: 137. Reason: OOMKilled", "cpu-ram-oom-kill"),
         ("Job stopped: pre-paid credit balance is insufficient", "jobs-no-credit"),
+        ("Failed to pull image nobody/nothing:1", "image-not-pulled"),
         ("the job was canceled by its owner, or by the Hub (stage=CANCELED)", "job-cancelled-externally"),
         ("cannot start the job: no credit is left (402 Payment Required)", "jobs-no-credit"),
     ],

@@ -7,6 +7,7 @@ names the namespace: without one, the client asks for it first.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib import import_module
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -129,15 +130,14 @@ class JobsHub:
     @contextmanager
     def log(self, address: JobAddress) -> Iterator[Iterable[bytes]]:
         """Give the stream of a job's log, from its first line on, in pieces."""
-        from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
-
+        utils = import_module("huggingface_hub.utils")
         url = f"{self._endpoint}/api/jobs/{quote(address.namespace)}/{quote(address.job)}/logs"
         try:
-            headers = build_hf_headers(token=self._token() or False)
-            with get_session().stream("GET", url, headers=headers, timeout=KEEP_ALIVE_S) as response:
+            headers = utils.build_hf_headers(token=self._token() or False)
+            with utils.get_session().stream("GET", url, headers=headers, timeout=KEEP_ALIVE_S) as response:
                 if response.status_code >= 400:  # noqa: PLR2004 - as HTTP has it
                     response.read()
-                hf_raise_for_status(response)
+                utils.hf_raise_for_status(response)
                 yield response.iter_bytes()
         except Exception as error:  # noqa: BLE001 - whatever the client or its transport raises
             raise as_unreachable(explain(error, "read the log")) from None
@@ -165,12 +165,11 @@ class JobsHub:
 
     def _api(self) -> "HfApi":
         from huggingface_hub import HfApi, __version__
-        from huggingface_hub.utils import disable_progress_bars
 
         if not all(hasattr(HfApi, name) for name in NEEDED):
             what = f"huggingface_hub {__version__} knows no jobs with buckets"
             raise BackendError(what, where="this environment", fix="pip install -U 'huggingface_hub>=2.4'")
-        disable_progress_bars()
+        import_module("huggingface_hub.utils").disable_progress_bars()
         return HfApi(endpoint=self._endpoint, token=self._token() or False)
 
     @property
