@@ -13,6 +13,10 @@
 
 The job sees the folder at `/holdfast`, read and write, and works there: so what it has closed outlives the machine. Writes arrive
 late, and a lost machine loses what waits; a checkpoint counts only if all that its manifest names has arrived.
+
+Source: huggingface_hub 2.4.0 (`hf_api.py`, `_jobs_api.py`); hf-mount, read, which mounts the bucket: files can be written from their
+start on, renamed and deleted, but an existing one is not appended to; what comes from elsewhere appears within 30 seconds. Tried
+against the loopback Hub of the tests alone.
 """
 
 from holdfast.adapters.backends.hf_jobs.backend import HfJobsBackend as HfJobsBackend

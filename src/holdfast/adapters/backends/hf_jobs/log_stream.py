@@ -64,9 +64,10 @@ class LogStream:
         self._connect, self._silent_s = connect, silent_s
         self._log, self._changed = MergedLog(), Condition()
         self._connection: _Connection | None = None
+        self._was_read = False
 
     def read(self, offset: int, *, ended: bool) -> LogPart:
-        """Return what has arrived from an offset on. From 0 on, what arrived before is asked for once more.
+        """Return what has arrived from an offset on. From 0 on, what was read before is asked for once more.
 
         Args:
             offset: Where the part begins.
@@ -76,7 +77,7 @@ class LogStream:
             UnreachableError: The connection broke and brought nothing new.
         """
         with self._changed:
-            again = offset == 0 and self._log.size > 0
+            again = offset == 0 and self._was_read
             connection = self._open(anew=again)
             if ended:
                 self._wait(connection, lambda: False)
@@ -84,7 +85,9 @@ class LogStream:
                 self._wait(connection, lambda: connection.received >= connection.known)
             if connection.failure and self._log.size <= offset:
                 raise UnreachableError(connection.failure, where="the log of the job", fix="it is tried again")
-            return LogPart(offset, self._log.read(offset))
+            part = LogPart(offset, self._log.read(offset))
+            self._was_read |= bool(part.data)
+            return part
 
     def _open(self, *, anew: bool) -> _Connection:
         """Return the connection; a new one if there is none, or if another is wanted."""
