@@ -57,7 +57,13 @@ FAKE: Final = BackendCapabilities(
     is_simulated=True,
     options=frozenset({"faults"}),
 )
-HF_JOBS: Final = BackendCapabilities(name="hf-jobs", has_flavors=True, keeps_disk=False)
+HF_JOBS: Final = BackendCapabilities(
+    name="hf-jobs",
+    has_flavors=True,
+    spans_machines=False,
+    keeps_disk=False,
+    options=frozenset({"bucket", "image", "namespace", "resource_group"}),
+)
 SLURM: Final = BackendCapabilities(name="slurm", shares_files=True)
 BACKENDS: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM, FAKE)}
 """Every backend that holdfast knows; `OPENERS` of `app/run/backends.py` has those that it can run attempts on."""

@@ -170,7 +170,7 @@ class Where(_Part):
     """Where the job runs and what it may use."""
 
     backend: str = DEFAULT_BACKEND.name
-    """Where the job runs: `local`, this machine."""
+    """Where the job runs: `local`, this machine, or `hf-jobs`, Hugging Face Jobs."""
     hardware: str | None = None
     """Flavor or kind of GPU, as the backend names it. Has no effect on this machine."""
     nodes: PositiveInt = 1

@@ -6,7 +6,8 @@ package than the script imports. Environment variables tell it:
 * `HOLDFAST_ATTEMPT`   folder for `events.jsonl`, `stacks.txt` and `pids/`; default `holdfast-attempt`
 * `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
-* `HOLDFAST_EVENTS`    `log` has the events written into the log too, for where the folder is not shared
+* `HOLDFAST_EVENTS`    `log` has the events written into the log too, for where the folder is not shared; no signal reaches the
+                       process there, so that files in the folder ask for the same: `stop` for SIGTERM, `stacks` for SIGUSR1
 
 Where the script or its arguments held a secret, `<holdfast-secret:NAME>` stands in its place: the variable NAME has the value.
 
@@ -42,6 +43,8 @@ from typing import Any, NamedTuple
 
 MANIFEST = "holdfast-manifest.json"
 HEARTBEAT_S = 10.0
+LOOK_S = 1.0  # between two looks for requests
+REQUESTS = {"stacks": signal.SIGUSR1, "stop": signal.SIGTERM}  # by files: in this order, for a stop ends the process
 # torchrun passes on a signal that its whole process group had already; a person who asks again takes longer.
 ECHO_S = 2.0
 STOPPED = 128 + signal.SIGTERM  # exit code
@@ -147,6 +150,7 @@ class AttemptProcess:
         self._folder, self._rank, self._pid = folder, int(os.environ.get("RANK", "0")), os.getpid()
         self._file = open_private(folder / "events.jsonl")
         self._log = EventLog() if os.environ.get("HOLDFAST_EVENTS") == "log" and not self._rank else None
+        self._requests = dict(REQUESTS) if os.environ.get("HOLDFAST_EVENTS") == "log" else {}  # not obeyed yet
         self._over = threading.Event()
         self.resume = os.environ.get("HOLDFAST_RESUME", "")  # the next training continues from it
         self.phase = "import"  # then load, train, evaluate, save, finish
@@ -160,6 +164,8 @@ class AttemptProcess:
         # The main thread's alone: to walk the stacks of threads that run meanwhile ends a healthy process by SIGSEGV.
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False, chain=False)
         threading.Thread(target=self._beat, name="holdfast-heartbeat", daemon=True).start()
+        if self._requests:
+            threading.Thread(target=self._look_for_requests, name="holdfast-requests", daemon=True).start()
         named = self._folder / "pids" / f"rank-{self._rank}"
         named.unlink(missing_ok=True)
         with os.fdopen(open_private(named), "w") as file:
@@ -221,6 +227,12 @@ class AttemptProcess:
     def _beat(self) -> None:
         while not self._over.wait(HEARTBEAT_S):
             self.write("heartbeat", max_steps=self.max_steps, phase=self.phase)
+
+    def _look_for_requests(self) -> None:
+        """Send this process the signal of each request, once: its file may be in the folder for good."""
+        while self._requests and not self._over.wait(LOOK_S):
+            for name in [each for each in self._requests if (self._folder / each).exists()]:
+                os.kill(self._pid, self._requests.pop(name))
 
 
 class StopRequest:

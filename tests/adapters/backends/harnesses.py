@@ -5,13 +5,17 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 import psutil
+import pytest
 
 from holdfast.adapters.backends.fake import FakeBackend, Faults
+from holdfast.adapters.backends.hf_jobs import HfJobsBackend
+from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
 from holdfast.adapters.backends.local import LocalBackend
 from holdfast.adapters.environment.marked_processes import find_marked
 from holdfast.adapters.payload import load_runtime
@@ -21,6 +25,7 @@ from holdfast.core.event import AttemptState, Liveness, Reported, ReportsLost, S
 from holdfast.core.plan import Attempt, Plan
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.ports import AttemptOutput, Backend, PollResult, RemoteFile
+from tests.helpers.hub import loopback_hub
 
 Answer = TypeVar("Answer")
 
@@ -39,7 +44,13 @@ NOISY: Final = Faults(
 
 
 class Harness(Protocol):
-    """A backend under test."""
+    """A backend under test.
+
+    Attributes:
+        is_heard_late: Whether an attempt hears of a stop only after a while.
+    """
+
+    is_heard_late: bool
 
     def open(self) -> Backend:
         """Return the backend as another process would have it, which knows of nothing that was done before."""
@@ -49,6 +60,10 @@ class Harness(Protocol):
         """Take the machine of an attempt away without a word."""
         ...
 
+    def close(self) -> None:
+        """End what was started for the test."""
+        ...
+
 
 @dataclass
 class LocalHarness:
@@ -56,6 +71,7 @@ class LocalHarness:
 
     folder: Path
     environment: Mapping[str, str]
+    is_heard_late: bool = False
 
     def open(self) -> Backend:
         return LocalBackend([sys.executable], {**os.environ, **self.environment})
@@ -63,6 +79,9 @@ class LocalHarness:
     def lose_machine(self, attempt_id: str) -> None:
         for process in find_marked("HOLDFAST_ATTEMPT", attempt_id):
             process.kill()
+
+    def close(self) -> None:
+        """Nothing was started."""
 
 
 @dataclass
@@ -73,6 +92,7 @@ class FakeHarness:
     environment: Mapping[str, str]
     faults: Faults = field(default_factory=Faults)
     opened: int = 0
+    is_heard_late: bool = False
 
     kind: type[FakeBackend] = FakeBackend
 
@@ -83,6 +103,39 @@ class FakeHarness:
 
     def lose_machine(self, attempt_id: str) -> None:
         self.open().lose_machine(attempt_id)
+
+    def close(self) -> None:
+        """Nothing was started."""
+
+
+@dataclass
+class HfJobsHarness:
+    """The loopback Hub, whose jobs are processes of this machine."""
+
+    folder: Path
+    environment: Mapping[str, str]
+    listed_s: float = 0.0
+    is_heard_late: bool = True
+
+    def __post_init__(self) -> None:
+        self._opened, patch = ExitStack(), pytest.MonkeyPatch()
+        self._opened.callback(patch.undo)
+        patch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        self.hub = self._opened.enter_context(loopback_hub())
+        self.hub.jobs.grace_s = 0.1
+        self.hub.add_token(self.environment["HF_TOKEN"])
+
+    def open(self) -> HfJobsBackend:
+        environment = {**self.environment, "HF_ENDPOINT": self.hub.address}
+        return HfJobsBackend(environment, listed_s=self.listed_s, silent_s=0.3)
+
+    def lose_machine(self, attempt_id: str) -> None:
+        address = JobAddress.parse(attempt_id)
+        assert address
+        self.hub.jobs.lose_machine(address.job)
+
+    def close(self) -> None:
+        self._opened.close()
 
 
 class PatientBackend(FakeBackend):
@@ -127,6 +180,7 @@ HARNESSES: Final[Mapping[str, Callable[[Path, Mapping[str, str]], Harness]]] = {
     "local": LocalHarness,
     "fake": FakeHarness,
     "fake, noisy": NoisyHarness,
+    "hf-jobs": HfJobsHarness,
 }
 
 
@@ -135,8 +189,10 @@ def make_attempt(folder: Path, script: str, *, run: str = "run", number: int = 1
     attempt = folder / "runs" / "a run" / "attempts" / str(number)
     attempt.mkdir(parents=True)
     source = textwrap.dedent(script)
-    (attempt / "attempt.py").write_text(render_attempt(source, "train.py", load_runtime()))
+    runtime = load_runtime().replace("LOOK_S = 1.0", "LOOK_S = 0.05")
+    (attempt / "attempt.py").write_text(render_attempt(source, "train.py", runtime))
     variables = {"HOLDFAST_RUN": str(attempt.parents[1]), **fields.pop("variables", {})}
+    fields = {"hardware": "cpu-basic", "timeout_s": 3600.0, **fields}
     plan = Plan(name="job", script=source, script_name="train.py", cwd=str(folder), variables=variables, **fields)
     return Attempt(run=run, number=number, folder=str(attempt), plan=plan)
 

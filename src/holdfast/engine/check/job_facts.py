@@ -7,6 +7,7 @@ from typing import Final
 
 from holdfast.catalog.api import Api, made
 from holdfast.catalog.calls.train_arguments import stack_api
+from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.core.backends import BACKEND_KEY, LOCAL, capabilities_of
 from holdfast.core.document import Document
@@ -48,13 +49,18 @@ class FactSources:
 
 
 def process_count(machine: Machine, job: Job) -> int:
-    """Return the number of training processes that the job starts on this machine: the number it states, else one per GPU.
+    """Return the number of training processes of the job on one machine: the number it states, else one per GPU.
+
+    The GPUs are those of the flavor, where the backend has flavors; otherwise those of this machine.
 
     >>> process_count(Machine(cpus=2), Job(method="sft", model="m", dataset="d"))
     1
     """
     asked = job.where.processes
-    return max(1, len(machine.gpus)) if asked == "auto" else asked
+    if asked != "auto":
+        return asked
+    flavor = load_flavors().get(job.where.hardware or "") if capabilities_of(job.where.backend).has_flavors else None
+    return max(1, len(flavor.gpus if flavor else machine.gpus))
 
 
 class JobFacts(HubFacts):

@@ -30,11 +30,12 @@ def name_job(job: Job | None, path: str) -> str:
 
 
 def apply_job(plan: Plan, job: Job) -> Plan:
-    """Return the plan of a script, completed with its job's settings: backend, variables, secrets, limits."""
+    """Return the plan of a script, completed with its job's settings: backend, hardware, variables, secrets, limits."""
     return replace(
         plan,
         script_name=f"{plan.name}.py",
         backend=job.where.backend,
+        hardware=job.where.hardware,
         variables=job.environment.variables,
         secrets=tuple(job.environment.secrets),
         timeout_s=job.where.timeout_s,

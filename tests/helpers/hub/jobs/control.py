@@ -25,6 +25,7 @@ class Jobs:
         traps: What is wrong with streams of log lines; `trap_logs` declares it.
         write_delay_s: On the Hub's clock, from the closing of a file in a mounted bucket to its arrival there. 2 to 30 seconds on the real one.
         write_delays: The same for files of a pattern: `{"*.safetensors": 600}` has a manifest arrive before its weights.
+        read_delay_s: On the Hub's clock, from the arrival of a file in a bucket to its appearance in the folders of jobs that run. Up to 30 seconds.
         drains: Whether a job that ends waits for its writes to arrive. On a lost machine they are lost in any case.
         grace_s: From SIGTERM to SIGKILL, in seconds that really pass.
         stage_lag_s: From the last line of a job to its last stage, in seconds that really pass; 1.3 or so on the real Hub.
@@ -42,6 +43,7 @@ class Jobs:
     traps: list[LogTrap] = field(default_factory=list[LogTrap])
     write_delay_s: float = 0.0
     write_delays: dict[str, float] = field(default_factory=dict[str, float])
+    read_delay_s: float = 0.0
     drains: bool = True
     grace_s: float = 2.0
     stage_lag_s: float = 0.0
@@ -90,5 +92,5 @@ class Jobs:
         self.mishaps.active.clear()
         self.traps.clear()
         self.write_delays.clear()
-        self.write_delay_s = self.stage_lag_s = self.machine_skew_s = 0.0
+        self.write_delay_s = self.read_delay_s = self.stage_lag_s = self.machine_skew_s = 0.0
         self.drains = True

@@ -19,7 +19,7 @@ from tests.helpers.hub.hardware import flavors
 from tests.helpers.hub.jobs import images, namespace
 from tests.helpers.hub.jobs.mishaps import Mishap
 from tests.helpers.hub.jobs.records import Job
-from tests.helpers.hub.jobs.volumes import Volume, carry, listed, mount
+from tests.helpers.hub.jobs.volumes import Volume, bring, carry, listed, mount
 from tests.helpers.hub.world import World
 
 WATCH_S, LAZY_S = 0.02, 0.25  # between two looks at the volumes: at first, and when nothing has changed for long
@@ -157,6 +157,8 @@ class Machine:
             if self.fate is not None and self.fate.at_file is not None and self._has(self.fate.at_file):
                 self.fall(self.fate)
             with self._carrying:
+                for one in self.volumes:
+                    bring(self.world, one)
                 news = [carry(self.world, one, self.pid) for one in self.volumes if self.fallen is None]
             eager = any(news) or (self.fate is not None and self.fate.at_file is not None)
             wait_s = WATCH_S if eager else min(LAZY_S, wait_s * 1.2)

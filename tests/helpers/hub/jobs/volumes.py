@@ -3,8 +3,8 @@
 Source: hf-mount, which mounts buckets in Jobs and Spaces. A file is uploaded once it is closed, in batches (huggingface/hf-mount issue 222: what stays
 open is not uploaded at all); SIGTERM drains what waits, a lost node loses it (issues 221, 222). A process that is killed
 closes its files: what it had written of one arrives, and is not whole. Of several writers the last one wins. Its README tells of 2 seconds that a closed
-file waits for others, and 30 at most; and of a mode that can only append, which is not imitated here. Neither are changes that come from elsewhere while
-a job runs, which hf-mount shows within 30 seconds. Models and datasets are read-only, buckets
+file waits for others, and 30 at most; and of a mode that can only append, which is not imitated here. Files that come from elsewhere while a job runs
+appear within 30 seconds; here only those that are new. Models and datasets are read-only, buckets
 read-write unless asked otherwise (https://huggingface.co/docs/hub/jobs-configuration). A folder that is not in the bucket fails the job
 (`sync_job_volume` of `huggingface_hub/hf_api.py` 2.4.0, which puts a `.keep` there).
 """
@@ -109,6 +109,25 @@ def carry(world: World, volume: Volume, session: int, *, now: bool = False) -> b
             _arrive(world, volume, path, seen)
             del volume.due[path]
     return bool(wanted)
+
+
+def bring(world: World, volume: Volume) -> None:
+    """Let files appear that came to the bucket from elsewhere since it was mounted."""
+    if volume.bucket is None:
+        return
+    with world.lock:
+        named = {path: file for path, file in volume.bucket.files.items() if path.startswith(volume.prefix)}
+    for path, file in named.items():
+        own = path[len(volume.prefix) :]
+        place = volume.folder / own
+        if own in volume.known or place.exists() or world.clock.now_s < file.uploaded_s + world.jobs.read_delay_s:
+            continue
+        arriving = volume.folder.with_name(f"{volume.folder.name}.arriving")
+        arriving.write_bytes(file.content)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        arriving.replace(place)
+        stat = place.lstat()
+        volume.known[own] = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 def delay_s(world: World, path: str) -> float:

@@ -1,0 +1,183 @@
+"""The backend: starts attempts as jobs, at most one for each, and follows them by their addresses."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final, Self, TypeVar
+
+from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
+from holdfast.adapters.backends.hf_jobs.bucket import KEEP, RunBucket
+from holdfast.adapters.backends.hf_jobs.hub import JobsHub
+from holdfast.adapters.backends.hf_jobs.log_stream import SILENT_S, LogStream
+from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable
+from holdfast.adapters.backends.hf_jobs.requests import JobRequest
+from holdfast.adapters.backends.hf_jobs.settings import JobSettings
+from holdfast.adapters.backends.hf_jobs.states import poll_result
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.storage.locks import waiting_for
+from holdfast.core.backends import HF_JOBS
+from holdfast.core.errors import BackendError, HoldfastError, UnreachableError
+from holdfast.core.event import Liveness
+from holdfast.core.plan import Attempt, Plan
+from holdfast.ports import LogPart, PollResult, RemoteFile, Retrieval
+
+Answer = TypeVar("Answer")
+LISTED_S: Final = 60.0
+"""How long the Hub may take to list a job whose submission got no answer; before that, it is not sent again."""
+REQUESTS: Final = frozenset({"stop", "stacks"})
+"""Files by which the runtime is asked for what it does on SIGTERM and SIGUSR1, in the attempt's folder."""
+
+
+class HfJobsBackend:
+    """Runs attempts as jobs of Hugging Face Jobs.
+
+    Args:
+        environment: Where the token and the values of secrets come from.
+        listed_s: See `LISTED_S`.
+        silent_s: See `log_stream.SILENT_S`.
+
+    Covered: submissions whose answer is lost, machines that are lost, logs that are replayed, files that arrive late.
+    Not covered: several machines; files beside the script; jobs that the Hub itself starts again (`attempts` of `run_job`).
+    """
+
+    capabilities = HF_JOBS
+
+    def __init__(
+        self, environment: Mapping[str, str], *, listed_s: float = LISTED_S, silent_s: float = SILENT_S
+    ) -> None:
+        self._environment, self._hub = environment, JobsHub(environment)
+        self._listed_s, self._silent_s, self._clock = listed_s, silent_s, SystemClock()
+        self._logs: dict[str, LogStream] = {}
+        self._looks: dict[str, PollResult] = {}
+
+    @property
+    def retrieval(self) -> Retrieval:
+        """This backend itself."""
+        return self
+
+    @classmethod
+    def open(cls, plan: Plan | None, environment: Mapping[str, str]) -> Self:
+        """Return the backend for a plan; without a plan, one that follows jobs. Nothing is asked of the Hub yet.
+
+        Raises:
+            UsageError: There is no token, or the plan lacks something that a job needs.
+        """
+        backend = cls(environment)
+        if plan is not None:
+            JobSettings.of(plan)
+            backend._hub.require_token()
+        return backend
+
+    def submit(self, attempt: Attempt) -> str:
+        """Start the job of an attempt and return its address; a job that has the attempt's label is it."""
+        settings = JobSettings.of(attempt.plan)
+        request = JobRequest.of(attempt, settings, self._environment)
+        with waiting_for(Path(attempt.folder, "submit.lock")):
+            namespace = settings.namespace or self._hub.account()
+            bucket = settings.bucket_in(namespace)
+            job = self._hub.find(namespace, request.key) or self._start(namespace, bucket, request)
+        address = JobAddress(namespace=namespace, job=job, bucket=bucket, folder=request.folder, attempt=attempt.number)
+        return str(address)
+
+    def poll(self, attempt_id: str) -> PollResult:
+        """Return what the Hub says of the job."""
+        look = self._look(attempt_id)
+        if look.answer is not Liveness.UNKNOWN:
+            self._looks[attempt_id] = look
+        return look
+
+    def stop(self, attempt_id: str) -> None:
+        """Ask the runtime to save and end, by a file that it finds in the mounted folder; a job that waits is canceled."""
+        self._request(attempt_id, "stop")
+
+    def request_stacks(self, attempt_id: str) -> None:
+        """Ask the runtime for its stacks, likewise."""
+        self._request(attempt_id, "stacks")
+
+    def kill(self, attempt_id: str) -> None:
+        """Cancel the job."""
+        if address := JobAddress.parse(attempt_id):
+            state = _reached(lambda: self._hub.inspect(address))
+            if state and not state.has_ended:
+                _reached(lambda: self._hub.cancel(address))
+
+    def read_log(self, attempt_id: str, offset: int) -> LogPart:
+        """Return part of the log. That of a job which waits for hardware is not asked for."""
+        address, look = JobAddress.parse(attempt_id), self._looks.get(attempt_id)
+        if address is None or (look and look.waiting):
+            return LogPart(offset, b"")
+        if attempt_id not in self._logs:
+            hub = self._hub
+            self._logs[attempt_id] = LogStream(lambda: hub.log(address), self._silent_s)
+        ended = look is not None and look.answer is Liveness.ENDED
+        return self._logs[attempt_id].read(offset, ended=ended)
+
+    def list_files(self, attempt_id: str) -> Mapping[str, RemoteFile]:
+        """Return the files of the run's folder in the bucket."""
+        files = _reached(self._bucket(attempt_id).files)
+        return {path: file for path, file in files.items() if path.rpartition("/")[2] not in REQUESTS}
+
+    def fetch_file(self, attempt_id: str, path: str, to: str) -> None:
+        """Copy a file from the bucket."""
+        _reached(lambda: self._bucket(attempt_id).fetch(path, to))
+
+    def _start(self, namespace: str, bucket: str, request: JobRequest) -> str:
+        """Bring the program to the bucket and start the job, unless one may have been started a moment ago.
+
+        A file beside the program marks that a job may have been sent.
+        """
+        sent, folder = request.source.with_name("job.sent"), RunBucket(self._hub, bucket, request.folder)
+        if sent.exists() and self._clock.now_s() - sent.stat().st_mtime < self._listed_s:
+            what = "the job may have been started, and the Hub does not list it yet"
+            raise UnreachableError(what, where="the Hub", fix=AGAIN)
+        folder.prepare()
+        folder.put({KEEP: b"", request.program: request.source.read_bytes()})
+        sent.touch()
+        try:
+            return self._hub.run(namespace, bucket, request)
+        except BackendError:
+            sent.unlink()
+            raise
+
+    def _look(self, attempt_id: str) -> PollResult:
+        address = JobAddress.parse(attempt_id)
+        if address is None:
+            return PollResult(answer=Liveness.UNKNOWN, because=f"{attempt_id!r} is no attempt of Hugging Face Jobs")
+        try:
+            state = self._hub.inspect(address)
+        except HoldfastError as error:
+            return PollResult(answer=Liveness.UNKNOWN, because=error.what)
+        if state is None:
+            because = f"the Hub has no job {address.namespace}/{address.job}, or does not show it to this token"
+            return PollResult(answer=Liveness.UNKNOWN, because=because)
+        return poll_result(state.stage, state.message)
+
+    def _request(self, attempt_id: str, name: str) -> None:
+        address = JobAddress.parse(attempt_id)
+        if address is None:
+            return
+        state = _reached(lambda: self._hub.inspect(address))
+        if state is None or state.has_ended:
+            return
+        if name == "stop" and poll_result(state.stage, "").waiting:
+            _reached(lambda: self._hub.cancel(address))
+        else:
+            put = {f"attempts/{address.attempt}/{name}": b"holdfast"}
+            _reached(lambda: self._bucket(attempt_id).put(put))
+
+    def _bucket(self, attempt_id: str) -> RunBucket:
+        address = JobAddress.parse(attempt_id)
+        if address is None:
+            raise UnreachableError(f"{attempt_id!r} is no attempt of Hugging Face Jobs", where="the ledger", fix=AGAIN)
+        return RunBucket(self._hub, address.bucket, address.folder)
+
+
+def _reached(call: Callable[[], Answer]) -> Answer:
+    """Return the answer to a call about an attempt that runs. Nothing that the Hub answers to it is an end.
+
+    Raises:
+        UnreachableError: There is none.
+    """
+    try:
+        return call()
+    except HoldfastError as error:
+        raise as_unreachable(error) from None

@@ -1,0 +1,180 @@
+"""The Hub's jobs and buckets, through `HfApi` of huggingface_hub 2.4.
+
+The client sends what starts, inspects or cancels a job once, and waits without a limit. So each call has a limit here, and each
+names the namespace: without one, the client asks for it first.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TYPE_CHECKING, Final, TypeVar
+from urllib.parse import quote
+
+from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
+from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable, explain
+from holdfast.adapters.backends.hf_jobs.requests import ATTEMPT_LABEL, MOUNT, UV_IMAGE, JobRequest
+from holdfast.adapters.hub.settings import find_token, read_settings
+from holdfast.core.errors import BackendError, UnreachableError, UsageError
+from holdfast.core.outcome import Raised, outcome_of
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi
+
+Answer = TypeVar("Answer")
+CALL_S: Final = 60.0
+"""How long the Hub may take for an answer."""
+TRANSFER_S: Final = 1800.0
+"""How long files may take."""
+KEEP_ALIVE_S: Final = 90.0
+"""How long a stream may be silent; the Hub gives a sign of life every 30 seconds."""
+NEEDED: Final = ("run_job", "list_jobs", "create_bucket", "batch_bucket_files")
+"""Methods that older clients lack."""
+
+
+@dataclass(frozen=True, slots=True)
+class JobState:
+    """What the Hub says of a job."""
+
+    stage: str
+    message: str
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it never runs again."""
+        return self.stage in ("COMPLETED", "CANCELED", "ERROR", "DELETED")
+
+
+class JobsHub:
+    """Jobs and buckets, as one token sees them.
+
+    Args:
+        environment: Where the address of the Hub and the token come from; without them, huggingface_hub's own.
+
+    Every method raises BackendError for a refusal, UnreachableError where it is not known what was done.
+    """
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = environment
+
+    def require_token(self) -> None:
+        """Refuse to go on without a token.
+
+        Raises:
+            UsageError: There is none.
+        """
+        if not self._token():
+            fix = "`hf auth login`, or set HF_TOKEN to a token that may write"
+            raise UsageError("Hugging Face Jobs need a token, and there is none", where="the environment", fix=fix)
+
+    def account(self) -> str:
+        """Return the name of the token's account."""
+        return self.ask("ask whose token it is", lambda api: str(api.whoami()["name"]))
+
+    def find(self, namespace: str, key: str) -> str | None:
+        """Return the id of the job that has a label of an attempt: of several, the oldest; None if there is none."""
+        labels = {ATTEMPT_LABEL: key}
+
+        def find(api: "HfApi") -> str | None:
+            listed = list(api.list_jobs(namespace=namespace, labels=labels, timeout=int(CALL_S)))
+            own = [job for job in listed if (job.labels or {}).get(ATTEMPT_LABEL) == key]
+            own.sort(key=lambda job: job.created_at.timestamp() if job.created_at else 0.0)
+            return own[0].id if own else None
+
+        return self.ask("list the jobs", find)
+
+    def run(self, namespace: str, bucket: str, request: JobRequest) -> str:
+        """Start a job and return its id."""
+
+        def run(api: "HfApi") -> str:
+            from huggingface_hub import Volume
+
+            settings = request.settings
+            folder = Volume(type="bucket", source=bucket, mount_path=MOUNT, path=request.folder, read_only=False)
+            return api.run_job(
+                image=settings.image or UV_IMAGE,
+                command=request.command,
+                env=dict(request.variables),
+                secrets=dict(request.secrets),
+                flavor=settings.flavor,
+                timeout=settings.timeout_s,
+                labels=request.labels,
+                volumes=[folder],
+                resource_group_id=settings.resource_group,
+                namespace=namespace,
+            ).id
+
+        return self.ask("start the job", run)
+
+    def inspect(self, address: JobAddress) -> JobState | None:
+        """Return the state of a job; None if the Hub has no such job, or does not show it to this token."""
+
+        def inspect(api: "HfApi") -> JobState | None:
+            from huggingface_hub.errors import JobNotFoundError
+
+            try:
+                info = api.inspect_job(job_id=address.job, namespace=address.namespace)
+            except JobNotFoundError:
+                return None
+            stage = info.status.stage
+            return JobState(str(getattr(stage, "value", stage)), info.status.message or "")
+
+        return self.ask("look at the job", inspect)
+
+    def cancel(self, address: JobAddress) -> None:
+        """Cancel a job; one that has ended keeps its end."""
+        self.ask("cancel the job", lambda api: api.cancel_job(job_id=address.job, namespace=address.namespace))
+
+    @contextmanager
+    def log(self, address: JobAddress) -> Iterator[Iterable[bytes]]:
+        """Give the stream of a job's log, from its first line on, in pieces."""
+        utils = import_module("huggingface_hub.utils")
+        url = f"{self._endpoint}/api/jobs/{quote(address.namespace)}/{quote(address.job)}/logs"
+        try:
+            headers = utils.build_hf_headers(token=self._token() or False)
+            with utils.get_session().stream("GET", url, headers=headers, timeout=KEEP_ALIVE_S) as response:
+                if response.status_code >= 400:  # noqa: PLR2004 - as HTTP has it
+                    response.read()
+                utils.hf_raise_for_status(response)
+                yield response.iter_bytes()
+        except Exception as error:  # noqa: BLE001 - whatever the client or its transport raises
+            raise as_unreachable(explain(error, "read the log")) from None
+
+    def ask(self, doing: str, call: Callable[["HfApi"], Answer], limit_s: float = CALL_S) -> Answer:
+        """Return the answer to a call of the client.
+
+        Args:
+            doing: What is asked, for people: `start the job`.
+            call: The call.
+            limit_s: How long is waited for its answer.
+        """
+        answers = SimpleQueue[Answer | Raised]()
+        Thread(
+            target=lambda: answers.put(outcome_of(lambda: call(self._api()))), daemon=True, name="holdfast-jobs"
+        ).start()
+        try:
+            answer = answers.get(timeout=limit_s)
+        except Empty:
+            what = f"cannot {doing}: the Hub did not answer within {limit_s:g} s"
+            raise UnreachableError(what, where=self._endpoint, fix=AGAIN) from None
+        if isinstance(answer, Raised):
+            raise explain(answer.error, doing) from None
+        return answer
+
+    def _api(self) -> "HfApi":
+        from huggingface_hub import HfApi, __version__
+
+        if not all(hasattr(HfApi, name) for name in NEEDED):
+            what = f"huggingface_hub {__version__} knows no jobs with buckets"
+            raise BackendError(what, where="this environment", fix="pip install -U 'huggingface_hub>=2.4'")
+        import_module("huggingface_hub.utils").disable_progress_bars()
+        return HfApi(endpoint=self._endpoint, token=self._token() or False)
+
+    @property
+    def _endpoint(self) -> str:
+        return read_settings(self._environment).endpoint
+
+    def _token(self) -> str | None:
+        return self._environment.get("HF_TOKEN") or find_token()

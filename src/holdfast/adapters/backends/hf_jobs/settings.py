@@ -1,0 +1,90 @@
+"""What a plan says about its job on the Hub: hardware, time, and the options of this backend."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Self
+
+from holdfast.core.errors import UsageError
+from holdfast.core.plan import Plan
+
+SAVE_S: Final = 660.0
+"""How much more time the Hub gives a job than its run has: holdfast asks it to save first, and waits for 10 minutes."""
+NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?")
+"""What the Hub takes for the name of an account or of a bucket."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobSettings:
+    """The settings of a job.
+
+    Attributes:
+        flavor: Its hardware.
+        timeout_s: After how many seconds of running the Hub ends it. Never left out: the Hub's own limit is 30 minutes.
+        image: Its container image; None for that of uv, which installs what the script's header declares.
+        namespace: The account that pays; None for that of the token.
+        bucket: The bucket of its run, with or without a namespace; None for `holdfast`.
+        resource_group: The resource group of an organization; None for none.
+    """
+
+    flavor: str
+    timeout_s: int
+    image: str | None = None
+    namespace: str | None = None
+    bucket: str | None = None
+    resource_group: str | None = None
+
+    @classmethod
+    def of(cls, plan: Plan) -> Self:
+        """Return the settings of a plan.
+
+        Raises:
+            UsageError: One that is needed is missing, or one is not as the Hub takes it.
+        """
+        if not plan.hardware:
+            fix = "name a flavor: `hardware: a10g-large`; `hf jobs hardware` lists them with their prices"
+            raise UsageError("the job names no hardware", where="where.hardware", fix=fix)
+        if plan.timeout_s is None:
+            fix = "name the longest time that the run may take: `timeout: 4h`"
+            raise UsageError("the job has no timeout", where="where.timeout", fix=fix)
+        namespace, bucket = (_text(plan.options, name) for name in ("namespace", "bucket"))
+        for option, name in (("namespace", namespace), ("bucket", bucket)):
+            _require_name(option, name)
+        return cls(
+            flavor=plan.hardware,
+            timeout_s=math.ceil(plan.timeout_s + SAVE_S),
+            image=_text(plan.options, "image"),
+            namespace=namespace,
+            bucket=bucket,
+            resource_group=_text(plan.options, "resource_group"),
+        )
+
+    def bucket_in(self, namespace: str) -> str:
+        """Return the full name of the bucket for a job of an account.
+
+        >>> JobSettings(flavor="t4-small", timeout_s=60).bucket_in("me")
+        'me/holdfast'
+        """
+        name = self.bucket or "holdfast"
+        return name if "/" in name else f"{namespace}/{name}"
+
+
+def _text(options: Mapping[str, object], name: str) -> str | None:
+    value = options.get(name)
+    if value is None or (isinstance(value, str) and value):
+        return value
+    what = f"`{name}` is {value!r}, not a name"
+    raise UsageError(what, where=f"where.options.{name}", fix="give it as text, or leave it out")
+
+
+def _require_name(option: str, name: str | None) -> None:
+    """Refuse a name that the Hub would refuse.
+
+    Raises:
+        UsageError: It is one.
+    """
+    parts = name.split("/") if name else []
+    if len(parts) > (2 if option == "bucket" else 1) or not all(NAME.fullmatch(part) for part in parts):
+        fix = "use letters, digits, `-`, `_` and `.`, at most 96, beginning and ending with a letter or digit"
+        raise UsageError(f"the Hub has no {option} {name!r}", where=f"where.options.{option}", fix=fix)

@@ -1,0 +1,94 @@
+"""Whole runs on Hugging Face Jobs, which the loopback Hub has: a lost machine costs what was not saved."""
+
+import textwrap
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.backends.hf_jobs import HfJobsBackend
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.run_folder import make_run_folder, save_plan
+from holdfast.app.diagnose.verb import diagnose
+from holdfast.app.run.queries import logs
+from holdfast.app.run.runs import NO_OBSERVER, Run
+from holdfast.core.backends import HF_JOBS
+from holdfast.core.event import RunRequested, RunStage
+from holdfast.core.plan import Plan
+from tests.app.run.test_faulty_backends import STEPS, TRAIN, reported_steps
+from tests.helpers.hub import LoopbackHub, loopback_hub
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+    """A Hub that this process asks, often."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(HfJobsBackend, "capabilities", replace(HF_JOBS, poll_s=0.05))
+    monkeypatch.setenv("HOLDFAST_RUNS", str(tmp_path / "runs"))
+    with loopback_hub() as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.address)
+        monkeypatch.setenv("HF_TOKEN", hub.token or "")
+        yield hub
+
+
+def begin(tmp_path: Path) -> Run:
+    """Return a run that has a plan and no attempt."""
+    ledger = Ledger(tmp_path / "runs")
+    folder = make_run_folder(tmp_path / "runs", "job", "20261127-010203")
+    plan = Plan(
+        name="job",
+        script=textwrap.dedent(TRAIN).replace("sleep(0.02)", "sleep(0.06)"),  # a mount takes a while to notice a file
+        script_name="train.py",
+        cwd=str(tmp_path),
+        backend="hf-jobs",
+        hardware="cpu-basic",
+        variables={"HOLDFAST_RUN": str(folder)},
+        secrets=("HF_TOKEN",),
+        timeout_s=3600.0,
+    )
+    save_plan(folder, plan)
+    ledger.append(folder.name, [RunRequested(at_s=time.time(), folder=str(folder))])
+    return Run(name=folder.name, folder=folder, ledger=ledger)
+
+
+def test_a_run_ends_well_though_its_machine_is_lost(hub: LoopbackHub, tmp_path: Path) -> None:
+    """It says what happened; resumed, it goes on from a whole checkpoint that had arrived, on a fresh machine."""
+    hub.jobs.mishap("machine_gone", at_line="line 10")
+    hub.mute("^POST /api/jobs/me$")
+    hub.jobs.trap_logs(cut_after=2, times=50)
+    run = begin(tmp_path)
+    lost = run.supervise(NO_OBSERVER)
+
+    assert (lost.stage, lost.because) == (RunStage.FAILED, "Job failed: the node was lost")
+    assert len(hub.jobs.all) == 1
+    resumed = run.supervise(NO_OBSERVER)
+    first, second = resumed.attempts
+    begun = int((second.resume_from or "-0").rpartition("-")[2])
+
+    assert (resumed.stage, resumed.because) == (RunStage.SUCCEEDED, "")
+    assert begun in (4, 8)
+    assert [step for step in reported_steps(run) if step > begun][-(STEPS - begun) :] == [*range(begun + 1, STEPS + 1)]
+    assert "@holdfast" not in logs(run.name).stdout
+    assert (run.folder / "model" / "model.safetensors").read_text() == "weights"
+    assert first.id != second.id
+
+
+@pytest.mark.parametrize(
+    ("because", "name"),
+    [
+        ("Job timeout: the time that it was given on the Hub is over", "job-time-limit"),
+        ("Job failed with exit code: 137. Reason: OOMKilled", "cpu-ram-oom-kill"),
+        ("Job stopped: pre-paid credit balance is insufficient", "jobs-no-credit"),
+        ("Failed to pull image nobody/nothing:1", "image-not-pulled"),
+        ("the job was canceled by its owner, or by the Hub (stage=CANCELED)", "job-cancelled-externally"),
+        ("cannot start the job: no credit is left (402 Payment Required)", "jobs-no-credit"),
+    ],
+)
+def test_the_reasons_of_the_backend_are_diagnosed(tmp_path: Path, because: str, name: str) -> None:
+    """`diagnose` knows the words that an attempt ended with."""
+    log = tmp_path / "job.log"
+    log.write_text(f"{because}\n")
+
+    assert [cause.name for cause in diagnose(str(log)).causes[:1]] == [name]
