@@ -8,17 +8,20 @@ from typing import Any
 
 
 class Library:
-    """Stands for a module, and has all that the module has."""
+    """Stands for a module, and has all public names of the module."""
 
     def __init__(self, name: str) -> None:
         self._module = name
 
     def __getattr__(self, name: str) -> Any:
-        """Return an attribute of the module.
+        """Return an attribute of the module; private ones, which `inspect` and doctests look for, are no reason to import it.
 
         Raises:
+            AttributeError: The name is private, or the module has none of it.
             ImportError: The module cannot be imported here.
         """
+        if name.startswith("_"):
+            raise AttributeError(name)
         return getattr(import_module(self._module), name)
 
 
