@@ -14,7 +14,7 @@ demo: .venv/train  ## train a tiny chat model on this machine, with nothing but 
 	$(BIN)holdfast run examples/quickstart.yaml
 
 check: .venv/dev  ## everything CI runs
-	$(MAKE) --jobs 2 --output-sync lint types floors
+	$(MAKE) --jobs 2 --output-sync lint mypy floors
 	$(MAKE) test
 
 check-all: .venv/mutation  ## the long suites too

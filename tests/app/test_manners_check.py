@@ -327,6 +327,7 @@ def test_without_settings_the_users_own_cache_is_used(here: Path, capsys: pytest
     assert len(list((here.parent / "cache" / "holdfast" / "check").glob("*.json"))) == 2
 
 
+@pytest.mark.long
 def test_several_processes_say_the_same_in_the_same_order(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Whoever is done first."""
     for number in range(60):

@@ -22,6 +22,7 @@ COMPUTED = {"log_level", "log_level_replica"}
 """Their choices are the keys of a dict of another module."""
 
 
+@pytest.mark.long
 @pytest.mark.train
 def test_history_is_what_the_libraries_take() -> None:
     """Every argument of every config class, with types, default and choices, at the versions that are installed."""

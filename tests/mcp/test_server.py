@@ -220,6 +220,7 @@ def test_a_confirmation_is_for_one_call(tmp_path: Path) -> None:
     talk(tmp_path, conversation)
 
 
+@pytest.mark.long
 def test_a_run_goes_into_the_folder_that_is_named(tmp_path: Path) -> None:
     """The folder of runs is an argument as any other."""
     (tmp_path / "train.py").write_text(SCRIPT)
@@ -309,7 +310,6 @@ def test_pushes_may_be_allowed(tmp_path: Path) -> None:
     talk(tmp_path, conversation, allow_push=True)
 
 
-@pytest.mark.long  # beside other tests the process is not always seen; by itself it is
 def test_a_call_that_is_cancelled_leaves_no_process(tmp_path: Path) -> None:
     """The client has given up; what the verb had started is ended."""
     (tmp_path / "rows.jsonl").write_text('{"prompt": "2+2="}\n' * 4)
@@ -385,6 +385,7 @@ async def started(*words: str, folder: Path) -> AsyncIterator[Client]:
         yield client
 
 
+@pytest.mark.long
 def test_what_a_script_prints_does_not_reach_the_protocol(tmp_path: Path) -> None:
     """Standard output is the protocol's: what a user's code prints in a rehearsal or a reward must not break it."""
     (tmp_path / "rows.jsonl").write_text('{"prompt": "2+2="}\n' * 4)

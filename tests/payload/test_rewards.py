@@ -3,6 +3,8 @@
 import math
 import os
 import re
+import subprocess
+import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -176,3 +178,21 @@ def test_values_that_json_lacks_do_no_harm(tmp_path: Path) -> None:
     source = "def f(completions, when, **k):\n    return [float(len(str(w))) for w in when]\n"
 
     assert ask(tmp_path, "f", source, rows).problem == ""
+
+
+def test_a_function_ends_with_the_process_that_asked(tmp_path: Path) -> None:
+    """However that ends: here it is killed, and cleans up nothing."""
+    (tmp_path / "rewards.py").write_text("import time\ndef slow(completions, **kwargs):\n    time.sleep(300)\n")
+    question: dict[str, Any] = {"prompts": [], "completions": [], "completion_ids": [], "columns": {}}
+    asks = (
+        f"from holdfast.adapters.rehearsal.rewards import call_rewards\ncall_rewards(['rewards.py:slow'], {question})\n"
+    )
+    asking = subprocess.Popen([sys.executable, "-c", asks], cwd=tmp_path)
+    try:
+        while not (children := psutil.Process(asking.pid).children()):
+            asking.poll()
+    finally:
+        asking.kill()
+        asking.wait()
+    gone, _ = psutil.wait_procs(children, timeout=30)
+    assert gone == children

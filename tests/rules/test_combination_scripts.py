@@ -203,7 +203,10 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def parameters() -> list[Any]:
-    return [pytest.param(pair, id=f"{pair.method}-{index}") for index, pair in enumerate(PAIRS)]
+    return [
+        pytest.param(pair, id=f"{pair.method}-{index}", marks=[pytest.mark.long] if index % 3 else [])
+        for index, pair in enumerate(PAIRS)
+    ]
 
 
 @pytest.mark.parametrize("pair", parameters())

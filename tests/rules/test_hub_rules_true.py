@@ -164,6 +164,7 @@ def test_datasets(hub: LoopbackHub) -> None:
     compare(ask(hub, "hf_me_write", *order), expected)
 
 
+@pytest.mark.long
 def test_other_tokens(hub: LoopbackHub) -> None:
     """What the rules on the account claim: of no token, a refused, a reading and a fine-grained one."""
     closed = "DatasetNotFoundError: Dataset 'acme/gated' is a gated dataset"

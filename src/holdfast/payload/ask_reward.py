@@ -15,7 +15,9 @@ import importlib.util
 import inspect
 import json
 import os
+import signal
 import sys
+import threading
 import traceback
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,7 +33,8 @@ class UnusableError(Exception):
 
 
 def main(question: Path, answer: Path) -> None:
-    """Ask the function, and write the answer."""
+    """Ask the function, and write the answer. Standard input stays open as long as somebody wants it."""
+    end_with_parent(os.dup(0))
     # Whatever the function or its imports print goes nowhere; so does what libraries print past Python.
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
@@ -55,6 +58,16 @@ def main(question: Path, answer: Path) -> None:
         told["problem"] = describe_error(error, asked["function"])
     write(answer, {"imported": True, **told})
     os._exit(0)  # threads that the function left behind are not waited for
+
+
+def end_with_parent(lifeline: int) -> None:
+    """Have this process, and all of its group, end when the other end of a pipe is closed."""
+
+    def watch() -> None:
+        os.read(lifeline, 1)
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def find(name: str) -> Any:

@@ -115,6 +115,7 @@ def test_a_project_is_rehearsed_with_its_own_releases(tmp_path: Path, monkeypatc
     assert rehearse("train.py", offline=True, here=True)["verdict"] == "fail"
 
 
+@pytest.mark.long
 @pytest.mark.train
 def test_what_cannot_be_made_here_is_told_and_this_environment_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -117,7 +117,7 @@ trainer.train()
 
 
 @pytest.mark.train
-@pytest.mark.parametrize("refused", [True, False])
+@pytest.mark.parametrize("refused", sampled([True, False], 2))
 def test_a_push_that_failed_without_a_word_is_found(
     *, refused: bool, hub: LoopbackHub, tiny: Path, tmp_path: Path
 ) -> None:

@@ -202,6 +202,7 @@ def some_edits(draw: st.DrawFn, of: dict[str, Any]) -> list[Edit]:
     return made
 
 
+@pytest.mark.long
 @given(st.data(), job_texts())
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 def test_edited_text_says_the_edited_values(data: st.DataObject, written: tuple[str, dict[str, Any]]) -> None:

@@ -47,6 +47,7 @@ def test_what_initializes_cuda_is_not_imported_before_the_fork(tmp_path: Path, a
     assert (folder / "stdout.log").read_text().splitlines() == [printed]
 
 
+@pytest.mark.long
 @pytest.mark.train
 def test_a_server_that_imports_nothing_plays_a_script_as_well(tmp_path: Path) -> None:
     """The rehearsal's own modules find the libraries while they are imported, not afterwards."""

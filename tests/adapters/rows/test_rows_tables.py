@@ -23,6 +23,7 @@ from holdfast.catalog.data.slices import parse_slices
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct
 from holdfast.core.errors import HoldfastError, SourceError, UsageError
 from tests.helpers.rows_truth import Table, ask_datasets, read, without_times
+from tests.helpers.sampling import sampled
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -290,7 +291,7 @@ def test_a_broken_place_within_a_slice(tmp_path: Path) -> None:
 ARCHIVES: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
-@pytest.mark.parametrize("suffix", ARCHIVES)
+@pytest.mark.parametrize("suffix", sampled(ARCHIVES, 3))
 def test_archives(tmp_path: Path, suffix: str) -> None:
     """A compressed file is read; of one that is cut off, what is left, and that it is cut off."""
     chosen = random.Random(1)  # noqa: S311 - no secret

@@ -70,6 +70,7 @@ def test_an_outline_knows_the_same_as_the_whole(tmp_path: Path) -> None:
     assert [attempt.steps for attempt in fold(outline).attempts] == [499, 451]
 
 
+@pytest.mark.long
 def test_two_hundred_runs_write_at_once(tmp_path: Path) -> None:
     """Two hundred processes that start together lose no event and meet no lock error."""
     program = textwrap.dedent("""

@@ -86,7 +86,7 @@ def test_a_hostile_file_has_a_clear_error(tmp_path: Path, name: str) -> None:
     assert "Traceback" not in done.stderr, done.stderr[-2000:]
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize("name", sampled(PLACES, 3))
 def test_what_is_no_file_is_not_waited_for(tmp_path: Path, name: str) -> None:
     """FIFOs, devices, folders and links in the place of files."""
     (tmp_path / "good.py").write_text(f"import helper\n{GOOD}", encoding="utf-8")

@@ -135,6 +135,7 @@ def test_no_verb_imports_a_user_s_module(trap: Path, words: list[str]) -> None:
     assert trapped(trap) == []
 
 
+@pytest.mark.long
 def test_no_supervisor_imports_a_user_s_module(trap: Path) -> None:
     """Of a run that is detached, stopped, resumed and looked at; the script alone may."""
     assert type_in(trap, "run", "train.py", "--detach", "--no-rehearse", "--offline").returncode == 0

@@ -90,6 +90,7 @@ def test_a_job_file_becomes_a_whole_model(straight: tuple[Place, dict[str, Any]]
     assert {path.name for path in place.run.glob("checkpoints/*/*")} >= {"checkpoint-24"}
 
 
+@pytest.mark.long
 def test_the_model_loads_and_generates(straight: tuple[Place, dict[str, Any]]) -> None:
     """As the report tells a newcomer to: with transformers alone, from the folder that the answer names."""
     place, answer = straight
@@ -157,6 +158,7 @@ def test_a_training_process_that_was_killed_goes_on_bit_for_bit(
     assert weights(resumed) == weights(straight[1])
 
 
+@pytest.mark.long
 def test_a_supervisor_that_was_killed_is_replaced(at: Place, straight: tuple[Place, dict[str, Any]]) -> None:
     """The training goes on without it, `resume` takes over, and nothing is started twice or lost."""
     running = at.start("run", "job.yaml", "--quiet")
@@ -172,6 +174,7 @@ def test_a_supervisor_that_was_killed_is_replaced(at: Place, straight: tuple[Pla
     assert [one["step"] for one in said if one["event"] == "step"] == list(range(1, 25))
 
 
+@pytest.mark.long
 def test_one_resume_continues_what_was_killed_together_with_its_supervisor(
     at: Place, straight: tuple[Place, dict[str, Any]]
 ) -> None:
@@ -202,6 +205,7 @@ def test_ctrl_c_at_any_stage_saves_and_leaves_with_130(at: Place, seconds: float
     assert not at.training_processes()
 
 
+@pytest.mark.long
 def test_sigterm_to_the_supervisor_detaches(at: Place) -> None:
     """Logging out does not cost a run."""
     running = at.start("run", "job.yaml", "--format", "json")
@@ -213,6 +217,7 @@ def test_sigterm_to_the_supervisor_detaches(at: Place) -> None:
     assert len(at.training_processes()) == 1
 
 
+@pytest.mark.long
 def test_a_detached_run_is_supervised_in_the_background(at: Place) -> None:
     """`--detach` returns once the attempt is started, for `run` and for `resume`; `watch` follows the run to its end."""
     code, answer, _ = at.type("run", "job.yaml", "--detach", "--set", "train.max_steps=60")
@@ -227,6 +232,7 @@ def test_a_detached_run_is_supervised_in_the_background(at: Place) -> None:
         assert time.monotonic() < end
 
 
+@pytest.mark.long
 def test_the_timeout_saves_first(at: Place) -> None:
     """A run that takes too long is stopped as by a person, and has failed."""
 
@@ -244,6 +250,7 @@ def test_the_timeout_saves_first(at: Place) -> None:
     assert [*at.run.glob(f"checkpoints/*/checkpoint-{step}/holdfast-manifest.json")]
 
 
+@pytest.mark.long
 def test_two_processes_train_one_model(at: Place) -> None:
     """Under torchrun two ranks make one run: one world of two, one folder, one voice."""
     code, answer, err = at.type("run", "job.yaml", "--set", "where.processes=2", "--set", "train.max_steps=3")
@@ -282,6 +289,7 @@ trainer.train()
 """
 
 
+@pytest.mark.long
 def test_a_users_own_script_is_supervised(at: Place, straight: tuple[Place, dict[str, Any]]) -> None:
     """It runs as it is; exit code 0 before its last step is no success."""
     (at.folder / "my train.py").write_text(SCRIPT)
@@ -315,6 +323,7 @@ def test_a_job_with_errors_is_refused_unless_told(at: Place) -> None:
     assert "EVL101" in shown.partition("attempt 1")[0]
 
 
+@pytest.mark.long
 def test_a_disk_that_fills_up_loses_nothing(at: Place, straight: tuple[Place, dict[str, Any]]) -> None:
     """A failed save is not taken for a checkpoint, the message says what to do, and then the run goes on."""
     small = at.folder / "small"

@@ -76,6 +76,7 @@ def test_a_line_of_many_megabytes_is_read_around_the_word() -> None:
     assert log.tail[-1].text == "last"
 
 
+@pytest.mark.long
 def test_half_a_million_hits_take_no_more_memory_than_some_thousand() -> None:
     piece = f"{WORD} again and again and again\n".encode() * 20_000
 

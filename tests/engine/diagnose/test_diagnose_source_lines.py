@@ -9,6 +9,7 @@ import pytest
 from holdfast.core.diagnosis import Cause, Pattern, Signature
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
 from holdfast.signatures import all_signatures
+from tests.helpers.sampling import sampled
 
 FIELDS = ("{split}", "{list(name2len)}", "{self.args.name!r}", "{sorted(names)[:3]}")
 MESSAGE = re.compile(r"^(?P<error>(?:\w+\.)*\w+(?:Error|Exception)): (?P<message>.+)$")
@@ -52,7 +53,7 @@ def _with_fields(line: str, found: re.Match[str]) -> str:
 RAISED = {each.name: cases for each in all_signatures() if (cases := tuple(raised(each)))}
 
 
-@pytest.mark.parametrize("name", RAISED)
+@pytest.mark.parametrize("name", sampled(RAISED, 3))
 def test_the_source_above_a_message_gives_no_value(name: str) -> None:
     """Once with the frames, and once without any; what quotes the whole line says that it is code."""
     shown = [

@@ -10,6 +10,7 @@ import pytest
 from benchmarks.diagnose_cases import rows, told_of
 from holdfast.core.diagnosis import NOT_IN_LOG
 from holdfast.signatures import all_signatures
+from tests.helpers.sampling import sampled
 
 FOLDER = Path(__file__).parents[3] / "benchmarks" / "diagnose"
 SETS = ("a", "b", "c", "d")
@@ -29,10 +30,14 @@ def test_each_case_has_its_thread_its_reason_and_classes(name: str) -> None:
         assert {case["class"], *case.get("also", ())} <= known
 
 
-@pytest.mark.parametrize(("name", "right"), [("a", 108), ("c", 83), ("d", 60)])
-def test_threads_that_were_widened_by_stay_right(name: str, right: int) -> None:
+RIGHT = {"d": 60, "a": 108, "c": 83}
+"""Answers that are right, of the threads of a file."""
+
+
+@pytest.mark.parametrize("name", sampled(RIGHT, 3))
+def test_threads_that_were_widened_by_stay_right(name: str) -> None:
     cases = rows(FOLDER / f"threads_{name}.jsonl")
     told = [told_of(case, 100 * at + seed, bare=False) for at, case in enumerate(cases) for seed in range(SEEDS)]
     decided = [each for each in told if not each.undecidable]
-    assert sum(each.is_right for each in told) >= right
+    assert sum(each.is_right for each in told) >= RIGHT[name]
     assert all(each.is_right for each in decided if each.confidence >= SURE and each.diagnosis.verdict == "diagnosed")

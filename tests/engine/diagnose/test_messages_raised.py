@@ -188,6 +188,7 @@ def test_an_unknown_message_that_training_went_on_after_is_no_cause() -> None:
     assert diagnosed(text).verdict == "healthy"
 
 
+@pytest.mark.long
 def test_places_speak_for_the_classes_that_signatures_know_there() -> None:
     """On every text of every signature that ends in a message of a library."""
     wrong = [

@@ -307,6 +307,7 @@ def test_data_that_is_asked_about_by_itself_names_nothing() -> None:
     assert references(Document(path="rows.jsonl", kind="data", values={"dataset": {"path": "a/b"}})) == ()
 
 
+@pytest.mark.long
 def test_the_table_is_what_the_libraries_take() -> None:
     """Every parameter in the table is one of the installed function's, and those by position stand in that order."""
     program = """

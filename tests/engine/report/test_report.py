@@ -362,6 +362,7 @@ def test_steps_done_anew_count_once() -> None:
     assert "attempt 2" in report().text["figure"]
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_steps_give_a_page_of_sane_size() -> None:
     """Curves are thinned, but no spike is lost."""
     many = 100_000

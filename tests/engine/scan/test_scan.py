@@ -18,6 +18,7 @@ from holdfast.engine.scan.reads import what_is_read
 from holdfast.engine.scan.sameness import Sameness, repeated
 from holdfast.engine.scan.tally import MOST_DETAILS, OTHERS, DamageTally
 from holdfast.rules import all_rules
+from tests.helpers.sampling import sampled
 from tests.helpers.scanned import FakeRows, assistant, findings, good, scan, shape_of, user
 
 CHAT = ListOf(Struct({"role": STRING, "content": STRING}))
@@ -164,7 +165,7 @@ def test_a_tally_keeps_the_order_of_what_it_finds() -> None:
     ]
 
 
-@pytest.mark.parametrize("method", [None, "sft", "dpo", "kto", "reward", "grpo", "rloo"])
+@pytest.mark.parametrize("method", sampled([None, "sft", "dpo", "kto", "reward", "grpo", "rloo"], 3))
 def test_any_columns_are_survived(method: str | None) -> None:
     """Whatever types the columns that trainers read are of, judging them ends."""
     odd: tuple[Any, ...] = (

@@ -158,6 +158,7 @@ def test_texts_are_judged_beside_values_of_other_types(tmp_path: Path, odd: Any)
     }
 
 
+@pytest.mark.long
 def test_thousands_of_columns_are_judged_together(tmp_path: Path) -> None:
     """Each keeps its type and its nulls."""
     names = ["prompt", "completion", *(f"c{number}" for number in range(4000))]

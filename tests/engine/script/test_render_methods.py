@@ -278,6 +278,7 @@ def test_training_that_stops_before_its_end_leaves_no_model(train: Callable[...,
 PUSHED = {"method": "kto", **METHODS["kto"], "output": {"push_to": "me/model"}}
 
 
+@pytest.mark.long
 def test_the_model_is_pushed_once_and_whole(train: Callable[..., Done]) -> None:
     """What is on the Hub at the end is what is in the model's folder, in a private repository."""
     with loopback_hub() as hub:
@@ -290,6 +291,7 @@ def test_the_model_is_pushed_once_and_whole(train: Callable[..., Done]) -> None:
     )
 
 
+@pytest.mark.long
 def test_a_push_that_did_not_arrive_fails(train: Callable[..., Done]) -> None:
     """A Hub that answers that all is well and has no weights is found out; the model is safe in its folder."""
     with loopback_hub() as hub:

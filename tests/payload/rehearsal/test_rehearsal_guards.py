@@ -408,6 +408,7 @@ from torch.utils.tensorboard import SummaryWriter
 """
 
 
+@pytest.mark.long
 @pytest.mark.train
 def test_libraries_that_open_files_themselves(tmp_path: Path) -> None:
     """torch, safetensors, numpy, pandas and datasets write into the rehearsal's folder, and read from there."""

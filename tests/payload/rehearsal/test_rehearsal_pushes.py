@@ -11,6 +11,7 @@ from tests.helpers.children import ask
 from tests.helpers.hub import LoopbackHub
 from tests.helpers.hub.fixtures import hub_without_faults, one_hub  # noqa: F401 - the fixture `hub`
 from tests.helpers.rehearsal_parts import Played, play
+from tests.helpers.sampling import sampled
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
 
 PARTS = ("guards", "pushes")
@@ -254,7 +255,7 @@ print(json.dumps(["loaded", str(load_dataset("me/rows", "small", split="held").n
 
 
 @pytest.mark.train
-@pytest.mark.parametrize("before", [(), ("trl.trainer.sft_trainer", "peft", "datasets")])
+@pytest.mark.parametrize("before", sampled([(), ("trl.trainer.sft_trainer", "peft", "datasets")], 2))
 def test_a_trainer_that_pushes(tmp_path: Path, hub: LoopbackHub, tiny: Path, before: tuple[str, ...]) -> None:
     """It makes its repository, pushes at saves and at the end, and what was pushed loads from its name."""
     source = f"FOLDER, TARGET = {str(tiny)!r}, 'mine'\n{TRAINING}"

@@ -142,6 +142,7 @@ def test_real_trainers_train_on_the_few_rows(tiny: Path, tmp_path: Path) -> None
     assert {answers[name]["answer"] for name in ("sft", "dpo", "grpo", "kto", "reward", "transformers")} == {16}
 
 
+@pytest.mark.long
 def test_rows_that_are_known_to_be_good_stand_for_all(tmp_path: Path) -> None:
     """Whatever the script loads, and whatever is wrong with it."""
     lay_out(tmp_path)

@@ -185,6 +185,7 @@ def test_no_weights_are_asked_of_the_hub(tiny: Path, tmp_path: Path) -> None:
     assert "acme/bare does not appear to have a file named" in told["errors"][1]
 
 
+@pytest.mark.long
 def test_a_large_gguf_file_of_the_hub_is_not_downloaded(tiny: Path, tmp_path: Path) -> None:
     """Its configuration is nowhere else, so that there is nothing to make a twin of: that is no failure of the script's."""
     with loopback_hub() as hub:

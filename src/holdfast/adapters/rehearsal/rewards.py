@@ -90,7 +90,7 @@ def _run(request: Path, answer: Path, folder: Path, limit_s: float) -> str:
             [sys.executable, "-P", str(program), str(request), str(answer)],
             cwd=folder,
             env={**os.environ, MARK: token, "TOKENIZERS_PARALLELISM": "false"},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # nothing is written; the child ends when it closes, however this process ends
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
@@ -121,7 +121,7 @@ def _wait(child: subprocess.Popen[bytes], answer: Path, limit_s: float) -> str:
 def _end(child: subprocess.Popen[bytes], token: str) -> None:
     """End the child and every process that it started."""
     end_group(child.pid, MARK, token)
-    child.wait()
+    child.communicate()
 
 
 def _read(answer: Path) -> dict[str, Any]:
