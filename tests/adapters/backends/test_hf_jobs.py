@@ -3,14 +3,17 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.adapters.backends.hf_jobs.log_lines import LogLine, LogReplay, MergedLog, split_lines
+from holdfast.adapters.backends.hf_jobs.log_stream import LogStream
 from holdfast.adapters.backends.hf_jobs.requests import label_of
 from holdfast.adapters.backends.hf_jobs.settings import SAVE_S, JobSettings
 from holdfast.adapters.backends.hf_jobs.states import poll_result
@@ -316,6 +319,39 @@ def test_nothing_of_the_log_is_lost_or_doubled(harness: HfJobsHarness, tmp_path:
     assert [event["step"] for event in followed.said("step")] == list(range(1, 31))
     assert followed.lost == 0
     assert followed.log().splitlines() == [f"line {step}" for step in range(1, 31)]
+
+
+def test_a_clock_that_is_set_back_loses_nothing(harness: HfJobsHarness, tmp_path: Path) -> None:
+    """Lines are put where their times say; events have numbers, which say more."""
+    harness.hub.jobs.trap_logs(set_back=(1, 2, 9, 10, 16, 17, 31))
+    followed = Followed.submit(harness, make_attempt(tmp_path, TALKING))
+    followed.to_its_end()
+
+    assert [event["step"] for event in followed.said("step")] == list(range(1, 31))
+    assert followed.lost == 0
+    assert sorted(followed.log().splitlines()) == sorted(f"line {step}" for step in range(1, 31))
+
+
+def test_a_replay_that_is_slow_is_awaited() -> None:
+    """A stream that has not brought again what is known already says nothing by its silence."""
+    later, connections = Event(), 0
+
+    @contextmanager
+    def connect() -> Iterator[Iterator[bytes]]:
+        nonlocal connections
+        connections += 1
+        yield stream(slow=connections > 1)
+
+    def stream(*, slow: bool) -> Iterator[bytes]:
+        if slow:
+            later.wait(0.5)
+        for text in "ab" if not slow else "abc":
+            yield f'data: {{"data": "{text}", "timestamp": "2026-01-01T00:00:00Z"}}\n\n'.encode()
+
+    log = LogStream(connect, silent_s=0.05, opening_s=20.0)
+
+    assert log.read(0, ended=True).data == b"a\nb\n"
+    assert log.read(0, ended=True).data == b"a\nb\nc\n"
 
 
 def test_no_event_is_doubled_by_a_stream_that_doubles(harness: HfJobsHarness, tmp_path: Path) -> None:
