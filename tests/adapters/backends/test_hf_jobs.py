@@ -19,7 +19,7 @@ from holdfast.adapters.backends.hf_jobs.settings import SAVE_S, JobSettings
 from holdfast.adapters.backends.hf_jobs.states import poll_result
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
 from holdfast.core.event import Liveness
-from holdfast.core.plan import Plan
+from holdfast.core.plan import Attempt, Plan
 from tests.adapters.backends.harnesses import Followed, HfJobsHarness, make_attempt
 
 TOKEN = "hf_abcdefghijklmnopqrstuvwxyz012345"  # noqa: S105 - of nobody
@@ -293,6 +293,63 @@ def test_waiting_for_hardware_is_told_and_can_be_stopped(harness: HfJobsHarness,
     followed.backend.stop(followed.id)
     assert "CANCELED" in followed.to_its_end().because
     assert followed.log() == ""
+
+
+USES = """
+    import pathlib
+    from holdfast_runtime import attempt
+    import helper
+    attempt.write("start", said=helper.said, rows=pathlib.Path("data/rows.jsonl").read_text())
+    pathlib.Path("data/rows.jsonl").write_text("this job's own")
+"""
+
+
+def with_files(tmp_path: Path, number: int = 1) -> Attempt:
+    files = {"helper.py": "said = 'hello'", "data/rows.jsonl": "rows"}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    attempt = make_attempt(tmp_path, USES, number=number)
+    return replace(attempt, plan=replace(attempt.plan, files={name: len(text) for name, text in files.items()}))
+
+
+def test_files_beside_the_script_are_there(harness: HfJobsHarness, tmp_path: Path) -> None:
+    """Under the same relative paths, in a folder of the job's own; sent once for all attempts, and not fetched back."""
+    first = Followed.submit(harness, with_files(tmp_path))
+    assert first.to_its_end().exit_code == 0
+    assert [(each["said"], each["rows"]) for each in first.said("start")] == [("hello", "rows")]
+    batches = len(harness.hub.asked("^POST /api/buckets/me/holdfast/batch$"))
+    second = with_files(tmp_path, number=2)
+    for name in second.plan.files:
+        (tmp_path / name).unlink()
+    followed = Followed.submit(harness, second)
+
+    assert followed.to_its_end().exit_code == 0
+    assert len(harness.hub.asked("^POST /api/buckets/me/holdfast/batch$")) - batches <= 2
+    assert not (followed.folder / "files").exists()
+
+
+@pytest.mark.parametrize("fault", ["gone", "changed"])
+def test_a_file_that_changed_meanwhile_is_not_sent(harness: HfJobsHarness, tmp_path: Path, fault: str) -> None:
+    """The run would not be the one that was checked."""
+    attempt = with_files(tmp_path)
+    if fault == "gone":
+        (tmp_path / "helper.py").unlink()
+    else:
+        (tmp_path / "helper.py").write_text("said = 1")
+    with pytest.raises(BackendError, match="has changed since the run was planned"):
+        harness.open().submit(attempt)
+    assert not harness.hub.jobs.all
+
+
+def test_an_upload_that_is_refused_starts_nothing(harness: HfJobsHarness, tmp_path: Path) -> None:
+    """It is made good by the next one."""
+    harness.hub.fail("^POST /api/buckets/me/holdfast/batch", status=403, times=1)
+    attempt = with_files(tmp_path)
+    with pytest.raises(BackendError):
+        harness.open().submit(attempt)
+    assert not harness.hub.jobs.all
+    assert Followed.submit(harness, attempt).to_its_end().exit_code == 0
 
 
 TRAPS: Mapping[str, Mapping[str, Any]] = {

@@ -8,6 +8,8 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.rendering import script_of
 from holdfast.app.run.backends import open_backend
+from holdfast.app.run.own_files import with_own_files
+from holdfast.core.backends import capabilities_of
 from holdfast.core.plan import Plan
 from holdfast.core.redact import named_secrets
 from holdfast.core.secret_references import SecretReferences, separate_secrets
@@ -37,5 +39,7 @@ def make_plan(target: Target, arguments: Sequence[str], references: SecretRefere
         processes=process_count(machine, job) if job else max(1, len(machine.gpus)),
     )
     plan = references.refer_plan(apply_job(plan, separate_secrets(job)[0]) if job else plan)
+    if capabilities_of(plan.backend).carries_files:
+        plan = with_own_files(plan, target, arguments)
     open_backend(plan, {**os.environ, **references.values})  # only to find out now whether it can run the plan
     return plan

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final, Self, TypeVar
 
 from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
-from holdfast.adapters.backends.hf_jobs.bucket import KEEP, RunBucket
+from holdfast.adapters.backends.hf_jobs.bucket import FILES, KEEP, RunBucket
 from holdfast.adapters.backends.hf_jobs.hub import JobsHub
 from holdfast.adapters.backends.hf_jobs.log_stream import SILENT_S, LogStream
 from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable
@@ -36,7 +36,7 @@ class HfJobsBackend:
         silent_s: See `log_stream.SILENT_S`.
 
     Covered: submissions whose answer is lost, machines that are lost, logs that are replayed, files that arrive late.
-    Not covered: several machines; files beside the script; jobs that the Hub itself starts again (`attempts` of `run_job`).
+    Not covered: several machines; jobs that the Hub itself starts again (`attempts` of `run_job`).
     """
 
     capabilities = HF_JOBS
@@ -114,7 +114,12 @@ class HfJobsBackend:
     def list_files(self, attempt_id: str) -> Mapping[str, RemoteFile]:
         """Return the files of the run's folder in the bucket."""
         files = _reached(self._bucket(attempt_id).files)
-        return {path: file for path, file in files.items() if path.rpartition("/")[2] not in REQUESTS}
+        own = f"{FILES}/"
+        return {
+            path: file
+            for path, file in files.items()
+            if path.rpartition("/")[2] not in REQUESTS and not path.startswith(own)
+        }
 
     def fetch_file(self, attempt_id: str, path: str, to: str) -> None:
         """Copy a file from the bucket."""
@@ -130,6 +135,8 @@ class HfJobsBackend:
             what = "the job may have been started, and the Hub does not list it yet"
             raise UnreachableError(what, where="the Hub", fix=AGAIN)
         folder.prepare()
+        if request.files:
+            folder.put_own(request.files, request.root)
         folder.put({KEEP: b"", request.program: request.source.read_bytes()})
         sent.touch()
         try:
