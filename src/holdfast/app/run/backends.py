@@ -20,6 +20,22 @@ OPENERS: Final[Mapping[str, Callable[[Plan | None, Mapping[str, str]], Backend]]
 """Each opens its backend for a plan; without a plan, it can only follow and stop attempts that were already started."""
 
 
+PREFLIGHTS: Final[Mapping[str, Callable[[Plan, Mapping[str, str]], None]]] = {
+    HF_JOBS.name: HfJobsBackend.require_ready,
+}
+"""Each asks a service, before anything is sent, whether it would take a plan."""
+
+
+def require_ready(plan: Plan, environment: Mapping[str, str]) -> None:
+    """Refuse a plan that its backend would refuse, as far as that can be known.
+
+    Raises:
+        UsageError: It would.
+    """
+    if plan.backend in PREFLIGHTS:
+        PREFLIGHTS[plan.backend](plan, environment)
+
+
 def require_backend(name: str) -> None:
     """Refuse the name of a backend that does not exist.
 

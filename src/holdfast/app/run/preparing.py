@@ -1,5 +1,6 @@
 """What happens before a run's first attempt: the job is read, checked, planned and rehearsed. A refused run is closed."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from secrets import token_hex
@@ -12,7 +13,7 @@ from holdfast.app.check.target import check_rules
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
-from holdfast.app.run.backends import require_backend
+from holdfast.app.run.backends import require_backend, require_ready
 from holdfast.app.run.kept_results import save_result
 from holdfast.app.run.planning import make_plan, secret_references
 from holdfast.app.run.reporting import write_report
@@ -74,6 +75,8 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
     refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
     references = secret_references(target)
     plan = None if refusals else make_plan(target, request.arguments, references)
+    if plan and not request.offline:
+        require_ready(plan, {**os.environ, **references.values})
     return CheckedJob(target=target, checked=checked, refusals=refusals, plan=plan, references=references)
 
 

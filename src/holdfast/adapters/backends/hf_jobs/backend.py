@@ -8,6 +8,7 @@ from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
 from holdfast.adapters.backends.hf_jobs.bucket import FILES, KEEP, RunBucket
 from holdfast.adapters.backends.hf_jobs.hub import JobsHub
 from holdfast.adapters.backends.hf_jobs.log_stream import SILENT_S, LogStream
+from holdfast.adapters.backends.hf_jobs.preflight import find_obstacles
 from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable
 from holdfast.adapters.backends.hf_jobs.requests import JobRequest
 from holdfast.adapters.backends.hf_jobs.settings import JobSettings
@@ -66,6 +67,16 @@ class HfJobsBackend:
             JobSettings.of(plan)
             backend._hub.require_token()
         return backend
+
+    @classmethod
+    def require_ready(cls, plan: Plan, environment: Mapping[str, str]) -> None:
+        """Refuse a plan that the Hub would refuse, as far as that can be known; nothing is sent.
+
+        Raises:
+            UsageError: It would; the first reason.
+        """
+        for obstacle in find_obstacles(JobsHub(environment), JobSettings.of(plan)):
+            raise obstacle
 
     def submit(self, attempt: Attempt) -> str:
         """Start the job of an attempt and return its address; a job that has the attempt's label is it."""

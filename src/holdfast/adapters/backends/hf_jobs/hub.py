@@ -16,8 +16,10 @@ from urllib.parse import quote
 from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
 from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable, explain
 from holdfast.adapters.backends.hf_jobs.requests import ATTEMPT_LABEL, MOUNT, UV_IMAGE, JobRequest
+from holdfast.adapters.hub.accounts import parse_account
 from holdfast.adapters.hub.settings import find_token, read_settings
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
+from holdfast.core.hub import Account
 from holdfast.core.outcome import Raised, outcome_of
 
 if TYPE_CHECKING:
@@ -69,9 +71,30 @@ class JobsHub:
             fix = "`hf auth login`, or set HF_TOKEN to a token that may write"
             raise UsageError("Hugging Face Jobs need a token, and there is none", where="the environment", fix=fix)
 
+    def who(self) -> Account:
+        """Return the token's account, and what it may do."""
+        return self.ask("ask whose token it is", lambda api: parse_account(api.whoami()))
+
     def account(self) -> str:
         """Return the name of the token's account."""
-        return self.ask("ask whose token it is", lambda api: str(api.whoami()["name"]))
+        return self.who().name
+
+    def flavors(self) -> tuple[str, ...]:
+        """Return the names of the hardware that there is."""
+        return self.ask("list the hardware", lambda api: tuple(each.name for each in api.list_jobs_hardware()))
+
+    def bucket_is_private(self, name: str) -> bool | None:
+        """Return whether a bucket is private; None if there is none yet."""
+
+        def look(api: "HfApi") -> bool | None:
+            from huggingface_hub.errors import BucketNotFoundError
+
+            try:
+                return bool(api.bucket_info(name).private)
+            except BucketNotFoundError:
+                return None
+
+        return self.ask(f"look at the bucket {name}", look)
 
     def find(self, namespace: str, key: str) -> str | None:
         """Return the id of the job that has a label of an attempt: of several, the oldest; None if there is none."""
