@@ -13,6 +13,7 @@ from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.rendering import script_of
 from holdfast.app.run.own_files import own_modules
+from holdfast.app.run.placement import read_placement
 from holdfast.app.run.runs import open_run
 from holdfast.core.backends import backend_of, capabilities_of
 from holdfast.core.document import Document
@@ -43,8 +44,10 @@ def effects_of_run(
         ExceptionGroup: It breaks the schema of a job file.
     """
     overrides, words = as_overrides(set), as_texts(arguments)
-    read = read_target(as_path(target), overrides, words)
-    backend = read.job.where.backend if read.job else backend_of(read.document).name
+    placement = read_placement(as_path(target), overrides)
+    read = read_target(as_path(target), placement.sets, words)
+    named = placement.where.backend if placement.is_elsewhere else backend_of(read.document).name
+    backend = read.job.where.backend if read.job else named
     folder = Path(as_path(target)).absolute().parent
     return _effects(read, backend, folder, [script_of(read), *overrides, *words])
 
