@@ -1,14 +1,14 @@
 """The backends that this version can run attempts on. A new one is a line in `OPENERS`."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from holdfast.adapters.backends.fake import FakeBackend
 from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.adapters.backends.local import LocalBackend
 from holdfast.core.backends import BACKEND_KEY, FAKE, HF_JOBS, LOCAL, capabilities_of, offered
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.plan import Plan
 from holdfast.ports import Backend
 
@@ -24,6 +24,12 @@ PREFLIGHTS: Final[Mapping[str, Callable[[Plan, Mapping[str, str]], None]]] = {
     HF_JOBS.name: HfJobsBackend.require_ready,
 }
 """Each asks a service, before anything is sent, whether it would take a plan."""
+
+
+MISSING: Final[Mapping[str, Callable[[Mapping[str, str]], Iterator[HoldfastError]]]] = {
+    HF_JOBS.name: HfJobsBackend.missing,
+}
+"""Each yields what keeps a service from running any job."""
 
 
 def require_ready(plan: Plan, environment: Mapping[str, str]) -> None:

@@ -1,6 +1,7 @@
 """The backend: starts attempts as jobs, at most one for each, and follows them by their addresses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
@@ -12,7 +13,7 @@ from holdfast.adapters.backends.hf_jobs.preflight import find_obstacles
 from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable
 from holdfast.adapters.backends.hf_jobs.requests import JobRequest
 from holdfast.adapters.backends.hf_jobs.settings import JobSettings
-from holdfast.adapters.backends.hf_jobs.states import poll_result
+from holdfast.adapters.backends.hf_jobs.states import poll_result, waiting_phase
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.locks import waiting_for
 from holdfast.core.backends import HF_JOBS
@@ -24,6 +25,8 @@ from holdfast.ports import LogPart, PollResult, RemoteFile, Retrieval
 Answer = TypeVar("Answer")
 LISTED_S: Final = 60.0
 """How long the Hub may take to list a job whose submission got no answer; before that, it is not sent again."""
+PLAINEST: Final = "cpu-basic"
+"""The flavor that everybody may use."""
 REQUESTS: Final = frozenset({"stop", "stacks"})
 """Files by which the runtime is asked for what it does on SIGTERM and SIGUSR1, in the attempt's folder."""
 
@@ -77,6 +80,18 @@ class HfJobsBackend:
         """
         for obstacle in find_obstacles(JobsHub(environment), JobSettings.of(plan)):
             raise obstacle
+
+    @classmethod
+    def missing(cls, environment: Mapping[str, str]) -> Iterator[HoldfastError]:
+        """Yield what keeps this token from starting any job with the settings that a plan has by itself."""
+        hub = JobsHub(environment)
+        try:
+            hub.require_token()
+            hub.who()
+        except HoldfastError as error:
+            yield error
+        else:
+            yield from find_obstacles(hub, JobSettings(flavor=PLAINEST, timeout_s=1))
 
     def submit(self, attempt: Attempt) -> str:
         """Start the job of an attempt and return its address; a job that has the attempt's label is it."""
@@ -167,7 +182,11 @@ class HfJobsBackend:
         if state is None:
             because = f"the Hub has no job {address.namespace}/{address.job}, or does not show it to this token"
             return PollResult(answer=Liveness.UNKNOWN, because=because)
-        return poll_result(state.stage, state.message)
+        look = poll_result(state.stage, state.message)
+        if not look.waiting:
+            return look
+        waited_s = self._clock.now_s() - state.made_s if state.made_s is not None else 0.0
+        return replace(look, phase=waiting_phase(state.flavor, waited_s, state.message))
 
     def _request(self, attempt_id: str, name: str) -> None:
         address = JobAddress.parse(attempt_id)

@@ -38,10 +38,16 @@ NEEDED: Final = ("run_job", "list_jobs", "create_bucket", "batch_bucket_files")
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """What the Hub says of a job."""
+    """What the Hub says of a job.
+
+    Attributes:
+        made_s: Unix time of its submission, if the Hub says it.
+    """
 
     stage: str
     message: str
+    flavor: str = ""
+    made_s: float | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -142,7 +148,9 @@ class JobsHub:
             except JobNotFoundError:
                 return None
             stage = info.status.stage
-            return JobState(str(getattr(stage, "value", stage)), info.status.message or "")
+            made_s = info.created_at.timestamp() if info.created_at else None
+            flavor = str(getattr(info.flavor, "value", info.flavor) or "")
+            return JobState(str(getattr(stage, "value", stage)), info.status.message or "", flavor, made_s)
 
         return self.ask("look at the job", inspect)
 
