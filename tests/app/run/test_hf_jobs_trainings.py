@@ -44,7 +44,7 @@ LENGTHS = "def length(completion):\n    return len(str(completion))\n"
 ARGUMENTS = [
     *("--model_name_or_path", "acme/tiny", "--dataset_name", "json", "--dataset_train_split", "train"),
     *("--output_dir", "out", "--max_steps", "8", "--save_steps", "2", "--per_device_train_batch_size", "2"),
-    *("--max_length", "64", "--logging_steps", "1", "--report_to", "none"),
+    *("--max_length", "64", "--logging_steps", "1", "--report_to", "none", "--use_cpu", "True"),
 ]
 ROWS = "".join(
     json.dumps({"messages": [{"role": role, "content": f"{k} plus {k} is"} for role in ("user", "assistant")]}) + "\n"

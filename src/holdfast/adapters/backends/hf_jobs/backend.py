@@ -1,5 +1,6 @@
 """The backend: starts attempts as jobs, at most one for each, and follows them by their addresses."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from holdfast.adapters.backends.hf_jobs.states import poll_result, waiting_phase
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.locks import waiting_for
 from holdfast.core.backends import HF_JOBS
-from holdfast.core.errors import BackendError, HoldfastError, UnreachableError
+from holdfast.core.errors import BackendError, HoldfastError, UnreachableError, UsageError
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
 from holdfast.ports import LogPart, PollResult, RemoteFile, Retrieval
@@ -25,6 +26,7 @@ from holdfast.ports import LogPart, PollResult, RemoteFile, Retrieval
 Answer = TypeVar("Answer")
 LISTED_S: Final = 60.0
 """How long the Hub may take to list a job whose submission got no answer; before that, it is not sent again."""
+REFERENCE: Final = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
 PLAINEST: Final = "cpu-basic"
 """The flavor that everybody may use."""
 REQUESTS: Final = frozenset({"stop", "stacks"})
@@ -68,6 +70,8 @@ class HfJobsBackend:
         backend = cls(environment)
         if plan is not None:
             JobSettings.of(plan)
+            _require_resolved({name: environment.get(name, "") for name in plan.secrets}, "the environment")
+            _require_resolved(plan.variables, "environment.variables")
             backend._hub.require_token()
         return backend
 
@@ -206,6 +210,18 @@ class HfJobsBackend:
         if address is None:
             raise UnreachableError(f"{attempt_id!r} is no attempt of Hugging Face Jobs", where="the ledger", fix=AGAIN)
         return RunBucket(self._hub, address.bucket, address.folder)
+
+
+def _require_resolved(values: Mapping[str, str], where: str) -> None:
+    """Refuse values that are the names of others: nothing on the way to a job looks them up.
+
+    Raises:
+        UsageError: One is.
+    """
+    if unresolved := next((name for name, value in values.items() if REFERENCE.fullmatch(value)), None):
+        what = f"{unresolved} is the literal text {values[unresolved]!r}, which the job would get as it is"
+        fix = f"name {unresolved} under `environment.secrets`, and export its value"
+        raise UsageError(what, where=where, fix=fix)
 
 
 def _reached(call: Callable[[], Answer]) -> Answer:
