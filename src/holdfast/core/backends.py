@@ -65,7 +65,7 @@ HF_JOBS: Final = BackendCapabilities(
     spans_machines=False,
     carries_files=True,
     keeps_disk=False,
-    options=frozenset({"bucket", "image", "namespace", "resource_group"}),
+    options=frozenset({"bucket", "image", "namespace", "resource_group", "volumes"}),
 )
 SLURM: Final = BackendCapabilities(name="slurm", shares_files=True)
 BACKENDS: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM, FAKE)}

@@ -98,6 +98,9 @@ def test_options(
         ({"options": {"namespace": "a/b"}}, "where.options.namespace"),
         ({"options": {"bucket": "a/b/c"}}, "where.options.bucket"),
         ({"options": {"bucket": "-a"}}, "where.options.bucket"),
+        ({"options": {"volumes": ["./data:/data"]}}, "where.options.volumes"),
+        ({"options": {"volumes": ["hf://me/a:/holdfast"]}}, "where.options.volumes"),
+        ({"options": {"volumes": 3}}, "where.options.volumes"),
     ],
 )
 def test_a_plan_that_no_job_can_have_is_refused(changed: Mapping[str, Any], where: str) -> None:
@@ -293,6 +296,19 @@ def test_waiting_for_hardware_is_told_and_can_be_stopped(harness: HfJobsHarness,
     followed.backend.stop(followed.id)
     assert "CANCELED" in followed.to_its_end().because
     assert followed.log() == ""
+
+
+def test_volumes_are_mounted(harness: HfJobsHarness, tmp_path: Path) -> None:
+    """A dataset of the Hub, at the folder that is named, to be read."""
+    harness.hub.add_dataset("me/rows", {"a.txt": "rows"})
+    script = "import pathlib\nfrom holdfast_runtime import attempt\nattempt.write('start', rows=pathlib.Path('/data/a.txt').read_text())"
+    followed = Followed.submit(
+        harness, make_attempt(tmp_path, script, options={"volumes": ["hf://datasets/me/rows:/data"]})
+    )
+
+    assert followed.to_its_end().exit_code == 0
+    assert followed.said("start")[0]["rows"] == "rows"
+    assert harness.hub.jobs.newest.spec["volumes"][1]["readOnly"]
 
 
 USES = """

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from holdfast.adapters.backends.fake import FakeBackend
-from holdfast.adapters.backends.hf_jobs import HfJobsBackend
+from holdfast.adapters.backends.hf_jobs import HfJobsBackend, mount_paths
 from holdfast.adapters.backends.local import LocalBackend
 from holdfast.core.backends import BACKEND_KEY, FAKE, HF_JOBS, LOCAL, capabilities_of, offered
 from holdfast.core.errors import HoldfastError, UsageError
@@ -30,6 +30,10 @@ MISSING: Final[Mapping[str, Callable[[Mapping[str, str]], Iterator[HoldfastError
     HF_JOBS.name: HfJobsBackend.missing,
 }
 """Each yields what keeps a service from running any job."""
+
+
+MOUNTED: Final[Mapping[str, Callable[[Mapping[str, object]], tuple[str, ...]]]] = {HF_JOBS.name: mount_paths}
+"""Each returns the folders that a job has by the options of its backend."""
 
 
 def require_ready(plan: Plan, environment: Mapping[str, str]) -> None:

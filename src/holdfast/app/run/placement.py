@@ -24,6 +24,7 @@ IN_HEADER: Final[Mapping[str, tuple[str, ...]]] = {
     "timeout": ("where", "timeout"),
     "image": ("where", "options", "image"),
     "namespace": ("where", "options", "namespace"),
+    "volumes": ("where", "options", "volumes"),
     "env": ("environment", "variables"),
     "secrets": ("environment", "secrets"),
 }

@@ -8,7 +8,7 @@ from typing import Final
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.rendering import script_of
-from holdfast.app.run.backends import open_backend
+from holdfast.app.run.backends import MOUNTED, open_backend
 from holdfast.app.run.own_files import with_own_files
 from holdfast.app.run.placement import Placement
 from holdfast.catalog.hub.flavors import load_flavors
@@ -52,7 +52,7 @@ def make_plan(
         plan = apply_place(plan, placement.where, placement.environment)
     plan = references.refer_plan(plan)
     if capabilities_of(plan.backend).carries_files:
-        plan = with_own_files(plan, target, arguments)
+        plan = with_own_files(plan, target, arguments, MOUNTED[plan.backend](plan.options))
     open_backend(plan, {**os.environ, **references.values})  # only to find out now whether it can run the plan
     return plan
 

@@ -23,7 +23,7 @@ from holdfast.core.hub import Account
 from holdfast.core.outcome import Raised, outcome_of
 
 if TYPE_CHECKING:
-    from huggingface_hub import HfApi
+    from huggingface_hub import HfApi, Volume
 
 Answer = TypeVar("Answer")
 CALL_S: Final = 60.0
@@ -130,7 +130,7 @@ class JobsHub:
                 flavor=settings.flavor,
                 timeout=settings.timeout_s,
                 labels=request.labels,
-                volumes=[folder],
+                volumes=[folder, *map(_volume, settings.volumes)],
                 resource_group_id=settings.resource_group,
                 namespace=namespace,
             ).id
@@ -209,3 +209,18 @@ class JobsHub:
 
     def _token(self) -> str | None:
         return self._environment.get("HF_TOKEN") or find_token()
+
+
+def _volume(text: str) -> "Volume":
+    """Return a volume as the client takes it; without a mode it is only read."""
+    from huggingface_hub import Volume
+
+    mount = import_module("huggingface_hub.utils").parse_hf_mount(text)
+    return Volume(
+        type=mount.source.type,
+        source=mount.source.id,
+        mount_path=mount.mount_path,
+        read_only=mount.read_only is not False,
+        path=mount.source.path_in_repo or None,
+        revision=mount.source.revision or None,
+    )

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-from holdfast.adapters.backends.hf_jobs.settings import JobSettings
+from holdfast.adapters.backends.hf_jobs.settings import RUN_FOLDER, JobSettings
 from holdfast.core.errors import BackendError
 from holdfast.core.plan import Attempt
 from holdfast.core.script_header import find_header
 
-MOUNT: Final = "/holdfast"
+MOUNT: Final = f"/{RUN_FOLDER}"
 """Where the job sees the run's folder."""
 UV_IMAGE: Final = "ghcr.io/astral-sh/uv:python3.12-bookworm"
 """What `run_uv_job` of huggingface_hub 2.4 takes: Debian with Python and uv."""
