@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -173,3 +174,25 @@ def test_libraries_that_do_not_go_together(monkeypatch: pytest.MonkeyPatch, tmp_
         ("wandb 1.0 needs click>=99, which is not installed", "`pip install 'click>=99'`")
     ]
     assert result.verdict == "not-ready"
+
+
+@pytest.mark.parametrize(("role", "told"), [("write", ""), ("read", "may only read")])
+def test_jobs_are_ready_or_say_what_is_missing(hub: LoopbackHub, role: Any, told: str) -> None:
+    """As before a run; it takes nothing from the verdict on this machine and the Hub."""
+    hub.add_token(hub.token or "", role=role)
+    result = doctor()
+    jobs = place(result, "hf-jobs")
+
+    assert jobs.ready == (not told)
+    assert [told in each.what and bool(each.fix) for each in jobs.problems] == [True] * bool(told)
+    assert place(result, "hub").ready
+
+
+def test_jobs_without_a_token_name_the_command(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which makes one."""
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setattr("holdfast.adapters.backends.hf_jobs.hub.find_token", lambda: None)
+    (problem,) = place(doctor(), "hf-jobs").problems
+
+    assert "hf auth login" in problem.fix
+    assert not hub.jobs.all

@@ -13,10 +13,19 @@ from holdfast.adapters.environment.toolchain import (
     why_no_sandbox,
 )
 from holdfast.adapters.hub.settings import why_offline
+from holdfast.core.backends import HF_JOBS
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Machine
 from holdfast.core.hub import Account
-from holdfast.results.doctor import DoctorResult, GpuFacts, HubAccountFacts, LocalFacts, PlaceProblem, PlaceResult
+from holdfast.results.doctor import (
+    DoctorResult,
+    GpuFacts,
+    HubAccountFacts,
+    LocalFacts,
+    PlaceProblem,
+    PlaceResult,
+    ServiceFacts,
+)
 
 LIBRARIES = (
     *("torch", "transformers", "trl", "peft", "accelerate", "datasets", "tokenizers", "huggingface-hub", "trackio"),
@@ -40,6 +49,7 @@ def doctor(*, offline: bool = False) -> DoctorResult:
     """
     places = [_local(LocalMachine().fetch()), _hub(offline=offline)]
     ready = all(place.ready for place in places)
+    places.append(_hf_jobs(offline=offline))
     return DoctorResult(verb="doctor", verdict="ready" if ready else "not-ready", places=places)
 
 
@@ -87,9 +97,7 @@ def _unmet(facts: LocalFacts) -> Iterator[PlaceProblem]:
 
 
 def _hub(*, offline: bool) -> PlaceResult:
-    variable = why_offline(os.environ)
-    because = "--offline" if offline else f"{variable} is set" if variable else None
-    if because:
+    if because := _why_unasked(offline=offline):
         return _hub_place(None, because)
     from holdfast.adapters.hub.client import HubClient  # takes longer to import than the rest
 
@@ -99,6 +107,23 @@ def _hub(*, offline: bool) -> PlaceResult:
         return _hub_place(hub.account(), None)
     except SourceError as error:
         return _hub_place(None, None, PlaceProblem(what=error.what, where=str(error.where), fix=error.fix))
+
+
+def _why_unasked(*, offline: bool) -> str | None:
+    variable = why_offline(os.environ)
+    return "--offline" if offline else f"{variable} is set" if variable else None
+
+
+def _hf_jobs(*, offline: bool) -> PlaceResult:
+    because = _why_unasked(offline=offline)
+    problems = list[PlaceProblem]()
+    if because is None:
+        from holdfast.app.run.backends import MISSING  # takes longer to import than the rest
+
+        found = MISSING[HF_JOBS.name](os.environ)
+        problems = [PlaceProblem(what=each.what, where=str(each.where), fix=each.fix) for each in found]
+    facts = ServiceFacts(asked=because is None, because=because)
+    return PlaceResult(name="hf-jobs", ready=because is None and not problems, facts=facts, problems=problems)
 
 
 def _hub_place(account: Account | None, because: str | None, *problems: PlaceProblem) -> PlaceResult:

@@ -21,6 +21,7 @@ class BackendCapabilities:
         spans_machines: A job can run on several machines.
         shares_files: An attempt finds the files, and the saved logins, of the machine that holdfast runs on: so it writes its
             events, logs and checkpoints into the run's folder itself. Otherwise they are retrieved (`ports.Retrieval`).
+        carries_files: The files beside the script are sent to the job, though none are shared.
         keeps_disk: The disk outlives the job.
         poll_s: Seconds between two polls.
         is_simulated: It only pretends, for tests and demonstrations: a job file may name it, and no message offers it.
@@ -33,6 +34,7 @@ class BackendCapabilities:
     has_flavors: bool = False
     spans_machines: bool = True
     shares_files: bool = False
+    carries_files: bool = False
     keeps_disk: bool = True
     poll_s: float = 5.0
     is_simulated: bool = False
@@ -61,8 +63,9 @@ HF_JOBS: Final = BackendCapabilities(
     name="hf-jobs",
     has_flavors=True,
     spans_machines=False,
+    carries_files=True,
     keeps_disk=False,
-    options=frozenset({"bucket", "image", "namespace", "resource_group"}),
+    options=frozenset({"bucket", "image", "namespace", "resource_group", "volumes"}),
 )
 SLURM: Final = BackendCapabilities(name="slurm", shares_files=True)
 BACKENDS: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM, FAKE)}

@@ -48,6 +48,7 @@ class Plan:
         secrets: Names of variables whose values come from where holdfast runs, or from the job's own file.
         timeout_s: Seconds that the run may take; None if it has no limit.
         options: The backend's own options.
+        files: Files that a machine which shares none needs, by their paths from `cwd`, with their sizes in bytes.
         key: A random text, made once for the run: names of runs are unique in one runs folder only.
     """
 
@@ -63,6 +64,7 @@ class Plan:
     secrets: tuple[str, ...] = ()
     timeout_s: float | None = None
     options: Mapping[str, object] = field(default_factory=dict[str, object])
+    files: Mapping[str, int] = field(default_factory=dict[str, int])
     key: str = ""
 
     def as_json(self) -> dict[str, Any]:

@@ -5,6 +5,7 @@ package than the script imports. Environment variables tell it:
 
 * `HOLDFAST_ATTEMPT`   folder for `events.jsonl`, `stacks.txt` and `pids/`; default `holdfast-attempt`
 * `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
+* `HOLDFAST_FILES`, if set, has the job's own files, with which it works in a new folder
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
 * `HOLDFAST_EVENTS`    `log` has the events written into the log too, for where the folder is not shared; no signal reaches the
                        process there, so that files in the folder ask for the same: `stop` for SIGTERM, `stacks` for SIGUSR1
@@ -29,8 +30,10 @@ import multiprocessing.spawn
 import os
 import re
 import resource
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -57,6 +60,8 @@ SECRETS = ("token", "secret", "password", "api_key")  # ends of the names of set
 def run_script(name: str, source: str, argv: list[str], module: str = "") -> None:
     """Run a script as the main program under its own name, watched, and exit as it does; as `python -m` does, if it is a module."""
     this = str(Path(__file__).absolute())
+    if files := os.environ.pop("HOLDFAST_FILES", ""):
+        enter_copy(Path(files))
     processes = os.environ.get("HOLDFAST_PROCESSES", "")
     if processes.isdigit() and int(processes) > 1 and "RANK" not in os.environ:
         isolated = ["-P"] if sys.version_info >= (3, 11) else []  # modules beside the script are for the script alone
@@ -84,6 +89,31 @@ def run_script(name: str, source: str, argv: list[str], module: str = "") -> Non
     sys.argv = [str(Path(name).absolute()) if module else name, *map(with_secrets, argv)]
     sys.path.insert(0, str(Path.cwd() if module else Path(name).absolute().parent))
     sys.exit(attempt.run(name, source, vars(main), module))
+
+
+def enter_copy(files: Path) -> None:
+    """Work in a new folder with the job's own files, all of which have to have arrived; `files` has them and a list of their sizes."""
+    sizes = json.loads((files.parent / "files.json").read_text(encoding="utf-8"))
+    here = Path(tempfile.mkdtemp(prefix="holdfast-"))
+    for name, size in sizes.items():
+        (here / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(files / name, here / name)
+        if (here / name).stat().st_size != size:
+            sys.exit(f"{name} did not arrive whole: {(here / name).stat().st_size} of {size} bytes")
+    os.chdir(here)
+
+
+def keep_output(folder: Any) -> None:
+    """Have the output folder of a trainer in the run's folder, if the disk of this machine is lost with it."""
+    run = os.environ.get("HOLDFAST_RUN")
+    if os.environ.get("HOLDFAST_EVENTS") != "log" or not run or not isinstance(folder, str) or not folder:
+        return
+    here, kept = Path(folder), Path(run, "outputs", folder)
+    if not here.is_absolute() and ".." not in here.parts and not here.exists():
+        kept.mkdir(parents=True, exist_ok=True)
+        here.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):  # by another rank
+            here.symlink_to(kept, target_is_directory=True)
 
 
 def execute(name: str, source: str, space: dict[str, Any], module: str = "") -> None:
@@ -409,6 +439,8 @@ class TrainerPatches:
                 wrap(owner, name, self._put_off)
 
     def _init(self, init: Any, trainer: Any, *args: Any, **kwargs: Any) -> None:
+        for each in (*args, *kwargs.values()):
+            keep_output(getattr(each, "output_dir", None))
         init(trainer, *args, **kwargs)
         trainer.add_callback(self._callback(trainer, self._attempt, self._stop, self._rotations))
         if getattr(trainer.args, "enable_jit_checkpoint", False):

@@ -86,19 +86,31 @@ class HubAccountFacts(ResultPart, frozen=True, kw_only=True, tag_field="kind", t
     can_pay: bool | None
 
 
+class ServiceFacts(ResultPart, frozen=True, kw_only=True, tag_field="kind", tag="service"):
+    """A service that runs jobs.
+
+    Attributes:
+        asked: Whether it was asked.
+        because: Why it was not asked; null if it was.
+    """
+
+    asked: bool
+    because: str | None
+
+
 class PlaceResult(ResultPart, frozen=True, kw_only=True):
     """A place that jobs use.
 
     Attributes:
-        name: `local`, this machine; or `hub`, the Hugging Face Hub.
+        name: `local`, this machine; `hub`, the Hugging Face Hub; `hf-jobs`, Hugging Face Jobs.
         ready: Whether nothing keeps it from being used.
         facts: What is known of it.
         problems: What keeps it from being used.
     """
 
-    name: Literal["local", "hub"]
+    name: Literal["local", "hub", "hf-jobs"]
     ready: bool
-    facts: LocalFacts | HubAccountFacts
+    facts: LocalFacts | HubAccountFacts | ServiceFacts
     problems: Sequence[PlaceProblem]
 
 
@@ -106,7 +118,7 @@ class DoctorResult(Result, frozen=True, kw_only=True):
     """What is ready to train, and what is missing.
 
     Attributes:
-        verdict: `ready` if every place is.
+        verdict: `ready` if this machine and the Hub are; a service need not be.
         places: Each place.
     """
 
@@ -116,5 +128,5 @@ class DoctorResult(Result, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """1 unless every place is ready."""
+        """1 unless this machine and the Hub are ready."""
         return int(self.verdict != "ready")

@@ -3,20 +3,23 @@
 import json
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.adapters.backends.hf_jobs.log_lines import LogLine, LogReplay, MergedLog, split_lines
+from holdfast.adapters.backends.hf_jobs.log_stream import LogStream
 from holdfast.adapters.backends.hf_jobs.requests import label_of
 from holdfast.adapters.backends.hf_jobs.settings import SAVE_S, JobSettings
 from holdfast.adapters.backends.hf_jobs.states import poll_result
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
 from holdfast.core.event import Liveness
-from holdfast.core.plan import Plan
+from holdfast.core.plan import Attempt, Plan
 from tests.adapters.backends.harnesses import Followed, HfJobsHarness, make_attempt
 
 TOKEN = "hf_abcdefghijklmnopqrstuvwxyz012345"  # noqa: S105 - of nobody
@@ -95,6 +98,9 @@ def test_options(
         ({"options": {"namespace": "a/b"}}, "where.options.namespace"),
         ({"options": {"bucket": "a/b/c"}}, "where.options.bucket"),
         ({"options": {"bucket": "-a"}}, "where.options.bucket"),
+        ({"options": {"volumes": ["./data:/data"]}}, "where.options.volumes"),
+        ({"options": {"volumes": ["hf://me/a:/holdfast"]}}, "where.options.volumes"),
+        ({"options": {"volumes": 3}}, "where.options.volumes"),
     ],
 )
 def test_a_plan_that_no_job_can_have_is_refused(changed: Mapping[str, Any], where: str) -> None:
@@ -292,6 +298,76 @@ def test_waiting_for_hardware_is_told_and_can_be_stopped(harness: HfJobsHarness,
     assert followed.log() == ""
 
 
+def test_volumes_are_mounted(harness: HfJobsHarness, tmp_path: Path) -> None:
+    """A dataset of the Hub, at the folder that is named, to be read."""
+    harness.hub.add_dataset("me/rows", {"a.txt": "rows"})
+    script = "import pathlib\nfrom holdfast_runtime import attempt\nattempt.write('start', rows=pathlib.Path('/data/a.txt').read_text())"
+    followed = Followed.submit(
+        harness, make_attempt(tmp_path, script, options={"volumes": ["hf://datasets/me/rows:/data"]})
+    )
+
+    assert followed.to_its_end().exit_code == 0
+    assert followed.said("start")[0]["rows"] == "rows"
+    assert harness.hub.jobs.newest.spec["volumes"][1]["readOnly"]
+
+
+USES = """
+    import pathlib
+    from holdfast_runtime import attempt
+    import helper
+    attempt.write("start", said=helper.said, rows=pathlib.Path("data/rows.jsonl").read_text())
+    pathlib.Path("data/rows.jsonl").write_text("this job's own")
+"""
+
+
+def with_files(tmp_path: Path, number: int = 1) -> Attempt:
+    files = {"helper.py": "said = 'hello'", "data/rows.jsonl": "rows"}
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    attempt = make_attempt(tmp_path, USES, number=number)
+    return replace(attempt, plan=replace(attempt.plan, files={name: len(text) for name, text in files.items()}))
+
+
+def test_files_beside_the_script_are_there(harness: HfJobsHarness, tmp_path: Path) -> None:
+    """Under the same relative paths, in a folder of the job's own; sent once for all attempts, and not fetched back."""
+    first = Followed.submit(harness, with_files(tmp_path))
+    assert first.to_its_end().exit_code == 0
+    assert [(each["said"], each["rows"]) for each in first.said("start")] == [("hello", "rows")]
+    batches = len(harness.hub.asked("^POST /api/buckets/me/holdfast/batch$"))
+    second = with_files(tmp_path, number=2)
+    for name in second.plan.files:
+        (tmp_path / name).unlink()
+    followed = Followed.submit(harness, second)
+
+    assert followed.to_its_end().exit_code == 0
+    assert len(harness.hub.asked("^POST /api/buckets/me/holdfast/batch$")) - batches <= 2
+    assert not (followed.folder / "files").exists()
+
+
+@pytest.mark.parametrize("fault", ["gone", "changed"])
+def test_a_file_that_changed_meanwhile_is_not_sent(harness: HfJobsHarness, tmp_path: Path, fault: str) -> None:
+    """The run would not be the one that was checked."""
+    attempt = with_files(tmp_path)
+    if fault == "gone":
+        (tmp_path / "helper.py").unlink()
+    else:
+        (tmp_path / "helper.py").write_text("said = 1")
+    with pytest.raises(BackendError, match="has changed since the run was planned"):
+        harness.open().submit(attempt)
+    assert not harness.hub.jobs.all
+
+
+def test_an_upload_that_is_refused_starts_nothing(harness: HfJobsHarness, tmp_path: Path) -> None:
+    """It is made good by the next one."""
+    harness.hub.fail("^POST /api/buckets/me/holdfast/batch", status=403, times=1)
+    attempt = with_files(tmp_path)
+    with pytest.raises(BackendError):
+        harness.open().submit(attempt)
+    assert not harness.hub.jobs.all
+    assert Followed.submit(harness, attempt).to_its_end().exit_code == 0
+
+
 TRAPS: Mapping[str, Mapping[str, Any]] = {
     "cut": {"cut_after": 2},
     "ends early": {"close_after": 3},
@@ -316,6 +392,39 @@ def test_nothing_of_the_log_is_lost_or_doubled(harness: HfJobsHarness, tmp_path:
     assert [event["step"] for event in followed.said("step")] == list(range(1, 31))
     assert followed.lost == 0
     assert followed.log().splitlines() == [f"line {step}" for step in range(1, 31)]
+
+
+def test_a_clock_that_is_set_back_loses_nothing(harness: HfJobsHarness, tmp_path: Path) -> None:
+    """Lines are put where their times say; events have numbers, which say more."""
+    harness.hub.jobs.trap_logs(set_back=(1, 2, 9, 10, 16, 17, 31))
+    followed = Followed.submit(harness, make_attempt(tmp_path, TALKING))
+    followed.to_its_end()
+
+    assert [event["step"] for event in followed.said("step")] == list(range(1, 31))
+    assert followed.lost == 0
+    assert sorted(followed.log().splitlines()) == sorted(f"line {step}" for step in range(1, 31))
+
+
+def test_a_replay_that_is_slow_is_awaited() -> None:
+    """A stream that has not brought again what is known already says nothing by its silence."""
+    later, connections = Event(), 0
+
+    @contextmanager
+    def connect() -> Iterator[Iterator[bytes]]:
+        nonlocal connections
+        connections += 1
+        yield stream(slow=connections > 1)
+
+    def stream(*, slow: bool) -> Iterator[bytes]:
+        if slow:
+            later.wait(0.5)
+        for text in "ab" if not slow else "abc":
+            yield f'data: {{"data": "{text}", "timestamp": "2026-01-01T00:00:00Z"}}\n\n'.encode()
+
+    log = LogStream(connect, silent_s=0.05, opening_s=20.0)
+
+    assert log.read(0, ended=True).data == b"a\nb\n"
+    assert log.read(0, ended=True).data == b"a\nb\nc\n"
 
 
 def test_no_event_is_doubled_by_a_stream_that_doubles(harness: HfJobsHarness, tmp_path: Path) -> None:

@@ -33,13 +33,13 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub
         yield hub
 
 
-def begin(tmp_path: Path) -> Run:
+def begin(tmp_path: Path, script: str = TRAIN) -> Run:
     """Return a run that has a plan and no attempt."""
     ledger = Ledger(tmp_path / "runs")
     folder = make_run_folder(tmp_path / "runs", "job", "20261127-010203")
     plan = Plan(
         name="job",
-        script=textwrap.dedent(TRAIN).replace("sleep(0.02)", "sleep(0.06)"),  # a mount takes a while to notice a file
+        script=textwrap.dedent(script).replace("sleep(0.02)", "sleep(0.06)"),  # a mount takes a while to notice a file
         script_name="train.py",
         cwd=str(tmp_path),
         backend="hf-jobs",

@@ -153,6 +153,22 @@ def test_a_log_is_awaited_as_long_as_the_service_cannot_be_reached(tmp_path: Pat
     assert len(output.read(attempt(), 0, ended=True).events) == 1
 
 
+@pytest.mark.parametrize(("late", "readings"), [(b"", 5), (END, 1)])
+def test_a_log_whose_end_is_late_is_read_longer(tmp_path: Path, late: bytes, readings: int) -> None:
+    """As long as the last event of the training process is missing, silence says less."""
+    (tmp_path / "runs" / "run" / "attempts" / "1").mkdir(parents=True)
+    service = Service(log=b"line\n" + late)
+    output = output_of(service, tmp_path)
+    for _ in range(readings + 1):
+        assert not output.read(attempt(), 0, ended=True).complete
+    service.log = b"line\nlast line\n" + END if not late else service.log
+    while not output.read(attempt(), 0, ended=True).complete:
+        pass
+
+    kept = (tmp_path / "runs" / "run" / "attempts" / "1" / "stdout.log").read_bytes()
+    assert kept == (b"line\n" if late else b"line\nlast line\n")
+
+
 @pytest.mark.parametrize("read_before", [b"", b"some text", END])
 def test_a_log_that_the_service_does_not_have_any_more_is_given_up(tmp_path: Path, read_before: bytes) -> None:
     """Its events are lost, and that is said, unless the last one has arrived."""

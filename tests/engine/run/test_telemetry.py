@@ -173,3 +173,13 @@ def test_a_process_that_was_killed_in_the_middle_of_an_event_spoils_none_of_anot
     events, _ = read_all(TelemetryReader(), Line(b"".join(long[:parts]) + carried("cd", 1, other), 0, ["cuts"]), 0)
 
     assert events == [CarriedEvent("cd", 1, other)]
+
+
+@pytest.mark.parametrize("order", [(2, 1, 3), (3, 2, 1), (2, 3, 1)])
+def test_events_out_of_order_are_read_in_order(order: tuple[int, ...]) -> None:
+    """Lines are in the order of their times, and a clock may be set back. None of them is lost."""
+    log = b"".join(b"text\n" + carried("ab", number, {"step": number}) for number in order)
+    events, text = read_all(TelemetryReader(), Line(log, 0, ["cuts"]), 0)
+
+    assert events == [CarriedEvent("ab", number, {"step": number}) for number in (1, 2, 3)]
+    assert text == b"text\n" * 3

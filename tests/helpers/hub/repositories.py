@@ -294,4 +294,4 @@ def blob_id(content: bytes) -> str:
 
 def iso(at_s: float) -> str:
     """Return a Unix time as the Hub writes it: `2026-01-01T00:00:00.000Z`."""
-    return datetime.fromtimestamp(at_s, UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{round(at_s % 1 * 1000) % 1000:03}Z"
+    return datetime.fromtimestamp(round(at_s, 3), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,14 +1,14 @@
 """The backends that this version can run attempts on. A new one is a line in `OPENERS`."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from holdfast.adapters.backends.fake import FakeBackend
-from holdfast.adapters.backends.hf_jobs import HfJobsBackend
+from holdfast.adapters.backends.hf_jobs import HfJobsBackend, mount_paths
 from holdfast.adapters.backends.local import LocalBackend
 from holdfast.core.backends import BACKEND_KEY, FAKE, HF_JOBS, LOCAL, capabilities_of, offered
-from holdfast.core.errors import UsageError
+from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.plan import Plan
 from holdfast.ports import Backend
 
@@ -18,6 +18,32 @@ OPENERS: Final[Mapping[str, Callable[[Plan | None, Mapping[str, str]], Backend]]
     HF_JOBS.name: HfJobsBackend.open,
 }
 """Each opens its backend for a plan; without a plan, it can only follow and stop attempts that were already started."""
+
+
+PREFLIGHTS: Final[Mapping[str, Callable[[Plan, Mapping[str, str]], None]]] = {
+    HF_JOBS.name: HfJobsBackend.require_ready,
+}
+"""Each asks a service, before anything is sent, whether it would take a plan."""
+
+
+MISSING: Final[Mapping[str, Callable[[Mapping[str, str]], Iterator[HoldfastError]]]] = {
+    HF_JOBS.name: HfJobsBackend.missing,
+}
+"""Each yields what keeps a service from running any job."""
+
+
+MOUNTED: Final[Mapping[str, Callable[[Mapping[str, object]], tuple[str, ...]]]] = {HF_JOBS.name: mount_paths}
+"""Each returns the folders that a job has by the options of its backend."""
+
+
+def require_ready(plan: Plan, environment: Mapping[str, str]) -> None:
+    """Refuse a plan that its backend would refuse, as far as that can be known.
+
+    Raises:
+        UsageError: It would.
+    """
+    if plan.backend in PREFLIGHTS:
+        PREFLIGHTS[plan.backend](plan, environment)
 
 
 def require_backend(name: str) -> None:

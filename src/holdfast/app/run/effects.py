@@ -12,12 +12,14 @@ from holdfast.adapters.storage.run_folder import has_plan, load_plan, load_reque
 from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.rendering import script_of
+from holdfast.app.run.own_files import own_modules
+from holdfast.app.run.placement import read_placement
 from holdfast.app.run.runs import open_run
 from holdfast.core.backends import backend_of, capabilities_of
 from holdfast.core.document import Document
 from holdfast.core.event import RunStage
 from holdfast.engine.references import WRITES, references
-from holdfast.engine.run.outward import imported_names, may_push, may_submit
+from holdfast.engine.run.outward import may_push, may_submit
 from holdfast.engine.script.carried_files import referred_files
 from holdfast.results.run import RunEffects
 
@@ -42,8 +44,10 @@ def effects_of_run(
         ExceptionGroup: It breaks the schema of a job file.
     """
     overrides, words = as_overrides(set), as_texts(arguments)
-    read = read_target(as_path(target), overrides, words)
-    backend = read.job.where.backend if read.job else backend_of(read.document).name
+    placement = read_placement(as_path(target), overrides)
+    read = read_target(as_path(target), placement.sets, words)
+    named = placement.where.backend if placement.is_elsewhere else backend_of(read.document).name
+    backend = read.job.where.backend if read.job else named
     folder = Path(as_path(target)).absolute().parent
     return _effects(read, backend, folder, [script_of(read), *overrides, *words])
 
@@ -97,25 +101,9 @@ def _sources(read: Target, folder: Path) -> Iterator[str]:
     if read.job:
         yield from read_referred(referred_files(read.job), read.document.path).values()
         return
-    waiting, known = [read.document.text], set[Path]()
-    while waiting:
-        source = waiting.pop()
-        yield source
-        for name in imported_names(source):
-            for path in _module_files(folder, name):
-                if path not in known:
-                    known.add(path)
-                    waiting.append(read_foreign_text(path))
-
-
-def _module_files(folder: Path, name: str) -> Iterator[Path]:
-    """Yield the files of a module beside a script; of one inside a package, those of the packages around it too."""
-    parts = [part for part in name.split(".") if part]
-    for count in range(1, len(parts) + 1):
-        base = folder.joinpath(*parts[:count])
-        yield from (path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file())
-    if name.startswith("."):
-        yield from folder.glob(f"*/{'/'.join(parts)}.py")
+    source, script = read.document.text, folder / Path(read.document.path).name
+    yield source
+    yield from map(read_foreign_text, own_modules(source, script))
 
 
 def _digest(words: Iterable[str], folder: Path) -> str:

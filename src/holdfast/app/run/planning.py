@@ -3,16 +3,24 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.rendering import script_of
-from holdfast.app.run.backends import open_backend
+from holdfast.app.run.backends import MOUNTED, open_backend
+from holdfast.app.run.own_files import with_own_files
+from holdfast.app.run.placement import Placement
+from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.core.backends import capabilities_of
+from holdfast.core.facts import Machine
 from holdfast.core.plan import Plan
 from holdfast.core.redact import named_secrets
 from holdfast.core.secret_references import SecretReferences, separate_secrets
 from holdfast.engine.check.job_facts import process_count
-from holdfast.engine.run.launch import apply_job, name_job
+from holdfast.engine.run.launch import apply_job, apply_place, name_job
+
+HERE: Final = Placement()
 
 
 def secret_references(target: Target) -> SecretReferences:
@@ -21,8 +29,10 @@ def secret_references(target: Target) -> SecretReferences:
     return SecretReferences(values, named_secrets(target.document.values), os.environ)
 
 
-def make_plan(target: Target, arguments: Sequence[str], references: SecretReferences) -> Plan:
-    """Return the plan of a run of the target.
+def make_plan(
+    target: Target, arguments: Sequence[str], references: SecretReferences, placement: Placement = HERE
+) -> Plan:
+    """Return the plan of a run of the target. Of a script, the placement says where it runs.
 
     Raises:
         UsageError: Nothing on this machine can run it.
@@ -34,8 +44,23 @@ def make_plan(target: Target, arguments: Sequence[str], references: SecretRefere
         script_name=target.document.path,
         cwd=str(Path.cwd()),
         arguments=tuple(arguments),
-        processes=process_count(machine, job) if job else max(1, len(machine.gpus)),
+        processes=process_count(machine, job) if job else _processes(machine, placement),
     )
-    plan = references.refer_plan(apply_job(plan, separate_secrets(job)[0]) if job else plan)
+    if job:
+        plan = apply_job(plan, separate_secrets(job)[0])
+    elif placement.is_elsewhere:
+        plan = apply_place(plan, placement.where, placement.environment)
+    plan = references.refer_plan(plan)
+    if capabilities_of(plan.backend).carries_files:
+        plan = with_own_files(plan, target, arguments, MOUNTED[plan.backend](plan.options))
     open_backend(plan, {**os.environ, **references.values})  # only to find out now whether it can run the plan
     return plan
+
+
+def _processes(machine: Machine, placement: Placement) -> int:
+    """Return how many processes a script has: one for each GPU of the machine that it runs on, as far as that is known."""
+    if not placement.is_elsewhere:
+        return max(1, len(machine.gpus))
+    flavor = load_flavors().get(placement.where.hardware or "")
+    auto = max(1, len(flavor.gpus) if flavor else 1)
+    return auto if placement.where.processes == "auto" else placement.where.processes

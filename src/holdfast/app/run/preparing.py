@@ -1,5 +1,6 @@
 """What happens before a run's first attempt: the job is read, checked, planned and rehearsed. A refused run is closed."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from secrets import token_hex
@@ -12,11 +13,13 @@ from holdfast.app.check.target import check_rules
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
-from holdfast.app.run.backends import require_backend
+from holdfast.app.run.backends import require_backend, require_ready
 from holdfast.app.run.kept_results import save_result
+from holdfast.app.run.placement import read_placement
 from holdfast.app.run.planning import make_plan, secret_references
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import Run, RunObserver
+from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import ScriptArgumentsError, UsageError
 from holdfast.core.event import Refuser, RunStage
 from holdfast.core.plan import Plan, RunRequest
@@ -65,15 +68,17 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
     Raises:
         UsageError: The request is wrong, or nothing on this machine can run the job.
     """
-    target = read_target(path, request.sets)
-    if target.job:
-        require_backend(target.job.where.backend)
+    placement = read_placement(path, request.sets)
+    target = read_target(path, placement.sets)
+    require_backend((target.job.where if target.job else placement.where).backend)
     checked = check_rules(
         target, TargetRequest(path=path, hub=HubAccess.OFFLINE if request.offline else HubAccess.ASKED)
     )
     refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
     references = secret_references(target)
-    plan = None if refusals else make_plan(target, request.arguments, references)
+    plan = None if refusals else make_plan(target, request.arguments, references, placement)
+    if plan and not request.offline:
+        require_ready(plan, {**os.environ, **references.values})
     return CheckedJob(target=target, checked=checked, refusals=refusals, plan=plan, references=references)
 
 
@@ -122,11 +127,12 @@ def _rehearse(run: Run, target: Target, request: RunRequest, plan: Plan, observe
         UsageError: The script needs other arguments.
     """
     on_progress = observer.on_rehearsal_progress
-    here = () if target.job else (f"where.backend={plan.backend}",)
+    sets = read_placement(target.document.path, request.sets).sets
+    here = (f"where.backend={plan.backend}",) if not target.job and capabilities_of(plan.backend).is_here else ()
     try:
         rehearsal = rehearse_unless_passed(
             target.document.path,
-            sets=(*request.sets, *here),
+            sets=(*sets, *here),
             arguments=request.arguments,
             offline=request.offline,
             on_progress=on_progress,

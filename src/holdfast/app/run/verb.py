@@ -194,7 +194,8 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
     folder = make_run_folder(base, name_job(target.job, path), time.strftime(STARTED, time.localtime(now_s)))
     save_request(folder, job.references.refer_request(request))
     begun = Run(name=folder.name, folder=folder, ledger=Ledger(base), secrets=job.references.values)
-    about = describe(target.job, path) | ({} if base == runs_folder(None) else {"runs": str(base)})
+    placed = {"backend": job.plan.backend} if job.plan else {}
+    about = describe(target.job, path) | placed | ({} if base == runs_folder(None) else {"runs": str(base)})
     begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=about)])
     if target.job:
         write_redacted(folder / "job.yaml", target.document.text)

@@ -9,7 +9,7 @@ from holdfast.results.doctor import DoctorResult, HubAccountFacts, LocalFacts, P
 
 WIDTH = 11
 """Columns of the names of facts."""
-TITLES = {"local": "this machine", "hub": "the Hub"}
+TITLES = {"local": "this machine", "hub": "the Hub", "hf-jobs": "Hugging Face Jobs"}
 NO_TOKEN = "none: public repositories can be read; `hf auth login` is needed to push"  # noqa: S105 - a state
 
 
@@ -20,14 +20,20 @@ def render_doctor(result: DoctorResult) -> str:
 
 def _place(place: PlaceResult) -> Iterator[str]:
     ready = style("ready", fg="green") if place.ready else style("not ready", fg="red")
-    if isinstance(place.facts, HubAccountFacts) and not place.facts.asked:
+    if not isinstance(place.facts, LocalFacts) and not place.facts.asked:
         ready = style(f"not checked: {place.facts.because}", dim=True)
     yield f"{style(TITLES[place.name], bold=True)}: {ready}"
-    facts = _local(place.facts) if isinstance(place.facts, LocalFacts) else _hub(place.facts)
-    for name, told in facts:
+    for name, told in _facts(place):
         yield f"  {style(f'{name:{WIDTH}}', dim=True)} {told}"
     for problem in place.problems:
         yield from _problem(problem)
+
+
+def _facts(place: PlaceResult) -> Iterator[tuple[str, str]]:
+    if isinstance(place.facts, LocalFacts):
+        yield from _local(place.facts)
+    elif isinstance(place.facts, HubAccountFacts):
+        yield from _hub(place.facts)
 
 
 def _problem(problem: PlaceProblem) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.finding import Finding, Severity
-from holdfast.core.job import Job
+from holdfast.core.job import Environment, Job, Where
 from holdfast.core.plan import Plan
 from holdfast.engine.check.rule_runner import severity_of
 
@@ -31,15 +31,19 @@ def name_job(job: Job | None, path: str) -> str:
 
 def apply_job(plan: Plan, job: Job) -> Plan:
     """Return the plan of a script, completed with its job's settings: backend, hardware, variables, secrets, limits."""
+    return replace(apply_place(plan, job.where, job.environment), script_name=f"{plan.name}.py")
+
+
+def apply_place(plan: Plan, where: Where, environment: Environment) -> Plan:
+    """Return the plan of a script that runs in a place."""
     return replace(
         plan,
-        script_name=f"{plan.name}.py",
-        backend=job.where.backend,
-        hardware=job.where.hardware,
-        variables=job.environment.variables,
-        secrets=tuple(job.environment.secrets),
-        timeout_s=job.where.timeout_s,
-        options=job.where.options,
+        backend=where.backend,
+        hardware=where.hardware,
+        variables=environment.variables,
+        secrets=tuple(environment.secrets),
+        timeout_s=where.timeout_s,
+        options=where.options,
     )
 
 

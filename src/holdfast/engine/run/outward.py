@@ -41,11 +41,12 @@ def may_submit(source: str) -> bool:
 def imported_names(source: str) -> Iterator[str]:
     r"""Yield the names of the modules that a source may import, also of those that are relative.
 
-    >>> list(imported_names("import os, helper\nfrom .parts import a, b"))
-    ['os', 'helper', '.parts', '.parts.a', '.parts.b']
+    >>> list(imported_names("import os, helper\nfrom .parts import a\nfrom . import b"))
+    ['os', 'helper', '.parts', '.parts.a', '.', '.b']
     """
     for module, names, plain in IMPORT.findall(source):
         if module:
             yield module
-            yield from (f"{module}.{name.split()[0]}" for name in names.split(",") if name.split())
+            dot = "" if module.endswith(".") else "."
+            yield from (f"{module}{dot}{name.split()[0]}" for name in names.split(",") if name.split())
         yield from (name.split()[0] for name in plain.split(",") if name.split())

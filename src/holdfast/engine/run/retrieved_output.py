@@ -17,6 +17,8 @@ from holdfast.ports import LogPart, OutputNews, RemoteFile, Retrieval
 
 QUIET: Final = 2
 """How often in a row the log of an attempt that has ended has to be read without news: then it is complete."""
+QUIET_WITHOUT_END: Final = 4
+"""The same while the last event of the training process is not there: the log may be late."""
 WRITTEN_HERE: Final = re.compile(
     r"attempts/\d+/(attempt\.py|stdout\.log|events\.jsonl|guard\.json|pids/.*)|[^/]*\.(json|jsonl|yaml|lock)"
 )
@@ -71,7 +73,7 @@ class _LogReading:
     def is_complete(self, *, ended: bool, news: bool) -> bool:
         """Return whether nothing can follow. The log of an attempt that has ended is read until two readings agree: text has no numbers."""
         self.quiet = self.quiet + 1 if ended and not news and not self.reader.missing else 0
-        if self.quiet < QUIET:
+        if self.quiet < (QUIET if self.reader.ended else QUIET_WITHOUT_END):
             return False
         self.quiet, before = 0, self.digests[-1:]
         self.digests.append(self.text.digest())

@@ -10,6 +10,7 @@ begin in the middle of another, such as a progress bar that is being drawn.
 
 import re
 import zlib
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -122,6 +123,17 @@ def split_log(data: bytes) -> SplitLog:
     return split
 
 
+def in_order(pieces: Sequence[bytes | MarkedLine | DamagedLine]) -> Iterator[bytes | MarkedLine | DamagedLine]:
+    """Yield the pieces of a log, the marked lines of each process in the order of their numbers: a clock may have been set back."""
+    lines = defaultdict[str, list[MarkedLine]](list)
+    for piece in pieces:
+        if isinstance(piece, MarkedLine):
+            lines[piece.process].append(piece)
+    ordered = {process: iter(sorted(own, key=lambda line: line.place)) for process, own in lines.items()}
+    for piece in pieces:
+        yield next(ordered[piece.process]) if isinstance(piece, MarkedLine) else piece
+
+
 def _begun_mark(data: bytes) -> int:
     """Return the length of the beginning of a mark that data ends with."""
     return next((length for length in range(len(MARK) - 1, 0, -1) if data.endswith(MARK[:length])), 0)
@@ -157,7 +169,7 @@ class TelemetryReader:
         skipped = newline.end() if newline else 0
         split = split_log(data[skipped:])
         events, text, missing = list[CarriedEvent | LostEvents](), bytearray(), False
-        for piece in split.pieces:
+        for piece in in_order(split.pieces):
             if isinstance(piece, bytes):
                 text += piece
                 continue

@@ -30,7 +30,7 @@ def stream(visit: Visit, job: Job) -> Iterator[bytes]:
     asked = visit.request.get("tail")
     at = max(1, len(job.lines) - int(asked)) if asked else 0
     if asked and job.lines:
-        yield _event(visit.world, job.lines[0], trap)
+        yield _event(visit.world, job, 0, trap)
     for piece in _pieces(visit.world, job, trap, trap.lose_head if job.heard and not asked else at):
         size = trap.split or len(piece)
         yield from (piece[k : k + size] for k in range(0, len(piece), size))
@@ -64,7 +64,7 @@ def _pieces(world: World, job: Job, trap: LogTrap, at: int) -> Iterator[bytes]:
 
 
 def _told(world: World, job: Job, trap: LogTrap, k: int, *, torn: bool) -> Iterator[bytes]:
-    event = _event(world, job.lines[k], trap)
+    event = _event(world, job, k, trap)
     yield event[: len(event) // 2] + b"\n\n" if torn else event
     if trap.doubled:
         yield event
@@ -96,7 +96,7 @@ def _order(numbers: range, trap: LogTrap) -> list[int]:
     return ordered
 
 
-def _event(world: World, line: tuple[float, str], trap: LogTrap) -> bytes:
-    at_s, text = line
-    told = iso(at_s + world.clock.skew_s + world.jobs.machine_skew_s + trap.skew_s)
+def _event(world: World, job: Job, k: int, trap: LogTrap) -> bytes:
+    at_s, text = job.lines[k]
+    told = iso(at_s + world.clock.skew_s + world.jobs.machine_skew_s + trap.skew_s - (k in trap.set_back))
     return f"data: {json.dumps({'data': text, 'timestamp': told}, ensure_ascii=False)}\n\n".encode()

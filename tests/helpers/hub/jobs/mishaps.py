@@ -74,6 +74,7 @@ class LogTrap:
         garbled: Number of a line of which half is sent, counted from the stream's first.
         split: Bytes of one piece: characters of several bytes, and lines, are torn apart.
         skew_s: Added to the lines' times.
+        set_back: Numbers of lines at which the clock of the machine is behind by a second.
     """
 
     pattern: re.Pattern[str]
@@ -90,3 +91,4 @@ class LogTrap:
     garbled: int | None = None
     split: int | None = None
     skew_s: float = 0.0
+    set_back: tuple[int, ...] = ()

@@ -2,6 +2,7 @@
 
     backend.py      the methods of `ports.Backend` and `ports.Retrieval`
     settings.py     what a plan says about its job
+    preflight.py    what the Hub would refuse, found before
     requests.py     what is sent: command, variables, secrets, labels
     addresses.py    where an attempt is
     states.py       what the Hub says of a job
@@ -20,3 +21,4 @@ against the loopback Hub of the tests alone.
 """
 
 from holdfast.adapters.backends.hf_jobs.backend import HfJobsBackend as HfJobsBackend
+from holdfast.adapters.backends.hf_jobs.settings import mount_paths as mount_paths

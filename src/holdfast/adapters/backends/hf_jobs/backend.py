@@ -1,21 +1,24 @@
 """The backend: starts attempts as jobs, at most one for each, and follows them by their addresses."""
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Self, TypeVar
 
 from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
-from holdfast.adapters.backends.hf_jobs.bucket import KEEP, RunBucket
+from holdfast.adapters.backends.hf_jobs.bucket import FILES, KEEP, RunBucket
 from holdfast.adapters.backends.hf_jobs.hub import JobsHub
 from holdfast.adapters.backends.hf_jobs.log_stream import SILENT_S, LogStream
+from holdfast.adapters.backends.hf_jobs.preflight import find_obstacles
 from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable
 from holdfast.adapters.backends.hf_jobs.requests import JobRequest
 from holdfast.adapters.backends.hf_jobs.settings import JobSettings
-from holdfast.adapters.backends.hf_jobs.states import poll_result
+from holdfast.adapters.backends.hf_jobs.states import poll_result, waiting_phase
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.locks import waiting_for
 from holdfast.core.backends import HF_JOBS
-from holdfast.core.errors import BackendError, HoldfastError, UnreachableError
+from holdfast.core.errors import BackendError, HoldfastError, UnreachableError, UsageError
 from holdfast.core.event import Liveness
 from holdfast.core.plan import Attempt, Plan
 from holdfast.ports import LogPart, PollResult, RemoteFile, Retrieval
@@ -23,6 +26,9 @@ from holdfast.ports import LogPart, PollResult, RemoteFile, Retrieval
 Answer = TypeVar("Answer")
 LISTED_S: Final = 60.0
 """How long the Hub may take to list a job whose submission got no answer; before that, it is not sent again."""
+REFERENCE: Final = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
+PLAINEST: Final = "cpu-basic"
+"""The flavor that everybody may use."""
 REQUESTS: Final = frozenset({"stop", "stacks"})
 """Files by which the runtime is asked for what it does on SIGTERM and SIGUSR1, in the attempt's folder."""
 
@@ -36,7 +42,7 @@ class HfJobsBackend:
         silent_s: See `log_stream.SILENT_S`.
 
     Covered: submissions whose answer is lost, machines that are lost, logs that are replayed, files that arrive late.
-    Not covered: several machines; files beside the script; jobs that the Hub itself starts again (`attempts` of `run_job`).
+    Not covered: several machines; jobs that the Hub itself starts again (`attempts` of `run_job`).
     """
 
     capabilities = HF_JOBS
@@ -64,8 +70,32 @@ class HfJobsBackend:
         backend = cls(environment)
         if plan is not None:
             JobSettings.of(plan)
+            _require_resolved({name: environment.get(name, "") for name in plan.secrets}, "the environment")
+            _require_resolved(plan.variables, "environment.variables")
             backend._hub.require_token()
         return backend
+
+    @classmethod
+    def require_ready(cls, plan: Plan, environment: Mapping[str, str]) -> None:
+        """Refuse a plan that the Hub would refuse, as far as that can be known; nothing is sent.
+
+        Raises:
+            UsageError: It would; the first reason.
+        """
+        for obstacle in find_obstacles(JobsHub(environment), JobSettings.of(plan)):
+            raise obstacle
+
+    @classmethod
+    def missing(cls, environment: Mapping[str, str]) -> Iterator[HoldfastError]:
+        """Yield what keeps this token from starting any job with the settings that a plan has by itself."""
+        hub = JobsHub(environment)
+        try:
+            hub.require_token()
+            hub.who()
+        except HoldfastError as error:
+            yield error
+        else:
+            yield from find_obstacles(hub, JobSettings(flavor=PLAINEST, timeout_s=1))
 
     def submit(self, attempt: Attempt) -> str:
         """Start the job of an attempt and return its address; a job that has the attempt's label is it."""
@@ -114,7 +144,12 @@ class HfJobsBackend:
     def list_files(self, attempt_id: str) -> Mapping[str, RemoteFile]:
         """Return the files of the run's folder in the bucket."""
         files = _reached(self._bucket(attempt_id).files)
-        return {path: file for path, file in files.items() if path.rpartition("/")[2] not in REQUESTS}
+        own = f"{FILES}/"
+        return {
+            path: file
+            for path, file in files.items()
+            if path.rpartition("/")[2] not in REQUESTS and not path.startswith(own)
+        }
 
     def fetch_file(self, attempt_id: str, path: str, to: str) -> None:
         """Copy a file from the bucket."""
@@ -130,6 +165,8 @@ class HfJobsBackend:
             what = "the job may have been started, and the Hub does not list it yet"
             raise UnreachableError(what, where="the Hub", fix=AGAIN)
         folder.prepare()
+        if request.files:
+            folder.put_own(request.files, request.root)
         folder.put({KEEP: b"", request.program: request.source.read_bytes()})
         sent.touch()
         try:
@@ -149,7 +186,11 @@ class HfJobsBackend:
         if state is None:
             because = f"the Hub has no job {address.namespace}/{address.job}, or does not show it to this token"
             return PollResult(answer=Liveness.UNKNOWN, because=because)
-        return poll_result(state.stage, state.message)
+        look = poll_result(state.stage, state.message)
+        if not look.waiting:
+            return look
+        waited_s = self._clock.now_s() - state.made_s if state.made_s is not None else 0.0
+        return replace(look, phase=waiting_phase(state.flavor, waited_s, state.message))
 
     def _request(self, attempt_id: str, name: str) -> None:
         address = JobAddress.parse(attempt_id)
@@ -169,6 +210,18 @@ class HfJobsBackend:
         if address is None:
             raise UnreachableError(f"{attempt_id!r} is no attempt of Hugging Face Jobs", where="the ledger", fix=AGAIN)
         return RunBucket(self._hub, address.bucket, address.folder)
+
+
+def _require_resolved(values: Mapping[str, str], where: str) -> None:
+    """Refuse values that are the names of others: nothing on the way to a job looks them up.
+
+    Raises:
+        UsageError: One is.
+    """
+    if unresolved := next((name for name, value in values.items() if REFERENCE.fullmatch(value)), None):
+        what = f"{unresolved} is the literal text {values[unresolved]!r}, which the job would get as it is"
+        fix = f"name {unresolved} under `environment.secrets`, and export its value"
+        raise UsageError(what, where=where, fix=fix)
 
 
 def _reached(call: Callable[[], Answer]) -> Answer:

@@ -4,11 +4,13 @@ Content travels through Xet whatever the settings of the client. A batch is no t
 folder that has no file cannot be mounted. Files that a job writes arrive seconds after they are closed.
 """
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from holdfast.adapters.backends.hf_jobs.hub import TRANSFER_S, JobsHub
+from holdfast.adapters.backends.hf_jobs.refusals import AGAIN
 from holdfast.core.errors import BackendError, UnreachableError
 from holdfast.ports import RemoteFile
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 KEEP: Final = ".keep"
 """The file that makes a folder one that can be mounted."""
+FILES: Final = "files"
+"""The folder of the job's own files, which lie beside the script here; `files.json` has their sizes."""
 
 
 class RunBucket:
@@ -48,13 +52,34 @@ class RunBucket:
             fix = "make it private on its page, or name another one in `where.options.bucket`"
             raise BackendError(what, where="where.options.bucket", fix=fix)
 
-    def put(self, files: Mapping[str, bytes]) -> None:
-        """Write files."""
+    def put(self, files: Mapping[str, bytes | Path]) -> None:
+        """Write files, given by their content or by their paths here."""
         added: list[tuple[str | Path | bytes, str]] = [
             (content, f"{self._folder}/{path}") for path, content in files.items()
         ]
         doing = f"write to the bucket {self._name}"
         self._hub.ask(doing, lambda api: api.batch_bucket_files(self._name, add=added), TRANSFER_S)
+
+    def put_own(self, sizes: Mapping[str, int], root: Path) -> None:
+        """Write the job's own files, unless they are there; then look whether all of them arrived.
+
+        Raises:
+            BackendError: One has changed since the run was planned, and was not sent before.
+            UnreachableError: Not all of them arrived.
+        """
+        missing = self._missing(sizes)
+        for name in missing:
+            _require_unchanged(root / name, sizes[name])
+        if missing:
+            self.put({f"{FILES}/{name}": root / name for name in missing})
+            if left := self._missing(sizes):
+                what = f"{len(left)} of {len(sizes)} files did not arrive whole: {left[0]}"
+                raise UnreachableError(what, where=f"the bucket {self._name}", fix=AGAIN)
+        self.put({f"{FILES}.json": json.dumps(dict(sizes)).encode()})
+
+    def _missing(self, sizes: Mapping[str, int]) -> list[str]:
+        there = self.files()
+        return [name for name, size in sizes.items() if getattr(there.get(f"{FILES}/{name}"), "size", None) != size]
 
     def files(self) -> Mapping[str, RemoteFile]:
         """Return each file, by its path in the folder. The version of a file is the hash of its content."""
@@ -87,3 +112,15 @@ class RunBucket:
             what = f"{path} did not arrive whole: {partial.stat().st_size} of {size} bytes"
             raise UnreachableError(what, where=f"the bucket {self._name}", fix="it is tried again")
         partial.replace(to)
+
+
+def _require_unchanged(path: Path, size: int) -> None:
+    """Refuse to send another file than the one that was planned.
+
+    Raises:
+        BackendError: It is another, or none.
+    """
+    found = path.stat().st_size if path.is_file() else None
+    if found != size:
+        what = f"{path.name} has changed since the run was planned: it is {'gone' if found is None else f'{found} bytes'}, not {size} bytes"
+        raise BackendError(what, where=str(path), fix="start a new run with `holdfast run`")

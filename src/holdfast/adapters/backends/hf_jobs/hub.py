@@ -16,12 +16,14 @@ from urllib.parse import quote
 from holdfast.adapters.backends.hf_jobs.addresses import JobAddress
 from holdfast.adapters.backends.hf_jobs.refusals import AGAIN, as_unreachable, explain
 from holdfast.adapters.backends.hf_jobs.requests import ATTEMPT_LABEL, MOUNT, UV_IMAGE, JobRequest
+from holdfast.adapters.hub.accounts import parse_account
 from holdfast.adapters.hub.settings import find_token, read_settings
 from holdfast.core.errors import BackendError, UnreachableError, UsageError
+from holdfast.core.hub import Account
 from holdfast.core.outcome import Raised, outcome_of
 
 if TYPE_CHECKING:
-    from huggingface_hub import HfApi
+    from huggingface_hub import HfApi, Volume
 
 Answer = TypeVar("Answer")
 CALL_S: Final = 60.0
@@ -36,10 +38,16 @@ NEEDED: Final = ("run_job", "list_jobs", "create_bucket", "batch_bucket_files")
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """What the Hub says of a job."""
+    """What the Hub says of a job.
+
+    Attributes:
+        made_s: Unix time of its submission, if the Hub says it.
+    """
 
     stage: str
     message: str
+    flavor: str = ""
+    made_s: float | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -69,9 +77,30 @@ class JobsHub:
             fix = "`hf auth login`, or set HF_TOKEN to a token that may write"
             raise UsageError("Hugging Face Jobs need a token, and there is none", where="the environment", fix=fix)
 
+    def who(self) -> Account:
+        """Return the token's account, and what it may do."""
+        return self.ask("ask whose token it is", lambda api: parse_account(api.whoami()))
+
     def account(self) -> str:
         """Return the name of the token's account."""
-        return self.ask("ask whose token it is", lambda api: str(api.whoami()["name"]))
+        return self.who().name
+
+    def flavors(self) -> tuple[str, ...]:
+        """Return the names of the hardware that there is."""
+        return self.ask("list the hardware", lambda api: tuple(each.name for each in api.list_jobs_hardware()))
+
+    def bucket_is_private(self, name: str) -> bool | None:
+        """Return whether a bucket is private; None if there is none yet."""
+
+        def look(api: "HfApi") -> bool | None:
+            from huggingface_hub.errors import BucketNotFoundError
+
+            try:
+                return bool(api.bucket_info(name).private)
+            except BucketNotFoundError:
+                return None
+
+        return self.ask(f"look at the bucket {name}", look)
 
     def find(self, namespace: str, key: str) -> str | None:
         """Return the id of the job that has a label of an attempt: of several, the oldest; None if there is none."""
@@ -101,7 +130,7 @@ class JobsHub:
                 flavor=settings.flavor,
                 timeout=settings.timeout_s,
                 labels=request.labels,
-                volumes=[folder],
+                volumes=[folder, *map(_volume, settings.volumes)],
                 resource_group_id=settings.resource_group,
                 namespace=namespace,
             ).id
@@ -119,7 +148,9 @@ class JobsHub:
             except JobNotFoundError:
                 return None
             stage = info.status.stage
-            return JobState(str(getattr(stage, "value", stage)), info.status.message or "")
+            made_s = info.created_at.timestamp() if info.created_at else None
+            flavor = str(getattr(info.flavor, "value", info.flavor) or "")
+            return JobState(str(getattr(stage, "value", stage)), info.status.message or "", flavor, made_s)
 
         return self.ask("look at the job", inspect)
 
@@ -178,3 +209,18 @@ class JobsHub:
 
     def _token(self) -> str | None:
         return self._environment.get("HF_TOKEN") or find_token()
+
+
+def _volume(text: str) -> "Volume":
+    """Return a volume as the client takes it; without a mode it is only read."""
+    from huggingface_hub import Volume
+
+    mount = import_module("huggingface_hub.utils").parse_hf_mount(text)
+    return Volume(
+        type=mount.source.type,
+        source=mount.source.id,
+        mount_path=mount.mount_path,
+        read_only=mount.read_only is not False,
+        path=mount.source.path_in_repo or None,
+        revision=mount.source.revision or None,
+    )

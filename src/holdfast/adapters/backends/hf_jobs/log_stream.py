@@ -22,7 +22,7 @@ SILENT_S: Final = 5.0
 huggingface_hub waits as long for what the Hub has kept.
 """
 OPENING_S: Final = 60.0
-"""How long the Hub may take to open a stream."""
+"""How long the Hub may take to open a stream, and to go on with what it has sent before."""
 Connect = Callable[[], AbstractContextManager[Iterable[bytes]]]
 """Opens a connection, which gives the stream in pieces of any size."""
 
@@ -58,10 +58,11 @@ class LogStream:
     Args:
         connect: Opens a connection.
         silent_s: See `SILENT_S`.
+        opening_s: See `OPENING_S`.
     """
 
-    def __init__(self, connect: Connect, silent_s: float = SILENT_S) -> None:
-        self._connect, self._silent_s = connect, silent_s
+    def __init__(self, connect: Connect, silent_s: float = SILENT_S, opening_s: float = OPENING_S) -> None:
+        self._connect, self._silent_s, self._opening_s = connect, silent_s, opening_s
         self._log, self._changed = MergedLog(), Condition()
         self._connection: _Connection | None = None
         self._was_read = False
@@ -102,10 +103,14 @@ class LogStream:
         return self._connection
 
     def _wait(self, connection: _Connection, enough: Callable[[], bool]) -> None:
-        """Wait until a connection has brought enough, has ended, or is silent; a silent one counts as ended."""
+        """Wait until a connection has brought enough, has ended, or is silent; a silent one counts as ended.
+
+        One that has not yet brought again what was known when it began is only slow.
+        """
         while not (connection.over or enough()):
             before = connection.opened, connection.received
-            self._changed.wait(self._silent_s if connection.opened else OPENING_S)
+            is_there = connection.opened and connection.received >= connection.known
+            self._changed.wait(self._silent_s if is_there else self._opening_s)
             if (connection.opened, connection.received) == before and not connection.over:
                 connection.over, connection.failure = True, "" if connection.opened else "the log does not open"
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-from holdfast.adapters.backends.hf_jobs.settings import JobSettings
+from holdfast.adapters.backends.hf_jobs.settings import RUN_FOLDER, JobSettings
 from holdfast.core.errors import BackendError
 from holdfast.core.plan import Attempt
 from holdfast.core.script_header import find_header
 
-MOUNT: Final = "/holdfast"
+MOUNT: Final = f"/{RUN_FOLDER}"
 """Where the job sees the run's folder."""
 UV_IMAGE: Final = "ghcr.io/astral-sh/uv:python3.12-bookworm"
 """What `run_uv_job` of huggingface_hub 2.4 takes: Debian with Python and uv."""
@@ -37,6 +37,8 @@ class JobRequest:
         folder: The run's folder in the bucket.
         program: The path of `attempt.py` in that folder.
         source: `attempt.py` on this machine.
+        files: The job's own files, by their paths in `root`, with their sizes.
+        root: The folder that they are in on this machine.
         key: The label by which the job is found again.
         variables: Its environment; no value of a secret.
         secrets: The values of its secrets.
@@ -47,6 +49,8 @@ class JobRequest:
     program: str
     source: Path
     command: list[str]
+    files: Mapping[str, int]
+    root: Path
     key: str
     variables: Mapping[str, str]
     secrets: Mapping[str, str] = field(repr=False)
@@ -69,7 +73,7 @@ class JobRequest:
             what = f"secrets are not set: {', '.join(missing)}"
             raise BackendError(what, where="the environment", fix=f"export {missing[0]}=…")
         secrets = {name: environment[name] for name in plan.secrets}
-        variables = attempt.variables(MOUNT)
+        variables = attempt.variables(MOUNT) | ({"HOLDFAST_FILES": f"{MOUNT}/files"} if plan.files else {})
         _require_sendable([*plan.arguments, *variables, *variables.values()], list(plan.arguments))
         folder, program = label_of(attempt.run, attempt.run_id), f"attempts/{attempt.number}/attempt.py"
         starts = ["python"] if settings.image and not find_header(plan.script) else ["uv", "run"]
@@ -79,6 +83,8 @@ class JobRequest:
             program=program,
             source=Path(attempt.folder, "attempt.py"),
             command=[*starts, f"{MOUNT}/{program}", *plan.arguments],
+            files=plan.files,
+            root=Path(plan.cwd),
             key=f"{folder}-{attempt.number}",
             variables={name: value for name, value in variables.items() if name not in secrets},
             secrets=secrets,

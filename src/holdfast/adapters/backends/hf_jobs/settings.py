@@ -11,6 +11,9 @@ from holdfast.core.plan import Plan
 
 SAVE_S: Final = 660.0
 """How much more time the Hub gives a job than its run has: holdfast asks it to save first, and waits for 10 minutes."""
+RUN_FOLDER: Final = "holdfast"
+"""The name of the folder at which a job sees its run."""
+VOLUME: Final = re.compile(r"hf://[^:\s]+/[^:\s]+:(/[^:]+?)/?(?::(?:ro|rw))?")
 NAME: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,94}[A-Za-z0-9])?")
 """What the Hub takes for the name of an account or of a bucket."""
 
@@ -26,6 +29,7 @@ class JobSettings:
         namespace: The account that pays; None for that of the token.
         bucket: The bucket of its run, with or without a namespace; None for `holdfast`.
         resource_group: The resource group of an organization; None for none.
+        volumes: What else is mounted: `hf://datasets/me/rows:/data`, as `hf jobs run -v` takes it.
     """
 
     flavor: str
@@ -34,6 +38,7 @@ class JobSettings:
     namespace: str | None = None
     bucket: str | None = None
     resource_group: str | None = None
+    volumes: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, plan: Plan) -> Self:
@@ -58,6 +63,7 @@ class JobSettings:
             namespace=namespace,
             bucket=bucket,
             resource_group=_text(plan.options, "resource_group"),
+            volumes=volumes_of(plan.options),
         )
 
     def bucket_in(self, namespace: str) -> str:
@@ -68,6 +74,34 @@ class JobSettings:
         """
         name = self.bucket or "holdfast"
         return name if "/" in name else f"{namespace}/{name}"
+
+
+def volumes_of(options: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the volumes among the options.
+
+    Raises:
+        UsageError: One is not as the Hub takes it, or would hide the run's folder.
+
+    >>> volumes_of({"volumes": ["hf://datasets/me/rows:/data:ro"]})
+    ('hf://datasets/me/rows:/data:ro',)
+    """
+    given = options.get("volumes", [])
+    volumes = given if isinstance(given, list | tuple) else [given]
+    for each in volumes:
+        found = VOLUME.fullmatch(each) if isinstance(each, str) else None
+        if found is None or found[1].strip("/") in ("", RUN_FOLDER):
+            fix = f"write `hf://datasets/me/rows:/data`, with any folder but `/` and `/{RUN_FOLDER}`"
+            raise UsageError(f"{each!r} is no volume that can be mounted", where="where.options.volumes", fix=fix)
+    return tuple(map(str, volumes))
+
+
+def mount_paths(options: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the folders that a job has beside its disk.
+
+    >>> mount_paths({"volumes": ["hf://datasets/me/rows:/data:ro"]})
+    ('/data',)
+    """
+    return tuple(found[1] for each in volumes_of(options) if (found := VOLUME.fullmatch(each)))
 
 
 def _text(options: Mapping[str, object], name: str) -> str | None:

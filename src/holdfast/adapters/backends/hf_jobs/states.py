@@ -7,10 +7,15 @@ Source: `JobStage` of huggingface_hub 2.4.0 (`_jobs_api.py`). Messages as users 
 import re
 from typing import Final
 
+from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.core.event import Liveness
 from holdfast.ports import PollResult
 
 QUEUED: Final = "queued for hardware"
+LONG_S: Final = 900.0
+"""How long a job waits for hardware before it is said that it is long; usually it is a minute or two."""
+SHOWN: Final = 4
+"""How many other flavors are named."""
 RUNNING: Final = frozenset({"RUNNING", "UPDATING"})
 EXIT: Final = re.compile(r"exit code:? (\d+)")
 PLAIN_EXIT: Final = re.compile(r"Job failed with exit code: \d+\.?(?: Reason: Error\.?)?")
@@ -41,6 +46,40 @@ def poll_result(stage: str, message: str) -> PollResult:
         return _failure(message)
     because = f"the Hub calls the stage of the job {stage}, which holdfast does not know"
     return PollResult(answer=Liveness.UNKNOWN, because=because)
+
+
+def waiting_phase(flavor: str, waited_s: float, message: str = "") -> str:
+    """Return the phase of a job that waits for its hardware. One that waits for long names flavors that fit as well.
+
+    >>> waiting_phase("t4-small", 60.0)
+    'queued for hardware'
+    >>> waiting_phase("t4-small", 3600.0)
+    'queued for hardware for more than 15 minutes; with as much GPU memory there are t4-medium, l4x1, a10g-small, a10g-large'
+    """
+    phase = QUEUED
+    if waited_s > LONG_S:
+        phase += f" for more than {LONG_S / 60:.0f} minutes"
+        fitting = fitting_flavors(flavor)
+        phase += f"; with as much GPU memory there are {', '.join(fitting)}" if fitting else ""
+    return f"{phase}: {message}" if message else phase
+
+
+def fitting_flavors(flavor: str) -> list[str]:
+    """Return the cheapest flavors with as many GPUs, each of which has as much memory."""
+    known = load_flavors()
+    asked = known.get(flavor)
+    if asked is None:
+        return []
+    memory = min((gpu.memory_bytes for gpu in asked.gpus), default=0)
+    fitting = [
+        each
+        for each in known.values()
+        if each.name != flavor
+        and len(each.gpus) == len(asked.gpus)
+        and min((gpu.memory_bytes for gpu in each.gpus), default=0) >= memory
+        and (asked.gpus or (each.memory_gb or 0) >= (asked.memory_gb or 0))
+    ]
+    return [each.name for each in sorted(fitting, key=lambda each: each.usd_per_hour)[:SHOWN]]
 
 
 def _failure(message: str) -> PollResult:

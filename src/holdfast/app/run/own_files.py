@@ -1,0 +1,199 @@
+"""The files of a job that are nowhere but here: they have to travel to a machine that shares none with this one.
+
+Covered: modules that the script imports, files and folders that it names, at paths in the folder that holdfast is started in.
+Not covered: paths that are computed at run time; they are not seen, as in `open(sys.argv[1])`.
+"""
+
+import ast
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.foreign_files import read_foreign_text
+from holdfast.adapters.targets import Target, read_referred, read_target
+from holdfast.core.document import Document
+from holdfast.core.errors import UsageError
+from holdfast.core.job import Job
+from holdfast.core.plan import Plan
+from holdfast.core.reference import Reference
+from holdfast.engine.references import WRITES, references
+from holdfast.engine.run.outward import imported_names
+from holdfast.engine.script.carried_files import referred_files
+
+MOST_FILES: Final = 10_000
+MOST_BYTES: Final = 5 << 30
+"""What one run may send. It is sent once, and read by each attempt."""
+PATTERN: Final = "*?["
+WHERE: Final = "the files beside the script"
+
+
+def with_own_files(plan: Plan, target: Target, arguments: Sequence[str], places: Iterable[str] = ()) -> Plan:
+    """Return the plan with the files that its attempts need, by their paths from the folder that the script runs in.
+
+    Args:
+        plan: The plan of the target.
+        target: The job.
+        arguments: The script's own arguments.
+        places: Folders that the machine of the job has: what is in them is not looked for here.
+
+    Raises:
+        UsageError: A file would not be there, or they are too many or too large.
+    """
+    root, name = Path(plan.cwd), _relative(plan.script_name, plan.cwd)
+    script = root / name
+    documents = target.documents if not target.job else read_target("script.py", text=plan.script).documents
+    taken = read_referred(referred_files(target.job), target.document.path).values() if target.job else ()
+    found = [path for source in (plan.script, *taken) for path in own_modules(source, script)]
+    sources = [plan.script, *taken, *(read_foreign_text(path) for path in found)]
+    texts = [text for text in (*_literals(sources), *arguments) if _is_file(root, text)]
+    for text in texts:
+        _require_relative(text, root)
+    found += [root / text for text in texts]
+    found += [path for document in documents for path in _named(document, root, tuple(places))]
+    if target.job:
+        found += _job_paths(target.job, Path(target.document.path).parent, root)
+    paths = [path for each in dict.fromkeys(found) for path in _files_of(each)]
+    files = {_inside(path, root): path.stat().st_size for path in paths if path.resolve() != script.resolve()}
+    _require_modest(files)
+    return replace(plan, script_name=name, files=files)
+
+
+def _job_paths(job: Job, folder: Path, root: Path) -> Iterator[Path]:
+    """Yield the model and the data of a job file that are files or folders, from its own folder or from here."""
+    for name in (job.model.path, job.dataset.path):
+        _require_relative(name, root)
+        path = next((path for path in (root / folder / name, root / name) if path.exists()), None)
+        if path:
+            yield path
+
+
+def own_modules(source: str, script: Path) -> Iterator[Path]:
+    """Yield the files of the modules that a script imports from its own folder, and those that these import."""
+    waiting, known = [(source, script)], set[Path]()
+    while waiting:
+        text, importer = waiting.pop()
+        for name in imported_names(text):
+            for path in _module_files(name, script.parent, importer.parent):
+                if path not in known:
+                    known.add(path)
+                    yield path
+                    waiting.append((read_foreign_text(path), path))
+
+
+def _module_files(name: str, folder: Path, importer: Path) -> Iterator[Path]:
+    """Yield the files of a module, and of the packages that it lies in."""
+    dots = len(name) - len(name.lstrip("."))
+    base = importer.joinpath(*[".."] * (dots - 1)) if dots else folder
+    for part in filter(None, name.split(".")):
+        base /= part
+        for path in (base.with_suffix(".py"), base / "__init__.py"):
+            if path.is_file():
+                yield Path(os.path.normpath(path))
+
+
+def _literals(sources: Iterable[str]) -> Iterator[str]:
+    """Yield the texts that are written in Python sources."""
+    for source in sources:
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
+
+def _is_file(root: Path, text: str) -> bool:
+    """True if a text is the path of a file of the job's: an absolute one counts only inside the folder, others may be the system's."""
+    if not text or len(text) > 1000 or "\n" in text or "\0" in text:  # noqa: PLR2004 - no path is longer
+        return False
+    try:
+        return (root / text).is_file() and (not Path(text).is_absolute() or Path(text).is_relative_to(root))
+    except OSError:
+        return False
+
+
+def _named(document: Document, root: Path, places: tuple[str, ...]) -> Iterator[Path]:
+    """Yield the files and folders that a program reads data and models from.
+
+    Raises:
+        UsageError: One can only be here, and is not, or would not be there.
+    """
+    for reference in references(document):
+        if reference.role in WRITES or reference.hidden:
+            continue
+        for name in reference.read.names if reference.read else (reference.name,):
+            if "://" in name or any(Path(name).is_relative_to(place) for place in places):
+                continue
+            paths = [*root.glob(name)] if any(sign in name for sign in PATTERN) and not Path(name).is_absolute() else []
+            paths = paths or [root / name] if (root / name).exists() else paths
+            if not paths and reference.local and reference.certain:
+                raise _absent(reference, name)
+            _require_relative(name, root)
+            yield from paths
+
+
+def _absent(reference: Reference, name: str) -> UsageError:
+    what = f"the job reads `{name}`, which is not here, so that it cannot be sent to the job's machine"
+    fix = "correct the path, or name a dataset or model of the Hub"
+    return UsageError(what, where=str(reference.place or reference.key), fix=fix)
+
+
+def _require_relative(name: str, root: Path) -> None:
+    """Refuse a path that means another file on another machine.
+
+    Raises:
+        UsageError: It is absolute.
+    """
+    if Path(name).is_absolute():
+        raise _elsewhere(name, root)
+
+
+def _elsewhere(name: str, root: Path) -> UsageError:
+    what = f"the job's machine would not have `{name}`: only files under {root}, named by relative paths, are sent"
+    fix = "start holdfast in a folder that has it, and name it by a relative path; or put it on the Hub"
+    return UsageError(what, where=WHERE, fix=fix)
+
+
+def _files_of(path: Path) -> Iterator[Path]:
+    """Yield a file, or the files in a folder: none that is hidden or made by Python."""
+    if path.is_file():
+        yield path
+        return
+    for folder, folders, names in os.walk(path, followlinks=True):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "__pycache__")))
+        yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))
+
+
+def _inside(path: Path, root: Path) -> str:
+    """Return a path from the folder that the script runs in.
+
+    Raises:
+        UsageError: It lies outside.
+    """
+    name = _relative(str(path), str(root))
+    if Path(name).is_absolute() or name.split("/")[0] == "..":
+        raise _elsewhere(name, root)
+    return name
+
+
+def _relative(path: str, root: str) -> str:
+    """Return a path as it is from a folder, if it is in it."""
+    whole = os.path.normpath(Path(root, path))
+    return os.path.relpath(whole, root) if Path(whole).is_relative_to(root) else path
+
+
+def _require_modest(files: dict[str, int]) -> None:
+    """Refuse what would take too long to send.
+
+    Raises:
+        UsageError: The files are too many or too large.
+    """
+    size = sum(files.values())
+    if len(files) > MOST_FILES or size > MOST_BYTES:
+        largest = max(files, key=lambda name: files[name])
+        what = f"the job's own files are too many to send: {len(files)} files with {size / 1e9:.1f} GB; the largest is `{largest}`"
+        fix = "upload them to a repository on the Hub (`hf upload`), and name that"
+        raise UsageError(what, where=WHERE, fix=fix)
