@@ -80,12 +80,12 @@ class MemoryEstimate:
     Attributes:
         phases: Each phase at its peak, in the order in which a step goes through them.
         card: What the card must have: the allocator's blocks, the CUDA context and all else that is not a tensor.
-        overhead: What of that is not in any phase, with the reason.
+        beside: What of that is not in any phase, with the reasons.
     """
 
     phases: tuple[MemoryPhase, ...]
     card: Interval
-    overhead: MemoryTerm
+    beside: tuple[MemoryTerm, ...]
 
     @property
     def peak(self) -> MemoryPhase:

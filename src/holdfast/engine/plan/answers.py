@@ -35,7 +35,7 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
     if isinstance(found, Unplannable):
         return _unplanned(job, found)
     chosen = found.chosen
-    usd, seconds = (chosen.usd, chosen.seconds) if chosen else (None, None)
+    usd, seconds = (chosen.usd, chosen.seconds) if chosen and not found.no_hardware else (None, None)
     budget = job.get("where.budget_usd", None)
     return PlanResult(
         verb="plan",
@@ -43,14 +43,18 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         parameters=total_parameters(found.step.model),
         trainable=found.step.trained,
         memory=_memory(found.as_is.memory),
-        hardware=chosen.hardware.name if chosen else None,
+        hardware=chosen.hardware.name if chosen and not found.no_hardware else None,
         settings=chosen.settings if chosen else {},
         has_gpu=chosen is None or bool(chosen.hardware.gpus),
-        fits=chosen.fits if chosen else False,
+        fits=None if found.no_hardware else chosen.fits if chosen else False,
         time_s=_range(seconds),
         cost_usd=_range(usd),
-        timeout_s=found.timeout_s,
+        timeout_s=None if found.no_hardware else found.timeout_s,
+        given_timeout_s=found.given_timeout_s,
+        short_timeout=_is_short(found),
+        budget_usd=budget if isinstance(budget, int | float) else None,
         over_budget=usd is not None and isinstance(budget, int | float) and usd.high > budget,
+        card_bytes=found.usable_bytes,
         because=found.because,
         unknown=list(_unknown(found)),
         options=[_option(each) for each in found.options],
@@ -88,7 +92,7 @@ def _memory(estimate: MemoryEstimate) -> PlanMemory:
 
 def _terms(estimate: MemoryEstimate) -> Mapping[str, int]:
     """Return what the card's peak consists of; the terms add up to it."""
-    every = (*estimate.peak.terms, estimate.overhead)
+    every = (*estimate.peak.terms, *estimate.beside)
     return {name: sum(term.bytes for term in every if term.name == name) for name in TERM_NAMES}
 
 
@@ -109,7 +113,16 @@ def _option(option: PlanOption) -> OptionResult:
     )
 
 
+def _is_short(found: JobPlan) -> bool:
+    """Whether the job's timeout may end it: it is below the upper time."""
+    seconds = found.chosen.seconds if found.chosen else None
+    return seconds is not None and found.given_timeout_s is not None and found.given_timeout_s < seconds.high
+
+
 def _unknown(found: JobPlan) -> Iterator[UnknownEstimate]:
+    if found.no_hardware:
+        yield UnknownEstimate(what="hardware", because=found.no_hardware)
+        return
     if found.no_time:
         yield UnknownEstimate(what="time", because=found.no_time)
     elif found.chosen and found.chosen.seconds is None and found.chosen.hardware.gpus:
