@@ -98,6 +98,29 @@ class MemoryEstimate:
         return self.peak.bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEstimate:
+    """What a job needs on the hardware that it runs on.
+
+    Attributes:
+        hardware: Its name.
+        card: What a GPU must have, in bytes.
+        usable_bytes: What a process can have of it.
+        seconds: How long it takes; None if unknown.
+        usd: What it costs; None if unknown.
+        timeout_s: A timeout that it will keep; None if its time is unknown.
+        cheapest: The cheapest hardware that fits, with the settings that change; empty if none does.
+    """
+
+    hardware: str
+    card: Interval
+    usable_bytes: int
+    seconds: Interval | None
+    usd: Interval | None
+    timeout_s: int | None
+    cheapest: str
+
+
 def largest_phase(phases: Iterable[MemoryPhase]) -> MemoryPhase:
     """Return the phase that needs most memory."""
     return max(phases, key=lambda phase: phase.bytes)

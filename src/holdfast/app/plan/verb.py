@@ -1,8 +1,7 @@
 """The verb `plan`."""
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
@@ -13,22 +12,15 @@ from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetReque
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import stack_api
-from holdfast.catalog.models.configs import load_configs
 from holdfast.core.backends import BACKEND_KEY, LOCAL
-from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
-from holdfast.core.errors import SourceError, UsageError
-from holdfast.core.facts import ModelFacts
+from holdfast.core.document import ABSENT, Edit, Remove, Set
+from holdfast.core.errors import UsageError
 from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts
 from holdfast.engine.plan.answers import Unplannable, plan_result
-from holdfast.engine.plan.hardware import find_hardware, list_flavors
-from holdfast.engine.plan.parameters import read_model
+from holdfast.engine.plan.asking import ask_plan
 from holdfast.engine.plan.planning import PlanQuestion, plan_job
-from holdfast.engine.plan.reading import JobModel
-from holdfast.engine.plan.step import FLOAT16, FLOAT32
-from holdfast.engine.references import references
 from holdfast.results.plan import PlanResult
 
 STRATEGIES: Final = ("ddp", "fsdp", "zero2", "zero3")
@@ -139,19 +131,13 @@ def _as_budget(budget: float | None) -> float | None:
 def _question(target: Target, request: TargetRequest) -> PlanQuestion:
     if len(target.documents) > 1:
         raise MissingFactError("target", f"it trains {len(target.documents)} times, and a plan is of one training")
-    job, facts = target.document, _facts(target, request)
-    machine = _this_machine()
-    here = machine if job.get(BACKEND_KEY, None) == LOCAL.name else None
-    named, unknown = (None, "") if here else _named_hardware(job)
-    return PlanQuestion(
-        job=job,
-        api=_api(target, request),
-        model=_model(job, facts),
-        rows=_rows(facts),
-        named=named,
-        unknown_hardware=unknown,
-        here=here,
-        choices=[*([machine] if machine.gpus else []), *(each for each in list_flavors() if each.gpus)],
+    facts = _facts(target, request)
+    return ask_plan(
+        target.document,
+        _api(target, request),
+        LocalMachine().fetch(),
+        model=lambda: facts.model,
+        rows=lambda: facts.dataset.rows,
     )
 
 
@@ -169,63 +155,3 @@ def _facts(target: Target, request: TargetRequest) -> HubFacts:
     from holdfast.app.plan.job_facts import job_facts  # of pydantic, which no script needs
 
     return job_facts(target.document, target.job, outside, request.hub)
-
-
-def _model(job: Document, facts: HubFacts) -> JobModel:
-    """Return the sizes of the model: as its files say, or else the catalog.
-
-    Raises:
-        MissingFactError: Neither knows them.
-    """
-    found = _known(lambda: facts.model)
-    if isinstance(found, ModelFacts) and found.config is not None:
-        return _of_config(found.config, sum(found.parameters.values()), found.parameters)
-    name = next((each.name for each in references(job) if each.role == "model"), "")
-    if (known := load_configs().get(name)) is not None:
-        return _of_config(known.config, known.parameters, {})
-    because = found if isinstance(found, str) else "it has no config.json"
-    raise MissingFactError("model", f"the sizes of `{name}` are not known: {because}" if name else because)
-
-
-def _of_config(config: Mapping[str, Any], parameters: int, dtypes: Mapping[str, int]) -> JobModel:
-    text = config.get("text_config")
-    decoder = text if isinstance(text, Mapping) else config
-    stored = max(dtypes, key=lambda name: dtypes[name]) if dtypes else ""
-    said = next((config[name] for name in ("dtype", "torch_dtype") if config.get(name)), stored)
-    return JobModel(
-        architecture=read_model(config, parameters),
-        type=str(decoder.get("model_type")),
-        dtype=0 if not said else FLOAT32 if said in {"float32", "F32"} else FLOAT16,
-    )
-
-
-def _rows(facts: HubFacts) -> int | None:
-    found = _known(lambda: facts.dataset.rows)
-    return found if isinstance(found, int) else None
-
-
-def _known(ask: Callable[[], Any]) -> Any:
-    """Return a fact, or the reason why it is not known, as text."""
-    try:
-        return ask()
-    except (SourceError, UsageError) as error:
-        return error.what
-    except MissingFactError as error:
-        return error.because
-
-
-def _named_hardware(job: Document) -> tuple[Hardware | None, str]:
-    """Return the hardware that a job names, and why it is not known."""
-    name = job.get("where.hardware", None)
-    if not isinstance(name, str):
-        return None, ""
-    try:
-        return find_hardware(name), ""
-    except MissingFactError as error:
-        return None, error.because
-
-
-def _this_machine() -> Hardware:
-    """Return this machine, with or without a GPU."""
-    machine = LocalMachine().fetch()
-    return Hardware(name=LOCAL.name, gpus=machine.gpus, usd_per_hour=0.0, memory_bytes=machine.memory_bytes)

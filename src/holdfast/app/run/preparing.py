@@ -14,7 +14,7 @@ from holdfast.app.hub_access import HubAccess
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
 from holdfast.app.run.backends import require_backend
 from holdfast.app.run.kept_results import save_result
-from holdfast.app.run.planning import make_plan, secret_references
+from holdfast.app.run.planning import EstimatedJob, estimate_job, make_plan, secret_references
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import Run, RunObserver
 from holdfast.core.errors import ScriptArgumentsError, UsageError
@@ -22,6 +22,7 @@ from holdfast.core.event import Refuser, RunStage
 from holdfast.core.plan import Plan, RunRequest
 from holdfast.core.secret_references import SecretReferences
 from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
+from holdfast.engine.plan.summary import summarize_estimate
 from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.run.answers import run_result
 from holdfast.engine.run.launch import blocking_findings, place_plan
@@ -50,6 +51,7 @@ class CheckedJob:
         refusals: Codes of the findings that forbid a start.
         plan: The plan of its attempts; None if it is refused.
         references: The references that replace its secrets in the run's folder.
+        planned: What it is estimated to need, in a few lines; empty if it names no GPU.
     """
 
     target: Target
@@ -57,6 +59,7 @@ class CheckedJob:
     refusals: Sequence[str]
     plan: Plan | None
     references: SecretReferences
+    planned: str = ""
 
 
 def check_job(request: RunRequest, path: str) -> CheckedJob:
@@ -68,13 +71,30 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
     target = read_target(path, request.sets)
     if target.job:
         require_backend(target.job.where.backend)
-    checked = check_rules(
-        target, TargetRequest(path=path, hub=HubAccess.OFFLINE if request.offline else HubAccess.ASKED)
-    )
+    hub = HubAccess.OFFLINE if request.offline else HubAccess.ASKED
+    checked = check_rules(target, TargetRequest(path=path, hub=hub))
     refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
     references = secret_references(target)
-    plan = None if refusals else make_plan(target, request.arguments, references)
-    return CheckedJob(target=target, checked=checked, refusals=refusals, plan=plan, references=references)
+    if refusals:
+        return CheckedJob(target=target, checked=checked, refusals=refusals, plan=None, references=references)
+    estimated = estimate_job(target, hub)
+    plan = make_plan(target, request.arguments, references, estimated.estimate)
+    return CheckedJob(
+        target=target,
+        checked=checked,
+        refusals=refusals,
+        plan=plan,
+        references=references,
+        planned=_planned(target, estimated, plan),
+    )
+
+
+def _planned(target: Target, estimated: EstimatedJob, plan: Plan) -> str:
+    """Return what a job is estimated to need, or why that is not known, in a few lines."""
+    if estimated.estimate is None:
+        return f"memory, time and cost are not known: {estimated.because}" if estimated.because else ""
+    given = target.job.where.timeout_s if target.job else None
+    return summarize_estimate(estimated.estimate, plan.timeout_s if given is None else None)
 
 
 def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObserver) -> None:
@@ -90,6 +110,8 @@ def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObs
         refused = _refuse(run, "check", f"refused by check: {', '.join(job.refusals)}", job.refusals)
         raise RunClosed(structs.replace(refused, check=check))
     observer.on_checked(check)
+    if job.planned:
+        observer.on_planned(job.planned)
     if request.rehearse:
         try:
             _rehearse(run, job.target, request, job.plan, observer)
