@@ -543,3 +543,33 @@ def test_an_evaluation_batch_has_no_more_rows_than_there_are() -> None:
     full = plan_job(**{**sets, "dataset.rows": None, "model.path": "Qwen/Qwen3-0.6B"})["memory"]["phases"][-1]
     assert evaluation["name"] == "evaluation"
     assert evaluation["bytes"] <= full["bytes"]
+
+
+def test_the_cheapest_option_is_written_into_a_job_file_and_then_fits(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(
+        "# mine\nmethod: sft\nmodel: Qwen/Qwen3-8B\ndataset: {path: trl-lib/Capybara, rows: 100}\npeft: {r: 8, target_modules: all-linear}\n"
+        "train: {per_device_train_batch_size: 64}\nwhere: {backend: hf-jobs, hardware: l4x1}\n"
+    )
+    before = holdfast.plan(path, apply=True, offline=True)
+    assert not before["fits"]
+    assert {"where.timeout"} < set(before["applied"])
+    after = holdfast.plan(path, apply=True, offline=True)
+    assert (after["fits"], after["given_timeout_s"] > 0, "applied" in after) == (True, True, False)
+    assert path.read_text().startswith("# mine\n")
+
+
+def test_settings_are_written_into_a_script_but_for_where_it_runs(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEADER.format(trl="1.16.0", transformers="5.23.0") + SCRIPT.format(more=", gradient_checkpointing=False")
+    )
+    result = holdfast.plan(path, hardware="l4x1", apply=True, offline=True)
+    assert result["applied"]
+    assert not any(key.startswith("where.") for key in result["applied"])
+    assert "gradient_checkpointing=True" in path.read_text()
+
+
+def test_a_command_line_cannot_be_written() -> None:
+    with pytest.raises(holdfast.UsageError, match="only a file"):
+        holdfast.plan(arguments=TRL.split(), apply=True, offline=True)

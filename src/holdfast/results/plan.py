@@ -125,6 +125,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         because: What was taken for granted, and what says so.
         unknown: What could not be estimated.
         options: Hardware and settings on which the job fits, the cheapest first.
+        applied: The settings that were written into the target; absent if none were.
     """
 
     verb: Literal["plan"]
@@ -147,6 +148,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     because: Sequence[str]
     unknown: Sequence[UnknownEstimate]
     options: Sequence[OptionResult]
+    applied: Mapping[str, bool | int | str] = {}
 
     @property
     def exit_code(self) -> int:

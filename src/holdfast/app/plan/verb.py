@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
@@ -10,6 +12,7 @@ from holdfast.app.check.programs import resolve_versions
 from holdfast.app.check.target import read_check_target
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetRequest
 from holdfast.app.hub_access import HubAccess, open_outside
+from holdfast.app.plan.applying import apply_settings
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.core.backends import BACKEND_KEY, LOCAL
@@ -18,7 +21,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.finding import MissingFactError
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts
-from holdfast.engine.plan.answers import Unplannable, plan_result
+from holdfast.engine.plan.answers import Unplannable, plan_result, settings_to_apply
 from holdfast.engine.plan.asking import ask_plan
 from holdfast.engine.plan.planning import PlanQuestion, plan_job
 from holdfast.results.plan import PlanResult
@@ -37,6 +40,7 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
     budget: float | None = None,
     processes: int | None = None,
     strategy: str | None = None,
+    apply: bool = False,
     offline: bool = False,
 ) -> PlanResult:
     """Estimate the memory, the time and the cost of a job, and find where it fits.
@@ -53,6 +57,7 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         budget: The most that it may cost, in USD. Default: what the target says.
         processes: Training processes on each machine. Default: what the target says.
         strategy: How processes share the work: `ddp`, `fsdp`, `zero2` or `zero3`. Default: what the target says.
+        apply: Write the cheapest option that fits into the target, and the timeout where it gives none.
         offline: Don't contact the Hub. Models of the catalog are known without it.
 
     Raises:
@@ -70,10 +75,15 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         arguments=words,
         hub=HubAccess.OFFLINE if offline else HubAccess.ASKED,
     )
-    read = _placed(_read(request), hardware=hardware, budget=_as_budget(budget), processes=processes, strategy=strategy)
+    original = _read(request)
+    read = _placed(original, hardware=hardware, budget=_as_budget(budget), processes=processes, strategy=strategy)
     job = read.document
     try:
-        return plan_result(job, plan_job(_question(read, request)))
+        found = plan_job(_question(read, request))
+        result = plan_result(job, found)
+        if not apply:
+            return result
+        return structs.replace(result, applied=apply_settings(original, request.path, settings_to_apply(job, found)))
     except MissingFactError as error:
         return plan_result(job, Unplannable(f"{error.name}: {error.because}"))
 

@@ -32,6 +32,7 @@ def render_plan(result: PlanResult) -> str:
         "\n".join(_amounts(result)),
         *(["\n".join(_options(result))] if result.options else []),
         *(["\n".join(_because(result))] if result.because else []),
+        f"written into {result.path}: {_settings(result.applied)}" if result.applied else "",
     ]
     return "\n\n".join(part for part in parts if part)
 

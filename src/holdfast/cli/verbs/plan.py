@@ -14,6 +14,7 @@ from holdfast.cli.text.plan import render_plan
 @click.option("--budget", type=float, metavar="USD", help="The most that it may cost.")
 @click.option("--processes", type=int, metavar="N", help="Training processes on each machine.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How processes share the work.")
+@click.option("--apply", is_flag=True, help="Write the cheapest option that fits into TARGET, and a missing timeout.")
 @options.offline
 @options.format_
 @click.pass_context
@@ -25,6 +26,7 @@ def command(
     budget: float | None,
     processes: int | None,
     strategy: str | None,
+    apply: bool,
     offline: bool,
     format_: str,
 ) -> int:
@@ -44,6 +46,7 @@ def command(
         budget=budget,
         processes=processes,
         strategy=strategy,
+        apply=apply,
         offline=offline,
     )
     return options.print_result(result, format_, render_plan)

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
+from holdfast.core.backends import LOCAL
 from holdfast.core.document import Document
 from holdfast.core.estimate import TERM_NAMES, Interval, MemoryEstimate, MemoryPhase
-from holdfast.engine.plan.options import PlanOption
+from holdfast.engine.plan.duration import timeout_for
+from holdfast.engine.plan.options import PlanOption, Settings
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.results.plan import (
@@ -17,6 +20,8 @@ from holdfast.results.plan import (
     PlanTerm,
     UnknownEstimate,
 )
+
+MINUTE_S: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,20 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         unknown=list(_unknown(found)),
         options=[_option(each) for each in found.options],
     )
+
+
+def settings_to_apply(job: Document, found: JobPlan) -> Settings:
+    """Return what to write so that a job fits: nothing of what fits as it is, but the timeout where it gives none."""
+    fitting = found.chosen if found.chosen and found.chosen.fits else next(iter(found.options), None)
+    if fitting is None:
+        return {}
+    settings = dict(fitting.settings)
+    if fitting.hardware.name != LOCAL.name and job.get("where.hardware", None) != fitting.hardware.name:
+        settings["where.hardware"] = fitting.hardware.name
+    if fitting.seconds and job.get("where.timeout", None) is None:
+        minutes = timeout_for(fitting.seconds, found.step) // MINUTE_S
+        settings["where.timeout"] = f"{minutes}m"
+    return settings
 
 
 def _unplanned(job: Document, found: Unplannable) -> PlanResult:
