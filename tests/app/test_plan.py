@@ -573,3 +573,10 @@ def test_settings_are_written_into_a_script_but_for_where_it_runs(tmp_path: Path
 def test_a_command_line_cannot_be_written() -> None:
     with pytest.raises(holdfast.UsageError, match="only a file"):
         holdfast.plan(arguments=TRL.split(), apply=True, offline=True)
+
+
+def test_a_misspelt_setting_is_not_planned_over_in_silence(tmp_path: Path) -> None:
+    result = plan_script(tmp_path, more=", gradient_acumulation_steps=8")
+    assert result["check_errors"] == 1
+    assert "`holdfast check` finds 1 error" in unstyle(render_plan(convert(result, PlanResult)))
+    assert "check_errors" not in plan_script(tmp_path)

@@ -125,6 +125,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         because: What was taken for granted, and what says so.
         unknown: What could not be estimated.
         options: Hardware and settings on which the job fits, the cheapest first.
+        check_errors: How many errors `check` finds without asking the Hub; absent if it finds none.
         applied: The settings that were written into the target; absent if none were.
     """
 
@@ -149,6 +150,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     unknown: Sequence[UnknownEstimate]
     options: Sequence[OptionResult]
     applied: Mapping[str, bool | int | str] = {}
+    check_errors: int = 0
 
     @property
     def exit_code(self) -> int:

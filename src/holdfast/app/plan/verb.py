@@ -9,7 +9,7 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.check.programs import resolve_versions
-from holdfast.app.check.target import read_check_target
+from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetRequest
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.app.plan.applying import apply_settings
@@ -18,15 +18,18 @@ from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.core.backends import BACKEND_KEY, LOCAL
 from holdfast.core.document import ABSENT, Edit, Remove, Set
 from holdfast.core.errors import UsageError
-from holdfast.core.finding import MissingFactError
+from holdfast.core.finding import MissingFactError, Severity
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts
+from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.plan.answers import Unplannable, plan_result, settings_to_apply
 from holdfast.engine.plan.asking import ask_plan
 from holdfast.engine.plan.planning import PlanQuestion, plan_job
 from holdfast.results.plan import PlanResult
 
 STRATEGIES: Final = ("ddp", "fsdp", "zero2", "zero3")
+OF_TARGET: Final = ("SYN", "ARG", "CMB", "IMP", "MOD", "DST", "PRC")
+"""Areas of rules that need nothing but the target."""
 WHOLE_LINE: Final = "--"
 """Stands for the target where a command line is given."""
 
@@ -80,12 +83,20 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
     job = read.document
     try:
         found = plan_job(_question(read, request))
-        result = plan_result(job, found)
+        result = structs.replace(plan_result(job, found), check_errors=_count_errors(original, request))
         if not apply:
             return result
         return structs.replace(result, applied=apply_settings(original, request.path, settings_to_apply(job, found)))
     except MissingFactError as error:
-        return plan_result(job, Unplannable(f"{error.name}: {error.because}"))
+        unplanned = plan_result(job, Unplannable(f"{error.name}: {error.because}"))
+        return structs.replace(unplanned, check_errors=_count_errors(original, request))
+
+
+def _count_errors(target: Target, request: TargetRequest) -> int:
+    """Return how many errors `check` finds in the target itself: a misspelt setting is planned as if it were not there."""
+    asked = replace(request, only=OF_TARGET, hub=HubAccess.OFFLINE)
+    found = check_rules(target, asked).findings
+    return sum(severity_of(each) is Severity.ERROR for each in found)
 
 
 def _read(request: TargetRequest) -> Target:

@@ -6,7 +6,7 @@ from typing import Final
 from click import style
 
 from holdfast.core.backends import LOCAL
-from holdfast.engine.units import render_bytes, render_count, render_duration
+from holdfast.engine.units import render_bytes, render_count, render_counted, render_duration
 from holdfast.results.plan import EstimateRange, OptionResult, PlanMemory, PlanPhase, PlanResult
 
 BAR: Final = 48
@@ -32,9 +32,15 @@ def render_plan(result: PlanResult) -> str:
         "\n".join(_amounts(result)),
         *(["\n".join(_options(result))] if result.options else []),
         *(["\n".join(_because(result))] if result.because else []),
+        style(_errors(result), fg="red") if result.check_errors else "",
         f"written into {result.path}: {_settings(result.applied)}" if result.applied else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _errors(result: PlanResult) -> str:
+    many = render_counted(result.check_errors, "error")
+    return f"`holdfast check` finds {many}: what is wrong there is not in this plan."
 
 
 def _verdict(result: PlanResult) -> Iterator[str]:
