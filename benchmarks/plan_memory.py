@@ -17,7 +17,8 @@ from statistics import median
 from typing import Any, Final
 
 from holdfast.catalog.behaviour import behaviour
-from holdfast.catalog.hub.gpus import GIB, load_ceilings, load_gpus
+from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.gpus import GIB, load_ceilings
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.optimizers import load_optimizers
 from holdfast.core.estimate import MemoryEstimate
@@ -123,14 +124,11 @@ def print_errors(title: str, pairs: Iterable[tuple[float, float | None]]) -> Non
 def print_fits(name: str, scored: Sequence[Scored], estimate: Callable[[Scored], float]) -> None:
     """Print how often an estimator says that a run fits a card which it did not fit, and the other way round.
 
-    Each row is asked about on each card of the catalog. A run does not fit if the driver showed more than the card has.
+    Each row is asked about on each card of Hugging Face Jobs. A run does not fit if the driver showed more than the card has.
     """
-    asked = [
-        (estimate(each) <= card, each.driver <= card)
-        for each in scored
-        for card in (gpu.memory_bytes / GIB for gpu in load_gpus().values())
-        if each.driver
-    ]
+    gpus = {gpu.name: gpu for flavor in load_flavors().values() for gpu in flavor.gpus}
+    cards = [gpu.memory_bytes / GIB for gpu in gpus.values()]
+    asked = [(estimate(each) <= card, each.driver <= card) for each in scored for card in cards if each.driver]
     if asked:
         wrong = sum(said and not true for said, true in asked)
         missed = sum(true and not said for said, true in asked)

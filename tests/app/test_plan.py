@@ -192,7 +192,6 @@ def test_the_options_keep_the_effective_batch(tmp_path: Path) -> None:
         ({"model.path": "acme/unheard-of"}, "the sizes of `acme/unheard-of` are not known"),
         ({"train.optim": "galore_adamw"}, "the memory of `galore_adamw` is not known"),
         ({"train.max_length": None}, "not cut"),
-        ({"where.hardware": "abacus"}, "the GPUs of `abacus` are not known"),
         *(
             ({"peft": {"target_modules": "all-linear", name: value}}, f"peft.{name}: its memory is not known")
             for name, value in {
@@ -407,3 +406,177 @@ def test_a_script_that_does_not_show_what_it_trains_has_no_number(text: str, tmp
 def test_nothing_to_plan_is_an_error() -> None:
     with pytest.raises(holdfast.UsageError, match="nothing to plan"):
         holdfast.plan()
+
+
+def weights_of(result: dict[str, Any]) -> str:
+    reason: str = result["memory"]["phases"][0]["terms"][0]["because"]
+    return reason
+
+
+TRL = "trl sft --model_name_or_path Qwen/Qwen3-8B --dataset_name trl-lib/Capybara --max_steps 10"
+
+
+@pytest.mark.parametrize(
+    ("launcher", "split"),
+    [
+        ("accelerate launch --num_processes 8 --use_fsdp train.py", "/ 8 processes"),
+        ("accelerate launch --num_processes 4 --use_deepspeed --zero_stage 3 train.py", "/ 4 processes"),
+        ("accelerate launch --config_file zero.yaml train.py", "/ 2 processes"),
+        ("accelerate launch --num_processes 8 train.py", " B"),
+        ("torchrun --nproc_per_node 8 train.py", " B"),
+        (f"{TRL} --num_processes 8 --accelerate_config fsdp2", "/ 8 processes"),
+        ("python train.py", " B"),
+    ],
+)
+def test_a_launcher_says_how_processes_share_the_model(
+    launcher: str, split: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(SCRIPT.format(more=""), encoding="utf-8")
+    Path("zero.yaml").write_text("distributed_type: DEEPSPEED\nnum_processes: 2\ndeepspeed_config: {zero_stage: 3}\n")
+    result = holdfast.plan(arguments=launcher.split(), offline=True)
+    assert result["memory"], result["unknown"]
+    assert weights_of(result).endswith(split)
+    assert not any("is not seen (--processes" in each for each in result["because"])
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "--use_fsdp --fsdp_offload_params true",
+        "--use_fsdp --fsdp_sharding_strategy SHARD_GRAD_OP",
+        "--use_deepspeed --offload_optimizer_device cpu",
+    ],
+)
+def test_sharding_whose_memory_is_not_known_has_no_number(
+    more: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(SCRIPT.format(more=""), encoding="utf-8")
+    words = f"accelerate launch --num_processes 2 {more} train.py".split()
+    assert holdfast.plan(arguments=words, offline=True)["memory"] is None
+
+
+def test_what_a_script_cannot_say_is_said_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(HEADER.format(trl="1.16.0", transformers="5.23.0") + SCRIPT.format(more=""), encoding="utf-8")
+    shared = holdfast.plan(path, hardware="h200x4", strategy="fsdp", offline=True)
+    assert (shared["hardware"], weights_of(shared)[-13:]) == ("h200x4", "/ 4 processes")
+    poor = holdfast.plan(path, hardware="h200", budget=0.01, offline=True)
+    assert poor["over_budget"]
+    assert poor["budget_usd"] == 0.01
+    text = unstyle(render_plan(convert(poor, PlanResult)))
+    assert "costs more than the budget: $" in text
+
+
+@pytest.mark.parametrize(
+    ("asked", "error"), [({"budget": -1}, "budget"), ({"processes": 0}, "processes"), ({"strategy": "x"}, "strategy")]
+)
+def test_nonsense_beside_a_target_is_an_error(asked: dict[str, Any], error: str) -> None:
+    with pytest.raises(holdfast.UsageError, match=error):
+        holdfast.plan("examples/quickstart.yaml", offline=True, **asked)
+
+
+@pytest.mark.parametrize(("name", "gpus"), [("h100x8", 8), ("rtx-4090", 1), ("abacus", 0), ("h100x99", 0)])
+def test_hardware_has_a_name_or_the_memory_alone_is_told(name: str, gpus: int) -> None:
+    result = plan_job(**{"where.hardware": name, "model.path": "Qwen/Qwen3-0.6B"})
+    assert result["memory"]
+    assert (result["hardware"] == name) == bool(gpus)
+    if not gpus:
+        assert result["fits"] is None
+        assert "a10g-large" in result["unknown"][0]["because"]
+        assert "rtx-4090" in result["unknown"][0]["because"]
+
+
+def test_the_defaults_of_an_argument_parser_hold_without_arguments(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    parser = "import argparse\np = argparse.ArgumentParser()\np.add_argument('--n', type=int, default=2)\na = p.parse_args()\n"
+    text = SCRIPT.format(more="").replace("per_device_train_batch_size=4", "per_device_train_batch_size=a.n")
+    path.write_text(HEADER.format(trl="1.16.0", transformers="5.23.0") + parser + text, encoding="utf-8")
+    assert holdfast.plan(path, offline=True)["memory"]
+
+
+def test_a_timeout_below_the_upper_time_is_short() -> None:
+    asked = {"where.hardware": "l4x1", "model.path": "Qwen/Qwen3-0.6B"}
+    short = plan_job(**asked, **{"where.timeout": "1m"})
+    assert short["short_timeout"]
+    assert "The timeout of 1 min 00 s is too short" in unstyle(render_plan(convert(short, PlanResult)))
+    assert "short_timeout" not in plan_job(**asked, **{"where.timeout": "900h"})
+
+
+def test_what_surely_does_not_fit_is_told_from_what_may_not() -> None:
+    surely = plan_job(**{"where.hardware": "l4x1", "model.path": "Qwen/Qwen3-8B"})
+    assert unstyle(render_plan(convert(surely, PlanResult))).startswith("The job does not fit on l4x1")
+
+
+def test_gpus_without_bfloat16_are_left_out_with_a_word_or_taken_with_float16() -> None:
+    assert any("t4-small" in each for each in plan_job()["because"])
+    half = plan_job(**{"train.fp16": True, "train.bf16": False})
+    assert any(option["hardware"].startswith("t4") for option in half["options"])
+
+
+def test_an_adapter_on_all_linear_modules_goes_into_the_vision_tower() -> None:
+    result = plan_job(**{"model.path": "google/gemma-3-4b-pt", "peft": {"r": 16, "target_modules": "all-linear"}})
+    assert result["trainable"] == 38_497_792
+
+
+def test_an_unseen_dtype_is_a_stated_assumption() -> None:
+    result = plan_job(**{"model.path": "Qwen/Qwen3-8B", "model.dtype": "auto"})
+    assert any("`dtype: auto`" in each for each in result["because"])
+
+
+def test_vllm_on_the_same_gpu_is_part_of_what_the_card_must_have() -> None:
+    sets = {"model.path": "Qwen/Qwen3-0.6B", "where.hardware": "a100-large", "train.use_vllm": True}
+    shares = {"train.vllm_mode": "colocate", "train.vllm_gpu_memory_utilization": 0.5}
+    beside, apart = (
+        holdfast.plan("examples/grpo.yaml", set={**sets, **more}, offline=True)["memory"]
+        for more in (shares, {"train.vllm_mode": "server"})
+    )
+    assert beside["terms"]["generation"] == 40 * 10**9
+    assert beside["peak_bytes"] > apart["peak_bytes"] + 39 * 10**9
+
+
+def test_an_evaluation_batch_has_no_more_rows_than_there_are() -> None:
+    sets = {"dataset.eval_fraction": 0.1, "dataset.rows": 20, "train.per_device_eval_batch_size": 64}
+    small = plan_job(**{**sets, "model.path": "Qwen/Qwen3-0.6B"})
+    evaluation = small["memory"]["phases"][-1]
+    full = plan_job(**{**sets, "dataset.rows": None, "model.path": "Qwen/Qwen3-0.6B"})["memory"]["phases"][-1]
+    assert evaluation["name"] == "evaluation"
+    assert evaluation["bytes"] <= full["bytes"]
+
+
+def test_the_cheapest_option_is_written_into_a_job_file_and_then_fits(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(
+        "# mine\nmethod: sft\nmodel: Qwen/Qwen3-8B\ndataset: {path: trl-lib/Capybara, rows: 100}\npeft: {r: 8, target_modules: all-linear}\n"
+        "train: {per_device_train_batch_size: 64}\nwhere: {backend: hf-jobs, hardware: l4x1}\n"
+    )
+    before = holdfast.plan(path, apply=True, offline=True)
+    assert not before["fits"]
+    assert {"where.timeout"} < set(before["applied"])
+    after = holdfast.plan(path, apply=True, offline=True)
+    assert (after["fits"], after["given_timeout_s"] > 0, "applied" in after) == (True, True, False)
+    assert path.read_text().startswith("# mine\n")
+
+
+def test_settings_are_written_into_a_script_but_for_where_it_runs(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    path.write_text(
+        HEADER.format(trl="1.16.0", transformers="5.23.0") + SCRIPT.format(more=", gradient_checkpointing=False")
+    )
+    result = holdfast.plan(path, hardware="l4x1", apply=True, offline=True)
+    assert result["applied"]
+    assert not any(key.startswith("where.") for key in result["applied"])
+    assert "gradient_checkpointing=True" in path.read_text()
+
+
+def test_a_command_line_cannot_be_written() -> None:
+    with pytest.raises(holdfast.UsageError, match="only a file"):
+        holdfast.plan(arguments=TRL.split(), apply=True, offline=True)
+
+
+def test_a_misspelt_setting_is_not_planned_over_in_silence(tmp_path: Path) -> None:
+    result = plan_script(tmp_path, more=", gradient_acumulation_steps=8")
+    assert result["check_errors"] == 1
+    assert "`holdfast check` finds 1 error" in unstyle(render_plan(convert(result, PlanResult)))
+    assert "check_errors" not in plan_script(tmp_path)

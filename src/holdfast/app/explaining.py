@@ -15,6 +15,7 @@ from holdfast.engine.explain.classes import render_class
 from holdfast.engine.explain.index import render_area, render_index
 from holdfast.engine.explain.job_keys import render_keys
 from holdfast.engine.explain.rules import render_short_page
+from holdfast.engine.explain.topics import TOPICS
 from holdfast.results import Json
 from holdfast.results.explain import ExplainResult
 from holdfast.rules import AREAS, all_rules
@@ -32,7 +33,7 @@ def explain(code: str | None = None) -> ExplainResult:
 
     Args:
         code: A rule's code or name (`ARG101`, `renamed-argument`), an area (`ARG`), a class of failure that `diagnose`
-            names, `job`, or a key of a job file (`dataset.rows`, `train.learning_rate`). None lists all rules and classes.
+            names, a topic (`memory`, `plan`), `job`, or a key of a job file (`dataset.rows`, `train.learning_rate`). None lists all rules and classes.
 
     Raises:
         UsageError: Nothing has that name.
@@ -50,6 +51,7 @@ def names() -> list[str]:
         *(rule.code for rule in rules),
         *(rule.name for rule in rules),
         *(each.name for each in all_signatures()),
+        *TOPICS,
         JOB,
         *all_keys(),
         *argument_keys(),
@@ -76,6 +78,9 @@ def _find(code: str) -> tuple[Json, str]:
     pages += [(_class_json(each), render_class(each)) for each in all_signatures() if name == each.name]
     if pages:
         return pages[0][0], "\n".join(text for _, text in pages)
+    if name in TOPICS:
+        text = TOPICS[name]()
+        return {"topic": name, "text": text}, text
     if name == JOB or name in all_keys():
         schema = job_schema()
         return schema, render_keys(schema, "" if name == JOB else name)

@@ -80,12 +80,12 @@ class MemoryEstimate:
     Attributes:
         phases: Each phase at its peak, in the order in which a step goes through them.
         card: What the card must have: the allocator's blocks, the CUDA context and all else that is not a tensor.
-        overhead: What of that is not in any phase, with the reason.
+        beside: What of that is not in any phase, with the reasons.
     """
 
     phases: tuple[MemoryPhase, ...]
     card: Interval
-    overhead: MemoryTerm
+    beside: tuple[MemoryTerm, ...]
 
     @property
     def peak(self) -> MemoryPhase:
@@ -96,6 +96,29 @@ class MemoryEstimate:
     def allocated(self) -> int:
         """What `torch.cuda.max_memory_allocated` will say, in bytes."""
         return self.peak.bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobEstimate:
+    """What a job needs on the hardware that it runs on.
+
+    Attributes:
+        hardware: Its name.
+        card: What a GPU must have, in bytes.
+        usable_bytes: What a process can have of it.
+        seconds: How long it takes; None if unknown.
+        usd: What it costs; None if unknown.
+        timeout_s: A timeout that it will keep; None if its time is unknown.
+        cheapest: The cheapest hardware that fits, with the settings that change; empty if none does.
+    """
+
+    hardware: str
+    card: Interval
+    usable_bytes: int
+    seconds: Interval | None
+    usd: Interval | None
+    timeout_s: int | None
+    cheapest: str
 
 
 def largest_phase(phases: Iterable[MemoryPhase]) -> MemoryPhase:

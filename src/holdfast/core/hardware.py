@@ -14,9 +14,11 @@ class Hardware:
         gpus: Its GPUs, all of one kind.
         usd_per_hour: Its price; None where nobody says.
         memory_bytes: Main memory; 0 if unknown.
+        disk_bytes: Disk; 0 if unknown.
     """
 
     name: str
     gpus: tuple[Gpu, ...]
     usd_per_hour: float | None = None
     memory_bytes: int = 0
+    disk_bytes: int = 0

@@ -184,7 +184,7 @@ class Where(_Part):
     timeout: Annotated[str, Field(pattern=DURATION), BeforeValidator(_duration)] | None = None
     """Longest time that the run may take, such as `4h`."""
     budget_usd: Annotated[float, Field(gt=0)] | None = None
-    """Most money that the run may cost. Has no effect yet."""
+    """Most money that the run may cost. Before it starts, it is compared with the estimate, if the hardware has a price."""
     options: dict[str, Any] = {}
     """Options of the backend itself, which checks them."""
 

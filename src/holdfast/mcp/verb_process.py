@@ -111,6 +111,10 @@ class ProgressObserver(NullObserver):
         """Say that the job is checked."""
         self._send(ProgressNote(message=f"checked: {check.verdict}"))
 
+    def on_planned(self, said: str) -> None:
+        """Pass on what the job is estimated to need."""
+        self._send(ProgressNote(message=f"planned: {said}"))
+
     def on_rehearsal_progress(self, said: str) -> None:
         """Pass on a message of the rehearsal."""
         self._send(ProgressNote(message=f"rehearsing: {said}"))

@@ -94,11 +94,11 @@ class UnknownEstimate(ResultPart, frozen=True, kw_only=True):
     """Something that could not be estimated.
 
     Attributes:
-        what: `memory`, `time` or `cost`.
+        what: `memory`, `hardware`, `time` or `cost`.
         because: Why not.
     """
 
-    what: Literal["memory", "time", "cost"]
+    what: Literal["memory", "hardware", "time", "cost"]
     because: str
 
 
@@ -117,10 +117,16 @@ class PlanResult(Result, frozen=True, kw_only=True):
         time_s: How long it takes there; null if unknown.
         cost_usd: What it costs there; null if unknown.
         timeout_s: A timeout that it will keep; null if its time is unknown.
-        over_budget: Whether its upper cost exceeds `where.budget_usd`.
+        given_timeout_s: The timeout that the job gives; absent if it gives none.
+        short_timeout: Whether that timeout is below the upper time; absent if it is not.
+        budget_usd: The budget; absent if there is none.
+        over_budget: Whether its upper cost exceeds the budget; absent if it does not.
+        card_bytes: What a process can have of a GPU of the hardware; absent if there is none.
         because: What was taken for granted, and what says so.
         unknown: What could not be estimated.
         options: Hardware and settings on which the job fits, the cheapest first.
+        check_errors: How many errors `check` finds without asking the Hub; absent if it finds none.
+        applied: The settings that were written into the target; absent if none were.
     """
 
     verb: Literal["plan"]
@@ -135,12 +141,18 @@ class PlanResult(Result, frozen=True, kw_only=True):
     time_s: EstimateRange | None
     cost_usd: EstimateRange | None
     timeout_s: int | None
+    given_timeout_s: float | None = None
+    short_timeout: bool = False
+    budget_usd: float | None = None
     over_budget: bool = False
+    card_bytes: int | None = None
     because: Sequence[str]
     unknown: Sequence[UnknownEstimate]
     options: Sequence[OptionResult]
+    applied: Mapping[str, bool | int | str] = {}
+    check_errors: int = 0
 
     @property
     def exit_code(self) -> int:
-        """1 if the memory is unknown, or the job does not fit, or may cost more than its budget."""
-        return int(not self.fits or self.over_budget)
+        """1 if the memory or the hardware is unknown, or the job may not fit, keep its timeout or stay within its budget."""
+        return int(not self.fits or self.over_budget or self.short_timeout)

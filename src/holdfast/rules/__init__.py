@@ -25,6 +25,7 @@ AREAS: Final = MappingProxyType(
         "MOD": "models and tokenizers",
         "PRC": "precision and kernels",
         "REP": "reproducibility",
+        "RES": "memory, time and cost",
         "RSM": "checkpoints and resuming",
         "RWD": "rewards",
         "SYN": "files that cannot be read, and ignore comments",

@@ -96,7 +96,7 @@ def test_any_text_is_read(text: str) -> None:
         ("python -m trl.scripts.sft --a 1", (), {}, "trl.scripts.sft"),
         ("torchrun --nproc_per_node=4 --nnodes 2 train.py", ("torchrun",), {"where.processes": 4, "where.nodes": 2}, "train.py"),
         ("python -m torch.distributed.run --standalone --nproc-per-node 2 -m pkg.train", ("python -m torch.distributed.run",), {"where.processes": 2, "where.nodes": 1}, "pkg.train"),
-        ("accelerate launch --multi_gpu --num_processes 8 --config_file z.yaml train.py", ("accelerate launch",), {"where.world_size": 8, "where.accelerate_config": "z.yaml"}, "train.py"),
+        ("accelerate launch --multi_gpu --num_processes 8 --config_file z.yaml train.py", ("accelerate launch",), {"where.distributed_type": "MULTI_GPU", "where.world_size": 8, "where.accelerate_config": "z.yaml"}, "train.py"),
         ("CUDA_VISIBLE_DEVICES=0,1 deepspeed --num_gpus 2 train.py", ("deepspeed",), {"environment.variables.CUDA_VISIBLE_DEVICES": "0,1", "where.processes": 2}, "train.py"),
         ("uv run --with trl==0.19.1 --with peft --python 3.12 train.py", ("uv run",), {"environment.requirements": ["trl==0.19.1", "peft"], "environment.python": "3.12"}, "train.py"),
         ("hf jobs uv run --flavor a10g-large -s HF_TOKEN -d --timeout 2h train.py --x", ("hf jobs uv run",), {"where.backend": "hf-jobs", "where.hardware": "a10g-large", "environment.secrets": ["HF_TOKEN"], "where.timeout": "2h"}, "train.py"),

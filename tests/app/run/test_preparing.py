@@ -4,10 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import load_plan, make_run_folder
-from holdfast.app.run.preparing import check_job, prepare_run
+from holdfast.app.run.preparing import CheckedJob, check_job, prepare_run
 from holdfast.app.run.runs import NO_OBSERVER, Run
+from holdfast.core.facts import Machine
 from holdfast.core.plan import Attempt, RunRequest
 
 
@@ -27,3 +29,69 @@ def test_runs_of_the_same_name_have_attempts_of_different_ids(tmp_path: Path, mo
         ids |= of_run
 
     assert len(ids) == 2
+
+
+JOB = """
+method: sft
+model: {{path: {model}}}
+dataset: {{path: trl-lib/Capybara, rows: 1000}}
+where: {{backend: hf-jobs, hardware: {hardware}{more}}}
+"""
+
+
+def prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, despite: str = "", **values: str) -> CheckedJob:
+    """Return a job for Hugging Face Jobs, checked without the network."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_TOKEN", "hf_" + "x" * 34)
+    given = {"model": "Qwen/Qwen3-0.6B", "hardware": "l4x1", "more": ""} | values
+    Path("job.yaml").write_text(JOB.format(**given), encoding="utf-8")
+    request = RunRequest(target="job.yaml", cwd=str(tmp_path), offline=True, rehearse=False, despite=(despite,))
+    return check_job(request, "job.yaml")
+
+
+def test_a_job_without_a_timeout_gets_the_one_that_is_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = prepared(tmp_path, monkeypatch)
+    assert job.plan
+    assert job.plan.timeout_s
+    assert job.plan.timeout_s % 300 == 0
+    lines = job.planned.splitlines()
+    assert [line.partition(" ")[0] for line in lines] == ["fits", "takes", "timeout"]
+
+
+def test_a_timeout_that_is_given_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = prepared(tmp_path, monkeypatch, more=", timeout: 9h")
+    assert job.plan
+    assert job.plan.timeout_s == 9 * 3600
+    assert len(job.planned.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "code"),
+    [
+        ({"model": "Qwen/Qwen3-8B"}, "RES101"),
+        ({"more": ", timeout: 9h, budget_usd: 0.001"}, "RES103"),
+        ({"more": ", timeout: 61s"}, "RES102"),
+    ],
+)
+def test_a_job_that_surely_does_not_fit_is_refused_unless_told_otherwise(
+    values: dict[str, str], code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = prepared(tmp_path, monkeypatch, **values)
+    assert (refused.plan, list(refused.refusals)) == (None, [code])
+    finding = next(each for each in refused.checked.findings if each.rule and each.rule.code == code)
+    assert "l4x1" in finding.message
+    assert prepared(tmp_path, monkeypatch, despite=code, **values).plan
+
+
+def test_what_is_not_known_is_said_and_refuses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    job = prepared(tmp_path, monkeypatch, model="acme/unheard-of", more=", timeout: 9h")
+    assert job.plan
+    assert job.planned.startswith("memory, time and cost are not known: model: ")
+
+
+def test_a_run_on_a_machine_without_a_gpu_is_not_planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(LocalMachine, "fetch", lambda _self: Machine(cpus=2))
+    Path("job.yaml").write_text("method: sft\nmodel: Qwen/Qwen3-8B\ndataset: trl-lib/Capybara\n", encoding="utf-8")
+    job = check_job(RunRequest(target="job.yaml", cwd=str(tmp_path), offline=True, rehearse=False), "job.yaml")
+    assert job.planned == ""

@@ -1,5 +1,7 @@
 """Time, cost and timeout."""
 
+from dataclasses import replace
+
 import pytest
 
 from holdfast.catalog.hub.gpus import load_ceilings
@@ -54,3 +56,8 @@ def test_a_timeout_covers_the_upper_time_and_is_a_multiple_of_five_minutes() -> 
     timeout = timeout_for(Interval(1000, 500, 2000), training_step(adapter=LORA))
     assert timeout >= 2600
     assert timeout % 300 == 0
+
+
+def test_a_reference_goes_forward_too() -> None:
+    step = training_step(adapter=LORA)
+    assert step_flops(replace(step, scores_reference=True)) > 1.25 * step_flops(step)

@@ -244,3 +244,27 @@ def test_without_checkpoints_more_is_kept() -> None:
         estimate_memory(training_step(checkpointing=on), expandable=True) for on in (True, False)
     ]
     assert estimates[0].allocated < estimates[1].allocated
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_texts_in_one_row_are_kept_apart_by_a_mask_of_all_pairs(attention: str) -> None:
+    kernel: dict[str, Any] = {"attention": attention, "batch": 2, "length": 4096}
+    apart = allocated(training_step(**kernel, masked=True, flattened=True))
+    assert apart > allocated(training_step(**kernel, masked=True))
+    assert allocated(training_step(**{**kernel, "attention": "flash"}, masked=True, flattened=True)) < apart
+
+
+def test_fsdp_gathers_weights_in_16_bits_and_autocast_copies_none() -> None:
+    def peak(weights: int) -> float:
+        numerics = Numerics(weights=weights, residual=2, autocast=True)
+        sharding = Sharding(strategy="fsdp", processes=4, float32_shards=True)
+        return allocated(training_step(numerics=numerics, sharding=sharding))
+
+    assert peak(4) == pytest.approx(peak(2), rel=0.01)
+
+
+def test_the_interval_is_narrower_where_most_of_the_memory_is_frozen() -> None:
+    adapter = LoraAdapter(rank=16, targets=ATTENTION)
+    frozen = estimate_memory(training_step(adapter=adapter, batch=1, length=512), expandable=False).card
+    trained = estimate_memory(training_step(batch=1, length=512), expandable=False).card
+    assert frozen.high / frozen.value < 1.2 < trained.high / trained.value

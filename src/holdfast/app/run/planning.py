@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -9,10 +10,12 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.rendering import script_of
 from holdfast.app.run.backends import MOUNTED, open_backend
+from holdfast.app.run.estimating import needs_timeout
 from holdfast.app.run.own_files import with_own_files
 from holdfast.app.run.placement import Placement
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.core.backends import capabilities_of
+from holdfast.core.estimate import JobEstimate
 from holdfast.core.facts import Machine
 from holdfast.core.plan import Plan
 from holdfast.core.redact import named_secrets
@@ -30,9 +33,20 @@ def secret_references(target: Target) -> SecretReferences:
 
 
 def make_plan(
-    target: Target, arguments: Sequence[str], references: SecretReferences, placement: Placement = HERE
+    target: Target,
+    arguments: Sequence[str],
+    references: SecretReferences,
+    placement: Placement = HERE,
+    estimate: JobEstimate | None = None,
 ) -> Plan:
-    """Return the plan of a run of the target. Of a script, the placement says where it runs.
+    """Return the plan of a run of the target.
+
+    Args:
+        target: The job.
+        arguments: The script's own arguments.
+        references: The references that replace its secrets.
+        placement: Where it runs; not used for a job file, which says so itself.
+        estimate: What it needs, for a timeout where the job has none and the backend needs one.
 
     Raises:
         UsageError: Nothing on this machine can run it.
@@ -51,6 +65,8 @@ def make_plan(
     elif placement.is_elsewhere:
         plan = apply_place(plan, placement.where, placement.environment)
     plan = references.refer_plan(plan)
+    if needs_timeout(plan) and estimate and estimate.timeout_s:
+        plan = replace(plan, timeout_s=estimate.timeout_s)
     if capabilities_of(plan.backend).carries_files:
         plan = with_own_files(plan, target, arguments, MOUNTED[plan.backend](plan.options))
     open_backend(plan, {**os.environ, **references.values})  # only to find out now whether it can run the plan

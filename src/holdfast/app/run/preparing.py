@@ -14,6 +14,7 @@ from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
 from holdfast.app.run.backends import require_backend, require_ready
+from holdfast.app.run.estimating import EstimatedJob, estimate_job
 from holdfast.app.run.kept_results import save_result
 from holdfast.app.run.placement import read_placement
 from holdfast.app.run.planning import make_plan, secret_references
@@ -25,6 +26,7 @@ from holdfast.core.event import Refuser, RunStage
 from holdfast.core.plan import Plan, RunRequest
 from holdfast.core.secret_references import SecretReferences
 from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
+from holdfast.engine.plan.summary import summarize_estimate
 from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.run.answers import run_result
 from holdfast.engine.run.launch import blocking_findings, place_plan
@@ -53,6 +55,7 @@ class CheckedJob:
         refusals: Codes of the findings that forbid a start.
         plan: The plan of its attempts; None if it is refused.
         references: The references that replace its secrets in the run's folder.
+        planned: What it is estimated to need, in a few lines; empty if it names no GPU.
     """
 
     target: Target
@@ -60,6 +63,7 @@ class CheckedJob:
     refusals: Sequence[str]
     plan: Plan | None
     references: SecretReferences
+    planned: str = ""
 
 
 def check_job(request: RunRequest, path: str) -> CheckedJob:
@@ -71,15 +75,32 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
     placement = read_placement(path, request.sets)
     target = read_target(path, placement.sets)
     require_backend((target.job.where if target.job else placement.where).backend)
-    checked = check_rules(
-        target, TargetRequest(path=path, hub=HubAccess.OFFLINE if request.offline else HubAccess.ASKED)
-    )
+    hub = HubAccess.OFFLINE if request.offline else HubAccess.ASKED
+    checked = check_rules(target, TargetRequest(path=path, hub=hub))
     refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
     references = secret_references(target)
-    plan = None if refusals else make_plan(target, request.arguments, references, placement)
-    if plan and not request.offline:
+    if refusals:
+        return CheckedJob(target=target, checked=checked, refusals=refusals, plan=None, references=references)
+    estimated = estimate_job(target, hub)
+    plan = make_plan(target, request.arguments, references, placement, estimated.estimate)
+    if not request.offline:
         require_ready(plan, {**os.environ, **references.values})
-    return CheckedJob(target=target, checked=checked, refusals=refusals, plan=plan, references=references)
+    return CheckedJob(
+        target=target,
+        checked=checked,
+        refusals=refusals,
+        plan=plan,
+        references=references,
+        planned=_planned(target, estimated, plan),
+    )
+
+
+def _planned(target: Target, estimated: EstimatedJob, plan: Plan) -> str:
+    """Return what a job is estimated to need, or why that is not known, in a few lines."""
+    if estimated.estimate is None:
+        return f"memory, time and cost are not known: {estimated.because}" if estimated.because else ""
+    given = target.job.where.timeout_s if target.job else None
+    return summarize_estimate(estimated.estimate, plan.timeout_s if given is None else None)
 
 
 def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObserver) -> None:
@@ -95,6 +116,8 @@ def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObs
         refused = _refuse(run, "check", f"refused by check: {', '.join(job.refusals)}", job.refusals)
         raise RunClosed(structs.replace(refused, check=check))
     observer.on_checked(check)
+    if job.planned:
+        observer.on_planned(job.planned)
     if request.rehearse:
         try:
             _rehearse(run, job.target, request, job.plan, observer)

@@ -135,6 +135,10 @@ class RunObserver(Protocol):
         """Receive the result of `check` for a job that is about to run."""
         ...
 
+    def on_planned(self, said: str) -> None:
+        """Receive what the job is estimated to need, in a few lines."""
+        ...
+
     def on_rehearsal_progress(self, said: str) -> None:
         """Receive a message on each step of the rehearsal before the run."""
         ...
@@ -156,6 +160,9 @@ class NullObserver:
     """Ignores all that it receives, and gives no orders."""
 
     def on_checked(self, check: CheckResult) -> None:
+        """Do nothing."""
+
+    def on_planned(self, said: str) -> None:
         """Do nothing."""
 
     def on_rehearsal_progress(self, said: str) -> None:

@@ -12,6 +12,8 @@ from holdfast.core.facts import Gpu
 GB: Final = 10**9
 GIB: Final = 1 << 30
 TERA: Final = 10**12
+ALIKE: Final = 0.15
+"""How much of the memory that a GPU is sold with its driver may report less or more: GB and GiB differ by 7 %."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,19 @@ def load_ceilings() -> Mapping[str, GpuCeilings]:
     65.0
     """
     return {row["name"]: _ceilings(**row) for row in load_table("gpus").values()}
+
+
+def find_ceilings(gpu: Gpu) -> GpuCeilings | None:
+    """Return what a GPU can do, whatever its driver calls it; None where it is not known.
+
+    >>> find_ceilings(Gpu(name="NVIDIA A100-SXM4-80GB", memory_bytes=85 * GB, capability=(8, 0))) == find_ceilings(load_gpus()["a100"])
+    True
+    """
+    rows = load_table("gpus").values()
+    named = [row for row in rows if row["match"] in gpu.name]
+    near = [row for row in named if abs(row["memory_gb"] * GB / gpu.memory_bytes - 1) < ALIKE]
+    best = max(near, key=lambda row: len(row["match"]), default=None)
+    return _ceilings(**best) if best else None
 
 
 def _ceilings(

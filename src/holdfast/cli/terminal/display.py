@@ -57,6 +57,11 @@ class RunDisplay:
         if any(target.findings or target.skipped for target in check.targets):
             self._console.print(Text.from_ansi(shown(render_check(check))), soft_wrap=True)
 
+    def on_planned(self, said: str) -> None:
+        """Show what the job is estimated to need."""
+        for line in said.splitlines():
+            self._console.print(shown(f"plan: {line}"), style="dim", markup=False, soft_wrap=True)
+
     def on_rehearsal_progress(self, said: str) -> None:
         """Show the progress of the rehearsal."""
         self._console.print(shown(f"rehearsal: {said}"), style="dim", markup=False, soft_wrap=True)

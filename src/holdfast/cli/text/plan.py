@@ -6,7 +6,7 @@ from typing import Final
 from click import style
 
 from holdfast.core.backends import LOCAL
-from holdfast.engine.units import render_bytes, render_count, render_duration
+from holdfast.engine.units import render_bytes, render_count, render_counted, render_duration
 from holdfast.results.plan import EstimateRange, OptionResult, PlanMemory, PlanPhase, PlanResult
 
 BAR: Final = 48
@@ -32,30 +32,52 @@ def render_plan(result: PlanResult) -> str:
         "\n".join(_amounts(result)),
         *(["\n".join(_options(result))] if result.options else []),
         *(["\n".join(_because(result))] if result.because else []),
+        style(_errors(result), fg="red") if result.check_errors else "",
+        f"written into {result.path}: {_settings(result.applied)}" if result.applied else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _errors(result: PlanResult) -> str:
+    many = render_counted(result.check_errors, "error")
+    return f"`holdfast check` finds {many}: what is wrong there is not in this plan."
 
 
 def _verdict(result: PlanResult) -> Iterator[str]:
     if result.memory is None:
         yield style("The memory is not known.", bold=True)
+    elif result.fits is None:
+        yield style("The hardware is not known.", fg="red", bold=True)
     elif result.fits and result.hardware:
         changed = f", with {_settings(result.settings)}" if result.settings else ""
         yield style(f"The job fits on {result.hardware}{changed}.", fg="green", bold=True)
     elif result.hardware:
-        yield style(_does_not_fit(result, result.hardware), fg="red", bold=True)
+        yield style(_does_not_fit(result, result.memory, result.hardware), fg="red", bold=True)
         yield "The options below fit." if result.options else _no_option()
     else:
         yield style("The job fits no single GPU that is known.", fg="red", bold=True)
         yield _no_option()
-    if result.over_budget:
-        yield style("It may cost more than where.budget_usd.", fg="red")
+    if result.over_budget and result.cost_usd and result.budget_usd is not None:
+        sure = "costs" if result.cost_usd.low > result.budget_usd else "may cost"
+        amounts = (
+            f"{_usd(result.cost_usd.low)} to {_usd(result.cost_usd.high)}, and the budget is {_usd(result.budget_usd)}"
+        )
+        yield style(f"It {sure} more than the budget: {amounts}.", fg="red")
+    if result.short_timeout and result.time_s and result.given_timeout_s is not None:
+        sure = "is" if result.time_s.low > result.given_timeout_s else "may be"
+        between = f"{render_duration(result.time_s.low)} to {render_duration(result.time_s.high)}"
+        yield style(
+            f"The timeout of {render_duration(result.given_timeout_s)} {sure} too short: it takes {between}.", fg="red"
+        )
 
 
-def _does_not_fit(result: PlanResult, hardware: str) -> str:
+def _does_not_fit(result: PlanResult, memory: PlanMemory, hardware: str) -> str:
     if hardware == LOCAL.name:
         return "This machine has no GPU that holds the job."
-    return f"The job may not fit on {hardware}." if result.has_gpu else f"{hardware} has no GPU."
+    if not result.has_gpu or result.card_bytes is None:
+        return f"{hardware} has no GPU."
+    sure = "does not" if memory.low_bytes > result.card_bytes else "may not"
+    return f"The job {sure} fit on {hardware}, where a process can have {render_bytes(result.card_bytes)}."
 
 
 def _no_option() -> str:

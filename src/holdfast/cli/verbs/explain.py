@@ -18,7 +18,8 @@ def command(ctx: click.Context, code: str | None, all_: bool, format_: str) -> i
     """Explain a rule, a class of failure, or the job file.
 
     CODE is a rule (`ARG101`, `renamed-argument`), an area of rules (`ARG`), a class of failure that `diagnose` names
-    (`cuda-oom-eval`), `job` for all keys of a job file, or one of them (`dataset.rows`, `train.learning_rate`).
+    (`cuda-oom-eval`), `memory` or `plan`, `job` for all keys of a job file, or one of them (`dataset.rows`,
+    `train.learning_rate`).
     """
     if (code is None) != all_:
         raise click.UsageError("name a rule, an area, a class of failure or `job`; or give `--all` alone", ctx)

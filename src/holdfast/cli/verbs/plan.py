@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.app.plan.verb import WHOLE_LINE, plan
+from holdfast.app.plan.verb import STRATEGIES, WHOLE_LINE, plan
 from holdfast.cli import options
 from holdfast.cli.text.plan import render_plan
 
@@ -10,10 +10,26 @@ from holdfast.cli.text.plan import render_plan
 @click.command("plan", cls=options.WithArguments)
 @click.argument("target", required=False, type=click.Path(), metavar="[TARGET] [-- ARGUMENT…]")
 @options.sets
+@click.option("--hardware", metavar="NAME", help="Flavor or kind of GPU: a10g-large, h100, h100x8.")
+@click.option("--budget", type=float, metavar="USD", help="The most that it may cost.")
+@click.option("--processes", type=int, metavar="N", help="Training processes on each machine.")
+@click.option("--strategy", type=click.Choice(STRATEGIES), help="How processes share the work.")
+@click.option("--apply", is_flag=True, help="Write the cheapest option that fits into TARGET, and a missing timeout.")
 @options.offline
 @options.format_
 @click.pass_context
-def command(ctx: click.Context, target: str | None, sets: tuple[str, ...], offline: bool, format_: str) -> int:
+def command(
+    ctx: click.Context,
+    target: str | None,
+    sets: tuple[str, ...],
+    hardware: str | None,
+    budget: float | None,
+    processes: int | None,
+    strategy: str | None,
+    apply: bool,
+    offline: bool,
+    format_: str,
+) -> int:
     """Estimate memory, time and cost, and find where a job fits.
 
     TARGET is a job file, a script or a notebook. A script's own arguments follow `--`. To plan a command line, write it
@@ -22,5 +38,15 @@ def command(ctx: click.Context, target: str | None, sets: tuple[str, ...], offli
     arguments = ctx.meta[options.ARGUMENTS]
     if target is None and not arguments:
         raise click.UsageError("name a job file or a script, or a command line behind `--`", ctx)
-    result = plan(target or WHOLE_LINE, set=sets, arguments=arguments, offline=offline)
+    result = plan(
+        target or WHOLE_LINE,
+        set=sets,
+        arguments=arguments,
+        hardware=hardware,
+        budget=budget,
+        processes=processes,
+        strategy=strategy,
+        apply=apply,
+        offline=offline,
+    )
     return options.print_result(result, format_, render_plan)

@@ -10,12 +10,15 @@ from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.core.backends import BACKEND_KEY, LOCAL, capabilities_of
-from holdfast.core.document import Document
+from holdfast.core.document import Document, Set
 from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.estimate import JobEstimate
 from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
+from holdfast.core.finding import MissingFactError
 from holdfast.core.job import Job
 from holdfast.core.reference import Reference, ReferenceRole
 from holdfast.core.scan import Scan
+from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
 from holdfast.engine.resolve import Resolution
 from holdfast.engine.script.named_files import describe_file, named_files
@@ -152,6 +155,30 @@ class JobFacts(HubFacts):
         if self._sources.read_rows is None:
             raise SourceError("its rows are not at hand", where="dataset", fix="`holdfast inspect` reads them")
         return self._sources.read_rows()
+
+    @cached_property
+    def estimate(self) -> JobEstimate | None:
+        """What it needs on the GPUs that it names; None where it names none.
+
+        Raises:
+            SourceError: Something that this depends on is not known.
+        """
+        from holdfast.engine.plan.asking import (  # of a table of models, which few jobs need
+            ask_plan,
+            estimate_of,
+            names_gpus,
+        )
+        from holdfast.engine.plan.planning import plan_job
+
+        job = self._asked.with_values([Set(BACKEND_KEY, self._job.where.backend)], Place(self._asked.path))
+        if not names_gpus(job, self._here):
+            return None
+        try:
+            question = ask_plan(job, self.api, self._here, model=lambda: self.model, rows=lambda: self.dataset.rows)
+            return estimate_of(plan_job(question))
+        except MissingFactError as error:
+            fix = "`holdfast plan` says what it needs to know"
+            raise SourceError(f"{error.name}: {error.because}", where=error.name, fix=fix) from None
 
     def _only(self, role: ReferenceRole) -> Reference:
         """Return the job's data or its model; a path is looked for here alone, for no repository is called so."""

@@ -9,7 +9,7 @@ from holdfast.catalog.models.lora_targets import ALL_LINEAR
 from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
 from holdfast.engine.plan.architecture import Architecture
-from holdfast.engine.plan.parameters import FUSED, attention_projections, projections
+from holdfast.engine.plan.parameters import FUSED, VISION_MLP, VISION_OUT, attention_projections, projections
 from holdfast.engine.plan.plain_values import plain_value
 from holdfast.engine.plan.step import LoraAdapter, WeightQuantization
 
@@ -93,11 +93,11 @@ def _targets(given: Any, model_type: str, model: Architecture) -> frozenset[str]
             raise MissingFactError("peft.target_modules", f"where peft puts an adapter in `{model_type}` is not known")
         return found
     if given == ALL_LINEAR:
-        return frozenset(linear_names(model))
+        return linear_names(model) | frozenset((VISION_OUT, *VISION_MLP) if model.vision else ())
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise MissingFactError("peft.target_modules", f"which modules {given!r} names is not known")
     names = frozenset(part for name in given for part in FUSED.get(str(name), (str(name),)))
-    if unknown := names - projections(model).keys():
+    if unknown := names - projections(model).keys() - ({VISION_OUT, *VISION_MLP} if model.vision else set()):
         raise MissingFactError("peft.target_modules", f"`{min(unknown)}` is no projection that is known")
     if model.experts and names - linear_names(model):
         raise MissingFactError("peft.target_modules", "the memory of adapters on experts is not known")

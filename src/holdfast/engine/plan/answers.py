@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
+from holdfast.core.backends import LOCAL
 from holdfast.core.document import Document
 from holdfast.core.estimate import TERM_NAMES, Interval, MemoryEstimate, MemoryPhase
-from holdfast.engine.plan.options import PlanOption
+from holdfast.engine.plan.duration import timeout_for
+from holdfast.engine.plan.options import PlanOption, Settings
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.results.plan import (
@@ -17,6 +20,8 @@ from holdfast.results.plan import (
     PlanTerm,
     UnknownEstimate,
 )
+
+MINUTE_S: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +40,7 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
     if isinstance(found, Unplannable):
         return _unplanned(job, found)
     chosen = found.chosen
-    usd, seconds = (chosen.usd, chosen.seconds) if chosen else (None, None)
+    usd, seconds = (chosen.usd, chosen.seconds) if chosen and not found.no_hardware else (None, None)
     budget = job.get("where.budget_usd", None)
     return PlanResult(
         verb="plan",
@@ -43,18 +48,36 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         parameters=total_parameters(found.step.model),
         trainable=found.step.trained,
         memory=_memory(found.as_is.memory),
-        hardware=chosen.hardware.name if chosen else None,
+        hardware=chosen.hardware.name if chosen and not found.no_hardware else None,
         settings=chosen.settings if chosen else {},
         has_gpu=chosen is None or bool(chosen.hardware.gpus),
-        fits=chosen.fits if chosen else False,
+        fits=None if found.no_hardware else chosen.fits if chosen else False,
         time_s=_range(seconds),
         cost_usd=_range(usd),
-        timeout_s=found.timeout_s,
+        timeout_s=None if found.no_hardware else found.timeout_s,
+        given_timeout_s=found.given_timeout_s,
+        short_timeout=_is_short(found),
+        budget_usd=budget if isinstance(budget, int | float) else None,
         over_budget=usd is not None and isinstance(budget, int | float) and usd.high > budget,
+        card_bytes=found.usable_bytes,
         because=found.because,
         unknown=list(_unknown(found)),
         options=[_option(each) for each in found.options],
     )
+
+
+def settings_to_apply(job: Document, found: JobPlan) -> Settings:
+    """Return what to write so that a job fits: nothing of what fits as it is, but the timeout where it gives none."""
+    fitting = found.chosen if found.chosen and found.chosen.fits else next(iter(found.options), None)
+    if fitting is None:
+        return {}
+    settings = dict(fitting.settings)
+    if fitting.hardware.name != LOCAL.name and job.get("where.hardware", None) != fitting.hardware.name:
+        settings["where.hardware"] = fitting.hardware.name
+    if fitting.seconds and job.get("where.timeout", None) is None:
+        minutes = timeout_for(fitting.seconds, found.step) // MINUTE_S
+        settings["where.timeout"] = f"{minutes}m"
+    return settings
 
 
 def _unplanned(job: Document, found: Unplannable) -> PlanResult:
@@ -88,7 +111,7 @@ def _memory(estimate: MemoryEstimate) -> PlanMemory:
 
 def _terms(estimate: MemoryEstimate) -> Mapping[str, int]:
     """Return what the card's peak consists of; the terms add up to it."""
-    every = (*estimate.peak.terms, estimate.overhead)
+    every = (*estimate.peak.terms, *estimate.beside)
     return {name: sum(term.bytes for term in every if term.name == name) for name in TERM_NAMES}
 
 
@@ -109,7 +132,16 @@ def _option(option: PlanOption) -> OptionResult:
     )
 
 
+def _is_short(found: JobPlan) -> bool:
+    """Whether the job's timeout may end it: it is below the upper time."""
+    seconds = found.chosen.seconds if found.chosen else None
+    return seconds is not None and found.given_timeout_s is not None and found.given_timeout_s < seconds.high
+
+
 def _unknown(found: JobPlan) -> Iterator[UnknownEstimate]:
+    if found.no_hardware:
+        yield UnknownEstimate(what="hardware", because=found.no_hardware)
+        return
     if found.no_time:
         yield UnknownEstimate(what="time", because=found.no_time)
     elif found.chosen and found.chosen.seconds is None and found.chosen.hardware.gpus:

@@ -15,6 +15,7 @@ EXPERTS: Final = ("num_experts", "num_local_experts", "n_routed_experts")
 """Keys for the number of experts; which one a file has depends on the release that wrote it."""
 PATTERN: Final = "sliding_window_pattern"
 """Every how many layers one does not slide; transformers writes it with an underscore before it."""
+SIGLIP: Final = "siglip_vision_model"
 BIASED: Final = frozenset({"gpt_neox", "gpt_oss", "starcoder2"})
 """Types that have biases where `config.json` does not say."""
 DEQUANTIZED: Final = "mxfp4"
@@ -75,6 +76,21 @@ class Experts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VisionTower:
+    """What sees the images of a vision-language model, where adapters go too.
+
+    Attributes:
+        layers: Number of layers.
+        hidden: Width of its stream.
+        intermediate: Width of its MLPs.
+    """
+
+    layers: int
+    hidden: int
+    intermediate: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Architecture:
     """A decoder.
 
@@ -88,6 +104,7 @@ class Architecture:
         attention: Its attention.
         experts: Its experts; None of a dense model.
         extra_parameters: Parameters outside the decoder, as of a vision tower.
+        vision: The vision tower; None where there is none, or its layers are not known.
         biases: Which projections have biases: `qkv`, `output`, `mlp`.
     """
 
@@ -100,6 +117,7 @@ class Architecture:
     attention: Attention
     experts: Experts | None = None
     extra_parameters: int = 0
+    vision: VisionTower | None = None
     biases: frozenset[str] = frozenset()
 
 
@@ -132,7 +150,21 @@ def read_architecture(config: Mapping[str, Any]) -> Architecture:
         traits=traits,
         attention=_attention(read, traits),
         experts=experts,
+        vision=_vision(config),
         biases=frozenset(part for part, key in named.items() if _has_bias(read, key)),
+    )
+
+
+def _vision(config: Mapping[str, Any]) -> VisionTower | None:
+    """Return the vision tower of Gemma 3: SigLIP, with four projections in attention and two in the MLP."""
+    values = config.get("vision_config")
+    if not isinstance(values, Mapping) or values.get("model_type") != SIGLIP:
+        return None
+    read = _Config(values)
+    return VisionTower(
+        layers=read.size("num_hidden_layers"),
+        hidden=read.size("hidden_size"),
+        intermediate=read.size("intermediate_size"),
     )
 
 

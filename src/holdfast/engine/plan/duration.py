@@ -54,8 +54,8 @@ def step_flops(step: TrainingStep) -> float:
     """
     weights = FORWARD * active_parameters(step.model)
     pairs = FORWARD * step.length * step.model.attention.query * step.model.layers
-    passes = 2 + (step.adapter is None) + step.checkpointing + step.reference
-    return step.tokens * (passes * weights + (3.5 + step.checkpointing) * pairs)
+    again = step.checkpointing + step.scores_reference
+    return step.tokens * ((2 + (step.adapter is None) + again) * weights + (3.5 + again) * pairs)
 
 
 def step_seconds(step: TrainingStep, gpu: GpuCeilings) -> Interval:

@@ -82,7 +82,9 @@ def inputs_kept(step: TrainingStep, names: tuple[str, ...]) -> float:
     width = max((inputs for inputs, _ in matrices.values()), default=0)
     if names == ("o_proj",):
         return 0.0
-    copies = len(matrices) if numerics.casts_weights and names != ("down_proj",) else 1
+    copies = (
+        len(matrices) if numerics.autocast and numerics.residual > numerics.compute and names != ("down_proj",) else 1
+    )
     return float(copies * numerics.compute * width)
 
 
@@ -115,10 +117,10 @@ def attention_kept(step: TrainingStep) -> float:
         kept += (FLOAT32 + (0 if step.adapter else element)) * (shape.query + shape.key)
     kept += (FLOAT32 + 2 * element) * sum(shape.compressed)  # latents: kept by their norms and the projections after
     if step.attention == "eager":
-        return kept + EAGER * shape.heads * step.length
-    windowed = shape.window and shape.sliding and step.length > shape.window
+        return kept + EAGER * shape.heads * step.attended
+    windowed = shape.window and shape.sliding and step.attended > shape.window
     if step.attention == "sdpa" and (step.masked or windowed):
-        kept += element * step.length + element * (shape.query - shape.key + shape.output - shape.value)
+        kept += element * step.attended + element * (shape.query - shape.key + shape.output - shape.value)
     return float(kept)
 
 
@@ -173,7 +175,7 @@ def attention_backward(step: TrainingStep) -> float:
 
 def layer_casts(step: TrainingStep) -> int:
     """Return the bytes of a layer's weights in 16 bits, which autocast makes of weights in float32 and the backward pass keeps."""
-    return step.numerics.compute * layer_parameters(step.model) if step.numerics.casts_weights else 0
+    return step.numerics.compute * layer_parameters(step.model) if step.casts_weights else 0
 
 
 def largest_matrix(step: TrainingStep) -> int:

@@ -122,16 +122,25 @@ def _reference(step: TrainingStep) -> tuple[MemoryTerm, ...]:
 def _kept_terms(step: TrainingStep, layers: LayerActivations) -> tuple[MemoryTerm, ...]:
     """Return what all layers keep: their inputs alone with checkpoints, else all that their backward passes need."""
     model, tokens = step.model, step.tokens
+    mask = _mask(step)
     if step.checkpointing:
         each = step.numerics.residual * model.hidden
         because = f"{model.layers} checkpoints x {each} B x {tokens} tokens"
-        return (MemoryTerm("activations", model.layers * each * tokens, because),)
+        return (MemoryTerm("activations", model.layers * each * tokens, because), *mask)
     because = f"{model.layers} layers x {layers.kept:.0f} B x {tokens} tokens"
     kept = MemoryTerm("activations", round(model.layers * layers.kept * tokens), because)
     casts = MemoryTerm(
         "activations", model.layers * layer_casts(step), "16-bit copies of the weights, kept for the backward pass"
     )
-    return (kept, casts) if casts.bytes else (kept,)
+    return (kept, *([casts] if casts.bytes else []), *mask)
+
+
+def _mask(step: TrainingStep) -> tuple[MemoryTerm, ...]:
+    """Return the mask of all pairs of tokens, which the layers share: one byte a pair. Flash attention has none."""
+    if not step.masked or step.attention == "flash":
+        return ()
+    because = f"a mask of {step.attended} x {step.attended} tokens"
+    return (MemoryTerm("activations", step.tokens * step.attended, because),)
 
 
 def _cast_cache(step: TrainingStep) -> tuple[MemoryTerm, ...]:

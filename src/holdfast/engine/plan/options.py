@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.catalog.hub.gpus import GIB, GpuCeilings, load_ceilings
-from holdfast.core.estimate import Interval, MemoryEstimate
+from holdfast.catalog.hub.gpus import GIB, find_ceilings
+from holdfast.core.estimate import Interval, MemoryEstimate, largest_phase
 from holdfast.core.facts import Gpu
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.duration import cost_of, job_seconds
+from holdfast.engine.plan.memory import memory_phases
 from holdfast.engine.plan.step import FLOAT16, TrainingStep
 
 Settings = Mapping[str, bool | int | str]
@@ -19,8 +20,6 @@ StepOf = Callable[[Settings], TrainingStep]
 """Reads the step of a job with some settings changed."""
 SPARE_BYTES: Final = round(0.7 * GIB)
 """What a process cannot have of a card that the catalog does not know. Source: facts/memory.md §4."""
-BF16: Final = (8, 0)
-"""The first CUDA capability that computes in bfloat16."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,42 +53,41 @@ class StepVariant:
 
 def usable_bytes(gpu: Gpu) -> int:
     """Return the memory that a process can have of a GPU."""
-    known = load_ceilings().get(gpu.name)
+    known = find_ceilings(gpu)
     return known.usable_bytes if known else gpu.memory_bytes - SPARE_BYTES
-
-
-def fits(step: TrainingStep, memory: MemoryEstimate, gpu: Gpu) -> bool:
-    """Whether a process fits by the upper bound; beside vLLM on the same GPU, in what that leaves."""
-    share = step.rollout.vllm_share if step.rollout else 0.0
-    return memory.card.high <= usable_bytes(gpu) - share * gpu.memory_bytes
 
 
 def judge_option(variant: StepVariant, hardware: Hardware, steps: int | None, *, expandable: bool) -> PlanOption:
     """Return one option, judged."""
-    memory = estimate_memory(variant.step, expandable=expandable)
     gpu = next(iter(hardware.gpus), None)
+    memory = estimate_memory(variant.step, expandable=expandable, gpu=gpu)
     seconds = _seconds(variant.step, gpu, steps) if gpu else None
     price = hardware.usd_per_hour
     return PlanOption(
         hardware=hardware,
         settings=variant.settings,
         memory=memory,
-        fits=gpu is not None and fits(variant.step, memory, gpu),
+        fits=gpu is not None and memory.card.high <= usable_bytes(gpu),
         seconds=seconds,
         usd=cost_of(seconds, price) if seconds and price is not None else None,
     )
 
 
 def search_options(
-    changed: Sequence[StepVariant], hardware: Iterable[Hardware], steps: int | None, *, expandable: bool
+    changed: Sequence[StepVariant],
+    hardware: Iterable[Hardware],
+    steps: int | None,
+    *,
+    expandable: bool,
+    in_bfloat16: bool = True,
 ) -> list[PlanOption]:
     """Return for each machine the first variant that fits, the cheapest machine first; what cannot fit is left out.
 
-    Machines of several GPUs, and those whose GPUs do not compute in bfloat16, are not asked.
+    Machines of several GPUs are not asked. Nor are, of a job that computes in bfloat16, those whose GPUs do not.
     """
     found = []
     for machine in hardware:
-        if len(machine.gpus) != 1 or machine.gpus[0].capability < BF16:
+        if len(machine.gpus) != 1 or (in_bfloat16 and not machine.gpus[0].bf16):
             continue
         judged = (judge_option(each, machine, steps, expandable=expandable) for each in changed)
         if (first := next((option for option in judged if option.fits), None)) is not None:
@@ -116,6 +114,8 @@ def variants(read: StepOf, alone: Settings) -> Iterator[StepVariant]:
         changed = _read(read, {**variant.settings, **setting})
         if changed is not None and changed.step != variant.step:
             yield (variant := changed)
+    for fewer in _fewer_evaluated(read, variant):
+        yield (variant := fewer)
     yield from _smaller(read, variant)
     if variant.step.adapter and not variant.step.quantization:
         quantized = _read(read, {**variant.settings, "quantization.load_in_4bit": True})
@@ -140,6 +140,19 @@ def _cheap_settings(step: TrainingStep) -> Iterator[Settings]:
         yield {"model.dtype": "bfloat16"}  # frozen weights need no more
 
 
+def _fewer_evaluated(read: StepOf, variant: StepVariant) -> Iterator[StepVariant]:
+    """Yield the step with evaluation batches no larger than those of training, where they need more; results do not depend on that."""
+    step = variant.step
+    if step.eval_batch > step.batch:
+        settings = {**variant.settings, "train.per_device_eval_batch_size": step.batch}
+        if (changed := _read(read, settings)) is not None and _peak(changed.step) < _peak(step):
+            yield changed
+
+
+def _peak(step: TrainingStep) -> int:
+    return largest_phase(memory_phases(step)).bytes
+
+
 def _smaller(read: StepOf, variant: StepVariant) -> Iterator[StepVariant]:
     """Yield ever smaller micro-batches, of as many rows per step."""
     step = variant.step
@@ -156,7 +169,7 @@ def _smaller(read: StepOf, variant: StepVariant) -> Iterator[StepVariant]:
 
 
 def _seconds(step: TrainingStep, gpu: Gpu, steps: int | None) -> Interval | None:
-    ceilings: GpuCeilings | None = load_ceilings().get(gpu.name)
+    ceilings = find_ceilings(gpu)
     if steps is None or ceilings is None:
         return None
     try:

@@ -10,6 +10,9 @@ from holdfast.engine.plan.architecture import CONFIG, Architecture, Experts, rea
 Matrix = tuple[int, int]
 """Inputs and outputs of a linear projection."""
 QKV: Final = ("q_proj", "k_proj", "v_proj")
+VISION_OUT: Final = "out_proj"
+VISION_MLP: Final = ("fc1", "fc2")
+"""Projections of SigLIP beside those of queries, keys and values. Source: transformers 5.23 modeling_siglip.py."""
 LATENT: Final = ("q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj")
 FUSED: Final[Mapping[str, tuple[str, ...]]] = {"qkv_proj": QKV, "gate_up_proj": ("gate_proj", "up_proj")}
 """Names under which some types hold several projections as one."""
@@ -167,7 +170,17 @@ def adapter_parameters(model: Architecture, targets: frozenset[str], rank: int) 
     matrices = projections(model)
     per_layer = sum(rank * sum(matrix) for name, matrix in matrices.items() if name in targets)
     shared = sum(rank * matrices[name][0] for name in sharing_adapters(model, targets))
-    return model.layers * (per_layer - shared)
+    return model.layers * (per_layer - shared) + _vision_adapters(model, targets, rank)
+
+
+def _vision_adapters(model: Architecture, targets: frozenset[str], rank: int) -> int:
+    """Return the parameters of the adapters in a vision tower: peft matches modules by the ends of their names, there too."""
+    tower = model.vision
+    if tower is None:
+        return 0
+    attention = 2 * tower.hidden * len(targets & {*QKV, VISION_OUT})
+    mlp = (tower.hidden + tower.intermediate) * len(targets & set(VISION_MLP))
+    return rank * tower.layers * (attention + mlp)
 
 
 def sharing_adapters(model: Architecture, targets: frozenset[str]) -> frozenset[str]:

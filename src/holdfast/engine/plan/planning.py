@@ -1,20 +1,31 @@
 """Planning a job: its memory, the hardware that it fits, the time and the cost."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
+from holdfast.catalog.hub.jobs import timeout_s
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
 from holdfast.core.strict_document import StrictDocument
 from holdfast.core.text import Place
 from holdfast.engine.plan.duration import count_steps, timeout_for
-from holdfast.engine.plan.options import PlanOption, Settings, StepVariant, judge_option, search_options, variants
+from holdfast.engine.plan.options import (
+    PlanOption,
+    Settings,
+    StepVariant,
+    judge_option,
+    search_options,
+    usable_bytes,
+    variants,
+)
 from holdfast.engine.plan.reading import JobModel, StepReader
-from holdfast.engine.plan.step import Sharding, ShardingStrategy, TrainingStep
+from holdfast.engine.plan.sharding import count_processes, read_sharding
+from holdfast.engine.plan.step import Sharding, TrainingStep
 
 ALLOCATOR: Final = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 EXPANDABLE: Final = "expandable_segments:True"
@@ -31,6 +42,7 @@ class PlanQuestion:
         model: Its model.
         rows: Rows of its dataset; None if unknown.
         named: The hardware that it names; None if it names none.
+        unknown_hardware: Why the hardware that it names is not known; empty if it is.
         here: This machine, where the job names it as its backend; perhaps without a GPU.
         choices: Hardware to choose from.
     """
@@ -40,8 +52,21 @@ class PlanQuestion:
     model: JobModel
     rows: int | None
     named: Hardware | None
+    unknown_hardware: str = ""
     here: Hardware | None = None
     choices: Sequence[Hardware]
+
+    @property
+    def placed(self) -> Hardware | None:
+        """Where the job runs, if it says so."""
+        return self.here or self.named
+
+    @property
+    def eval_rows(self) -> int | None:
+        """Rows that are evaluated on, where they are a part of the training data."""
+        part, rows = self.job.get("dataset.eval_fraction", None), self.job.get("dataset.rows", None) or self.rows
+        known = isinstance(part, int | float) and isinstance(rows, int)
+        return math.ceil(rows * part) if known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,10 +77,12 @@ class JobPlan:
         step: The training step.
         chosen: As the job is, on the hardware that it names; else the cheapest option that changes no setting, or the cheapest;
             None if nothing fits. Of a job that runs on this machine, an option there, or the job as it is.
-        as_is: As the job is, on the hardware that it names or on any: its memory does not depend on that.
+        as_is: As the job is, on the hardware that it names or on any.
         options: Hardware and settings on which it fits, the cheapest first.
         timeout_s: A timeout that it will keep; None if its time is unknown.
+        given_timeout_s: The timeout that the job gives; None if it gives none.
         no_time: Why its time is unknown; empty if it is known.
+        no_hardware: Why the hardware that it names is unknown; empty if it is known.
         because: What was taken for granted.
     """
 
@@ -64,8 +91,16 @@ class JobPlan:
     as_is: PlanOption
     options: Sequence[PlanOption]
     timeout_s: int | None
+    given_timeout_s: float | None = None
     no_time: str
+    no_hardware: str = ""
     because: Sequence[str]
+
+    @property
+    def usable_bytes(self) -> int | None:
+        """What a process can have of the GPU that was chosen."""
+        gpus = self.chosen.hardware.gpus if self.chosen else ()
+        return usable_bytes(gpus[0]) if gpus else None
 
 
 def plan_job(question: PlanQuestion) -> JobPlan:
@@ -74,34 +109,64 @@ def plan_job(question: PlanQuestion) -> JobPlan:
     Raises:
         MissingFactError: Something that memory depends on is not known.
     """
-    placed = question.here or question.named
-    step, because = _read(question, question.job, sharding_of(question.job, placed))
-    expandable = uses_expandable_segments(question.job)
+    job, placed = question.job, question.placed
+    processes = count_processes(job, placed)
+    step, because = _read(question, job, read_sharding(job, processes.count))
+    expandable = uses_expandable_segments(job)
     steps, no_time = _steps(question, step)
 
     def changed_step(settings: Settings) -> TrainingStep:
         edits = [Set(key, value) for key, value in settings.items()]
-        changed = question.job.with_values(edits, Place(question.job.path)) if edits else question.job
+        changed = job.with_values(edits, Place(job.path)) if edits else job
         return _read(question, changed, Sharding())[0]
 
-    changes = list(variants(changed_step, _alone(question.job, step)))
-    on_this = search_options(changes, [question.here] if question.here else [], steps, expandable=expandable)
-    options = on_this or search_options(changes, question.choices, steps, expandable=expandable)
-    as_is = judge_option(StepVariant(step, {}), placed or question.choices[0], steps, expandable=expandable)
-    unchanged = (option for option in options if not option.settings)
+    def search(hardware: Sequence[Hardware]) -> list[PlanOption]:
+        return search_options(changes, hardware, steps, expandable=expandable, in_bfloat16=in_bfloat16)
+
+    in_bfloat16 = job.get("train.fp16", None) is not True
+    changes = list(variants(changed_step, _alone(job, step)))
+    on_this = search([question.here] if question.here else [])
+    options = on_this or search(question.choices)
+    unchanged = next((option for option in options if not option.settings), None)
+    cheapest = unchanged or next(iter(options), None)
+    somewhere = placed or (cheapest.hardware if cheapest else question.choices[0])
+    as_is = judge_option(StepVariant(step, {}), somewhere, steps, expandable=expandable)
     if question.here:
         chosen: PlanOption | None = next(iter([] if as_is.fits else on_this), as_is)
     else:
-        chosen = as_is if question.named else next(unchanged, next(iter(options), None))
+        chosen = as_is if question.named else cheapest
+    notes = (*_notes(question, in_bfloat16=in_bfloat16), *(() if expandable else (ADVICE,)))
     return JobPlan(
         step=step,
         chosen=chosen,
         as_is=as_is,
         options=options,
         timeout_s=timeout_for(chosen.seconds, step) if chosen and chosen.seconds else None,
+        given_timeout_s=_given_timeout_s(job),
         no_time=no_time,
-        because=(*because, *(() if expandable else (ADVICE,))),
+        no_hardware=question.unknown_hardware,
+        because=(*([processes.because] if processes.because else []), *because, *notes),
     )
+
+
+def _notes(question: PlanQuestion, *, in_bfloat16: bool) -> Iterator[str]:
+    """Yield what is to be known of GPUs that do not compute in bfloat16."""
+    placed = question.placed
+    if not in_bfloat16:
+        return
+    if placed and placed.gpus and not placed.gpus[0].bf16:
+        yield f"{placed.gpus[0].name} emulates bfloat16, slowly; train.fp16 is what it is fast in"
+    left = [each.name for each in question.choices if len(each.gpus) == 1 and not each.gpus[0].bf16]
+    if left and not question.here:
+        yield f"{' and '.join(left)} are left out, as they do not compute in bfloat16 (train.fp16 would)"
+
+
+def _given_timeout_s(job: Document) -> float | None:
+    given = job.get("where.timeout", None)
+    try:
+        return None if given is None else timeout_s(str(given))
+    except ValueError:
+        return None
 
 
 def _read(question: PlanQuestion, job: Document, sharding: Sharding) -> tuple[TrainingStep, list[str]]:
@@ -111,7 +176,7 @@ def _read(question: PlanQuestion, job: Document, sharding: Sharding) -> tuple[Tr
         MissingFactError: A hidden value was read, or something that memory depends on is not known.
     """
     strict = StrictDocument.of(job)
-    reader = StepReader(strict, question.api, question.model, sharding)
+    reader = StepReader(strict, question.api, question.model, sharding, question.eval_rows)
     step = reader.read()
     for key, hidden in strict.hidden_reads.items():
         raise MissingFactError(key, hidden.because)
@@ -125,17 +190,6 @@ def _alone(job: Document, step: TrainingStep) -> Settings:
         return {}
     nodes = {"where.nodes": 1} if job.get("where.nodes", 1) != 1 else {}
     return {"where.processes": 1, **nodes, "train.gradient_accumulation_steps": step.accumulation * processes}
-
-
-def sharding_of(job: Document, placed: Hardware | None) -> Sharding:
-    """Return how the processes of a job share its work: one per GPU of the hardware that it names, unless it says how many."""
-    asked, nodes = job.get("where.processes", None), job.get("where.nodes", None)
-    each = asked if isinstance(asked, int) else max(1, len(placed.gpus)) if placed else 1
-    processes = each * (nodes if isinstance(nodes, int) else 1)
-    if processes <= 1:
-        return Sharding()
-    strategy: ShardingStrategy = job.get("where.strategy", None) or "ddp"
-    return Sharding(strategy=strategy, processes=processes, float32_shards=strategy == "fsdp")
 
 
 def uses_expandable_segments(job: Document) -> bool:

@@ -1,7 +1,7 @@
 """Reading the training step of a job: what it sets, and what its releases do where it sets nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from packaging.version import Version
@@ -60,12 +60,12 @@ class JobModel:
     Attributes:
         architecture: Its sizes.
         type: Its `model_type`.
-        dtype: Bytes of a weight in its files; 0 if unknown.
+        dtype: Bytes of a weight as `dtype: auto` loads it; 0 if unknown.
     """
 
     architecture: Architecture
     type: str
-    dtype: int = FLOAT16
+    dtype: int = 0
 
 
 @dataclass(slots=True)
@@ -77,6 +77,7 @@ class StepReader:
         api: The versions that it gets.
         model: Its model.
         sharding: How its processes share the work.
+        eval_rows: Rows of its evaluation data; None if unknown.
         because: What was taken for granted, and what says so.
     """
 
@@ -84,6 +85,7 @@ class StepReader:
     api: Api
     model: JobModel
     sharding: Sharding = field(default_factory=Sharding)
+    eval_rows: int | None = None
     because: list[str] = field(default_factory=list[str])
 
     def read(self) -> TrainingStep:
@@ -100,18 +102,20 @@ class StepReader:
                 "quantization", "transformers trains quantized weights only under an adapter (MOD101)"
             )
         numerics = self._numerics(method, adapter, quantization)
-        if adapter and quantization:
-            adapter = self._quantized_adapter(adapter)
+        if adapter:
+            adapter = self._held_adapter(adapter, quantization)
         batch = self._count("per_device_train_batch_size")
         rollout = self._rollout(method, batch)
         free = self._padding_free(method)
+        attention = self._attention()
+        references = method in REFERENCED and self._given("precompute_ref_log_probs") is not True
         liger = self._given("use_liger_kernel") is True
         return TrainingStep(
             method=method,
             model=self.model.architecture,
             batch=batch,
             length=self._length(method, rollout),
-            eval_batch=self._count("per_device_eval_batch_size") if self._evaluates() else 0,
+            eval_batch=self._eval_batch(),
             accumulation=self._count("gradient_accumulation_steps"),
             numerics=numerics,
             adapter=adapter,
@@ -120,11 +124,13 @@ class StepReader:
             head=self._head(method, numerics, batch, liger=liger),
             checkpointing=self._checkpointing("checkpointing") is True,
             reentrant=self._reentrant(),
-            attention=self._attention(),
-            masked=batch * rows_each(method) > 1 and not free,
+            attention=attention,
+            masked=self._masks_texts(attention) if free else batch * rows_each(method) > 1,
+            flattened=free,
             fused=LIGER if liger else frozenset(),
             reference=self._reference(method, adapter),
-            sharding=self.sharding,
+            scores_reference=references,
+            sharding=replace(self.sharding, float32_shards=self.sharding.strategy == "fsdp" and self._mixed()),
             rollout=rollout,
         )
 
@@ -132,8 +138,6 @@ class StepReader:
         method = self.job.get("method", None)
         if method not in {*Method}:
             raise MissingFactError("method", "the target trains by none of TRL's methods, as far as it shows")
-        if self.job.kind != "job":
-            self.because.append("one process: how a script is launched is not seen")
         return Method(method)
 
     def _given(self, name: str) -> Any:
@@ -161,8 +165,11 @@ class StepReader:
         mixed = self._mixed()
         if weights == FLOAT32 and not mixed:
             return Numerics(weights=FLOAT32, compute=FLOAT32, residual=FLOAT32, mlp=FLOAT32)
+        if self.sharding.by_deepspeed and mixed:
+            return Numerics()  # the engine turns the whole model into 16 bits, and uses no autocast
         wide = quantization is not None and method is Method.SFT and self._fact("kbit_preparation") == "norms"
-        residual = FLOAT32 if wide else weights
+        gathered = self.sharding.strategy == "fsdp" and mixed  # layers are gathered in 16 bits, and so are their inputs
+        residual = FLOAT32 if wide else FLOAT16 if gathered else weights
         return Numerics(weights=weights, residual=residual, mlp=residual if wide else FLOAT16, autocast=mixed)
 
     def _mixed(self) -> bool:
@@ -187,15 +194,18 @@ class StepReader:
         name = written.rpartition(".")[2]
         if name == "auto":
             if not self.model.dtype:
-                raise MissingFactError("model.dtype", "the dtype of the model's files is not known")
-            return self.model.dtype
+                self.because.append("weights in 16 bits for `dtype: auto`: the model's files were not seen")
+            return self.model.dtype or FLOAT16
         if name not in DTYPES:
             raise MissingFactError("model.dtype", f"`{written}` is no dtype that is known")
         return DTYPES[name]
 
-    def _quantized_adapter(self, adapter: LoraAdapter) -> LoraAdapter:
-        self._fact("quantized_adapter")
-        return LoraAdapter(rank=adapter.rank, targets=adapter.targets, dropout=adapter.dropout, bytes=FLOAT16)
+    def _held_adapter(self, adapter: LoraAdapter, quantization: WeightQuantization | None) -> LoraAdapter:
+        """Return an adapter in the dtype in which it is held: 16 bits on quantized weights, and under DeepSpeed."""
+        if quantization:
+            self._fact("quantized_adapter")
+        narrow = quantization or (self.sharding.by_deepspeed and self._mixed())
+        return replace(adapter, bytes=FLOAT16) if narrow else adapter
 
     def _length(self, method: Method, rollout: Rollout | None) -> int:
         if rollout:
@@ -214,6 +224,17 @@ class StepReader:
             return True
         packed = method is Method.SFT and self._given("packing") is True
         return packed and self._given("packing_strategy") in PACKED
+
+    def _masks_texts(self, attention: AttentionKernel) -> bool:
+        """Whether texts that share a row are kept apart by a mask; flash attention is told where each begins instead."""
+        return attention != "flash" and self._fact("packed_mask") is True
+
+    def _eval_batch(self) -> int:
+        """Return the rows of an evaluation batch: no more than there are; 0 without evaluation."""
+        if not self._evaluates():
+            return 0
+        asked = self._count("per_device_eval_batch_size")
+        return asked if self.eval_rows is None else min(asked, max(1, self.eval_rows))
 
     def _evaluates(self) -> bool:
         if self.job.kind == "job":

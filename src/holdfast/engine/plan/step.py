@@ -36,7 +36,7 @@ class Numerics:
         compute: Of what matrix products read and give.
         residual: Of the residual stream, and so of what a checkpoint keeps.
         mlp: Of what is between the projections of an MLP.
-        autocast: Whether matrix products cast their inputs.
+        autocast: Whether matrix products cast their inputs, and copies of weights in float32.
     """
 
     weights: int = FLOAT16
@@ -44,11 +44,6 @@ class Numerics:
     residual: int = FLOAT16
     mlp: int = FLOAT16
     autocast: bool = False
-
-    @property
-    def casts_weights(self) -> bool:
-        """Whether matrix products read copies of the weights."""
-        return self.autocast and self.weights > self.compute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,12 +100,17 @@ class Sharding:
     Attributes:
         strategy: What is split.
         processes: How many there are.
-        float32_shards: Whether trained weights are kept in float32, as FSDP does under mixed precision.
+        float32_shards: Whether trained weights are kept in float32 and gathered in 16 bits, as FSDP does under mixed precision.
     """
 
     strategy: ShardingStrategy = "none"
     processes: int = 1
     float32_shards: bool = False
+
+    @property
+    def by_deepspeed(self) -> bool:
+        """Whether DeepSpeed splits it, which holds the model in the dtype that it computes in."""
+        return self.strategy in {"zero1", "zero2", "zero3"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,9 +153,11 @@ class TrainingStep:
         checkpointing: Whether layers are computed again in the backward pass.
         reentrant: Whether that is the older way, which keeps the layer's output too.
         attention: The kernel of attention.
-        masked: Whether rows of unequal length are padded and masked.
+        masked: Whether attention gets a mask: of rows of unequal length, or of texts in one row.
+        flattened: Whether the rows of a micro-batch are one long row, as without padding.
         fused: Parts that fused kernels compute.
         reference: Whether there is a second, frozen copy of the model.
+        scores_reference: Whether each row goes forward through the reference too: that copy, or the model without its adapter.
         sharding: How processes share it.
         rollout: Generation; None for methods that do not generate.
     """
@@ -175,8 +177,10 @@ class TrainingStep:
     reentrant: bool = False
     attention: AttentionKernel = "sdpa"
     masked: bool = False
+    flattened: bool = False
     fused: frozenset[FusedKernel] = field(default_factory=frozenset[FusedKernel])
     reference: bool = False
+    scores_reference: bool = False
     sharding: Sharding = field(default_factory=Sharding)
     rollout: Rollout | None = None
 
@@ -189,6 +193,17 @@ class TrainingStep:
     def tokens(self) -> int:
         """Tokens of a micro-batch, with padding."""
         return self.rows * self.length
+
+    @property
+    def attended(self) -> int:
+        """Tokens of a row as attention sees it."""
+        return self.tokens if self.flattened else self.length
+
+    @property
+    def casts_weights(self) -> bool:
+        """Whether matrix products read 16-bit copies of the weights; FSDP gathers weights in 16 bits already."""
+        numerics = self.numerics
+        return numerics.autocast and numerics.weights > numerics.compute and not self.sharding.float32_shards
 
     @property
     def trained(self) -> int:

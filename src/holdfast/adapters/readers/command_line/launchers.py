@@ -61,6 +61,7 @@ class LauncherCommand:
         keys: The keys of a Document that its options with values say something of; `+` marks a list.
         constant: What it says by itself.
         takes: The key of the word that stands between its options and the program, if there is one.
+        switches: What its options without a value say: a key and its value.
     """
 
     words: tuple[str, ...]
@@ -68,6 +69,7 @@ class LauncherCommand:
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
     constant: Mapping[str, Any] = field(default_factory=dict[str, Any])
     takes: str = ""
+    switches: Mapping[str, tuple[str, Any]] = field(default_factory=dict[str, tuple[str, Any]])
 
 
 TORCHRUN_KEYS = {"--nproc-per-node": "where.processes", "--nnodes": "where.nodes"}
@@ -164,6 +166,14 @@ ACCELERATE_KEYS = {
     "--mixed-precision": "where.mixed_precision",
     "--config-file": "where.accelerate_config",
     "--zero-stage": "where.zero_stage",
+    "--fsdp-sharding-strategy": "where.fsdp_sharding",
+    "--fsdp-reshard-after-forward": "where.fsdp_sharding",
+    **dict.fromkeys(("--fsdp-offload-params", "--offload-optimizer-device", "--offload-param-device"), "where.offload"),
+}
+ACCELERATE_SWITCHES: Final[Mapping[str, tuple[str, Any]]] = {
+    "--multi-gpu": ("where.distributed_type", "MULTI_GPU"),
+    "--use-deepspeed": ("where.distributed_type", "DEEPSPEED"),
+    "--use-fsdp": ("where.distributed_type", "FSDP"),
 }
 LAUNCHERS: Final = (
     LauncherCommand(("torchrun",), TORCHRUN_FLAGS, TORCHRUN_KEYS, TORCHRUN_SAYS),
@@ -171,7 +181,7 @@ LAUNCHERS: Final = (
     LauncherCommand(
         ("python", "-m", "torch.distributed.launch"), TORCHRUN_FLAGS | {"--use-env"}, TORCHRUN_KEYS, TORCHRUN_SAYS
     ),
-    *(LauncherCommand(words, ACCELERATE_FLAGS, ACCELERATE_KEYS) for words in ACCELERATE),
+    *(LauncherCommand(words, ACCELERATE_FLAGS, ACCELERATE_KEYS, switches=ACCELERATE_SWITCHES) for words in ACCELERATE),
     LauncherCommand(
         ("deepspeed",),
         frozenset({"--no-ssh", "--no-ssh-check", "--module", "--no-python", "--no-local-rank", "--force-multi"})
@@ -342,19 +352,28 @@ def _after_options(words: Sequence[Word], launcher: LauncherCommand, launch: Lau
         if word.text in AS_MODULE:
             module, words = [word], words[1:]
             continue
-        option, _, inline = word.text.partition("=")
-        if option == "--":
+        if word.text == "--":
             words = words[1:]
             break
         if known:
             _note_unknown(launch, launcher, known, word)
         taken = _words_of(words, launcher)
-        if (key := launcher.keys.get(_hyphened(option))) and len(words) >= taken:
-            value = words[taken - 1]
-            said.add(key)
-            _note(launch, key, inline or value.text, value)
+        _note_option(launch, launcher, said, words[:taken], has_value=len(words) >= taken)
         words = words[taken:]
     return [*module, *words]
+
+
+def _note_option(
+    launch: Launch, launcher: LauncherCommand, said: set[str], words: Sequence[Word], *, has_value: bool
+) -> None:
+    """Note what an option of a launcher says, with its value if it has one."""
+    option, _, inline = words[0].text.partition("=")
+    name = _hyphened(option)
+    if switched := launcher.switches.get(name):
+        launch.say(*switched, words[0].place)
+    if (key := launcher.keys.get(name)) and has_value:
+        said.add(key)
+        _note(launch, key, inline or words[-1].text, words[-1])
 
 
 def _note_unknown(launch: Launch, launcher: LauncherCommand, known: LauncherOptions, word: Word) -> None:

@@ -1,0 +1,49 @@
+"""What a job is estimated to need, before its run starts."""
+
+from dataclasses import dataclass
+
+from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.adapters.targets import Target
+from holdfast.app.hub_access import HubAccess, open_outside
+from holdfast.core.backends import capabilities_of
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.estimate import JobEstimate
+from holdfast.core.job import Job
+from holdfast.core.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatedJob:
+    """What is known, before a run, of what its job needs.
+
+    Attributes:
+        estimate: The estimate; None if the job names no GPU, or it is not known.
+        because: Why it is not known; empty if it is, or there is nothing to know.
+    """
+
+    estimate: JobEstimate | None = None
+    because: str = ""
+
+
+def estimate_job(target: Target, hub: HubAccess) -> EstimatedJob:
+    """Return what a job needs on the GPUs that it names. What is not known keeps no run from starting."""
+    if target.job is None or not _names_hardware(target.job):
+        return EstimatedJob()
+    from holdfast.app.plan.job_facts import job_facts  # which runs without GPUs do not need
+
+    facts = job_facts(target.document, target.job, open_outside(target.document, hub), hub)
+    try:
+        return EstimatedJob(facts.estimate)
+    except (SourceError, UsageError) as error:
+        return EstimatedJob(because=error.what)
+
+
+def _names_hardware(job: Job) -> bool:
+    """True if a job may run on GPUs, as far as can be told before the tables of models are imported."""
+    backend = capabilities_of(job.where.backend)
+    return bool(LocalMachine().fetch().gpus) if backend.is_here else bool(job.where.hardware)
+
+
+def needs_timeout(plan: Plan) -> bool:
+    """Whether a plan has no timeout, and its backend ends runs after a time of its own."""
+    return plan.timeout_s is None and capabilities_of(plan.backend).has_flavors

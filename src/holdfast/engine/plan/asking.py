@@ -1,0 +1,133 @@
+"""The question of a plan, from what is known of a job; and the answer as rules get it."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.models.configs import load_configs
+from holdfast.core.backends import BACKEND_KEY, LOCAL
+from holdfast.core.document import Document
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.estimate import JobEstimate
+from holdfast.core.facts import Machine, ModelFacts
+from holdfast.core.finding import MissingFactError
+from holdfast.core.hardware import Hardware
+from holdfast.engine.plan.duration import timeout_for
+from holdfast.engine.plan.hardware import find_hardware, list_flavors
+from holdfast.engine.plan.options import usable_bytes
+from holdfast.engine.plan.parameters import read_model
+from holdfast.engine.plan.planning import JobPlan, PlanQuestion
+from holdfast.engine.plan.reading import JobModel
+from holdfast.engine.plan.step import FLOAT16, FLOAT32
+from holdfast.engine.references import references
+
+
+def names_gpus(job: Document, machine: Machine) -> bool:
+    """Whether a job says on which GPUs it runs: by its flavor, or on this machine, which has some."""
+    if job.get(BACKEND_KEY, LOCAL.name) == LOCAL.name:
+        return bool(machine.gpus)
+    hardware, _ = _named_hardware(job)
+    return hardware is not None and bool(hardware.gpus)
+
+
+def ask_plan(
+    job: Document,
+    api: Api,
+    machine: Machine,
+    *,
+    model: Callable[[], ModelFacts],
+    rows: Callable[[], int | None],
+) -> PlanQuestion:
+    """Return the question of a job's plan.
+
+    Args:
+        job: The job.
+        api: The versions that it gets.
+        machine: This machine.
+        model: Finds what is known of its model.
+        rows: Counts the rows of its dataset.
+
+    Raises:
+        MissingFactError: The sizes of its model are not known.
+    """
+    this = Hardware(name=LOCAL.name, gpus=machine.gpus, usd_per_hour=0.0, memory_bytes=machine.memory_bytes)
+    here = this if job.get(BACKEND_KEY, None) == LOCAL.name else None
+    named, unknown = (None, "") if here else _named_hardware(job)
+    counted = _known(rows)
+    return PlanQuestion(
+        job=job,
+        api=api,
+        model=_model(job, model),
+        rows=counted if isinstance(counted, int) else None,
+        named=named,
+        unknown_hardware=unknown,
+        here=here,
+        choices=[*([this] if this.gpus else []), *(each for each in list_flavors() if each.gpus)],
+    )
+
+
+def estimate_of(plan: JobPlan) -> JobEstimate | None:
+    """Return what rules and `run` get of a plan; None where it is not known on which GPU the job runs."""
+    placed, usable = plan.as_is, plan.as_is.hardware.gpus
+    if not usable or plan.no_hardware:
+        return None
+    cheapest = next(iter(plan.options), None)
+    settings = ", ".join(f"{key}={value}" for key, value in cheapest.settings.items()) if cheapest else ""
+    return JobEstimate(
+        hardware=placed.hardware.name,
+        card=placed.memory.card,
+        usable_bytes=usable_bytes(usable[0]),
+        seconds=placed.seconds,
+        usd=placed.usd,
+        timeout_s=timeout_for(placed.seconds, plan.step) if placed.seconds else None,
+        cheapest=f"{cheapest.hardware.name}{f' with {settings}' if settings else ''}" if cheapest else "",
+    )
+
+
+def _model(job: Document, find_model: Callable[[], ModelFacts]) -> JobModel:
+    """Return the sizes of the model: as its files say, or else the catalog.
+
+    Raises:
+        MissingFactError: Neither knows them.
+    """
+    found = _known(find_model)
+    if isinstance(found, ModelFacts) and found.config is not None:
+        return _of_config(found.config, sum(found.parameters.values()), found.parameters)
+    name = next((each.name for each in references(job) if each.role == "model"), "")
+    if (known := load_configs().get(name)) is not None:
+        return _of_config(known.config, known.parameters, {})
+    because = found if isinstance(found, str) else "it has no config.json"
+    raise MissingFactError("model", f"the sizes of `{name}` are not known: {because}" if name else because)
+
+
+def _of_config(config: Mapping[str, Any], parameters: int, dtypes: Mapping[str, int]) -> JobModel:
+    text = config.get("text_config")
+    decoder = text if isinstance(text, Mapping) else config
+    stored = max(dtypes, key=lambda name: dtypes[name]) if dtypes else ""
+    said = next((config[name] for name in ("dtype", "torch_dtype") if config.get(name)), stored)
+    return JobModel(
+        architecture=read_model(config, parameters),
+        type=str(decoder.get("model_type")),
+        dtype=0 if not said else FLOAT32 if said in {"float32", "F32"} else FLOAT16,
+    )
+
+
+def _known(ask: Callable[[], Any]) -> Any:
+    """Return a fact, or the reason why it is not known, as text."""
+    try:
+        return ask()
+    except (SourceError, UsageError) as error:
+        return error.what
+    except MissingFactError as error:
+        return error.because
+
+
+def _named_hardware(job: Document) -> tuple[Hardware | None, str]:
+    """Return the hardware that a job names, and why it is not known."""
+    name = job.get("where.hardware", None)
+    if not isinstance(name, str):
+        return None, ""
+    try:
+        return find_hardware(name), ""
+    except MissingFactError as error:
+        return None, error.because

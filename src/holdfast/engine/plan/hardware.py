@@ -1,0 +1,49 @@
+"""Hardware by its name: a flavor of Hugging Face Jobs, or a kind of GPU, perhaps several: `h100`, `h100x8`."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from holdfast.catalog.hub.flavors import Flavor, gone_flavors, load_flavors
+from holdfast.catalog.hub.gpus import GB, load_gpus
+from holdfast.core.finding import MissingFactError
+from holdfast.core.hardware import Hardware
+
+SEVERAL: Final = re.compile(r"(?P<gpu>[a-z0-9-]+?)(?:x(?P<count>[1-9]|1[0-6]))?")
+
+
+def list_flavors() -> Sequence[Hardware]:
+    """Return the hardware of Hugging Face Jobs."""
+    return [_of_flavor(each) for each in load_flavors().values()]
+
+
+def find_hardware(name: str) -> Hardware:
+    """Return the hardware of a name; a GPU that is no flavor has no price.
+
+    >>> len(find_hardware("h100x8").gpus), find_hardware("a10g-large").usd_per_hour
+    (8, 1.5)
+
+    Raises:
+        MissingFactError: There is none of that name.
+    """
+    flavors, gpus = load_flavors(), load_gpus()
+    if name in flavors:
+        return _of_flavor(flavors[name])
+    found = SEVERAL.fullmatch(name)
+    if found and found["gpu"] in gpus:
+        return Hardware(name=name, gpus=(gpus[found["gpu"]],) * int(found["count"] or 1))
+    gone = gone_flavors().get(name)
+    instead = f"; `{gone.instead}` stands in its place" if gone and gone.instead else ""
+    flavors_with_gpus = ", ".join(each.name for each in flavors.values() if each.gpus)
+    because = f"`{name}` is not known{instead}. Flavors: {flavors_with_gpus}. GPUs: {', '.join(gpus)}"
+    raise MissingFactError("where.hardware", because)
+
+
+def _of_flavor(flavor: Flavor) -> Hardware:
+    return Hardware(
+        name=flavor.name,
+        gpus=flavor.gpus,
+        usd_per_hour=flavor.usd_per_hour,
+        memory_bytes=(flavor.memory_gb or 0) * GB,
+        disk_bytes=(flavor.disk_gb or 0) * GB,
+    )

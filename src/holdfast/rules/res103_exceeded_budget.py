@@ -1,0 +1,73 @@
+"""A job that costs more than its budget.
+
+## What it does
+Compares `where.budget_usd` with the cost that `holdfast plan` estimates on the job's hardware. It is an error if even
+the lower end of the estimate is more, and a warning if the best single answer is.
+
+## Why is this bad
+The budget is spent before the result is there.
+
+## Fix safety
+There is no automatic fix. `holdfast plan` lists the hardware and the settings that fit, the cheapest first.
+"""
+
+from collections.abc import Iterator
+
+from holdfast.core.document import Document
+from holdfast.core.estimate import Interval, JobEstimate
+from holdfast.core.finding import Case, Finding, Rule, Severity
+
+KEY = "where.budget_usd"
+
+
+def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:
+    """Object to a budget that the job surely or probably exceeds."""
+    budget = job.get(KEY, None)
+    if not isinstance(budget, int | float) or estimate is None or estimate.usd is None:
+        return
+    usd = estimate.usd
+    amounts = f"${usd.low:.2f} to ${usd.high:.2f} on {estimate.hardware}, and the budget is ${budget:.2f}"
+    instead = f"; the cheapest that fits is {estimate.cheapest}" if estimate.cheapest else ""
+    if usd.low > budget:
+        yield Finding(KEY, f"the job costs {amounts}{instead}")
+    elif usd.value > budget:
+        yield Finding(KEY, f"the job may cost more: {amounts}{instead}", severity=Severity.WARNING)
+
+
+JOB = """
+method: sft
+model: {path: Qwen/Qwen3-8B}
+dataset: trl-lib/Capybara
+where: {backend: hf-jobs, hardware: h200, timeout: 9h, budget_usd: 10}
+"""
+
+
+def costs(low: float, value: float, high: float) -> dict[str, JobEstimate]:
+    """Return the fact of a job that costs some dollars."""
+    return {
+        "estimate": JobEstimate(
+            hardware="h200",
+            card=Interval(1e9, 1e9, 1e9),
+            usable_bytes=2_000_000_000,
+            seconds=None,
+            usd=Interval(value, low, high),
+            timeout_s=None,
+            cheapest="a100-large",
+        )
+    }
+
+
+RULE = Rule(
+    code="RES103",
+    name="exceeded-budget",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="The time of `plan`, and the prices of `catalog/tables/flavors.toml`, read on 2026-11-23. Live prices are not asked for.",
+    bad=(Case(job=JOB, facts=costs(20, 30, 40), at=KEY), Case(job=JOB, facts=costs(5, 15, 40), at=KEY)),
+    good=(
+        Case(job=JOB, facts=costs(1, 5, 20)),
+        Case(job=JOB.replace(", budget_usd: 10", ""), facts=costs(20, 30, 40)),
+        Case(job=JOB, facts={"estimate": None}),
+    ),
+)
