@@ -16,7 +16,7 @@ from holdfast.engine.scan.turns import fields_of
 
 REPEATED: Final[Mark] = "repeated-prompt"
 LONG_PROMPT: Final = 16
-"""Characters. An answer may begin with a shorter prompt by chance, but not all answers do."""
+"""Characters. An answer may begin with a shorter prompt by chance; `alike` tells where all do."""
 ALIKE: Final = 8
 """Rows whose answers are not all the same by chance."""
 
@@ -100,7 +100,5 @@ def _repeats(reads: Reads, column: str) -> Iterator[DamageSign]:
         yield DamageSign(REPEATED, (pl.col("prompt").list.len() > 0) & (answer.list.first() == prompt.list.first()))
     if {"prompt", column} <= set(reads.texts):
         prompt = pl.col("prompt")
-        length = prompt.str.len_chars()
-        repeats = (length > 0) & pl.col(column).str.starts_with(prompt) & (pl.col(column) != prompt)
-        no_chance = (length >= LONG_PROMPT) | (repeats.all() & (pl.len() >= ALIKE))
-        yield DamageSign(REPEATED, no_chance & repeats)
+        long = prompt.str.len_chars() >= LONG_PROMPT
+        yield DamageSign(REPEATED, long & pl.col(column).str.starts_with(prompt) & (pl.col(column) != prompt))
