@@ -122,6 +122,7 @@ class Document:
         reads: Which attributes it reads of libraries' settings and of its own, in order.
         overrides: Which methods of libraries' trainers its own classes define anew, in order.
         asked: Texts that it looks for in something, by `in` or `hasattr`, before it reads them.
+        assumed: Options of its command line that are taken to have their defaults, because nothing says what they are given.
     """
 
     path: str
@@ -136,6 +137,7 @@ class Document:
     overrides: tuple[OverriddenMethod, ...] = ()
     fallbacks: tuple[tuple[tuple[Place, ...], ...], ...] = ()
     asked: frozenset[str] = frozenset()
+    assumed: tuple[str, ...] = ()
 
     def get(self, key: str, default: Any = ABSENT) -> Any:
         """Return the value under a dotted key, `Unknown` if the source hides it, or the default.

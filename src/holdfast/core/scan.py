@@ -63,6 +63,39 @@ class UnreadablePart:
     row: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class RowCount:
+    """How many rows are so, and the numbers of the first of them, counted from 0."""
+
+    count: int
+    rows: tuple[int, ...] = ()
+
+    def among(self, rows: int) -> str:
+        """Return it in words, as a share of so many rows.
+
+        >>> RowCount(25, (3, 5, 8, 9)).among(1000), RowCount(8).among(8)
+        ('25 of 1000 rows (2.5 %; the first are 3, 5, 8)', 'all 8 rows')
+        """
+        if self.count == rows:
+            return f"all {rows} rows" if rows > 1 else "the only row"
+        first = self.rows[:SOME_ROWS]
+        told = f"; the first {'are' if len(first) > 1 else 'is'} {', '.join(map(str, first))}" if first else ""
+        return f"{self.count} of {rows} rows ({render_share(self.count, rows)}{told})"
+
+
+@dataclass(frozen=True, slots=True)
+class LackingRows:
+    """Rows that lack a value, by column; columns of which none does are left out.
+
+    Attributes:
+        nulls: Those that are null.
+        blanks: Those that are a text of white space alone.
+    """
+
+    nulls: Mapping[str, RowCount] = field(default_factory=dict[str, RowCount])
+    blanks: Mapping[str, RowCount] = field(default_factory=dict[str, RowCount])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """What was found in a dataset's rows.
@@ -73,7 +106,7 @@ class Scan:
         columns: Types as they turned out.
         marked: What is wrong with them.
         broken: Where files cannot be read.
-        nulls: Rows that are null, by column, whether a trainer reads it or not; columns without any are left out.
+        lacking: Rows that lack a value, whether a trainer reads its column or not.
         eval_rows: Rows of the evaluation split that were compared with them; 0 where there is none.
     """
 
@@ -82,7 +115,7 @@ class Scan:
     columns: Mapping[str, Type] = field(default_factory=dict[str, Type])
     marked: tuple[DamagedRows, ...] = ()
     broken: tuple[UnreadablePart, ...] = ()
-    nulls: "Mapping[str, RowCount]" = field(default_factory=dict[str, "RowCount"])
+    lacking: LackingRows = field(default_factory=LackingRows)
     eval_rows: int = 0
 
 
@@ -147,31 +180,31 @@ class Tokens:
     lengths: Lengths
     max_length: int | None = None
     truncated: int = 0
-    masked: "RowCount" = field(default_factory=lambda: RowCount(0))
-    without_end: "RowCount" = field(default_factory=lambda: RowCount(0))
-    doubled_start: "RowCount" = field(default_factory=lambda: RowCount(0))
-    beyond: "RowCount" = field(default_factory=lambda: RowCount(0))
+    masked: RowCount = field(default_factory=lambda: RowCount(0))
+    without_end: RowCount = field(default_factory=lambda: RowCount(0))
+    doubled_start: RowCount = field(default_factory=lambda: RowCount(0))
+    beyond: RowCount = field(default_factory=lambda: RowCount(0))
     marks_assistant: bool | None = None
     packed: float | None = None
     steps: int | None = None
     problem: str = ""
     of: int | None = None
-    dropped: "RowCount" = field(default_factory=lambda: RowCount(0))
+    dropped: RowCount = field(default_factory=lambda: RowCount(0))
     stops: tuple[str, ...] = ()
     turn_end: str = ""
     highest: int = 0
     embedding: int | None = None
-    unmarked: "RowCount" = field(default_factory=lambda: RowCount(0))
+    unmarked: RowCount = field(default_factory=lambda: RowCount(0))
     units: int | None = None
-    diverged: "RowCount" = field(default_factory=lambda: RowCount(0))
-    omitted: "RowCount" = field(default_factory=lambda: RowCount(0))
-    omitted_last: "RowCount" = field(default_factory=lambda: RowCount(0))
+    diverged: RowCount = field(default_factory=lambda: RowCount(0))
+    omitted: RowCount = field(default_factory=lambda: RowCount(0))
+    omitted_last: RowCount = field(default_factory=lambda: RowCount(0))
     omitted_roles: tuple[str, ...] = ()
-    spelled: "RowCount" = field(default_factory=lambda: RowCount(0))
+    spelled: RowCount = field(default_factory=lambda: RowCount(0))
     positions: int | None = None
     positions_raise: bool = False
-    beyond_positions: "RowCount" = field(default_factory=lambda: RowCount(0))
-    failed: "RowCount" = field(default_factory=lambda: RowCount(0))
+    beyond_positions: RowCount = field(default_factory=lambda: RowCount(0))
+    failed: RowCount = field(default_factory=lambda: RowCount(0))
 
 
 def render_share(count: int, of: int) -> str:
@@ -187,26 +220,6 @@ def render_share(count: int, of: int) -> str:
         return f"less than {LEAST_PERCENT} %"
     digits = 3 if percent > TWO_DIGITS else 2
     return f"{min(percent, MOST_PERCENT):.{digits}g} %"
-
-
-@dataclass(frozen=True, slots=True)
-class RowCount:
-    """How many rows are so, and the numbers of the first of them, counted from 0."""
-
-    count: int
-    rows: tuple[int, ...] = ()
-
-    def among(self, rows: int) -> str:
-        """Return it in words, as a share of so many rows.
-
-        >>> RowCount(25, (3, 5, 8, 9)).among(1000), RowCount(8).among(8)
-        ('25 of 1000 rows (2.5 %; the first are 3, 5, 8)', 'all 8 rows')
-        """
-        if self.count == rows:
-            return f"all {rows} rows" if rows > 1 else "the only row"
-        first = self.rows[:SOME_ROWS]
-        told = f"; the first {'are' if len(first) > 1 else 'is'} {', '.join(map(str, first))}" if first else ""
-        return f"{self.count} of {rows} rows ({render_share(self.count, rows)}{told})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

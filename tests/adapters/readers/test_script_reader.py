@@ -372,6 +372,7 @@ SFTConfig(x=args.lr)
 def test_an_option_has_its_default_only_where_the_command_line_is_known(argv: tuple[str, ...], expected: float) -> None:
     assert config(ARGPARSE, argv=argv).arguments["x"] == expected
     assert config(ARGPARSE).arguments["x"] == Unknown("it comes from the command line")
+    assert config(ARGPARSE.replace("parse_args()", f"parse_args({list(argv)})")).arguments["x"] == expected
 
 
 PARSER = """

@@ -9,7 +9,7 @@ import pytest
 from holdfast.catalog.formats import ColumnSettings, judge, recognise, types_of_rows
 from holdfast.core.columns import ListOf, Scalar
 from holdfast.core.methods import Method
-from holdfast.core.scan import RowCount
+from holdfast.core.scan import LackingRows, RowCount
 from holdfast.engine.mapping import Proposal, propose
 from holdfast.engine.mapping.applying import map_batches, map_rows
 from tests.helpers.foreign_data import FOREIGN, chat, shared, transcript
@@ -368,10 +368,27 @@ def test_rows_beyond_the_samples_are_left_out_too() -> None:
     rows = [{"question": "Why?", "answer": "So."}]
     columns, nulls = types_of_rows(rows), {"answer": RowCount(1, (4711,)), "unread": RowCount(2, (1, 2))}
 
-    proposal = propose("sft", columns, recognise(columns, rows), rows, nulls=nulls)
+    proposal = propose("sft", columns, recognise(columns, rows), rows, lacking=LackingRows(nulls))
 
     assert proposal.drops == {"answer": RowCount(1, (4711,))}
     assert 'return row["answer"] is not None' in (proposal.source or "")
+
+
+@pytest.mark.parametrize("method", ["sft", "grpo"])
+@pytest.mark.parametrize("answers", [("two", "", "three"), ("two", " \n", None, "three"), ("", "one", "  ", "two")])
+def test_a_blank_answer_is_not_taught(method: str, answers: tuple[str | None, ...]) -> None:
+    """Nor an answer that is white space alone: the code leaves out such rows, and they are named."""
+    rows = [{"question": f"How much is row {at}?", "answer": each} for at, each in enumerate(answers)]
+    proposal = proposed(method, rows)
+    missing = tuple(at for at, each in enumerate(answers) if not (each or "").strip())
+    assert proposal.drops == {"answer": RowCount(len(missing), missing)}
+    assert len(list(map_rows(rows, proposal.source or ""))) == len(rows) - len(missing)
+
+
+def test_a_blank_request_beside_its_context_is_kept() -> None:
+    """Only what is to be learned must not be blank."""
+    rows = [{"instruction": each, "input": "1 + 1", "output": "2"} for each in ("Add.", "", "Sum up.")]
+    assert not proposed("sft", rows).drops
 
 
 def test_no_row_is_left_out_for_a_column_that_it_can_do_without() -> None:

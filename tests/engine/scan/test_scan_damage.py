@@ -220,6 +220,22 @@ def test_rows_in_both_splits_are_told_by_what_is_read() -> None:
     assert codes(found, "grpo") == {"DAT220": Severity.INFO}
 
 
+@pytest.mark.parametrize(("rows", "chance", "told"), [(8, (), True), (40, (), True), (40, (3,), False), (5, (), False)])
+def test_answers_that_all_begin_with_a_short_prompt_are_told(rows: int, chance: Sequence[int], told: bool) -> None:
+    """One answer may begin like a short prompt by chance, and not all of many."""
+    pairs = [
+        {"prompt": f"Q{index}", "completion": f"{'' if index in chance else f'Q{index} '}A{index}"}
+        for index in range(rows)
+    ]
+
+    assert ("DAT218" in codes(scan(pairs, "sft"))) == told
+
+
+def test_empty_prompts_are_not_repeated() -> None:
+    """Every text begins with nothing."""
+    assert "DAT218" not in codes(scan([{"prompt": "", "completion": f"A{index}"} for index in range(20)], "sft"))
+
+
 def test_labels_that_are_uneven_are_told_unless_weighted() -> None:
     """Twenty good ones for a bad one are mentioned, with the weight that makes up for it."""
     found = scan([{**good("label", index), "label": index != 3} for index in range(42)], "kto")

@@ -166,7 +166,7 @@ def test_thousands_of_columns_are_judged_together(tmp_path: Path) -> None:
     path.write_text(f"{','.join(names)}\nq,{','.join(names[1:])}\nr,b{',' * 4000}\n")
     found = judge(path, "sft")
 
-    assert len(found.nulls) == 4000
+    assert len(found.lacking.nulls) == 4000
     assert found.columns["c7"] == STRING
 
 
@@ -212,7 +212,7 @@ def outcome(rows: list[Row], suffix: str, folder: Path, name: str) -> object:
         pl.DataFrame(rows).write_csv(path)
     found = judge(path, "sft", text_field=name)
     marked = [(each.mark, each.column == name, each.count, each.rows, each.detail) for each in found.marked]
-    return found.rows, marked, len(found.broken), {key == name: nulls for key, nulls in found.nulls.items()}
+    return found.rows, marked, len(found.broken), {key == name: nulls for key, nulls in found.lacking.nulls.items()}
 
 
 @pytest.mark.parametrize("name", ["*", "^a.*$", "^.*$", "^ab|z$", "^("])

@@ -56,6 +56,7 @@ class Target:
         can_place: Tells whether it could, in less time; where it is None, nothing is quicker than to do it.
         modules: Names of the modules that were looked for beside it.
         reads_more: Whether other files were looked for too: scripts that it sends away, settings.
+        by_default: What a script says when its options have their defaults; empty if it has none, or if it is known what they are given.
     """
 
     documents: tuple[Document, ...]
@@ -64,6 +65,7 @@ class Target:
     can_place: Callable[[Document, Iterable[Edit]], bool] | None = None
     modules: frozenset[str] = frozenset()
     reads_more: bool = False
+    by_default: tuple[Document, ...] = ()
 
     @property
     def document(self) -> Document:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import can_place, place_edits
@@ -12,6 +13,9 @@ from holdfast.catalog.hub.jobs import IMAGES, UV
 from holdfast.core.document import Document, Edit, Set, apply_edits
 from holdfast.core.errors import UsageError
 from holdfast.core.text import TextEdit
+
+PARSERS: Final = ("ArgumentParser", "TrlParser", "parse_args")
+"""What a script names that has options, or in a module beside it."""
 
 
 def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -> Target:
@@ -39,7 +43,16 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
         can_place=can_place_own,
         modules=frozenset(beside.asked),
         reads_more=submits or bool(files.asked),
+        by_default=() if arguments else read_by_default(text, path, beside, files),
     )
+
+
+def read_by_default(text: str, path: str, beside: SiblingModules, files: SiblingSettings) -> tuple[Document, ...]:
+    """Return what a script says when its options have their defaults; empty if that is nothing else."""
+    if not any(parser in text for parser in PARSERS):
+        return ()
+    documents = read_script(text, path, beside=beside, files=files, by_default=True)
+    return documents if documents[0].assumed else ()
 
 
 def place_own_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:

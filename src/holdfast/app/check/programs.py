@@ -12,6 +12,7 @@ from holdfast.core.errors import SourceError
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.engine.check.answers import CheckedTarget
+from holdfast.engine.check.by_default import add_by_default
 from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.check.launched import layers, with_launched
 from holdfast.engine.check.program import VersionContext, check_program
@@ -29,7 +30,10 @@ def check(target: Target, rules: Sequence[Rule], resolve: str, outside: Referenc
     because: dict[str, None] = {}
     for path, documents in _by_path(target.documents):
         version_context = replace(resolve_versions(path, documents, resolve), outside=outside)
-        results += check_program(rules, documents, version_context)
+        found = check_program(rules, documents, version_context)
+        if defaults := [each for each in target.by_default if each.path == path]:
+            found = list(add_by_default(found, check_program(rules, defaults, version_context)))
+        results += found
         resolved |= _named(version_context.versions, documents)
         as_uv = f"by {version_context.declared.origin}; as uv resolves it"
         because[as_uv if _needs_uv(version_context.declared, resolve) else version_context.because] = None
@@ -43,6 +47,7 @@ def check(target: Target, rules: Sequence[Rule], resolve: str, outside: Referenc
         findings=tuple(result for result in results if isinstance(result, Finding)),
         skips=tuple(result for result in results if isinstance(result, Skip)),
         place_edits=target.place_edits,
+        assumed=next((each.assumed for each in target.by_default), ()),
     )
 
 

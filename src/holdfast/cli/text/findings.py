@@ -25,6 +25,7 @@ COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cy
 UNWRITABLE = ("-", "command line")
 """Targets that `--fix` cannot write: standard input, and the words behind `--`."""
 SHOWN = 160  # characters of a line: some lines have a million
+NAMED = 5  # options at most in one line
 
 
 def render_findings(
@@ -61,6 +62,8 @@ def _outcome(result: CheckResult, *, verbose: bool) -> Iterator[str]:
         yield from _skips(target, verbose=verbose, alone=len(targets) == 1)
         if verbose:
             yield from map(_let_pass, target.suppressed)
+        if target.assumed and len(targets) == 1:
+            yield style(_assumed(target, verbose=verbose), dim=True)
     yield from (f"{passed.path}: not checked: {passed.because}" for passed in result.passed_over)
     yield from _versions(targets)
     yield from _fix_summary(targets)
@@ -147,6 +150,14 @@ def _let_pass(finding: SuppressedFinding) -> str:
     reason = f": {by.reason}" if by.reason else ""
     told = style(f"{finding.code} suppressed by the comment in line {by.line}", dim=True)
     return f"{_place(finding)}: {told}{reason}"
+
+
+def _assumed(target: TargetResult, *, verbose: bool) -> str:
+    """Return the options that were taken to have their defaults; all of them where everything is to be named."""
+    names = target.assumed or ()
+    shown = names if verbose or len(names) <= NAMED else names[:NAMED]
+    more = f" and {len(names) - len(shown)} more" if names[len(shown) :] else ""
+    return f"{target.path}: checked with the defaults of {', '.join(shown)}{more}; arguments after `--` override them"
 
 
 def _versions(targets: Sequence[TargetResult]) -> Iterator[str]:

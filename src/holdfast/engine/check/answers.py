@@ -44,6 +44,7 @@ class CheckedTarget:
         place_edits: Turns a fix into edits of the document's text.
         can_place: Tells whether it could, in less time; where it is None, nothing is quicker than to do it.
         path: The target's own file; fixes of others are left to the user.
+        assumed: Options of its command line that are taken to have their defaults.
     """
 
     document: Document
@@ -56,6 +57,7 @@ class CheckedTarget:
     place_edits: Callable[[Document, Iterable[Edit]], tuple[TextEdit, ...]]
     can_place: Callable[[Document, Iterable[Edit]], bool] | None = None
     path: str = ""
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +168,7 @@ def _target(checked: CheckedTarget, *, edits: bool) -> TargetResult:
             )
             for finding, ignore in checked.let_pass
         ],
+        assumed=checked.assumed or None,
     )
 
 

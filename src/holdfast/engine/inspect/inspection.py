@@ -8,7 +8,7 @@ from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge
 from holdfast.core.columns import Type
 from holdfast.core.finding import Finding, Severity, Skip
 from holdfast.core.methods import Method
-from holdfast.core.scan import MaskedRow, RewardResult, RowCount, Scan, Tokens
+from holdfast.core.scan import LackingRows, MaskedRow, RewardResult, Scan, Tokens
 from holdfast.core.shape import Readiness, Shape
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.mapping import Proposal, propose
@@ -95,14 +95,14 @@ def judge_methods(
     shape: Shape,
     samples: Sequence[Mapping[str, Any]],
     settings: ColumnSettings = DEFAULTS,
-    nulls: Mapping[str, RowCount] | None = None,
+    lacking: LackingRows | None = None,
 ) -> dict[Method, Readiness]:
     """Return for each method whether it can train on a dataset, and else the code that makes it so, where that is known."""
     found = {method: judge(method, columns, shape, settings) for method in Method}
     return {
         method: each
         if each.ready and not each.caveat
-        else _mapped(each, propose(method, columns, shape, samples, settings, nulls))
+        else _mapped(each, propose(method, columns, shape, samples, settings, lacking))
         for method, each in found.items()
     }
 

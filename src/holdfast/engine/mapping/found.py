@@ -1,12 +1,12 @@
 """What was found in the columns of a dataset, as Python expressions over one row."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, Form, forms_of, settle
 from holdfast.core.columns import Type
-from holdfast.core.scan import FIRST_ROWS, RowCount
+from holdfast.core.scan import FIRST_ROWS, LackingRows, RowCount
 from holdfast.core.shape import Shape
 from holdfast.engine.script.python_source import render_literal
 
@@ -35,6 +35,7 @@ class ColumnReading:
         helpers: Definitions that stand before the function.
         uses: Columns that are read; what they say must be found again in the result.
         needs: Columns that a row cannot do without: `keep` leaves out rows in which one is null.
+        answers: Those of them whose text is to be learned: it leaves out rows in which one is blank, too.
         pair: Columns that answers to compare come from; a method that learns from the better one needs no other.
         implicit: Whether the two answers hold their prompt.
     """
@@ -46,6 +47,7 @@ class ColumnReading:
     helpers: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
     implicit: bool = False
 
@@ -66,7 +68,7 @@ class DataProfile:
         samples: Rows, as Python values.
         shape: What TRL takes it for.
         settings: What the job says that matters.
-        nulls: Rows that are null, by column, of all that the data has; columns without any are left out.
+        lacking: Rows that lack a value, of all that the data has.
         forms: What each column is to a trainer.
     """
 
@@ -74,7 +76,7 @@ class DataProfile:
     samples: Sequence[Mapping[str, Any]]
     shape: Shape
     settings: ColumnSettings = DEFAULTS
-    nulls: Mapping[str, RowCount] = field(default_factory=dict[str, RowCount])
+    lacking: LackingRows = field(default_factory=LackingRows)
     forms: Mapping[str, Form] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -105,10 +107,23 @@ class DataProfile:
         )
 
 
-def null_rows(columns: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, RowCount]:
-    """Return the rows that are null, by column; columns without any are left out."""
-    found = {name: [at for at, row in enumerate(rows) if row.get(name) is None] for name in columns}
-    return {name: RowCount(len(numbers), tuple(numbers[:FIRST_ROWS])) for name, numbers in found.items() if numbers}
+def lacking_rows(columns: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> LackingRows:
+    """Return the rows that lack a value."""
+    names = tuple(columns)
+    return LackingRows(
+        {name: found for name in names if (found := _rows_where(rows, name, lambda value: value is None))},
+        {name: found for name in names if (found := _rows_where(rows, name, is_blank))},
+    )
+
+
+def is_blank(value: object) -> bool:
+    """True of a text of white space alone."""
+    return isinstance(value, str) and not value.strip()
+
+
+def _rows_where(rows: Sequence[Mapping[str, Any]], name: str, is_so: Callable[[Any], bool]) -> RowCount | None:
+    numbers = [at for at, row in enumerate(rows) if is_so(row.get(name))]
+    return RowCount(len(numbers), tuple(numbers[:FIRST_ROWS])) if numbers else None
 
 
 def cell(name: str) -> str:

@@ -9,11 +9,11 @@ from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge, recognise,
 from holdfast.catalog.formats.words import CONVERSATIONS
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.methods import Method
-from holdfast.core.scan import RowCount
+from holdfast.core.scan import LackingRows, RowCount
 from holdfast.core.shape import Shape
 from holdfast.engine.mapping.applying import map_rows
 from holdfast.engine.mapping.conversations import ROLE_KEYS
-from holdfast.engine.mapping.found import DataProfile, Uncertainty, null_rows
+from holdfast.engine.mapping.found import DataProfile, Uncertainty, lacking_rows
 from holdfast.engine.mapping.known import read_known
 from holdfast.engine.mapping.readings import (
     Reading,
@@ -96,7 +96,7 @@ class Proposal:
         source: A Python module with `def rewrite(row)`, tried on the samples; None where there is none to give.
         removes: Columns of the data that the mapping takes away: for `dataset.map(rewrite, remove_columns=[...])`.
         casts: Columns of text that it makes numbers or truth values of, to be cast to `Value("string")` first.
-        drops: Rows that the module's `keep(row)` leaves out, by the column that is null in them; empty where it has none.
+        drops: Rows that the module's `keep(row)` leaves out, by the column that is null or blank in them; empty where it has none.
         field: Of a JSON file with one object, the list in it that holds the rows: for `load_dataset("json", field=...)`;
             empty where the rows stand by themselves.
         because: Why there is none; empty where there is one, and where none is needed.
@@ -116,7 +116,7 @@ def propose(
     shape: Shape,
     samples: Sequence[Mapping[str, Any]],
     settings: ColumnSettings = DEFAULTS,
-    nulls: Mapping[str, RowCount] | None = None,
+    lacking: LackingRows | None = None,
 ) -> Proposal:
     """Return the code that makes a dataset fit a method, compiled and tried on every sample row.
 
@@ -128,7 +128,7 @@ def propose(
         shape: What `recognise` said of them.
         samples: Rows of the data, as Python values; without any there is no proposal.
         settings: What the job says that matters here.
-        nulls: Rows that are null, by column, where more is known than the samples show.
+        lacking: Rows that lack a value, where more is known than the samples show.
     """
     method = Method(method)
     settled = settle(columns, samples)
@@ -137,8 +137,8 @@ def propose(
         return Proposal()
     if not samples:
         return Proposal(because="no rows to try a mapping on")
-    nulls = null_rows(settled, samples) if nulls is None else nulls
-    data = DataProfile(columns=settled, samples=samples, shape=shape, settings=settings, nulls=nulls)
+    lacking = lacking or lacking_rows(settled, samples)
+    data = DataProfile(columns=settled, samples=samples, shape=shape, settings=settings, lacking=lacking)
     found = _propose_field(method, data) or _first_good(method, data)
     if found.because == NOTHING[method] and not shape.types:
         name = next((name for name, rows in _wrapped_rows(data) if len(rows) > 1), "")
@@ -176,8 +176,8 @@ def _propose_field(method: Method, data: DataProfile) -> Proposal | None:
     """Return the proposal for a JSON file whose one object holds the rows in a list; None where it holds none that fit."""
     for name, rows in _wrapped_rows(data):
         columns = types_of_rows(rows)
-        shape, nulls = recognise(columns, rows, data.settings), null_rows(columns, rows)
-        inner = propose(method, columns, shape, rows[:MOST_TRIED], data.settings, nulls)
+        shape, lacking = recognise(columns, rows, data.settings), lacking_rows(columns, rows)
+        inner = propose(method, columns, shape, rows[:MOST_TRIED], data.settings, lacking)
         if inner.source:
             return replace(inner, field=name)
         if not inner.because:

@@ -121,6 +121,7 @@ def add(
         parts={**reading.parts, **parts},
         uses=(*reading.uses, *uses),
         needs=(*reading.needs, *uses, *marks),
+        answers=(*reading.answers, *uses),
     )
 
 

@@ -10,7 +10,7 @@ from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
 from holdfast.core.outcome import Raised, outcome_of
-from holdfast.engine.mapping.found import ColumnReading, DataProfile
+from holdfast.engine.mapping.found import ColumnReading, DataProfile, is_blank
 
 
 def find_fault(source: str, method: Method, reading: ColumnReading, data: DataProfile) -> str:
@@ -22,7 +22,12 @@ def find_fault(source: str, method: Method, reading: ColumnReading, data: DataPr
         reading: The reading that it was written from.
         data: The data, with the rows to try it on.
     """
-    rows = [row for row in data.samples if all(row.get(name) is not None for name in reading.needs)]
+    rows = [
+        row
+        for row in data.samples
+        if all(row.get(name) is not None for name in reading.needs)
+        and not any(is_blank(row.get(name)) for name in reading.answers)
+    ]
     if not rows:
         return "no row has all that it needs"
     module: dict[str, Any] = {}

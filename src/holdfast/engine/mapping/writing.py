@@ -7,7 +7,7 @@ from typing import Final
 from holdfast.catalog.formats.judging import TAKEN
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.methods import Method
-from holdfast.core.scan import RowCount
+from holdfast.core.scan import FIRST_ROWS, RowCount
 from holdfast.engine.mapping.found import ColumnReading, DataProfile, RowExpression, cell
 from holdfast.engine.script.python_source import LINE, render_literal
 
@@ -37,7 +37,7 @@ def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | No
     )
     choosing = reading.choosing if chosen else ()
     body = [*reading.lines, *choosing, *written.lines, *_returned(written.columns)]
-    helpers = [*reading.helpers, *_kept(tuple(dropped_rows(reading, data)))]
+    helpers = [*reading.helpers, *_kept(reading, data)]
     code = "\n".join([*helpers, *body])
     imports = [f"import {name}" for name, calls in IMPORTS.items() if any(call in code for call in calls)]
     function = NEWLINE.join(
@@ -52,18 +52,32 @@ def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | No
 
 
 def dropped_rows(reading: ColumnReading, data: DataProfile) -> Mapping[str, RowCount]:
-    """Return the rows that `keep` leaves out, by the column that is null in them."""
-    return {name: data.nulls[name] for name in dict.fromkeys(reading.needs) if name in data.nulls}
+    """Return the rows that `keep` leaves out, by the column that is null or blank in them."""
+    dropped: dict[str, RowCount] = {}
+    for name in dict.fromkeys(reading.needs):
+        found = [data.lacking.nulls.get(name), data.lacking.blanks.get(name) if name in reading.answers else None]
+        if counts := [each for each in found if each]:
+            rows = sorted(row for each in counts for row in each.rows)
+            dropped[name] = RowCount(sum(each.count for each in counts), tuple(rows[:FIRST_ROWS]))
+    return dropped
 
 
-def _kept(needed: Sequence[str]) -> list[str]:
+def _kept(reading: ColumnReading, data: DataProfile) -> list[str]:
     """Return the definition of `keep`, where some rows have to be left out."""
-    if not needed:
+    needed = [name for name in dict.fromkeys(reading.needs) if name in data.lacking.nulls]
+    filled = [name for name in dict.fromkeys(reading.answers) if name in data.lacking.blanks]
+    if not needed and not filled:
         return []
-    there = f"{cell(needed[0])} is not None"
-    if len(needed) > 1:
-        there = f"all(row[name] is not None for name in ({', '.join(map(render_literal, needed))}))"
+    tests = [_test(needed, "{} is not None")] * bool(needed) + [_test(filled, '{}.strip() != ""')] * bool(filled)
+    there = " and ".join(tests)
     return [f'def keep(row):\n    """Leave out the rows that lack what is read."""\n    return {there}']
+
+
+def _test(names: Sequence[str], test: str) -> str:
+    """Return the expression that a test holds of all of some columns."""
+    if len(names) == 1:
+        return test.format(cell(names[0]))
+    return f"all({test.format('row[name]')} for name in ({', '.join(map(render_literal, names))}))"
 
 
 def _write(method: Method, reading: ColumnReading, data: DataProfile) -> MappingDraft | None:

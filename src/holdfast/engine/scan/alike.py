@@ -12,6 +12,7 @@ import polars as pl
 from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.scan import DamagedRows
 from holdfast.engine.scan.named import column
+from holdfast.engine.scan.pairs import LONG_PROMPT
 from holdfast.engine.scan.reads import Reads
 
 ENOUGH: Final = 8
@@ -19,6 +20,9 @@ ENOUGH: Final = 8
 ABSENT: Final = {"None": r"(?:^|[\s:])None\s*(?:$|\n|<)", "nan": r"(?:^|[\s:])nan\s*(?:$|\n|<)"}
 """What Python writes of a value that is not there, at the end of a line or before a tag."""
 COPY: Final = "whole"
+BEGUN: Final = "begun"
+REPEATS: Final = frozenset({COPY, BEGUN})
+"""Traits of answers that repeat their prompt: nothing but the prompt, or something after it."""
 
 
 @dataclass(slots=True)
@@ -38,7 +42,7 @@ class CommonTraits:
         self.rows += frame.height
         if self.found is None:
             braced = {f"{{{name}}}" for name in frame.columns}
-            self.found = {name: {*braced, *ABSENT, COPY} - {f"{{{name}}}"} for name in reads.texts}
+            self.found = {name: {*braced, *ABSENT, *REPEATS} - {f"{{{name}}}"} for name in reads.texts}
         for name, needles in self.found.items():
             self.found[name] = _everywhere(sorted(needles), name, frame, reads)
 
@@ -47,7 +51,7 @@ class CommonTraits:
         if self.rows < ENOUGH or self.found is None:
             return ()
         return tuple(
-            DamagedRows("repeated-prompt" if each == COPY else "unfilled", name, self.rows, tuple(range(3)), each)
+            DamagedRows("repeated-prompt" if each in REPEATS else "unfilled", name, self.rows, tuple(range(3)), each)
             for name, needles in self.found.items()
             for each in sorted(needles)
         )
@@ -67,9 +71,18 @@ def _everywhere(needles: Sequence[str], name: str, frame: pl.DataFrame, reads: R
 def _sign_of(needle: str, name: str, reads: Reads) -> pl.Expr | None:
     """Return whether each text has it; None where the column is none that may have it."""
     text = column(name)
-    if needle == COPY:
+    if needle in REPEATS:
         may = name in ANSWERS and "prompt" in reads.texts
-        return (text == pl.col("prompt")) & (text != "") if may else None
+        return _repeats(text, needle) if may else None
     if needle in ABSENT:
         return text.str.contains(ABSENT[needle])
     return text.str.contains(needle, literal=True)
+
+
+def _repeats(text: pl.Expr, needle: str) -> pl.Expr:
+    """Return whether an answer is its prompt, or begins with one so short that this may be chance in a few rows."""
+    prompt = pl.col("prompt")
+    if needle == COPY:
+        return (text == prompt) & (text != "")
+    length = prompt.str.len_chars()
+    return (length > 0) & (length < LONG_PROMPT) & text.str.starts_with(prompt) & (text != prompt)

@@ -16,7 +16,7 @@ from holdfast.engine.scan.turns import fields_of
 
 REPEATED: Final[Mark] = "repeated-prompt"
 LONG_PROMPT: Final = 16
-"""Characters. An answer may begin like a shorter prompt by chance."""
+"""Characters. An answer may begin with a shorter prompt by chance; `alike` tells where all do."""
 ALIKE: Final = 8
 """Rows whose answers are not all the same by chance."""
 

@@ -9,7 +9,7 @@ from holdfast.catalog.formats import DEFAULTS
 from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.words import ANSWERS, CONVERSATIONS
 from holdfast.core.json_text import parse_json
-from holdfast.core.scan import RowCount, Scan
+from holdfast.core.scan import LackingRows, RowCount, Scan
 from holdfast.core.shape import Shape
 from holdfast.engine.scan.alike import CommonTraits
 from holdfast.engine.scan.attachments import judge_images, judge_tools
@@ -20,7 +20,7 @@ from holdfast.engine.scan.reads import Reads, what_is_read
 from holdfast.engine.scan.sameness import Sameness, hash_rows
 from holdfast.engine.scan.tally import DamageTally
 from holdfast.engine.scan.turns import ENCODED, judge_turns
-from holdfast.engine.scan.wording import damaged, encoding_signs, text_signs
+from holdfast.engine.scan.wording import BLANK, damaged, encoding_signs, text_signs
 from holdfast.ports import Batch, Rows
 
 
@@ -63,7 +63,7 @@ def scan_rows(
         columns=dict(rows.columns),
         marked=found,
         broken=tuple(rows.broken),
-        nulls=judging.null_rows(),
+        lacking=LackingRows(_counts(judging.nulls), _counts(judging.blanks)),
         eval_rows=evaluated.seen if evaluated is not None else 0,
     )
 
@@ -82,6 +82,7 @@ class RowScanner:
     reads: Reads
     tally: DamageTally = field(default_factory=DamageTally)
     nulls: DamageTally = field(default_factory=DamageTally)
+    blanks: DamageTally = field(default_factory=DamageTally)
     labels: Labels = field(default_factory=Labels)
     preferred: Preferred = field(default_factory=Preferred)
     alike: CommonTraits = field(default_factory=CommonTraits)
@@ -99,6 +100,8 @@ class RowScanner:
             column = nameless(frame, name)
             if column.null_count():
                 self.nulls.add("null", name, numbers.filter(column.is_null()))
+            if column.dtype == pl.String:
+                self.blanks.add("empty", name, numbers.filter(column.str.contains(BLANK)))
         judge_pairs(numbers, frame, reads, self.tally)
         self.labels.judge(numbers, frame, reads, self.tally)
         self.preferred.judge(frame, reads)
@@ -107,10 +110,6 @@ class RowScanner:
             judge_tools(numbers, frame, reads, self.tally)
         judge_images(numbers, frame, reads, self.tally)
         self.sameness.add(hash_rows(frame, reads), batch.start)
-
-    def null_rows(self) -> dict[str, RowCount]:
-        """Return the rows that are null, by column."""
-        return {each.column: RowCount(each.count, each.rows) for each in self.nulls.marked()}
 
     def _judge_words(self, numbers: pl.Series, frame: pl.DataFrame) -> None:
         reads, tally = self.reads, self.tally
@@ -125,6 +124,10 @@ class RowScanner:
                 _judge_text(numbers, column, name, tally)
             elif name in reads.turns:
                 _judge_conversations(numbers, column, name, reads, tally)
+
+
+def _counts(tally: DamageTally) -> dict[str, RowCount]:
+    return {each.column: RowCount(each.count, each.rows) for each in tally.marked()}
 
 
 def _judge_text(numbers: pl.Series, texts: pl.Series, name: str, tally: DamageTally) -> None:

@@ -35,7 +35,7 @@ HANDLERS = NodeHandlers(
 )
 
 
-def read_script(
+def read_script(  # noqa: PLR0913 - a program's text, and what stands around it
     text: str,
     path: str,
     *,
@@ -43,6 +43,7 @@ def read_script(
     argv: Sequence[str | Unknown] | None = None,
     argv_places: Sequence[Place] = (),
     files: SettingsFiles | None = None,
+    by_default: bool = False,
 ) -> tuple[Document, ...]:
     """Return the Documents of a script: one for each trainer that it constructs, up to twelve; one if there is none.
 
@@ -53,14 +54,17 @@ def read_script(
         argv: The arguments of the command line that goes with it, without the script's name; None where any may be given.
         argv_places: Where each of them is written; empty where no file holds them.
         files: Gives the settings of a YAML or JSON file that these name, or None.
+        by_default: Whether options that may be given are taken to have their defaults.
 
     Raises:
         UsageError: The text is no Python.
     """
-    return read_program(text, path, beside=beside, argv=argv, argv_places=argv_places, files=files)
+    return read_program(
+        text, path, beside=beside, argv=argv, argv_places=argv_places, files=files, by_default=by_default
+    )
 
 
-def read_program(  # noqa: PLR0913 - a program's text, and what stands around it
+def read_program(  # noqa: PLR0913 - likewise
     text: str,
     path: str,
     *,
@@ -70,6 +74,7 @@ def read_program(  # noqa: PLR0913 - a program's text, and what stands around it
     argv: Sequence[str | Unknown] | None = None,
     argv_places: Sequence[Place] = (),
     files: SettingsFiles | None = None,
+    by_default: bool = False,
 ) -> tuple[Document, ...]:
     """Return the Documents of a program, which may have been put together from a notebook's cells.
 
@@ -82,13 +87,15 @@ def read_program(  # noqa: PLR0913 - a program's text, and what stands around it
         argv: Likewise.
         argv_places: Likewise.
         files: Likewise.
+        by_default: Likewise.
 
     Raises:
         UsageError: The text is no Python.
     """
     places = PlaceFinder(path, text, cells)
     tree, parsed = parse(text, path, places.spot if cells else None)
-    reading = ReadingState(HANDLERS, Scope(0, None, PlaceFinder(path, parsed, cells)), beside, argv, argv_places, files)
+    scope = Scope(0, None, PlaceFinder(path, parsed, cells))
+    reading = ReadingState(HANDLERS, scope, beside, argv, argv_places, files, by_default)
     reading.bind("__name__", "__main__")
     reading.block(tree.body)
     never_called(reading)

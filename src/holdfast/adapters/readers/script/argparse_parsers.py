@@ -166,8 +166,16 @@ def _set_defaults(reading: ReadingState, site: Site, arguments: CallArguments) -
     return None
 
 
+def words_given(reading: ReadingState, args: Any) -> Argv | None:
+    """Return the words that a parser is given: a list in the program, or without one the command line's."""
+    if args is None:
+        return reading.argv
+    words = settled(reading, args)
+    return [word if isinstance(word, str) else Unknown() for word in words] if isinstance(words, list | tuple) else None
+
+
 def _parse_args(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
-    argv = reading.argv if arguments.argument(0, "args") is None else None
+    argv = words_given(reading, arguments.argument(0, "args"))
     options = _options(reading, site.receiver)
     own = arguments.argument(0, "args") is None and arguments.argument(1, "namespace") is None
     if own and site.library_call and _is_complete(reading, site.receiver, options):
@@ -177,7 +185,7 @@ def _parse_args(reading: ReadingState, site: Site, arguments: CallArguments) -> 
 
 
 def _parse_known_args(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
-    argv = reading.argv if arguments.argument(0, "args") is None else None
+    argv = words_given(reading, arguments.argument(0, "args"))
     return (_parsed(reading, site, arguments, _options(reading, site.receiver), argv), COMMAND_LINE)
 
 
@@ -186,7 +194,7 @@ def _parsed(
 ) -> ObjectValue:
     thing = ObjectValue("", None, next(reading.numbers))
     places = reading.argv_places if argv is reading.argv else ()
-    slots = {name: _slot(option, argv, places) for name, option in options.by_attribute.items()}
+    slots = {name: _slot(reading, option, argv, places) for name, option in options.by_attribute.items()}
     reading.store[thing.address] = KnownItems(slots)
     if arguments.argument(1, "namespace") is None and _is_complete(reading, site.receiver, options, more_words=True):
         reading.namespaces[thing.address] = frozenset(options.attributes)
@@ -220,15 +228,24 @@ def _others(reading: ReadingState) -> Iterator[str]:
             yield path
 
 
-def _slot(option: Option, words: Argv | None, places: Sequence[Place]) -> Slot:
+def _slot(reading: ReadingState, option: Option, words: Argv | None, places: Sequence[Place]) -> Slot:
     """Return the value of an option, with its place if the command line gives it."""
     told = replace(option.told, default=option.default)
     value = option_value(option, words)
+    if words is None and reading.by_default and _may_stay(option):
+        value = default_of(option)
+        if not isinstance(value, Unknown):
+            reading.assumed[told.name] = None
     said = [index for index, word in enumerate(words or ()) if isinstance(word, str) and _gives(word, option.flags)]
     if value is COMMAND_LINE or not said or not places:
         return Slot(value, option=told)
     follows = "=" not in str((words or ())[said[-1]]) and option.action is None
     return Slot(value, places[said[-1] + follows], option=told)
+
+
+def _may_stay(option: Option) -> bool:
+    """True if a program may be started without an option: None, which stands for no value, tells nothing."""
+    return not option.required and not option.told.is_positional and option.default is not None
 
 
 def option_value(option: Option, words: Argv | None) -> Any:

@@ -277,6 +277,7 @@ def _document(
         overrides=tuple(map(page.override, overrides(reading))),
         fallbacks=tuple(reading.fallbacks),
         asked=frozenset(reading.asked),
+        assumed=tuple(reading.assumed),
     )
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.script.argparse_parsers import FUNCTIONS as ARGPARSE
-from holdfast.adapters.readers.script.argparse_parsers import Argv
+from holdfast.adapters.readers.script.argparse_parsers import Argv, words_given
 from holdfast.adapters.readers.script.known_calls import Known
-from holdfast.adapters.readers.script.objects import default_places, library_base, lineage, own_fields, settled
+from holdfast.adapters.readers.script.objects import default_places, library_base, lineage, own_fields
 from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.reads import expose
 from holdfast.adapters.readers.script.record import CallArguments, Site, record
@@ -52,7 +52,7 @@ def _parse_dataclasses(reading: ReadingState, site: Site, arguments: CallArgumen
     """Return the dataclasses of a parser, of which TrlParser's other method takes the file that `--config` names."""
     spec = _spec(reading, site.receiver)
     given = arguments.argument(0, "args")
-    argv, places = _argv(reading, given), reading.argv_places if given is None else ()
+    argv, places = words_given(reading, given), reading.argv_places if given is None else ()
     known = argv is not None and arguments.argument(1, "args_filename") is None
     said = _stated_values(reading, argv, places, config) if argv is not None and known else None
     remaining = arguments.argument(1, "return_remaining_strings") is not None
@@ -115,14 +115,6 @@ def _parameter(cls: ProgramClass, name: str) -> Parameter | None:
     annotation = ast.unparse(written.annotation) if written else ""
     types = plain_types(annotation)
     return Parameter(name=name, types=types, annotation=annotation) if types else None
-
-
-def _argv(reading: ReadingState, args: Any) -> Argv | None:
-    """Return the words that a parser is given: a list in the program, or without one the command line's."""
-    if args is None:
-        return reading.argv
-    words = settled(reading, args)
-    return [word if isinstance(word, str) else Unknown() for word in words] if isinstance(words, list | tuple) else None
 
 
 def _stated_values(reading: ReadingState, argv: Argv, places: Sequence[Place], flag: str) -> dict[str, Slot] | None:
@@ -252,7 +244,7 @@ def _parsed(reading: ReadingState, site: Site, cls: Any, share: KnownItems, *, a
     own = own_fields(cls) if isinstance(cls, ProgramClass) else {}
     address = next(reading.numbers)
     if isinstance(cls, ProgramClass) and not path:
-        fields = {name: _field(cls, name, own[name], share) for name in own}
+        fields = {name: _field(reading, cls, name, own[name], share) for name in own}
         if are_words:
             fields = {name: _with_option(reading, cls, name, slot) for name, slot in fields.items()}
         reading.store[address] = KnownItems(fields)
@@ -281,7 +273,7 @@ def _option(reading: ReadingState, cls: ProgramClass, name: str) -> ParserOption
     return ParserOption(flags=(f"--{name}",), action="field", kind=kind, default=default, place=place)
 
 
-def _field(cls: ProgramClass, name: str, default: Slot | None, share: KnownItems) -> Slot:
+def _field(reading: ReadingState, cls: ProgramClass, name: str, default: Slot | None, share: KnownItems) -> Slot:
     """Return the value of a field of the program's own: what the command line gives, else its default."""
     given = share.slots.get(name)
     begun = [
@@ -291,8 +283,23 @@ def _field(cls: ProgramClass, name: str, default: Slot | None, share: KnownItems
     ]
     if given is not None:
         return Slot(_converted(cls, name, given), given.place, given.key_place)
-    if share.open or begun or default is None or _has_other_names(cls, name):
+    if default is None or _has_other_names(cls, name):
         return Slot(COMMAND_LINE)
+    if share.open or begun:
+        return _assumed(reading, name, default)
+    return default
+
+
+def _assumed(reading: ReadingState, name: str, default: Slot) -> Slot:
+    """Return a field that may be given: its default, where those are taken for granted."""
+    if (
+        not reading.by_default
+        or reading.argv is not None
+        or default.value is None
+        or isinstance(default.value, Unknown)
+    ):
+        return Slot(COMMAND_LINE)
+    reading.assumed[f"--{name}"] = None
     return default
 
 

@@ -98,6 +98,8 @@ class ReadingState:
         beside: Gives the text of a module that stands beside the script.
         argv: The command line's arguments, if one goes with the script.
         argv_places: Where each of them is written; empty where no file holds them.
+        by_default: Whether options are taken to have their defaults where it is not known what the command line gives.
+        assumed: The options that were taken so.
         files: Gives the settings of a file that these name.
         store: Values of names by (frame, name), and entries by address.
         scope: Whose names are at hand.
@@ -133,6 +135,8 @@ class ReadingState:
     argv: Sequence[str | Unknown] | None = None
     argv_places: Sequence[Place] = ()
     files: SettingsFiles | None = None
+    by_default: bool = False
+    assumed: dict[str, None] = field(default_factory=dict[str, None])
     store: dict[Any, Any] = field(default_factory=dict[Any, Any])
     guard: Guard = OPEN
     rest: Guard = OPEN
