@@ -65,8 +65,9 @@ class PlanQuestion:
     def eval_rows(self) -> int | None:
         """Rows that are evaluated on, where they are a part of the training data."""
         part, rows = self.job.get("dataset.eval_fraction", None), self.job.get("dataset.rows", None) or self.rows
-        known = isinstance(part, int | float) and isinstance(rows, int)
-        return math.ceil(rows * part) if known else None
+        if not isinstance(part, int | float) or not isinstance(rows, int):
+            return None
+        return math.ceil(rows * part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
