@@ -17,26 +17,24 @@ from holdfast.core.backends import backend_of
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 
-BUDGET = "where.budget_usd"
 # Key: what does not happen.
 IDLE = {
     "evaluate": "the trained model is not evaluated on these after training",
     "output.gguf": "nothing is exported to GGUF",
     "notify.webhook": "no message is sent when the run ends",
     "recover": "a failed run is not started again by itself: `holdfast resume` does that on request",
-    BUDGET: "this backend has no prices",
 }
 # What a job gets that does not name the key: nothing was asked for.
 DEFAULTS = {"recover": {"attempts": 3, "allow": ["batch_size", "checkpointing"]}}
 UNCHOSEN = {"where.hardware": "the hardware of this machine cannot be chosen"}
+UNPRICED = {"where.budget_usd": "this backend has no prices"}
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each key that was given a value and has no effect."""
     backend = backend_of(job)
-    for key, instead in {**IDLE, **({} if backend.chooses_hardware else UNCHOSEN)}.items():
-        if key == BUDGET and backend.has_flavors:
-            continue  # RES103 compares it with the flavor's price before the run starts
+    here = {**({} if backend.chooses_hardware else UNCHOSEN), **({} if backend.has_flavors else UNPRICED)}
+    for key, instead in {**IDLE, **here}.items():
         if job.get(key) not in (ABSENT, None, [], {}, DEFAULTS.get(key)):
             yield Finding(key, f"`{key}` has no effect yet: {instead}")
     nodes = job.get("where.nodes", 1)
