@@ -6,7 +6,8 @@ steps that the job asks for. On a backend that is not this machine, looks for a 
 
 ## Why is this bad
 A run that is stopped by its timeout has cost everything and gives a checkpoint at best. Hugging Face Jobs end after 30
-minutes where nothing else is said.
+minutes where nothing else is said. `holdfast run` therefore always sends a timeout; where the job names none, it takes that of
+`holdfast plan`, which rests on an estimate.
 
 ## Fix safety
 There is no automatic fix: how long is worth waiting only the user knows. Take what the run is expected to need, and a
@@ -27,6 +28,7 @@ START_S = 1.0
 STEP_S = 0.001
 # With a cold cache, an environment to install or a model to download, a minute is gone before the first step.
 USUAL_START_S = 60.0
+ESTIMATED = "the run takes a timeout from its estimate, and is refused if its time is not known"
 
 
 def check(job: Document) -> Iterator[Finding]:
@@ -35,8 +37,8 @@ def check(job: Document) -> Iterator[Finding]:
     backend = backend_of(job)
     if timeout is None:
         if not backend.is_here:
-            fault = f"without `where.timeout` the default of {backend.name} holds (Hugging Face Jobs: 30 minutes)"
-            yield Finding(BACKEND_KEY, fault, severity=Severity.WARNING)
+            fate = ESTIMATED if backend.has_flavors else f"the default of {backend.name} holds"
+            yield Finding(BACKEND_KEY, f"without `where.timeout` {fate}", severity=Severity.WARNING)
         return
     seconds, steps = _seconds(timeout), setting(job, "max_steps")
     if seconds is None:

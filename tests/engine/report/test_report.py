@@ -30,7 +30,7 @@ from holdfast.engine.report.page import ReportData, Sample, render_report
 from holdfast.engine.report.tables import tabulate_evaluations
 from holdfast.engine.units import render_number
 from holdfast.results.check import CheckResult
-from tests.helpers.results import checked, finding, target
+from tests.helpers.results import checked, finding, rehearsed, target
 
 HOSTILE = "</title></pre><script>alert('1')</script>\"'& {{ 7 * 7 }} {% raw %} ; echo\n\x1b[2J"
 ABOUT = {
@@ -201,6 +201,15 @@ def test_nothing_to_object_to_and_nothing_asked_are_told_apart() -> None:
 
     assert "the rules found no problems." in report(check=passed).text["p"]
     assert "No rules were asked before this run." in report(check=None).text["p"]
+
+
+def test_what_was_rehearsed_is_told() -> None:
+    """How long it took and what was left out; a run without a rehearsal says so."""
+    left_out = {"what": "fp16", "because": "this machine has no GPU"}
+    passed = rehearsed(verdict="pass", elapsed_s=9.34, stages=[], not_rehearsed=[left_out])
+
+    assert "The rehearsal passes in 9.3 s; not rehearsed: fp16." in report(rehearsal=passed).text["p"]
+    assert "The run was not rehearsed" in report(rehearsal=None).text["p"]
 
 
 def test_attempts_and_checkpoints_stand_in_tables() -> None:

@@ -17,6 +17,7 @@ from holdfast.core.document import Document
 from holdfast.core.json_text import parse_json
 from holdfast.engine.report.page import Message, ReportData, Sample, render_report
 from holdfast.results.check import CheckResult
+from holdfast.results.rehearse import RehearseResult
 
 OUTPUT_BYTES = 20_000
 
@@ -29,6 +30,7 @@ def write_report(run: Run) -> Path:
         events=events,
         job=_read_job(run.folder / "job.resolved.yaml"),
         check=load_result(run.folder, CheckResult),
+        rehearsal=load_result(run.folder, RehearseResult),
         refusal=read_refusals(run, run.state()),
         samples=tuple(_read_samples(run.folder / "results" / "samples.jsonl")),
         checkpoints=_verify_checkpoints(run.folder),

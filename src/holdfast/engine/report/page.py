@@ -11,6 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from holdfast.core.document import Document
 from holdfast.core.event import Event, RunStage, training_events
 from holdfast.core.training_event import CheckpointSaved, TrainingStarted
+from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.report.chart import Plot, evenly
 from holdfast.engine.report.curves import Curve, gather_curves
 from holdfast.engine.report.panels import main_plot, small_plots
@@ -33,6 +34,7 @@ from holdfast.engine.run.progress import Progress, follow
 from holdfast.engine.run.screen import TerminalStream, plain
 from holdfast.engine.run.summary import render_summary
 from holdfast.results.check import CheckResult, ReportedFinding, ReportedSkip
+from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import NextCommand, RunRefusal
 
 SAMPLED = 6  # evaluations whose generations are shown, the first and the last among them
@@ -86,6 +88,7 @@ class ReportData:
         events: All of its events, in order.
         job: The job as it ran, or None for a user's own script.
         check: What `check` found before the run, or None where the run was not checked.
+        rehearsal: What the rehearsal before the run found, or None where there was none for this run.
         refusal: What forbade the run before it was started.
         samples: Generations at evaluations, in order.
         checkpoints: `whole`, `damaged` or `unverifiable` by path, of the checkpoints that are still there.
@@ -98,6 +101,7 @@ class ReportData:
     events: Sequence[Event]
     job: Document | None = None
     check: CheckResult | None = None
+    rehearsal: RehearseResult | None = None
     refusal: Sequence[RunRefusal] = ()
     samples: Sequence[Sample] = ()
     checkpoints: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -129,6 +133,7 @@ class ReportPage:
     checked: bool
     findings: tuple[ReportedFinding, ...]
     skipped: tuple[ReportedSkip, ...]
+    rehearsal: str
     attempts: tuple[AttemptRow, ...]
     checkpoints: tuple[CheckpointRow, ...]
     saved: int
@@ -171,6 +176,7 @@ def make_page(data: ReportData) -> ReportPage:
         checked=bool(targets),
         findings=tuple(finding for target in targets for finding in target.findings),
         skipped=tuple(skip for target in targets for skip in target.skipped),
+        rehearsal=summarize_rehearsal(data.rehearsal) if data.rehearsal else "",
         attempts=tuple(list_attempts(progress, data.events, data.now_s)),
         checkpoints=tuple(list_checkpoints(data.events, data.checkpoints)),
         saved=sum(1 for _ in training_events(data.events, CheckpointSaved)),
