@@ -170,10 +170,12 @@ class JobFacts(HubFacts):
         )
         from holdfast.engine.plan.planning import plan_job
 
-        job = self._asked.with_values([Set(BACKEND_KEY, self._job.where.backend)], Place(self._asked.path))
-        if not names_gpus(job, self._here):
-            return None
         try:
+            job, backend = self._asked, self._job.where.backend
+            if job.get(BACKEND_KEY, None) is None:
+                job = job.with_values([Set(BACKEND_KEY, backend)], Place(job.path))
+            if not names_gpus(job, self._here):
+                return None
             question = ask_plan(job, self.api, self._here, model=lambda: self.model, rows=lambda: self.dataset.rows)
             return estimate_of(plan_job(question))
         except MissingFactError as error:
