@@ -79,7 +79,9 @@ class RunBucket:
 
     def _missing(self, sizes: Mapping[str, int]) -> list[str]:
         there = self.files()
-        return [name for name, size in sizes.items() if getattr(there.get(f"{FILES}/{name}"), "size", None) != size]
+        return [
+            name for name, size in sizes.items() if (sent := there.get(f"{FILES}/{name}")) is None or sent.size != size
+        ]
 
     def files(self) -> Mapping[str, RemoteFile]:
         """Return each file, by its path in the folder. The version of a file is the hash of its content."""
