@@ -115,10 +115,10 @@ class JobEstimate:
     hardware: str
     card: Interval
     usable_bytes: int
-    seconds: Interval | None
-    usd: Interval | None
-    timeout_s: int | None
-    cheapest: str
+    seconds: Interval | None = None
+    usd: Interval | None = None
+    timeout_s: int | None = None
+    cheapest: str = ""
 
 
 def largest_phase(phases: Iterable[MemoryPhase]) -> MemoryPhase:

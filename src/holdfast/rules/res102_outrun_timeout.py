@@ -12,10 +12,11 @@ There is no automatic fix. `holdfast plan` proposes a timeout: the upper time, s
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from holdfast.catalog.hub.jobs import timeout_s
 from holdfast.core.document import Document
-from holdfast.core.estimate import Interval, JobEstimate
+from holdfast.core.estimate import Interval, JobEstimate, exactly
 from holdfast.core.finding import Case, Finding, Rule, Severity
 
 KEY = "where.timeout"
@@ -46,21 +47,13 @@ model: {path: Qwen/Qwen3-8B}
 dataset: trl-lib/Capybara
 where: {backend: hf-jobs, hardware: h200, timeout: 1h}
 """
+FITS = JobEstimate(hardware="h200", card=exactly(1_000_000_000), usable_bytes=2_000_000_000)
 
 
 def takes(low: float, value: float, high: float) -> dict[str, JobEstimate]:
     """Return the fact of a job that takes some hours."""
-    return {
-        "estimate": JobEstimate(
-            hardware="h200",
-            card=Interval(1e9, 1e9, 1e9),
-            usable_bytes=2_000_000_000,
-            seconds=Interval(value * 3600, low * 3600, high * 3600),
-            usd=None,
-            timeout_s=round(high * 4800),
-            cheapest="h200",
-        )
-    }
+    seconds = Interval(value * 3600, low * 3600, high * 3600)
+    return {"estimate": replace(FITS, seconds=seconds, timeout_s=round(high * 4800))}
 
 
 RULE = Rule(

@@ -14,7 +14,7 @@ There is no automatic fix. `holdfast plan` lists the hardware and the settings t
 from collections.abc import Iterator
 
 from holdfast.core.document import Document
-from holdfast.core.estimate import Interval, JobEstimate
+from holdfast.core.estimate import Interval, JobEstimate, exactly
 from holdfast.core.finding import Case, Finding, Rule, Severity
 
 KEY = "where.budget_usd"
@@ -44,16 +44,9 @@ where: {backend: hf-jobs, hardware: h200, timeout: 9h, budget_usd: 10}
 
 def costs(low: float, value: float, high: float) -> dict[str, JobEstimate]:
     """Return the fact of a job that costs some dollars."""
+    usd, card = Interval(value, low, high), exactly(1_000_000_000)
     return {
-        "estimate": JobEstimate(
-            hardware="h200",
-            card=Interval(1e9, 1e9, 1e9),
-            usable_bytes=2_000_000_000,
-            seconds=None,
-            usd=Interval(value, low, high),
-            timeout_s=None,
-            cheapest="a100-large",
-        )
+        "estimate": JobEstimate(hardware="h200", card=card, usable_bytes=2_000_000_000, usd=usd, cheapest="a100-large")
     }
 
 

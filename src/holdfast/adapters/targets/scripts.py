@@ -48,7 +48,7 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
 
 
 def read_by_default(text: str, path: str, beside: SiblingModules, files: SiblingSettings) -> tuple[Document, ...]:
-    """Return what a script says when its options have their defaults; empty if that is nothing else."""
+    """Return the documents of a script whose options have their defaults; empty if it has no such options."""
     if not any(parser in text for parser in PARSERS):
         return ()
     documents = read_script(text, path, beside=beside, files=files, by_default=True)

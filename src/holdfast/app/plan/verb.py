@@ -100,18 +100,9 @@ def _count_errors(target: Target, request: TargetRequest) -> int:
 
 
 def _read(request: TargetRequest) -> Target:
-    """Read the target. A script without arguments is started without any, so that its parser's defaults hold."""
+    """Read the target. The options of a script without arguments have their defaults."""
     target = read_check_target(request)
-    if target.document.kind != "script" or request.arguments or not request.path.endswith(".py"):
-        return target
-    from holdfast.adapters.targets.commands import read_line  # of shells, which no job file needs
-
-    started = read_line(["python", request.path])
-    documents = tuple(
-        each.with_values([Remove("launch.by")], Place(each.path)) if each.get("launch.by") else each
-        for each in started.documents
-    )
-    return replace(target, documents=documents)
+    return replace(target, documents=target.by_default) if target.by_default else target
 
 
 def _placed(

@@ -26,7 +26,7 @@ class EstimatedJob:
 
 
 def estimate_job(target: Target, hub: HubAccess) -> EstimatedJob:
-    """Return what a job needs on the GPUs that it names. What is not known keeps no run from starting."""
+    """Return the estimate of a job on the GPUs that it names. A job without an estimate may run."""
     if target.job is None or not _names_hardware(target.job):
         return EstimatedJob()
     from holdfast.app.plan.job_facts import job_facts  # which runs without GPUs do not need

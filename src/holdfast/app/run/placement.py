@@ -83,7 +83,7 @@ def read_placement(path: str, sets: Iterable[str]) -> Placement:
 
 
 def _header_values(path: str) -> dict[str, Any]:
-    """Return what a script's header says, as a job file would.
+    """Return the settings in a script's header, under the keys of a job file.
 
     Raises:
         UsageError: It has a key that holdfast cannot honour.

@@ -96,7 +96,7 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
 
 
 def _planned(target: Target, estimated: EstimatedJob, plan: Plan) -> str:
-    """Return what a job is estimated to need, or why that is not known, in a few lines."""
+    """Return the estimate of a job, or the reason why there is none, in a few lines."""
     if estimated.estimate is None:
         return f"memory, time and cost are not known: {estimated.because}" if estimated.because else ""
     given = target.job.where.timeout_s if target.job else None

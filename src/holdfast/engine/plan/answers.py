@@ -67,7 +67,7 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
 
 
 def settings_to_apply(job: Document, found: JobPlan) -> Settings:
-    """Return what to write so that a job fits: nothing of what fits as it is, but the timeout where it gives none."""
+    """Return the settings with which a job fits: none if it fits already, except a timeout that it lacks."""
     fitting = found.chosen if found.chosen and found.chosen.fits else next(iter(found.options), None)
     if fitting is None:
         return {}

@@ -67,7 +67,7 @@ def ask_plan(
 
 
 def estimate_of(plan: JobPlan) -> JobEstimate | None:
-    """Return what rules and `run` get of a plan; None where it is not known on which GPU the job runs."""
+    """Return the estimate that rules and `run` use; None if the GPU of the job is not known."""
     placed, usable = plan.as_is, plan.as_is.hardware.gpus
     if not usable or plan.no_hardware:
         return None

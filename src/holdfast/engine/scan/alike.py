@@ -80,7 +80,7 @@ def _sign_of(needle: str, name: str, reads: Reads) -> pl.Expr | None:
 
 
 def _repeats(text: pl.Expr, needle: str) -> pl.Expr:
-    """Return whether an answer is its prompt, or begins with one so short that this may be chance in a few rows."""
+    """True if an answer is its prompt, or begins with one so short that this may be chance in a few rows."""
     prompt = pl.col("prompt")
     if needle == COPY:
         return (text == prompt) & (text != "")

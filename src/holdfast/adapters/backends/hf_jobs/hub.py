@@ -90,7 +90,7 @@ class JobsHub:
         return self.ask("list the hardware", lambda api: tuple(each.name for each in api.list_jobs_hardware()))
 
     def bucket_is_private(self, name: str) -> bool | None:
-        """Return whether a bucket is private; None if there is none yet."""
+        """True if a bucket is private, and None if there is none yet."""
 
         def look(api: "HfApi") -> bool | None:
             from huggingface_hub.errors import BucketNotFoundError
