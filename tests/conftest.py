@@ -16,5 +16,5 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "holdfast"))
 
 @pytest.fixture(scope="session", autouse=True)
 def make_folder_of_all(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Make the folder of temporary folders before threads of a fixture both find that there is none."""
-    tmp_path_factory.getbasetemp()
+    """Make the folder of temporary folders before threads of a fixture both find that there is none; the cache of hf_xet lies in it."""
+    os.environ["HF_XET_CACHE"] = str(tmp_path_factory.getbasetemp() / "xet")

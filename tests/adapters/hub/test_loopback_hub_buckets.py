@@ -3,6 +3,7 @@
 import pytest
 
 from tests.helpers.hub import LoopbackHub
+from tests.helpers.hub.buckets import Buckets
 from tests.helpers.hub.client import Ask
 from tests.helpers.hub.fixtures import hub_without_faults, one_client, one_hub  # noqa: F401 - the fixtures `hub` and `ask`
 
@@ -60,6 +61,15 @@ api.download_bucket_files(name, [(path, folder / str(k)) for k, path in enumerat
     assert ask("api.get_bucket_file_metadata('me/kept', 'folder/repeated.txt').size") == 36_000
     missing = "api.download_bucket_files, 'me/kept', [('none', folder / 'none')], raise_on_missing_files=True"
     assert ask(f"error_of({missing})[0]") == "EntryNotFoundError"
+
+
+def test_what_one_hub_got_is_sent_to_the_next_at_its_address(hub: LoopbackHub, ask: Ask) -> None:
+    """hf_xet sends nothing twice to one store; a Hub that starts on the port of one that is gone has none of it."""
+    for _ in range(2):
+        hub.buckets = Buckets()
+        hub.add_bucket("me/kept")
+        ask("api.batch_bucket_files('me/kept', add=[(text.encode(), 'a.txt')])", text="sent again " * 900)
+        assert hub.buckets["me/kept"].contents == {"a.txt": b"sent again " * 900}
 
 
 def test_listing(hub: LoopbackHub, ask: Ask) -> None:

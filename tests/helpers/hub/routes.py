@@ -127,7 +127,7 @@ def _of_outside(world: World, request: Request) -> Reply:
         return Reply(status=page.status, body=page.content, headers={"Content-Type": page.media_type})
     if request.segments[:1] in (["large"], ["upload"]):
         return storage.answer(Visit(world=world, request=request, token=None, rest=tuple(request.segments[1:])))
-    if request.segments[:1] == ["cas"]:
+    if request.segments[:1] == [world.buckets.store]:
         return xet.answer(Visit(world=world, request=request, token=None, rest=tuple(request.segments[1:])))
     token = world.accounts.known(request.token)
     return viewer.answer(Visit(world=world, request=request, token=token, kind="dataset"))

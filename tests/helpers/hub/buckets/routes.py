@@ -38,7 +38,7 @@ def resolve(visit: Visit) -> Reply:
     file = bucket.files.get(path)
     if file is None:
         raise HubError(404, "Entry not found", "EntryNotFound")
-    place = f"{visit.world.outside}/cas/file/{file.xet_hash}"
+    place = f"{visit.world.outside}/{visit.world.buckets.store}/file/{file.xet_hash}"
     token = f"{visit.world.address}/api/buckets/{bucket.name}/xet-read-token"
     headers = {
         "X-Xet-Hash": file.xet_hash,

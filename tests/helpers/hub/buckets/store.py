@@ -6,6 +6,7 @@ that did not come through Xet (a test seeded it, a job wrote it to a mounted fol
 
 from dataclasses import dataclass, field
 from hashlib import sha256
+from secrets import token_hex
 from typing import Any
 
 from tests.helpers.hub.accounts import SINCE_S
@@ -93,9 +94,15 @@ class Bucket:
 
 
 class Buckets:
-    """All buckets by name, and content that was uploaded, by its Xet hash."""
+    """All buckets by name, and content that was uploaded, by its Xet hash.
+
+    Attributes:
+        store: First part of the path of the store's address. hf_xet remembers on disk what it sent to an address, and sends it no second time;
+            the next Hub that gets the same port has none of it.
+    """
 
     def __init__(self) -> None:
+        self.store = f"cas-{token_hex(8)}"
         self.all: dict[str, Bucket] = {}
         self.uploaded: dict[str, bytes] = {}
         self.xorbs: dict[str, list[bytes]] = {}

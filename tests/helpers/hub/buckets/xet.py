@@ -17,7 +17,7 @@ TOKEN_S = 3600
 
 def token(visit: Visit) -> Reply:
     """GET .../xet-read-token and .../xet-write-token: where the store is, and the token for it."""
-    address, ends = f"{visit.world.outside}/cas", str(int(visit.now_s) + TOKEN_S)
+    address, ends = f"{visit.world.outside}/{visit.world.buckets.store}", str(int(visit.now_s) + TOKEN_S)
     headers = {"X-Xet-Cas-Url": address, "X-Xet-Access-Token": "xet", "X-Xet-Token-Expiration": ends}
     return as_json({"casUrl": address, "exp": int(ends), "accessToken": "xet"}, headers=headers)
 
@@ -65,7 +65,7 @@ def _reconstruction(visit: Visit, name: str) -> Reply:
     whole = CHUNK + HEADER
     part = {
         "range": chunks,
-        "url": f"{visit.world.outside}/cas/xorb/{name}",
+        "url": f"{visit.world.outside}/{visit.world.buckets.store}/xorb/{name}",
         "url_range": {"start": start * whole, "end": held + end * HEADER - 1},
     }
     return as_json(
