@@ -7,6 +7,7 @@ UV := UV_FIND_LINKS="$(PIP_FIND_LINKS)" UV_COMPILE_BYTECODE=1 $(BIN)uv pip insta
 # what another has left, so that most files, whose tests share runs, stay together.
 SPREAD := --numprocesses auto --dist worksteal
 test check-all check-pythons: export OMP_NUM_THREADS ?= 1
+test: export HYPOTHESIS_PROFILE ?= sample
 # Tests start hundreds of processes, each of which would compile the package again.
 export PYTHONDONTWRITEBYTECODE :=
 

@@ -9,6 +9,8 @@ from hypothesis import settings
 os.environ["HF_HUB_OFFLINE"] = "1"
 # How long an example takes says more of the machine's other work than of the code.
 settings.register_profile("holdfast", deadline=None)
+# `make check` tries the same few examples each time, `make check-all` others in each run.
+settings.register_profile("sample", deadline=None, max_examples=25, derandomize=True, database=None)
 # Each mutant of `benchmarks/mutation.py` meets the same few examples.
 settings.register_profile("mutation", deadline=None, max_examples=25, derandomize=True, database=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "holdfast"))

@@ -13,7 +13,7 @@ from tests.helpers.sampling import asked, sampled
 pytestmark = pytest.mark.train
 Answers = dict[str, dict[str, Answer]]
 IMPORTS = "import datasets\nfrom datasets import *\n"
-SAMPLE = 7  # every so many is tried in `make check`
+SAMPLE = 13  # every so many is tried in `make check`
 
 
 def _of_both_sizes(pieces: dict[str, str]) -> dict[str, str]:
