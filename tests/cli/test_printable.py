@@ -12,6 +12,7 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.cli.main import run_command
 from holdfast.cli.text.printable import printable
 from holdfast.core.event import Closed, Event, RunRequested, RunStage, Starting
+from holdfast.core.requested_job import RequestedJob
 
 ATTACKS = {
     "clipboard": "\x1b]52;c;cm0gLXJmIH4=\x07",
@@ -48,7 +49,7 @@ def test_text_and_colours_stay(text: str, mark: str) -> None:
 def test_a_run_shows_no_control_sequences(tmp_path: Path, attack: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Of an exception, of a target's name, and of a training process."""
     text = f"before {ATTACKS[attack]} after"
-    about = {"job": "a", "target": text, "backend": "local"}
+    about = RequestedJob(job="a", target=text, backend="local")
     events: list[Event] = [
         RunRequested(at_s=1, folder=str(tmp_path / "a"), about=about),
         Starting(at_s=2, attempt=1, backend="local"),

@@ -12,6 +12,7 @@ from holdfast.cli.text.answers import render_check, render_errors, render_run, r
 from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, IntegrityVerdict
 from holdfast.core.errors import JobError, Spot, UsageError
 from holdfast.core.event import AttemptState, RunStage, RunState
+from holdfast.core.requested_job import RequestedJob
 from holdfast.engine.run.answers import run_result, verify_result
 from holdfast.results.run import RunResult, RunsResult
 from tests.helpers.results import checked, finding, target
@@ -44,7 +45,7 @@ ATTEMPT = AttemptState(
     exit_code=-9,
     metrics=METRICS,
 )
-ABOUT = {"method": "sft", "model": "tiny", "dataset": "docs", "backend": "local", "target": "job.yaml"}
+ABOUT = RequestedJob(method="sft", model="tiny", dataset="docs", backend="local", target="job.yaml")
 
 
 def check(*findings: Mapping[str, Any], skipped: tuple[Mapping[str, Any], ...] = (), source: str = SOURCE) -> list[str]:
@@ -206,7 +207,7 @@ def test_show_tells_each_attempt() -> None:
 
 def test_runs_stand_in_columns_and_are_never_cut() -> None:
     """A list that is piped into another program keeps every name whole."""
-    script = run("queued", about={"target": "my/train.py"}, run="x" * 120)
+    script = run("queued", about=RequestedJob(target="my/train.py"), run="x" * 120)
     header, first, second = listed(run("succeeded", ATTEMPT), script).splitlines()
 
     assert header.split() == ["run", "stage", "job", "steps", "metric"]

@@ -13,6 +13,7 @@ from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.core.errors import HoldfastError
 from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Starting
+from holdfast.core.requested_job import RequestedJob
 from holdfast.engine.check.rule_runner import BROKEN
 from tests.helpers.hostile_inputs import (
     Change,
@@ -266,7 +267,7 @@ def _journals() -> Sequence[bytes]:
         {"event": "finished", "step": 3, "metrics": {"eval_loss": 0.5}},
     ]
     events: list[Event] = [
-        RunRequested(at_s=1, folder="f", about={"method": "sft", "model": "m"}),
+        RunRequested(at_s=1, folder="f", about=RequestedJob(method="sft", model="m")),
         Starting(at_s=2, attempt=1, backend="local"),
         *(Reported(at_s=3.0 + n, attempt=1, said=each) for n, each in enumerate(said)),
         Closed(at_s=9, stage=RunStage.FAILED, because="it failed"),

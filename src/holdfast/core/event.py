@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from holdfast.core.errors import LedgerError
+from holdfast.core.requested_job import RequestedJob
 from holdfast.core.training_event import (
     Evaluated,
     PushStarted,
@@ -78,13 +79,12 @@ class RunRequested:
     Attributes:
         at_s: Unix time, as in every event.
         folder: The run's folder, absolute.
-        about: The request as a list of runs shows it: job, method, model, dataset, backend; and `runs`, the runs folder,
-            if commands have to name it.
+        about: The requested job.
     """
 
     at_s: float
     folder: str
-    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    about: RequestedJob = field(default_factory=RequestedJob)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,7 +304,7 @@ class RunState:
     """
 
     folder: str = ""
-    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    about: RequestedJob = field(default_factory=RequestedJob)
     stage: RunStage = RunStage.QUEUED
     because: str = ""
     started_s: float = 0.0

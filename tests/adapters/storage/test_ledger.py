@@ -29,6 +29,7 @@ from holdfast.core.event import (
     event_to_json,
     fold,
 )
+from holdfast.core.requested_job import RequestedJob
 
 WRITERS, EVENTS_EACH = 200, 20
 
@@ -40,7 +41,7 @@ def step(number: int, attempt: int = 1) -> Reported:
 def test_what_is_appended_is_read_back_in_order(tmp_path: Path) -> None:
     """Runs do not see each other's events, and reading on gives only what is new."""
     ledger = Ledger(tmp_path / "runs")
-    ledger.append("a", [RunRequested(at_s=1, folder="f", about={"method": "sft"}), step(1)])
+    ledger.append("a", [RunRequested(at_s=1, folder="f", about=RequestedJob(method="sft")), step(1)])
     ledger.append("b", [RunRequested(at_s=2, folder="g")])
     ledger.append("a", [Closed(at_s=3, stage=RunStage.FAILED, because="'quotes' & \";--\n")])
 
@@ -157,7 +158,7 @@ def fill(folder: Path) -> dict[str, list[Event]]:
     """Three runs of different lengths."""
     ledger = Ledger(folder)
     for number, run in enumerate("cab"):
-        ledger.append(run, [RunRequested(at_s=number, folder=str(folder / run), about={"method": "sft"})])
+        ledger.append(run, [RunRequested(at_s=number, folder=str(folder / run), about=RequestedJob(method="sft"))])
         ledger.append(run, [step(each) for each in range(1, 40 * number + 2)])
     return rows_of(ledger)
 

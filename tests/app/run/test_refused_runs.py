@@ -24,6 +24,7 @@ from holdfast.core.event import (
     event_to_json,
 )
 from holdfast.core.finding import Severity
+from holdfast.core.requested_job import RequestedJob
 from holdfast.results import to_json
 from tests.helpers.results import checked, finding, rehearsed, target
 
@@ -52,7 +53,7 @@ def asked_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setenv("HOLDFAST_RUNS", str(tmp_path))
     run = Run(name="train-1", folder=tmp_path / "train-1", ledger=Ledger(tmp_path))
     run.folder.mkdir()
-    about = {"job": "train", "target": "train.py", "backend": "local"}
+    about = RequestedJob(job="train", target="train.py", backend="local")
     run.ledger.append(run.name, [RunRequested(at_s=1.0, folder=str(run.folder), about=about)])
     return run
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.cli.main import run_command
+from holdfast.core.requested_job import RequestedJob
 from holdfast.engine.formats.github import render_line
 from holdfast.engine.run.advice import command_to_try_again
 
@@ -60,7 +61,7 @@ def test_a_file_s_name_is_no_annotation_and_no_finding(
 def test_a_command_that_is_shown_names_one_file(name: str) -> None:
     """Copied into a shell, it starts nothing else."""
     for refused_by in ("check", "rehearsal"):
-        words = shlex.split(command_to_try_again({"target": name, "backend": "local"}, refused_by))
+        words = shlex.split(command_to_try_again(RequestedJob(target=name, backend="local"), refused_by))
         assert words[:3] == ["holdfast", "check" if refused_by == "check" else "rehearse", name]
 
 

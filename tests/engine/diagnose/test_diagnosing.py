@@ -165,7 +165,7 @@ def test_a_run_is_diagnosed_by_its_logs_and_its_ledger(here: Path, ask: Ask) -> 
     Ledger(here / "runs").append(
         folder.name,
         [
-            RunRequested(at_s=1, folder=str(folder), about={}),
+            RunRequested(at_s=1, folder=str(folder)),
             Starting(at_s=2, attempt=1, backend="local"),
             Started(at_s=3, attempt=1, id="a"),
             Reported(at_s=4, attempt=1, said={"event": "start", "step": 0, "max_steps": 9}),

@@ -24,6 +24,7 @@ from holdfast.core.event import (
     Stopper,
     StopRequested,
 )
+from holdfast.core.requested_job import RequestedJob
 from holdfast.engine.report.chart import Axis, Series, draw_plot, log_axis, make_axis, thin
 from holdfast.engine.report.curves import Curve, gather_curves
 from holdfast.engine.report.page import ReportData, Sample, render_report
@@ -33,14 +34,7 @@ from holdfast.results.check import CheckResult
 from tests.helpers.results import checked, finding, rehearsed, target
 
 HOSTILE = "</title></pre><script>alert('1')</script>\"'& {{ 7 * 7 }} {% raw %} ; echo\n\x1b[2J"
-ABOUT = {
-    "method": "sft",
-    "model": "tiny",
-    "dataset": "docs",
-    "target": "my job.yaml",
-    "backend": "local",
-    "processes": 1,
-}
+ABOUT = RequestedJob(method="sft", model="tiny", dataset="docs", target="my job.yaml", backend="local")
 JOB = Document(
     path="job.resolved.yaml",
     kind="job",
@@ -327,7 +321,7 @@ def test_hostile_text_stays_text() -> None:
     """Whatever stands in a job, a dataset, a log or a model's answer, the page has the same elements."""
 
     def page(text: str) -> Page:
-        about = {**dict.fromkeys(ABOUT, text), "processes": 1}
+        about = RequestedJob(**dict.fromkeys(RequestedJob.__struct_fields__, text))
         job = Document(path=text, kind="job", text=text, values={"train": {text: text}, "peft": {text: [text]}})
         start = {**START, "versions": {text: text}, "hardware": [text], "model": text}
         events: tuple[Event, ...] = (

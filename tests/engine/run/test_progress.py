@@ -19,12 +19,13 @@ from holdfast.core.event import (
     Stopper,
     StopRequested,
 )
+from holdfast.core.requested_job import RequestedJob
 from holdfast.engine.run.advice import next_commands
 from holdfast.engine.run.progress import COLUMNS, RECENT, MetricValue, Progress, follow
 from holdfast.engine.run.summary import render_summary
 
 BEGUN = (
-    RunRequested(at_s=0, folder="/runs/r", about={"target": "my job.yaml"}),
+    RunRequested(at_s=0, folder="/runs/r", about=RequestedJob(target="my job.yaml")),
     Starting(at_s=1, attempt=1, backend="local"),
     Started(at_s=1, attempt=1, id="r/1"),
 )
@@ -277,6 +278,6 @@ def test_the_trail_has_no_gap_where_a_step_logged_no_loss() -> None:
 )
 def test_commands_name_a_runs_folder_that_they_would_not_look_in(folder: str, words: str) -> None:
     """A command that is copied finds the run."""
-    state = RunState(stage=RunStage.RUNNING, about={"runs": folder})
+    state = RunState(stage=RunStage.RUNNING, about=RequestedJob(runs=folder))
 
     assert [each.command for each in next_commands("r", state)] == [f"holdfast watch {words}", f"holdfast stop {words}"]

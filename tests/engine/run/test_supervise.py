@@ -32,6 +32,7 @@ from holdfast.core.event import (
     fold,
 )
 from holdfast.core.plan import Attempt
+from holdfast.core.requested_job import RequestedJob
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.drive import DRAINING, Dependencies, drive
 from holdfast.engine.run.supervise import (
@@ -767,10 +768,10 @@ def test_a_refusal_by_the_backend_is_kept_with_its_time() -> None:
 
 def test_a_run_knows_what_was_asked_since_when_and_where_it_runs() -> None:
     """What `holdfast runs` shows of it."""
-    asked = RunRequested(at_s=5, folder="/runs/r", about={"method": "sft"})
+    asked = RunRequested(at_s=5, folder="/runs/r", about=RequestedJob(method="sft"))
     state = fold([asked, Starting(at_s=7, attempt=1, backend="local", resume_from="checkpoint-4")])
 
-    assert (state.folder, state.about, state.started_s, state.seen_s) == ("/runs/r", {"method": "sft"}, 5, 7)
+    assert (state.folder, state.about, state.started_s, state.seen_s) == ("/runs/r", RequestedJob(method="sft"), 5, 7)
     assert state.current is not None
     assert (state.current.backend, state.current.started_s, state.current.resume_from) == ("local", 7, "checkpoint-4")
 

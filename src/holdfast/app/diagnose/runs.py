@@ -71,7 +71,7 @@ def _declared_training(
     return DeclaredTraining(
         path=LEDGER,
         text=text,
-        method=str(state.about.get("method") or ""),
+        method=state.about.method or "",
         settings={name: value for name, value in started.config.items() if not (name == "save_strategy" and saved)},
     )
 

@@ -66,9 +66,8 @@ def effects_of_resume(run: PathName, *, runs: PathName | None = None) -> RunEffe
         target = str(Path(request.cwd, request.target))
         return effects_of_run(target, set=request.sets, arguments=request.arguments)
     plan, folder = load_plan(opened.folder), Path(request.target).parent
-    if "method" in state.about:  # the script of a job pushes as its job file says
-        pushed = state.about.get("pushed")
-        pushes = (str(pushed),) if pushed else ()
+    if state.about.method:  # the script of a job pushes as its job file says
+        pushes = (state.about.pushed,) if state.about.pushed else ()
         digest = _digest([plan.script, *pushes], folder)
         return RunEffects(pushes=pushes, backend=plan.backend, costs=_costs(plan.backend), digest=digest)
     read = read_target(request.target, arguments=plan.arguments, text=plan.script)

@@ -31,7 +31,7 @@ from holdfast.core.event import RunRequested, RunStage, Stopper, StopRequested
 from holdfast.core.plan import RunRequest
 from holdfast.core.secret_references import separate_secrets
 from holdfast.engine.run.answers import run_result
-from holdfast.engine.run.launch import describe, name_job
+from holdfast.engine.run.launch import name_job, requested_job
 from holdfast.engine.run.progress import follow
 from holdfast.engine.run.summary import render_summary
 from holdfast.engine.script.outline import with_schedule
@@ -194,8 +194,12 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
     folder = make_run_folder(base, name_job(target.job, path), time.strftime(STARTED, time.localtime(now_s)))
     save_request(folder, job.references.refer_request(request))
     begun = Run(name=folder.name, folder=folder, ledger=Ledger(base), secrets=job.references.values)
-    placed = {"backend": job.plan.backend} if job.plan else {}
-    about = describe(target.job, path) | placed | ({} if base == runs_folder(None) else {"runs": str(base)})
+    about = requested_job(
+        target.job,
+        path,
+        backend=job.plan.backend if job.plan else None,
+        runs=None if base == runs_folder(None) else str(base),
+    )
     begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=about)])
     if target.job:
         write_redacted(folder / "job.yaml", target.document.text)

@@ -221,7 +221,7 @@ def _samples(samples: Sequence[Sample]) -> tuple[tuple[str, tuple[Sample, ...]],
 
 def _repeat(data: ReportData, progress: Progress) -> Iterator[tuple[str, str]]:
     """Yield the commands that do it again, each with what it does."""
-    target = quote(str(progress.state.about.get("target", "job.yaml")))
+    target = quote(progress.state.about.target or "job.yaml")
     if data.job:
         resolved = quote(f"{progress.state.folder}/job.resolved.yaml")
         yield f"holdfast run {resolved}", "trains again with these very settings and seeds"

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core.document import Document
+from holdfast.core.requested_job import RequestedJob
 from holdfast.core.training_event import TrainingStarted
 
 ASKED = (
@@ -44,17 +45,24 @@ class RequestedSetting:
     default: bool = False
 
 
-def list_settings(job: Document | None, about: Mapping[str, Any], start: TrainingStarted) -> Iterator[RequestedSetting]:
+def list_settings(job: Document | None, about: RequestedJob, start: TrainingStarted) -> Iterator[RequestedSetting]:
     """Yield the requested settings and, where they matter, the trainer's choices for those not requested.
 
     Args:
         job: The job as it ran, or None for a user's own script.
-        about: What the run's first event says was asked.
+        about: The requested job.
         start: What the training process said when training began.
     """
-    for key in ("method", "model", "dataset", "target", "backend", "processes"):
-        if about.get(key):
-            yield RequestedSetting("read from" if key == "target" else key, spell_value(about[key]))
+    named = {
+        "method": about.method,
+        "model": about.model,
+        "dataset": about.dataset,
+        "read from": about.target,
+        "backend": about.backend,
+    }
+    for name, value in named.items():
+        if value:
+            yield RequestedSetting(name, spell_value(value))
     yield from _job_settings(job) if job else ()
     config, train = start.config, job.get("train", {}) if job else {}
     if batch := _batch(config, start.world_size):

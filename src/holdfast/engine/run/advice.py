@@ -1,11 +1,11 @@
 """Commands that make sense in the current state of a run."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from shlex import quote
-from typing import Any
 
 from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.event import RunStage, RunState
+from holdfast.core.requested_job import RequestedJob
 from holdfast.results.run import NextCommand
 
 
@@ -27,8 +27,8 @@ def next_commands(run: str, state: RunState, *, supervised: bool | None = None) 
 
 
 def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tuple[str, str, str]]:
-    folder = state.about.get("runs")
-    run = f"{quote(run)} --runs {quote(str(folder))}" if folder else quote(run)
+    folder = state.about.runs
+    run = f"{quote(run)} --runs {quote(folder)}" if folder else quote(run)
     resume = ("continue", f"holdfast resume {run}", "continues from the newest complete checkpoint")
     lost = [delivery for delivery in state.deliveries.values() if delivery.verdict == "missing"]
     if state.stage is RunStage.SUCCEEDED:
@@ -52,16 +52,16 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
         yield resume
 
 
-def command_to_try_again(about: Mapping[str, Any], refused_by: str) -> str:
+def command_to_try_again(about: RequestedJob, refused_by: str) -> str:
     """Return the command that shows whether a job that was refused is fixed.
 
     A script is rehearsed for this machine, as `run` does: with an assumed GPU, it might pass.
 
-    >>> command_to_try_again({"target": "train.py", "backend": "local"}, "rehearsal")
+    >>> command_to_try_again(RequestedJob(target="train.py", backend="local"), "rehearsal")
     'holdfast rehearse train.py --set where.backend=local'
     """
-    target = str(about.get("target", "job.yaml"))
+    target = quote(about.target or "job.yaml")
     if refused_by != "rehearsal":
-        return f"holdfast check {quote(target)}"
-    here = "" if "method" in about else f" --set where.backend={about.get('backend', DEFAULT_BACKEND.name)}"
-    return f"holdfast rehearse {quote(target)}{here}"
+        return f"holdfast check {target}"
+    here = "" if about.method else f" --set where.backend={about.backend or DEFAULT_BACKEND.name}"
+    return f"holdfast rehearse {target}{here}"

@@ -28,7 +28,7 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
         verb: The command whose result it is.
         supervised: Whether a process supervises it; None if this was not looked up.
     """
-    newest, requested = state.current, convert(state.about, RequestedRun)
+    newest, requested = state.current, convert(state.about, RequestedRun, from_attributes=True)
     succeeded = state.stage is RunStage.SUCCEEDED
     return RunResult(
         verb=verb,

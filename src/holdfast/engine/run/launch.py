@@ -3,12 +3,12 @@
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
-from typing import Any
 
 from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.job import Environment, Job, Where
 from holdfast.core.plan import Plan
+from holdfast.core.requested_job import RequestedJob
 from holdfast.engine.check.rule_runner import severity_of
 
 # Characters a run's folder may have; the rest of a name becomes a hyphen.
@@ -58,13 +58,28 @@ def place_plan(plan: Plan, run: str, folder: str, key: str) -> Plan:
     return replace(plan, variables=variables, key=key)
 
 
-def describe(job: Job | None, target: str) -> dict[str, Any]:
-    """Return what lists of runs and reports say about a request: its job, target, backend, model and dataset."""
-    about: dict[str, Any] = {"job": name_job(job, target), "target": target, "backend": DEFAULT_BACKEND.name}
-    if job:
-        about |= {"method": job.method.value, "model": job.model.path, "dataset": job.dataset.path}
-        about |= {"backend": job.where.backend, "pushed": job.output.push_to}
-    return about
+def requested_job(job: Job | None, target: str, *, backend: str | None, runs: str | None) -> RequestedJob:
+    """Describe a request.
+
+    Args:
+        job: The job; None for a script.
+        target: The job file or script.
+        backend: The backend that was planned for; None if there is no plan.
+        runs: The runs folder, if commands have to name it.
+    """
+    name = name_job(job, target)
+    if not job:
+        return RequestedJob(job=name, target=target, backend=backend or DEFAULT_BACKEND.name, runs=runs)
+    return RequestedJob(
+        job=name,
+        target=target,
+        backend=backend or job.where.backend,
+        method=job.method.value,
+        model=job.model.path,
+        dataset=job.dataset.path,
+        pushed=job.output.push_to,
+        runs=runs,
+    )
 
 
 def blocking_findings(findings: Iterable[Finding], despite: Collection[str]) -> list[Finding]:

@@ -1,0 +1,27 @@
+"""The job that a run was requested for, as lists of runs, reports and advice name it."""
+
+import msgspec
+
+
+class RequestedJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was requested.
+
+    Attributes:
+        job: The job's name.
+        target: The job file or script.
+        backend: The backend to run on.
+        method: The job's method; None, like the fields below, for a script.
+        model: The job's model.
+        dataset: The job's dataset.
+        pushed: The repository that the job pushes to.
+        runs: The runs folder, if commands have to name it.
+    """
+
+    job: str = ""
+    target: str = ""
+    backend: str = ""
+    method: str | None = None
+    model: str | None = None
+    dataset: str | None = None
+    pushed: str | None = None
+    runs: str | None = None
