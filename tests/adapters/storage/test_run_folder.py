@@ -2,6 +2,7 @@
 
 import os
 import re
+from errno import ENOSPC
 from pathlib import Path
 from string import ascii_lowercase, digits
 
@@ -22,10 +23,32 @@ from holdfast.core.plan import Plan
 PLAN = Plan(name="jöb", script="print('trained')\n", script_name="train.py", cwd="/", arguments=("--a", "b c"))
 
 
+def write_nothing(draft: Path, folder: Path) -> None:
+    """Leave a run's folder empty."""
+
+
+def test_a_folder_appears_with_its_first_files_or_not_at_all(tmp_path: Path) -> None:
+    """While they are written no run is there, and after an error neither a run nor a remainder."""
+
+    def write(draft: Path, folder: Path) -> None:
+        assert [path.name for path in folder.parent.iterdir() if not path.name.startswith(".")] == []
+        (draft / "request.json").write_text(str(folder))
+        if folder.parent.name == "full":
+            raise OSError(ENOSPC, "No space left on device")
+
+    folder = make_run_folder(tmp_path / "runs", "sft", "now", write)
+    assert (folder / "request.json").read_text() == str(folder)
+    assert [*folder.parent.iterdir()] == [folder]
+
+    with pytest.raises(UsageError, match="No space left"):
+        make_run_folder(tmp_path / "full", "sft", "now", write)
+    assert [*(tmp_path / "full").iterdir()] == []
+
+
 def test_each_run_has_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Named by job and time, absolute, in a runs folder that is made with the first."""
     monkeypatch.chdir(tmp_path)
-    folders = {make_run_folder(Path("deep/runs"), "sft", "20261123-120000") for _ in range(20)}
+    folders = {make_run_folder(Path("deep/runs"), "sft", "20261123-120000", write_nothing) for _ in range(20)}
 
     assert len(folders) == 20
     assert {folder.parent for folder in folders} == {tmp_path / "deep" / "runs"}
@@ -45,7 +68,7 @@ def test_a_runs_folder_in_which_no_name_is_free_is_said(tmp_path: Path) -> None:
             (tmp_path / f"sft-now-{one}{two}").mkdir()
 
     with pytest.raises(LedgerError) as full:
-        make_run_folder(tmp_path, "sft", "now")
+        make_run_folder(tmp_path, "sft", "now", write_nothing)
     assert (full.value.what, full.value.where) == ("no free name for the run", str(tmp_path))
     assert full.value.fix == "try again in a second"
 
@@ -55,7 +78,7 @@ def test_a_runs_folder_that_is_a_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("")
 
     with pytest.raises(UsageError) as refused:
-        make_run_folder(tmp_path / "runs", "sft", "now")
+        make_run_folder(tmp_path / "runs", "sft", "now", write_nothing)
     assert (refused.value.what, refused.value.where) == (f"{tmp_path / 'runs'} is a file", "the runs folder")
     assert refused.value.fix == "choose another with --runs"
 
@@ -63,7 +86,7 @@ def test_a_runs_folder_that_is_a_file_is_said(tmp_path: Path) -> None:
 def test_a_runs_folder_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     """With the reason of the operating system."""
     with pytest.raises(UsageError) as refused:
-        make_run_folder(tmp_path, "x" * 300, "now")
+        make_run_folder(tmp_path, "x" * 300, "now", write_nothing)
 
     assert refused.value.what == "the runs folder cannot be written: File name too long"
     assert refused.value.where == str(tmp_path)

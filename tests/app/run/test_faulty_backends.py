@@ -62,7 +62,7 @@ def far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def begin(tmp_path: Path, faults: Faults, script: str = TRAIN, timeout_s: float | None = None) -> Run:
     """Return a run that has a plan and no attempt."""
     ledger = Ledger(tmp_path / "runs")
-    folder = make_run_folder(tmp_path / "runs", "job", "20261127-010203")
+    folder = make_run_folder(tmp_path / "runs", "job", "20261127-010203", lambda *_: None)
     plan = Plan(
         name="job",
         script=textwrap.dedent(script),

@@ -36,7 +36,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub
 def begin(tmp_path: Path, script: str = TRAIN) -> Run:
     """Return a run that has a plan and no attempt."""
     ledger = Ledger(tmp_path / "runs")
-    folder = make_run_folder(tmp_path / "runs", "job", "20261127-010203")
+    folder = make_run_folder(tmp_path / "runs", "job", "20261127-010203", lambda *_: None)
     plan = Plan(
         name="job",
         script=textwrap.dedent(script).replace("sleep(0.02)", "sleep(0.06)"),  # a mount takes a while to notice a file

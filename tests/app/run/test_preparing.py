@@ -21,7 +21,7 @@ def test_runs_of_the_same_name_have_attempts_of_different_ids(tmp_path: Path, mo
     monkeypatch.setattr("random.SystemRandom.choices", lambda *_, **__: "x7")
     ids = set[str]()
     for runs in (tmp_path / "mine", tmp_path / "yours"):
-        folder = make_run_folder(runs, "job", "20261127-010203")
+        folder = make_run_folder(runs, "job", "20261127-010203", lambda *_: None)
         run = Run(name=folder.name, folder=folder, ledger=Ledger(runs))
         prepare_run(run, check_job(request, "train.py"), request, NO_OBSERVER)
         of_run = {Attempt(run=run.name, number=1, folder="", plan=load_plan(folder)).id for _ in range(2)}

@@ -280,6 +280,15 @@ class Ledger:
             raise LedgerError(what, where=str(self._folder), fix=fix) from error
 
 
+def start_journal(folder: Path, event: Event) -> None:
+    """Write the first event of a run into its folder, which the ledger does not have yet.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    Journal(folder).append([_line(event, secrets_of(os.environ))])
+
+
 def _line(event: Event, secrets: Sequence[str]) -> str:
     """Return an event as a journal keeps it: without secrets, and with its names and paths as they are."""
     kind, fields = event_to_json(event)

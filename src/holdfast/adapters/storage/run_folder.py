@@ -2,10 +2,13 @@
 
 import json
 import random
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
+from errno import EEXIST, ENOTEMPTY
 from pathlib import Path
 from string import ascii_lowercase, digits
+from tempfile import TemporaryDirectory
 
 from msgspec import convert
 
@@ -21,33 +24,46 @@ DRAWS = 100
 SUPERVISOR = "supervisor.lock"
 
 
-def make_run_folder(runs: Path, name: str, started: str) -> Path:
-    """Make a new folder for a run and return it.
+def make_run_folder(runs: Path, name: str, started: str, fill: Callable[[Path, Path], object]) -> Path:
+    """Make a new folder for a run and return it. It appears with its first files in it, however early this process is killed.
 
     Args:
         runs: The runs folder.
         name: The job's name.
         started: The run's start, `YYYYmmdd-HHMMSS`.
+        fill: Writes the first files into a draft of the folder, its first argument; the second is the folder that the draft becomes.
 
     Raises:
         UsageError: The runs folder cannot be written.
     """
-    for _ in range(DRAWS):
-        draw = "".join(random.SystemRandom().choices(ascii_lowercase + digits, k=2))
-        folder = runs / f"{name}-{started}-{draw}"
-        try:
-            runs.mkdir(parents=True, exist_ok=True)
-            folder.mkdir(mode=0o700)  # a run holds data, settings and logs of one person
-            return folder.resolve()
-        except FileExistsError:
-            if not runs.is_dir():
-                raise UsageError(
-                    f"{runs} is a file", where="the runs folder", fix="choose another with --runs"
-                ) from None
-        except OSError as error:
-            what = f"the runs folder cannot be written: {error.strerror}"
-            raise UsageError(what, where=str(runs), fix="choose another with --runs, or free disk space") from error
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        for _ in range(DRAWS):
+            draw = "".join(random.SystemRandom().choices(ascii_lowercase + digits, k=2))
+            folder = (runs / f"{name}-{started}-{draw}").resolve()
+            if not folder.exists() and _make_whole(folder, fill):
+                return folder
+    except FileExistsError:
+        raise UsageError(f"{runs} is a file", where="the runs folder", fix="choose another with --runs") from None
+    except OSError as error:
+        what = f"the runs folder cannot be written: {error.strerror}"
+        raise UsageError(what, where=str(runs), fix="choose another with --runs, or free disk space") from error
     raise LedgerError("no free name for the run", where=str(runs), fix="try again in a second")
+
+
+def _make_whole(folder: Path, fill: Callable[[Path, Path], object]) -> bool:
+    """Make a folder with its first files; False if another process was sooner."""
+    with TemporaryDirectory(dir=folder.parent, prefix=".run-") as scratch:
+        draft = Path(scratch) / "run"
+        draft.mkdir(mode=0o700)  # a run holds data, settings and logs of one person
+        fill(draft, folder)
+        try:
+            draft.rename(folder)
+        except OSError as error:
+            if error.errno not in (EEXIST, ENOTEMPTY):
+                raise
+            return False
+    return True
 
 
 def write_redacted(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage import resolved
-from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.ledger import Ledger, start_journal
 from holdfast.adapters.storage.run_folder import (
     has_plan,
     is_supervised,
@@ -191,16 +191,19 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
     """Make the run's folder, and record the request there and in the ledger."""
     target = job.target
     now_s, path = SystemClock().now_s(), target.document.path
-    folder = make_run_folder(base, name_job(target.job, path), time.strftime(STARTED, time.localtime(now_s)))
-    save_request(folder, job.references.refer_request(request))
-    begun = Run(name=folder.name, folder=folder, ledger=Ledger(base), secrets=job.references.values)
     about = requested_job(
         target.job,
         path,
         backend=job.plan.backend if job.plan else None,
         runs=None if base == runs_folder(None) else str(base),
     )
-    begun.ledger.append(begun.name, [RunRequested(at_s=now_s, folder=str(folder), about=about)])
+
+    def record(draft: Path, folder: Path) -> None:
+        save_request(draft, job.references.refer_request(request))
+        start_journal(draft, RunRequested(at_s=now_s, folder=str(folder), about=about))
+
+    folder = make_run_folder(base, about.job, time.strftime(STARTED, time.localtime(now_s)), record)
+    begun = Run(name=folder.name, folder=folder, ledger=Ledger(base), secrets=job.references.values)
     if target.job:
         write_redacted(folder / "job.yaml", target.document.text)
         public, _ = separate_secrets(target.job)
