@@ -1,10 +1,11 @@
 """Runs whose supervisor, training process or both are killed; one `holdfast resume` has to bring each to its end.
 
-    .venv/bin/python -m benchmarks.kills [COUNT] [--workers 2] [--seed 0]
+    .venv/bin/python -m benchmarks.kills [COUNT] [--workers 2] [--seed 0] [--stand-in]
 
 A case is drawn by its number: who is killed, when (at a random time, or before a random write to the folder of runs or of
 checkpoints). A third of the cases kill a second time, during `resume`. Then one `resume` is left alone. It has to succeed, with the
-weights of an uninterrupted run, every step in the ledger, and never two live attempts. A failed case is printed.
+weights of an uninterrupted run, every step in the ledger, and never two live attempts. A failed case is printed. With `--stand-in` the
+training is that of `benchmarks/stand_in`, a tenth as long.
 """
 
 import argparse
@@ -92,10 +93,10 @@ def wait(process: "Popen[str]", seconds: float) -> None:
         time.sleep(0.01)
 
 
-def play(number: int, folder: Path, whole_s: float, weights: bytes) -> Case:
+def play(number: int, folder: Path, straight: SmallRun, whole_s: float) -> Case:
     """Play one case."""
     dice = random.Random(number)  # noqa: S311 - no secret
-    run = SmallRun.make(folder)
+    run = SmallRun.make(folder, stand_in=straight.stand_in)
     kills = [Kill.draw(dice) for _ in range(1 + (dice.random() < 1 / 3))]
     kills[0].inflict(run, run.launch(**kills[0].variables), whole_s)
     if not run.name:  # nothing was begun
@@ -108,7 +109,7 @@ def play(number: int, folder: Path, whole_s: float, weights: bytes) -> Case:
     if interrupted := run.state().stage != "succeeded":
         code, printed = run.resume()
         wrongs += [f"`resume` ended with {code}: {printed}"] if code else []
-    wrongs += judge(run, weights)
+    wrongs += judge(run, straight.weights())
     if not wrongs:
         shutil.rmtree(folder)
     return Case(tuple(kills), interrupted, tuple(wrongs))
@@ -137,27 +138,27 @@ def main() -> None:
     words.add_argument("count", nargs="?", type=int, default=1000)
     words.add_argument("--workers", type=int, default=2)
     words.add_argument("--seed", type=int, default=0, help="the number of the first case")
+    words.add_argument("--stand-in", action="store_true", help="train with the stand-in")
     asked = words.parse_args()
     place = Path(mkdtemp(prefix="kills-"))  # which keeps the cases that fail
-    straight = SmallRun.make(place / "straight")
+    straight = SmallRun.make(place / "straight", stand_in=asked.stand_in)
     began_s = time.monotonic()
     straight.launch().communicate(timeout=PATIENCE_S)
     whole_s = time.monotonic() - began_s
     if wrongs := [*judge(straight, straight.weights())]:
         raise SystemExit(f"the uninterrupted run: {wrongs}")
-    kept = straight.weights()
     cases = Counter[tuple[str, str]]()
     with ThreadPoolExecutor(asked.workers) as pool:
         numbers = range(asked.seed, asked.seed + asked.count)
         for number, case in zip(
-            numbers, pool.map(lambda n: play(n, place / str(n), whole_s, kept), numbers), strict=True
+            numbers, pool.map(lambda n: play(n, place / str(n), straight, whole_s), numbers), strict=True
         ):
             outcome = "wrong" if case.wrongs else "resumed" if case.interrupted else "ended by itself"
             cases[case.kills[0].victim, outcome] += 1
             for wrong in case.wrongs:
                 print(f"case {number} {case.kills} in {place}: {wrong}", flush=True)
     outcomes = ("resumed", "ended by itself", "wrong")
-    print(heading("killed runs"))
+    print(heading(f"killed runs{', trained by the stand-in' if straight.stand_in else ''}"))
     print(f"{'killed':<12}" + "".join(f"{outcome:>18}" for outcome in outcomes))
     for victim in ("supervisor", "training", "both"):
         print(f"{victim:<12}" + "".join(f"{cases[victim, outcome]:>18}" for outcome in outcomes))

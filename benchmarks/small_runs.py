@@ -1,4 +1,4 @@
-"""A run of seconds with a real `Trainer`, whose end can be judged: for what kills it, and for what damages its files."""
+"""A run of seconds, with a real `Trainer` or a stand-in, whose end can be judged: for what kills it, and for what damages its files."""
 
 import contextlib
 import os
@@ -13,9 +13,10 @@ import psutil
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.core.event import Reported, RunState, fold
 
+STAND_INS = Path(__file__).parent / "stand_in"
 STEPS = 8
 PATIENCE_S = 300.0
-TRAIN = f"""
+HEAD = """
 import fcntl, os, signal, sys, time
 
 alive = open("alive.lock", "a")
@@ -26,7 +27,8 @@ except BlockingIOError:
 
 from kill_at_write import arm
 arm("TRAINING_KILLED_AT")
-
+"""
+TRAIN = f"""
 import torch
 from transformers import Trainer, TrainerCallback, TrainingArguments, set_seed
 
@@ -47,6 +49,19 @@ rows = [{{"x": torch.randn(8), "labels": torch.randn(8)}} for _ in range(64)]
 settings = TrainingArguments("out", max_steps={STEPS}, save_steps=2, logging_steps=1, per_device_train_batch_size=4, use_cpu=True,
     report_to="none", disable_tqdm=True)
 trainer = Trainer(Line(), settings, train_dataset=rows, callbacks=[Slow()])
+trainer.train()
+trainer.save_model("out/final")
+"""
+STAND_IN = f"""
+from transformers import Trainer, TrainerCallback, TrainingArguments
+from number_model import Model
+
+class Slow(TrainerCallback):
+    def on_step_end(self, args, state, control, **given):
+        time.sleep(0.05)
+
+settings = TrainingArguments("out", max_steps={STEPS}, save_steps=2, logging_steps=1, use_cpu=True, report_to="none")
+trainer = Trainer(Model(7), settings, train_dataset=[*range(64)], callbacks=[Slow()])
 trainer.train()
 trainer.save_model("out/final")
 """
@@ -85,17 +100,19 @@ class SmallRun:
 
     Attributes:
         folder: Where commands are typed.
+        stand_in: Whether stand-ins for torch and transformers are in their place.
     """
 
     folder: Path
+    stand_in: bool = False
 
     @classmethod
-    def make(cls, folder: Path) -> "SmallRun":
+    def make(cls, folder: Path, *, stand_in: bool = False) -> "SmallRun":
         """Make the folder and the script."""
         folder.mkdir(parents=True)
-        (folder / "train.py").write_text(TRAIN)
+        (folder / "train.py").write_text(HEAD + (STAND_IN if stand_in else TRAIN))
         (folder / "kill_at_write.py").write_text(KILL_AT_WRITE)
-        return cls(folder)
+        return cls(folder, stand_in)
 
     @property
     def runs(self) -> Path:
@@ -105,19 +122,14 @@ class SmallRun:
     @property
     def name(self) -> str:
         """The run's name; empty where there is none yet."""
-        names = [each.name for each in self.runs.iterdir() if each.is_dir()] if self.runs.exists() else []
+        names = [each.name for each in self.runs.glob("[!.]*") if each.is_dir()]
         return names[0] if names else ""
 
     def start(self, *words: str, **variables: str) -> "subprocess.Popen[str]":
         """Start a command of holdfast."""
         own = {"OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
-        environment = {
-            **os.environ,
-            **own,
-            "HOLDFAST_RUNS": str(self.runs),
-            "PYTHONPATH": str(self.folder),
-            **variables,
-        }
+        found = os.pathsep.join([str(self.folder), *([str(STAND_INS)] if self.stand_in else [])])
+        environment = {**os.environ, **own, "HOLDFAST_RUNS": str(self.runs), "PYTHONPATH": found, **variables}
         pipe = subprocess.PIPE
         command = [sys.executable, "-c", SUPERVISOR, *words]
         return subprocess.Popen(command, cwd=self.folder, env=environment, text=True, stdout=pipe, stderr=pipe)
