@@ -13,13 +13,14 @@ class RunRequest:
     """The arguments of `holdfast run`, so that a run that was killed before it had a plan can continue.
 
     Attributes:
-        target: The job file or script, absolute.
+        target: The job file or script, absolute; of one that lies elsewhere, the copy.
         cwd: The folder that it was started in, absolute.
         sets: Overrides of the job's keys, as `KEY=VALUE`.
         arguments: The script's own arguments.
         despite: Codes of rules that do not refuse the job.
         offline: Whether the check and the rehearsal leave the Hub out.
         rehearse: Whether it is rehearsed first.
+        address: Where the target lies, if not here.
     """
 
     target: str
@@ -29,6 +30,7 @@ class RunRequest:
     despite: tuple[str, ...] = ()
     offline: bool = False
     rehearse: bool = True
+    address: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,6 +122,8 @@ def test_a_job_trains_there_as_here(hub: LoopbackHub, name: str, lost: bool) -> 
     shutil.rmtree("out", ignore_errors=True)
     if lost:
         hub.jobs.mishap("machine_gone", at_file="*checkpoint-6/holdfast-manifest.json")
+    if name == "script":
+        target = hub.add_page("/trl/sft.py", Path(target).read_text(), media_type="text/plain")
     there = run(target, set=THERE, arguments=arguments, rehearse=False)
     if lost:
         assert (there.stage, there.because) == ("failed", "Job failed: the node was lost")

@@ -73,6 +73,15 @@ class Ledger:
         self._inode = 0
         self._secrets = secrets_of(os.environ)
 
+    def make_index(self) -> None:
+        """Make the index unless it is there. Before the first run it is new; after it, it would be taken for one that was lost.
+
+        Raises:
+            LedgerError: It cannot be written.
+        """
+        with self._translated():
+            self._connection()
+
     def append(self, run: str, events: Iterable[Event]) -> None:
         """Write events durably, all or none.
 

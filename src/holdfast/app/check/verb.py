@@ -7,6 +7,7 @@ from msgspec import structs
 from holdfast.app.arguments import Overrides, PathNames, Texts, as_codes, as_overrides, as_paths, as_texts
 from holdfast.app.check.requests import CheckOptions, CheckRequest, find_targets
 from holdfast.app.check.target import check_target
+from holdfast.app.fetching import fetch_target, require_none_elsewhere
 from holdfast.core.errors import UsageError
 from holdfast.engine.check.answers import check_result
 from holdfast.engine.check.repeats import without_repeats
@@ -41,7 +42,7 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
     ('pass', [])
 
     Args:
-        targets: A path, or several: job files, scripts, notebooks, and folders of them.
+        targets: A path, or several: job files, scripts, notebooks, and folders of them; or addresses, `https://…` or `hf://…`.
         set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`.
         arguments: A script's own arguments; without a target, the words of a command line.
         select: Beginnings of the rule codes to check. Default: those of the target's project.
@@ -77,7 +78,10 @@ def check(  # noqa: PLR0913 - a verb has as many arguments as its command has op
         edits=edits,
         offline=offline,
     )
-    paths = as_paths(targets)
+    named = as_paths(targets)
+    if fix or unsafe_fixes:
+        require_none_elsewhere(named)
+    paths = tuple(fetch_target(each, offline=offline) for each in named)
     if not paths and not options.arguments:
         hint = "name a file or a folder, `-` for standard input, or give a command line as `arguments`"
         raise UsageError("there is nothing to check", where="targets", fix=hint)

@@ -11,6 +11,7 @@ from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_
 from holdfast.app.check.programs import resolve_versions
 from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetRequest
+from holdfast.app.fetching import fetch_target, require_none_elsewhere
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.app.plan.applying import apply_settings
 from holdfast.catalog.api import Api
@@ -53,7 +54,7 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
     True
 
     Args:
-        target: A job file, a script or a notebook.
+        target: A job file, a script or a notebook, or the address of one.
         set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`.
         arguments: A script's own arguments; without a target, the words of a command line.
         hardware: A flavor or a kind of GPU, such as `a10g-large`, `h100`, `h100x8`. Default: what the target names.
@@ -72,8 +73,10 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
     if path == WHOLE_LINE and not words:
         hint = "name a job file or a script, or give a command line as `arguments`"
         raise UsageError("there is nothing to plan", where="target", fix=hint)
+    if apply:
+        require_none_elsewhere((path,))
     request = TargetRequest(
-        path=COMMAND_LINE if path == WHOLE_LINE else path,
+        path=COMMAND_LINE if path == WHOLE_LINE else fetch_target(path, offline=offline),
         sets=as_overrides(set),
         arguments=words,
         hub=HubAccess.OFFLINE if offline else HubAccess.ASKED,

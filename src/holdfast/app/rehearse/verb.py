@@ -21,6 +21,7 @@ from holdfast.adapters.rehearsal.programs import OWN, Program
 from holdfast.adapters.rehearsal.server import NoEnvironmentError
 from holdfast.adapters.rehearsal.warm import WarmServer
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
+from holdfast.app.fetching import fetch_target
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse import isolating
 from holdfast.app.rehearse.failure_context import read_failure_context
@@ -82,7 +83,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
     'pass'
 
     Args:
-        target: A job file, a script, a notebook, or `--` for a command line.
+        target: A job file, a script, a notebook, or the address of one; `--` for a command line.
         set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`. For a script, `where.backend=local` says that it
             will run on this machine.
         arguments: The script's own arguments, or the words of the command line.
@@ -99,7 +100,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         UsageError: There is no such target, or an argument is wrong.
     """
     began_s = time.monotonic()
-    program = program_of(as_path(target), as_overrides(set), as_texts(arguments))
+    program = program_of(fetch_target(as_path(target), offline=offline), as_overrides(set), as_texts(arguments))
     with ExitStack() as stack:
         warm = warm or stack.enter_context(WarmServer())
         folder = Path(stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsal-"))).resolve()

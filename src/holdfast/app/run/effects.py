@@ -11,6 +11,7 @@ from holdfast.adapters.foreign_files import read_foreign, read_foreign_text
 from holdfast.adapters.storage.run_folder import has_plan, load_plan, load_request
 from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
+from holdfast.app.fetching import fetch_target
 from holdfast.app.rendering import script_of
 from holdfast.app.run.own_files import own_modules
 from holdfast.app.run.placement import read_placement
@@ -44,11 +45,12 @@ def effects_of_run(
         ExceptionGroup: It breaks the schema of a job file.
     """
     overrides, words = as_overrides(set), as_texts(arguments)
-    placement = read_placement(as_path(target), overrides)
-    read = read_target(as_path(target), placement.sets, words)
+    path = fetch_target(as_path(target))
+    placement = read_placement(path, overrides)
+    read = read_target(path, placement.sets, words)
     named = placement.where.backend if placement.is_elsewhere else backend_of(read.document).name
     backend = read.job.where.backend if read.job else named
-    folder = Path(as_path(target)).absolute().parent
+    folder = Path(path).absolute().parent
     return _effects(read, backend, folder, [script_of(read), *overrides, *words])
 
 

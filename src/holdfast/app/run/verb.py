@@ -20,6 +20,7 @@ from holdfast.adapters.storage.run_folder import (
     write_redacted,
 )
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts, runs_folder
+from holdfast.app.fetching import fetch_target
 from holdfast.app.run.backends import attach_backend
 from holdfast.app.run.background import send_to_background
 from holdfast.app.run.preparing import CheckedJob, RunClosed, cancel_unstarted, check_job, prepare_run
@@ -61,7 +62,7 @@ def run(
     ('succeeded', 'runs/job-20261121-154501-x7/model')
 
     Args:
-        target: A job file or a script.
+        target: A job file or a script, or the address of one.
         set: Overrides of a job file's keys: a mapping, or `KEY=VALUE`.
         arguments: The script's own arguments.
         runs: The runs folder. Default: HOLDFAST_RUNS, else the job's `output.folder`.
@@ -74,16 +75,19 @@ def run(
     Raises:
         UsageError: There is no such target, or an argument is wrong; nothing was created.
     """
+    named = as_path(target)
+    path = fetch_target(named, offline=offline)
     request = RunRequest(
-        target=str(Path(as_path(target)).absolute()),
+        target=str(Path(path).absolute()),
         cwd=str(Path.cwd()),
         sets=tuple(as_overrides(set)),
         arguments=tuple(as_texts(arguments)),
         despite=tuple(as_codes(despite)),
         offline=offline,
         rehearse=rehearse,
+        address=named if path != named else None,
     )
-    job = check_job(request, as_path(target))
+    job = check_job(request, path)
     begun = _begin(job, request, runs_folder(runs, job.target.job.output.folder if job.target.job else None))
     try:
         with supervising(begun.folder):
@@ -189,21 +193,23 @@ def _stop_unstarted(run: Run) -> RunResult:
 
 def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
     """Make the run's folder, and record the request there and in the ledger."""
-    target = job.target
+    target, ledger = job.target, Ledger(base)
     now_s, path = SystemClock().now_s(), target.document.path
     about = requested_job(
         target.job,
         path,
+        address=request.address,
         backend=job.plan.backend if job.plan else None,
         runs=None if base == runs_folder(None) else str(base),
     )
 
     def record(draft: Path, folder: Path) -> None:
+        ledger.make_index()
         save_request(draft, job.references.refer_request(request))
         start_journal(draft, RunRequested(at_s=now_s, folder=str(folder), about=about))
 
     folder = make_run_folder(base, about.job, time.strftime(STARTED, time.localtime(now_s)), record)
-    begun = Run(name=folder.name, folder=folder, ledger=Ledger(base), secrets=job.references.values)
+    begun = Run(name=folder.name, folder=folder, ledger=ledger, secrets=job.references.values)
     if target.job:
         write_redacted(folder / "job.yaml", target.document.text)
         public, _ = separate_secrets(target.job)

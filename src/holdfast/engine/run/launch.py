@@ -58,16 +58,19 @@ def place_plan(plan: Plan, run: str, folder: str, key: str) -> Plan:
     return replace(plan, variables=variables, key=key)
 
 
-def requested_job(job: Job | None, target: str, *, backend: str | None, runs: str | None) -> RequestedJob:
+def requested_job(
+    job: Job | None, target: str, *, address: str | None, backend: str | None, runs: str | None
+) -> RequestedJob:
     """Describe a request.
 
     Args:
         job: The job; None for a script.
         target: The job file or script.
+        address: Where it lies, if not here.
         backend: The backend that was planned for; None if there is no plan.
         runs: The runs folder, if commands have to name it.
     """
-    name = name_job(job, target)
+    name, target = name_job(job, target), address or target
     if not job:
         return RequestedJob(job=name, target=target, backend=backend or DEFAULT_BACKEND.name, runs=runs)
     return RequestedJob(
