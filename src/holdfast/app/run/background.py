@@ -4,16 +4,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import BinaryIO
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.private_files import open_private
-from holdfast.adapters.storage.run_folder import Tail, is_supervised
+from holdfast.adapters.storage.run_folder import is_supervised
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import BackendError
+from holdfast.core.json_text import parse_json
 
 POLL_S = 0.05
-ERROR = "error: "
-"""What the command line prints before an error."""
 
 
 def send_to_background(run: Run) -> None:
@@ -23,16 +24,24 @@ def send_to_background(run: Run) -> None:
         BackendError: It ended before that.
     """
     before, log = run.state(), run.folder / "supervisor.log"
-    output = Tail(log, past=False)
-    supervisor = _start_supervisor(run, log)
-    while (code := supervisor.poll()) is None and not _is_under_way(run):
-        SystemClock().sleep(POLL_S)
-    after = run.state()
-    if code is not None and (after == before or not after.stage.ended):
-        lines = output.read().decode(errors="replace").split("\n")
-        why = next((line for line in lines if line.startswith(ERROR)), "").removeprefix(ERROR) or f"exit code {code}"
-        what = f"the supervisor in the background ended before it supervised {run.name}: {why}"
-        raise BackendError(what, where=str(log), fix=f"correct this, then `holdfast resume {run.name}`")
+    with TemporaryFile() as answer:  # the supervisor may write into it for longer than this process lives
+        supervisor = _start_supervisor(run, log, answer)
+        while (code := supervisor.poll()) is None and not _is_under_way(run):
+            SystemClock().sleep(POLL_S)
+        after = run.state()
+        if code is not None and (after == before or not after.stage.ended):
+            why = _first_error(answer) or f"exit code {code}"
+            what = f"the supervisor in the background ended before it supervised {run.name}: {why}"
+            raise BackendError(what, where=str(log), fix=f"correct this, then `holdfast resume {run.name}`")
+
+
+def _first_error(answer: BinaryIO) -> str:
+    """Return the first error in the answer of a supervisor; empty if it has none."""
+    answer.seek(0)
+    try:
+        return str(parse_json(answer.read())["errors"][0]["what"])
+    except (ValueError, TypeError, LookupError):  # it was killed, or crashed
+        return ""
 
 
 def _is_under_way(run: Run) -> bool:
@@ -42,14 +51,14 @@ def _is_under_way(run: Run) -> bool:
     return is_open and is_supervised(run.folder)
 
 
-def _start_supervisor(run: Run, log: Path) -> subprocess.Popen[bytes]:
+def _start_supervisor(run: Run, log: Path, answer: BinaryIO) -> subprocess.Popen[bytes]:
     command = (sys.executable, "-P", "-m", "holdfast.cli.main")
-    words = (*command, "resume", run.name, "--runs", str(run.folder.parent), "--quiet")
+    words = (*command, "resume", run.name, "--runs", str(run.folder.parent), "--quiet", "--format", "json")
     environment = {**os.environ, **run.secrets}
     try:
         with open_private(log, "ab") as file:
             return subprocess.Popen(  # noqa: S603 - our own command
-                words, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+                words, env=environment, stdin=subprocess.DEVNULL, stdout=answer, stderr=file, start_new_session=True
             )
     except OSError as error:
         what = f"the supervisor in the background cannot be started: {error.strerror}"
