@@ -14,6 +14,7 @@ from typing import Final
 
 from holdfast.adapters.backends.hf_jobs.log_lines import LogReplay, MergedLog, parse_event, split_lines
 from holdfast.core.errors import UnreachableError
+from holdfast.core.outcome import Raised, outcome_of
 from holdfast.ports import LogPart
 
 SILENT_S: Final = 5.0
@@ -117,8 +118,9 @@ class LogStream:
 
 def _receive(connect: Connect, connection: _Connection, log: MergedLog, changed: Condition) -> None:
     """Add the lines of one connection to the log. It knows nothing of the `LogStream`, which may be gone."""
-    failure, replay = "", LogReplay(log)
-    try:
+    replay = LogReplay(log)
+
+    def receive() -> None:
         with connect() as chunks:
             with changed:
                 connection.opened = True
@@ -132,11 +134,19 @@ def _receive(connect: Connect, connection: _Connection, log: MergedLog, changed:
                         replay.add(line)
                         connection.received += 1
                         changed.notify_all()
-    except UnreachableError as error:
-        failure = error.what
-    except Exception as error:  # noqa: BLE001 - whatever the transport raises, the log is read again
-        failure = f"the connection broke: {type(error).__name__}"
-    finally:
-        with changed:
-            connection.over, connection.failure = True, failure
-            changed.notify_all()
+
+    outcome = outcome_of(receive)  # whatever the transport raises, the log is read again
+    with changed:
+        connection.over, connection.failure = True, _failure(outcome)
+        changed.notify_all()
+
+
+def _failure(outcome: Raised | None) -> str:
+    """Return why a connection ended; empty if its stream did."""
+    match outcome:
+        case Raised(error=UnreachableError() as error):
+            return error.what
+        case Raised(error=error):
+            return f"the connection broke: {type(error).__name__}"
+        case None:
+            return ""
