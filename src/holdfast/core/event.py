@@ -228,7 +228,32 @@ class Closed:
     codes: tuple[str, ...] = ()
 
 
-Event = RunRequested | Starting | Started | Reported | ReportsLost | Polled | StopRequested | Delivered | Closed
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosed:
+    """The cause was sought why an attempt failed.
+
+    Attributes:
+        name: The class of failure; empty if none was found.
+        title: What is wrong, in one line.
+        fix: How to fix it.
+        retry: Whether another attempt can help.
+        confidence: Between 0 and 1.
+        next_s: Seconds after which another attempt follows by itself; None if none does.
+    """
+
+    at_s: float
+    attempt: int
+    name: str = ""
+    title: str = ""
+    fix: str = ""
+    retry: Literal["yes", "after-change", "no"] = "no"
+    confidence: float = 0.0
+    next_s: float | None = None
+
+
+Event = (
+    RunRequested | Starting | Started | Reported | ReportsLost | Polled | StopRequested | Diagnosed | Delivered | Closed
+)
 KINDS: Mapping[str, type[Event]] = {
     "requested": RunRequested,
     "starting": Starting,
@@ -237,6 +262,7 @@ KINDS: Mapping[str, type[Event]] = {
     "reports_lost": ReportsLost,
     "polled": Polled,
     "stop_requested": StopRequested,
+    "diagnosed": Diagnosed,
     "delivered": Delivered,
     "closed": Closed,
 }
@@ -263,6 +289,7 @@ class AttemptState:
         steps: Optimizer steps done, counted over all attempts, as the trainer counts.
         max_steps: Optimizer steps that the trainer plans; None before it reports them.
         end: The last event of the training process, if that ended it.
+        diagnosed: The cause of its failure; None if it was not sought.
         metrics: The newest value of each metric.
     """
 
@@ -285,6 +312,7 @@ class AttemptState:
     steps: int = 0
     max_steps: int | None = None
     end: TrainingEnded | None = None
+    diagnosed: Diagnosed | None = None
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
@@ -374,12 +402,12 @@ def advance(state: RunState, event: Event) -> RunState:
         case Closed():
             state = replace(state, stage=event.stage, because=event.because)
             state = replace(state, refused_by=event.refused_by, codes=event.codes)
-        case Started() | Reported() | ReportsLost() | Polled():
+        case Started() | Reported() | ReportsLost() | Polled() | Diagnosed():
             state = _advance_attempts(state, event)
     return replace(state, seen_s=event.at_s)
 
 
-def _advance_attempts(state: RunState, event: Started | Reported | ReportsLost | Polled) -> RunState:
+def _advance_attempts(state: RunState, event: Started | Reported | ReportsLost | Polled | Diagnosed) -> RunState:
     """Return the state with one attempt advanced; the run is running if its newest attempt is."""
     reported = event.training_event if isinstance(event, Reported) else None
     attempts = tuple(
@@ -405,7 +433,9 @@ def changes(state: RunState, event: Event) -> bool:
 
 
 def _advance_attempt(
-    attempt: AttemptState, event: Started | Reported | ReportsLost | Polled, reported: TrainingEvent | None
+    attempt: AttemptState,
+    event: Started | Reported | ReportsLost | Polled | Diagnosed,
+    reported: TrainingEvent | None,
 ) -> AttemptState:
     match event:
         case Started():
@@ -416,6 +446,8 @@ def _advance_attempt(
             return _advance_report(_with_heard(attempt, event.process, event.number), reported or TrainingEvent())
         case ReportsLost():
             return _with_heard(attempt, event.process, event.last)
+        case Diagnosed():
+            return replace(attempt, diagnosed=event)
 
 
 def _advance_poll(attempt: AttemptState, event: Polled) -> AttemptState:

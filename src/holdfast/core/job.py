@@ -244,11 +244,12 @@ class Recover(_Part):
     """What may be changed to continue a failed run."""
 
     attempts: PositiveInt = 3
-    """How often the job may be started, in total."""
+    """How often the job may be started by itself, in total. Another attempt follows one that failed for a cause against which it can
+    help as it is: a lost machine, a network that failed. Each continues from the newest complete checkpoint."""
     allow: list[
         Literal["batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once"]
     ] = ["batch_size", "checkpointing"]
-    """Kinds of changes that may be made without asking."""
+    """Kinds of changes that may be made without asking. Has no effect yet."""
 
 
 class Notify(_Part):
@@ -293,7 +294,7 @@ class Job(_Part):
     evaluate: list[Evaluation] = []
     """Evaluations of the final model. Has no effect yet."""
     recover: Recover = Field(default_factory=Recover)
-    """How a failed run is continued. Has no effect yet."""
+    """How a failed run is continued."""
     notify: Notify = Field(default_factory=Notify)
     """Who is told how it ended."""
     seed: Seed = 42

@@ -3,12 +3,31 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, field
 
+from holdfast.core.diagnosis import Retry
 from holdfast.core.event import RunStage
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import CheckResult
 from holdfast.results.rehearse import RehearseResult
+
+
+class AttemptDiagnosis(ResultPart, frozen=True, kw_only=True):
+    """Why an attempt failed.
+
+    Attributes:
+        name: The class of failure. In JSON: `class`.
+        title: What is wrong, in one line.
+        fix: How to fix it.
+        retry: Whether another attempt can help.
+        confidence: Between 0 and 1.
+    """
+
+    name: str = field(name="class")
+    title: str
+    fix: str
+    retry: Retry
+    confidence: float
 
 
 class AttemptResult(ResultPart, frozen=True, kw_only=True):
@@ -24,7 +43,8 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
         resume_from: The checkpoint that it continued from; null if it started from the beginning.
         passed_over: Newer checkpoints that it could not continue from, each with what is wrong.
         exit_code: Negative for a signal; null if unknown.
-        diagnosis: Why it failed. Always null so far; use `holdfast diagnose`.
+        diagnosis: Why it failed. Null if it did not, if no cause was found, or if no other attempt was allowed to follow; then use
+            `holdfast diagnose`.
         remedy: What was changed for the next attempt. Always null so far.
     """
 
@@ -37,7 +57,7 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
     resume_from: str | None
     passed_over: Sequence[str]
     exit_code: int | None
-    diagnosis: None
+    diagnosis: AttemptDiagnosis | None
     remedy: None
 
 

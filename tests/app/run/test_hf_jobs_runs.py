@@ -12,13 +12,16 @@ from holdfast.adapters.backends.hf_jobs import HfJobsBackend
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import make_run_folder, save_plan
 from holdfast.app.diagnose.verb import diagnose
+from holdfast.app.run.diagnosing import diagnose_attempt
 from holdfast.app.run.queries import logs
 from holdfast.app.run.runs import NO_OBSERVER, Run
 from holdfast.core.backends import HF_JOBS
 from holdfast.core.event import RunRequested, RunStage
 from holdfast.core.plan import Plan
+from holdfast.engine.run.answers import run_result
 from tests.app.run.test_faulty_backends import STEPS, TRAIN, reported_steps
 from tests.helpers.hub import LoopbackHub, loopback_hub
+from tests.helpers.hub.jobs.mishaps import MishapKind
 
 
 @pytest.fixture
@@ -33,7 +36,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub
         yield hub
 
 
-def begin(tmp_path: Path, script: str = TRAIN) -> Run:
+def begin(tmp_path: Path, script: str = TRAIN, *, attempts: int = 1) -> Run:
     """Return a run that has a plan and no attempt."""
     ledger = Ledger(tmp_path / "runs")
     folder = make_run_folder(tmp_path / "runs", "job", "20261127-010203", lambda *_: None)
@@ -47,6 +50,7 @@ def begin(tmp_path: Path, script: str = TRAIN) -> Run:
         variables={"HOLDFAST_RUN": str(folder)},
         secrets=("HF_TOKEN",),
         timeout_s=3600.0,
+        attempts=attempts,
     )
     save_plan(folder, plan)
     ledger.append(folder.name, [RunRequested(at_s=time.time(), folder=str(folder))])
@@ -73,6 +77,35 @@ def test_a_run_ends_well_though_its_machine_is_lost(hub: LoopbackHub, tmp_path: 
     assert "@holdfast" not in logs(run.name).stdout
     assert (run.folder / "model" / "model.safetensors").read_text() == "weights"
     assert first.id != second.id
+
+
+def test_a_run_goes_on_by_itself_when_its_machine_is_lost(
+    hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cause is in the ledger and in the answer; a fresh machine continues from what had arrived."""
+    monkeypatch.setattr("holdfast.engine.run.recovery.FIRST_PAUSE_S", 0.2)
+    hub.jobs.mishap("machine_gone", at_line="line 10")
+    run = begin(tmp_path, attempts=3)
+    state = run.supervise(NO_OBSERVER, diagnose_attempt)
+    first, second = run_result(run.name, state).attempts
+
+    assert (state.stage, state.because) == (RunStage.SUCCEEDED, "")
+    assert (first.diagnosis and first.diagnosis.retry, second.diagnosis) == ("yes", None)
+    assert int((second.resume_from or "-0").rpartition("-")[2]) in (4, 8)
+    assert (run.folder / "model" / "model.safetensors").read_text() == "weights"
+
+
+@pytest.mark.parametrize("mishap", ["out_of_credit", "out_of_memory"])
+def test_what_another_attempt_does_not_help_against_costs_no_second(
+    hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mishap: MishapKind
+) -> None:
+    """No job is submitted for it, however many attempts are allowed."""
+    monkeypatch.setattr("holdfast.engine.run.recovery.FIRST_PAUSE_S", 0.2)
+    hub.jobs.mishap(mishap, at_line="line 10")
+    state = begin(tmp_path, attempts=3).supervise(NO_OBSERVER, diagnose_attempt)
+
+    assert state.stage is RunStage.FAILED
+    assert len(hub.jobs.all) == 1
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub
     """A Hub with a tiny model, and a folder with jobs."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr(HfJobsBackend, "capabilities", replace(HF_JOBS, poll_s=0.2))
+    monkeypatch.setattr("holdfast.engine.run.recovery.FIRST_PAUSE_S", 0.5)
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         Path(name).write_text(text)
@@ -126,8 +127,9 @@ def test_a_job_trains_there_as_here(hub: LoopbackHub, name: str, lost: bool) -> 
         target = hub.add_page("/trl/sft.py", Path(target).read_text(), media_type="text/plain")
     there = run(target, set=THERE, arguments=arguments, rehearse=False)
     if lost:
-        assert (there.stage, there.because) == ("failed", "Job failed: the node was lost")
-        there = resume(there.run)
+        if name == "script":  # of a job file, the run goes on by itself
+            assert (there.stage, there.because) == ("failed", "Job failed: the node was lost")
+            there = resume(there.run)
         begun = there.attempts[-1].resume_from
         assert str(begun).rpartition("-")[2] in ("2", "4", "6")
 

@@ -255,6 +255,8 @@ def attempt(*events: Event, code: int | None = 1, because: str = "", end: Mappin
         ("Job timeout", "job-time-limit"),
         ("slurm says OUT_OF_MEMORY", "cpu-ram-oom-kill"),
         ("slurm says PREEMPTED", "job-preempted-or-requeued"),
+        ("Job failed: the node was lost", "job-preempted-or-requeued"),
+        ("Pod was terminated in response to imminent node shutdown.", "job-preempted-or-requeued"),
         ("slurm says CANCELLED by 1000", "job-cancelled-externally"),
         ("sbatch: error: Batch job submission failed", None),
     ],

@@ -175,6 +175,7 @@ def asking(given: Dependencies, take: Callable[[], Order | None]) -> Dependencie
         output=given.output,
         clock=FakeClock(),
         prepare=given.prepare,
+        diagnose=given.diagnose,
         verify=given.verify,
         orders=Taken(),
         observe=given.observe,

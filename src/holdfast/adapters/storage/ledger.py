@@ -42,7 +42,7 @@ PRAGMA user_version = 2;
 VERSION: Final = 2
 UNREADABLE: Final = "unreadable"
 """Kind of a journal's line that is no event."""
-PROSE: Final = ("because", "text")
+PROSE: Final = ("because", "text", "fix")
 """Fields that hold what others wrote, such as the message of an exception."""
 # Writers queue for one lock, each holding it for a disk flush; 200 of them need seconds, never minutes.
 BUSY_TIMEOUT_S: Final = 120.0

@@ -12,7 +12,6 @@ from holdfast.adapters.foreign_files import is_there
 from holdfast.adapters.storage.log_files import open_logs
 from holdfast.adapters.targets import PROGRAMS
 from holdfast.app.arguments import PathName, PathNames, as_paths
-from holdfast.app.diagnose.past import RunHistory
 from holdfast.core.diagnosis import Diagnosis
 from holdfast.core.errors import UsageError
 from holdfast.core.log import Log
@@ -22,6 +21,7 @@ from holdfast.engine.diagnose.answers import diagnose_result
 from holdfast.engine.diagnose.declared import find_contradictions
 from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
 from holdfast.engine.diagnose.findings import findings_evidence, refusal_evidence
+from holdfast.engine.diagnose.history import RunHistory
 from holdfast.engine.diagnose.silent import ClassEvidence
 from holdfast.results.diagnose import DiagnosedJob, DiagnoseResult
 from holdfast.signatures import all_signatures
@@ -114,9 +114,10 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
             job=next(iter(jobs), ""),
         )
     try:
-        from holdfast.app.diagnose.runs import read_past
+        from holdfast.app.run.history import read_history
+        from holdfast.app.run.runs import open_run
 
-        past = read_past(logs[0], runs)
+        past = read_history(open_run(logs[0], runs))
     except UsageError as error:
         what = f"{logs[0]} is neither a log nor a run"
         raise UsageError(what, where=logs[0], fix=f"name an existing file, or a run: {error.fix}") from None

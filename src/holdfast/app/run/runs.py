@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,7 +20,17 @@ from holdfast.app.run.delivering import verify_push
 from holdfast.app.run.outputs import open_output
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
-from holdfast.core.event import Closed, Event, Refuser, RunRequested, RunStage, RunState, fold, training_events
+from holdfast.core.event import (
+    Closed,
+    Diagnosed,
+    Event,
+    Refuser,
+    RunRequested,
+    RunStage,
+    RunState,
+    fold,
+    training_events,
+)
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.run.attempt import render_attempt
@@ -29,6 +39,9 @@ from holdfast.engine.run.supervise import Limits
 from holdfast.engine.run.watch import watch_run
 from holdfast.ports import AttemptOutput, Order
 from holdfast.results.check import CheckResult
+
+DiagnoseAttempt = Callable[["Run", int, float], Diagnosed]
+"""Finds out why an attempt of a run failed, given its number and the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +64,13 @@ class Run:
         """Return the run's state, from its ledger."""
         return fold(self.ledger.outline(self.name))
 
-    def supervise(self, observer: "RunObserver") -> RunState:
-        """Supervise the run until it ends or the person detaches; return its state."""
+    def supervise(self, observer: "RunObserver", diagnose: DiagnoseAttempt | None = None) -> RunState:
+        """Supervise the run until it ends or the person detaches; return its state.
+
+        Args:
+            observer: Follows the run.
+            diagnose: Finds out why an attempt failed; without it no cause is known.
+        """
         plan, clock = load_plan(self.folder), SystemClock()
 
         def look(state: RunState, events: Sequence[Event]) -> None:
@@ -68,12 +86,15 @@ class Run:
             output=output,
             clock=clock,
             prepare=lambda number, resume: self._prepare(plan, output, number, resume=resume),
+            diagnose=lambda attempt, now_s: (
+                diagnose(self, attempt, now_s) if diagnose else Diagnosed(at_s=now_s, attempt=attempt)
+            ),
             verify=verify_push,
             orders=observer,
             observe=look,
         )
         with log_to_run(self.folder, time.strftime("%Y%m%d", time.localtime(clock.now_s()))):
-            limits = Limits(timeout_s=plan.timeout_s, poll_s=backend.capabilities.poll_s)
+            limits = Limits(attempts=plan.attempts, timeout_s=plan.timeout_s, poll_s=backend.capabilities.poll_s)
             return drive(self.name, limits, dependencies)
 
     def watch(self, observer: "RunObserver") -> RunState:

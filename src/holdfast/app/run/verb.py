@@ -23,6 +23,7 @@ from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_over
 from holdfast.app.fetching import fetch_target
 from holdfast.app.run.backends import attach_backend
 from holdfast.app.run.background import send_to_background
+from holdfast.app.run.diagnosing import diagnose_attempt
 from holdfast.app.run.preparing import CheckedJob, RunClosed, cancel_unstarted, check_job, prepare_run
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_run
@@ -225,7 +226,7 @@ def _supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> Run
         send_to_background(run)
         return run_result(run.name, run.state())
     with supervising(run.folder) as mine:
-        state = run.supervise(observer) if mine else run.watch(observer)
+        state = run.supervise(observer, diagnose_attempt) if mine else run.watch(observer)
         if mine and state.stage.ended:
             write_report(run)
     if mine and not state.stage.ended and observer.has_left():

@@ -2,7 +2,17 @@
 
 from rich.text import Text
 
-from holdfast.core.event import Event, Liveness, Polled, Reported, ReportsLost, Started, Starting, StopRequested
+from holdfast.core.event import (
+    Diagnosed,
+    Event,
+    Liveness,
+    Polled,
+    Reported,
+    ReportsLost,
+    Started,
+    Starting,
+    StopRequested,
+)
 from holdfast.core.training_event import (
     CheckpointSaved,
     Evaluated,
@@ -39,19 +49,30 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
             text, style = "\n".join(lines), "bold"
         case Started():
             text, style = "loading libraries, data and model", "dim"
-        case Polled(answer=Liveness.ALIVE) if event.phase:
-            text, style = event.phase, "dim"
+        case Polled():
+            return _render_poll(event)
         case ReportsLost():
             lost = f"{event.count} events" if event.count > 1 else "1 event" if event.count else "Events"
             verb = "was" if event.count == 1 else "were"
             text, style = f"{lost} of the training process {verb} lost: {event.because}", "yellow"
-        case Polled(answer=Liveness.UNKNOWN) if event.because:
-            text, style = f"state unknown for now: {event.because}", "yellow"
+        case Diagnosed():
+            again = f"; the next attempt begins in {render_duration(event.next_s)}" if event.next_s is not None else ""
+            text, style = f"attempt {event.attempt} failed: {event.title or 'cause unknown'}{again}", "yellow"
         case StopRequested():
             text, style = f"stop requested by {event.by}: saves a checkpoint, then ends", "yellow"
         case _:
             return None
     return Text(text, style)
+
+
+def _render_poll(event: Polled) -> Text | None:
+    match event.answer:
+        case Liveness.ALIVE if event.phase:
+            return Text(event.phase, "dim")
+        case Liveness.UNKNOWN if event.because:
+            return Text(f"state unknown for now: {event.because}", "yellow")
+        case _:
+            return None
 
 
 def render_standing(progress: Progress) -> Text | None:

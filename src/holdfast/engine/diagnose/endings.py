@@ -54,6 +54,7 @@ STATES: Final = (
     (re.compile(r"\bOUT_OF_MEMORY\b|\bOOMKilled\b"), "cpu-ram-oom-kill", 0.95),
     (re.compile(r"\b(?:TIMEOUT|DEADLINE)\b|^[Jj]ob timeout\b"), "job-time-limit", 0.95),
     (re.compile(r"\b(?:PREEMPTED|REQUEUED)\b"), "job-preempted-or-requeued", 0.95),
+    (re.compile(r"\bNodeLost\b|\bnode was lost\b|\bimminent node shutdown\b"), "job-preempted-or-requeued", 0.9),
     (re.compile(r"\b(?:CANCELLED|CANCELED)\b"), "job-cancelled-externally", 0.9),
     (re.compile(r"\bNODE_FAIL\b|\bBOOT_FAIL\b"), "gpu-hardware-fault", 0.6),
 )

@@ -5,9 +5,10 @@ from typing import Literal
 from msgspec import convert
 
 from holdfast.core.checkpoint import CheckpointIntegrity
-from holdfast.core.event import AttemptState, Delivered, RunStage, RunState
+from holdfast.core.event import AttemptState, Delivered, Diagnosed, RunStage, RunState
 from holdfast.engine.run.advice import next_commands
 from holdfast.results.run import (
+    AttemptDiagnosis,
     AttemptResult,
     DamagedFile,
     DeliveryResult,
@@ -72,8 +73,14 @@ def _attempt(attempt: AttemptState) -> AttemptResult:
         resume_from=attempt.resume_from,
         passed_over=attempt.passed_over,
         exit_code=attempt.exit_code,
-        diagnosis=None,
+        diagnosis=_diagnosis(attempt.diagnosed) if attempt.diagnosed and attempt.diagnosed.name else None,
         remedy=None,
+    )
+
+
+def _diagnosis(cause: Diagnosed) -> AttemptDiagnosis:
+    return AttemptDiagnosis(
+        name=cause.name, title=cause.title, fix=cause.fix, retry=cause.retry, confidence=cause.confidence
     )
 
 

@@ -9,6 +9,7 @@ from holdfast.core.event import (
     AttemptState,
     Closed,
     Delivered,
+    Diagnosed,
     Event,
     Liveness,
     Polled,
@@ -22,11 +23,14 @@ from holdfast.core.event import (
 )
 from holdfast.core.plan import Attempt
 from holdfast.engine.run.delivery import Delivery
+from holdfast.engine.run.recovery import with_next_attempt
 from holdfast.engine.run.supervise import (
     Action,
     Close,
+    FindCause,
     Kill,
     Limits,
+    Pause,
     Poll,
     Start,
     Stop,
@@ -52,6 +56,7 @@ class Dependencies:
         backend: Where attempts run.
         output: What they write.
         prepare: Prepares the attempt of a number; its second argument is whether the attempt continues from a checkpoint.
+        diagnose: Finds out why the newest attempt failed, given its number and the time.
         verify: Finds out whether what was pushed to a repository is there, given the repository's name and the run's state.
         orders: The orders of the person at the terminal.
         observe: Called with the state and the new events after each action.
@@ -62,6 +67,7 @@ class Dependencies:
     output: AttemptOutput
     clock: Clock
     prepare: Callable[[int, bool], Attempt]
+    diagnose: Callable[[int, float], Diagnosed]
     verify: Callable[[str, RunState], Delivery]
     orders: Orders
     observe: Callable[[RunState, Sequence[Event]], None]
@@ -108,12 +114,13 @@ class _Loop:
                 return self._start(number, resume=resume)
             case Poll(after_s):
                 return self._poll(after_s)
-            case Stop(by):
-                self._stop(by)
-            case TakeStacks():
-                self._reach(lambda: self._dependencies.backend.request_stacks(self._current.id))
-            case Kill():
-                self._reach(lambda: self._dependencies.backend.kill(self._current.id))
+            case Stop() | TakeStacks() | Kill():
+                self._signal(action)
+            case FindCause(attempts):
+                cause = self._dependencies.diagnose(self._current.number, self._now)
+                self._record(with_next_attempt(cause, self.state, attempts))
+            case Pause(for_s):
+                self._pause(for_s)
             case Verify(repository):
                 self._verify(repository)
             case Close(stage, because):
@@ -228,6 +235,24 @@ class _Loop:
 
     def _unknown(self, because: str) -> Polled:
         return Polled(at_s=self._now, attempt=self._current.number, answer=Liveness.UNKNOWN, because=because)
+
+    def _signal(self, action: Stop | TakeStacks | Kill) -> None:
+        match action:
+            case Stop(by):
+                self._stop(by)
+            case TakeStacks():
+                self._reach(lambda: self._dependencies.backend.request_stacks(self._current.id))
+            case Kill():
+                self._reach(lambda: self._dependencies.backend.kill(self._current.id))
+
+    def _pause(self, for_s: float) -> None:
+        match self._take_order():
+            case "detach":
+                raise _Detached
+            case "stop" | "kill":
+                self._record(StopRequested(at_s=self._now, by=Stopper.PERSON))
+            case _:
+                self._dependencies.clock.sleep(for_s)
 
     def _verify(self, repository: str) -> None:
         found = self._dependencies.verify(repository, self.state)

@@ -31,7 +31,8 @@ def name_job(job: Job | None, path: str) -> str:
 
 def apply_job(plan: Plan, job: Job) -> Plan:
     """Return the plan of a script, completed with its job's settings: backend, hardware, variables, secrets, limits."""
-    return replace(apply_place(plan, job.where, job.environment), script_name=f"{plan.name}.py")
+    placed = apply_place(plan, job.where, job.environment)
+    return replace(placed, script_name=f"{plan.name}.py", attempts=job.recover.attempts)
 
 
 def apply_place(plan: Plan, where: Where, environment: Environment) -> Plan:

@@ -5,7 +5,7 @@ it events by hand; `drive` sends it those that the ledger holds.
 """
 
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from signal import Signals
 
 from holdfast.core.event import (
@@ -17,6 +17,7 @@ from holdfast.core.event import (
     fold,
 )
 from holdfast.core.training_event import TrainingEnded
+from holdfast.engine.run.recovery import ended_unasked
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,20 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
+class FindCause:
+    """Find out why the newest attempt failed, and whether another one of so many follows."""
+
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Pause before the next attempt; the person may stop or detach from the run meanwhile."""
+
+    for_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Verify:
     """Find out whether what was pushed to a repository is there."""
 
@@ -66,20 +81,22 @@ class Close:
     because: str
 
 
-Action = Start | Poll | Stop | TakeStacks | Kill | Verify | Close
+Action = Start | Poll | Stop | TakeStacks | Kill | FindCause | Pause | Verify | Close
 Flow = Generator[Action, Sequence[Event], RunState]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Time limits of a run.
+    """Limits of a run.
 
     Attributes:
-        timeout_s: Seconds an attempt may take, or None.
+        attempts: How many attempts it may have without being asked for.
+        timeout_s: Seconds that an attempt, and those that follow it by themselves, may take; None for no limit.
         poll_s: Seconds between two polls.
         grace_s: Seconds that an attempt may take to save and end after a stop was requested; then it is killed.
     """
 
+    attempts: int = 1
     timeout_s: float | None = None
     poll_s: float = 0.5
     grace_s: float = 600.0
@@ -87,7 +104,24 @@ class Limits:
 
 def supervise(state: RunState, limits: Limits) -> Flow:
     """Bring a run to its end from any state: not started, half started, running, or to be resumed."""
-    state = yield from _take_up(state, limits)
+    state = yield from _follow((yield from _take_up(state, limits)), limits)
+    while ended_unasked(state) and len(state.attempts) < limits.attempts:
+        limits = _limits_left(state, limits)
+        state = fold((yield FindCause(limits.attempts)), state)
+        if (pause_s := _pause_s(state)) is None:
+            break
+        state = yield from _pause(state, pause_s, limits)
+        if state.stop:
+            break
+        state = yield from _start(state, Start(len(state.attempts) + 1, resume=True))
+        state = yield from _follow(state, limits)
+    for repository in state.unverified:
+        state = fold((yield Verify(repository)), state)
+    return fold((yield Close(*verdict(state))), state)
+
+
+def _follow(state: RunState, limits: Limits) -> Flow:
+    """Follow the newest attempt to its end; stop it when its time is over, and kill it if it does not stop."""
     last_resorts: Iterator[Action] = iter((TakeStacks(), Kill()))
     stop_s = state.stop_s if state.stop else None
     while (current := state.current) and not current.stage.ended:
@@ -103,9 +137,28 @@ def supervise(state: RunState, limits: Limits) -> Flow:
             stop_s = state.seen_s
         elif stop_s is not None and state.seen_s - stop_s > limits.grace_s and (last := next(last_resorts, None)):
             state = fold((yield last), state)
-    for repository in state.unverified:
-        state = fold((yield Verify(repository)), state)
-    return fold((yield Close(*verdict(state))), state)
+    return state
+
+
+def _limits_left(state: RunState, limits: Limits) -> Limits:
+    """Return the limits of what follows an attempt: all attempts that follow one another by themselves share one timeout."""
+    if limits.timeout_s is None or state.current is None:
+        return limits
+    left_s = limits.timeout_s - (state.seen_s - state.current.running_s)
+    return replace(limits, timeout_s=left_s, attempts=limits.attempts if left_s > 0 else 0)
+
+
+def _pause_s(state: RunState) -> float | None:
+    """Return the pause before the next attempt; None if there is to be none."""
+    return state.current.diagnosed.next_s if state.current and state.current.diagnosed else None
+
+
+def _pause(state: RunState, left_s: float, limits: Limits) -> Flow:
+    """Pause before the next attempt, until a stop is requested."""
+    while left_s > 0 and not state.stop:
+        state = fold((yield Pause(min(left_s, limits.poll_s))), state)
+        left_s -= limits.poll_s
+    return state
 
 
 def _take_up(state: RunState, limits: Limits) -> Flow:

@@ -1,4 +1,4 @@
-"""What `diagnose` reads of a run: its logs, its job, its ledger, and the files of its newest attempt."""
+"""What a run is diagnosed from: its logs, its job, its ledger, and the files of its newest attempt."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -8,9 +8,8 @@ from typing import Any, Final
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan
-from holdfast.app.diagnose.past import OpenedLogs, RunHistory
 from holdfast.app.run.kept_results import load_result
-from holdfast.app.run.runs import Run, open_run
+from holdfast.app.run.runs import Run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, RunStage, training_events
 from holdfast.core.json_text import parse_json
@@ -19,22 +18,14 @@ from holdfast.core.training_event import CheckpointSaved, TrainingStarted
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence, refused_by
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import as_log, ending_evidence
+from holdfast.engine.diagnose.history import OpenedLogs, RunHistory
 from holdfast.results.check import CheckResult
 
 LOGS: Final = ("stdout.log", "stderr.log")
 
 
-def read_past(name: str, runs: str | None) -> RunHistory:
-    """Return the history of a run.
-
-    Args:
-        name: Its name.
-        runs: The runs folder.
-
-    Raises:
-        UsageError: There is no such run.
-    """
-    run = open_run(name, runs)
+def read_history(run: Run) -> RunHistory:
+    """Return the history of a run."""
     events = run.ledger.outline(run.name)
     state = run.state()
     folder = run.folder / "attempts" / str(state.current.number if state.current else 1)

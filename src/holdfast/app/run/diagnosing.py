@@ -1,0 +1,32 @@
+"""Finding out why an attempt failed, while its run is supervised."""
+
+from holdfast.app.run.history import read_history
+from holdfast.app.run.runs import Run
+from holdfast.core.diagnosis import Cause
+from holdfast.core.event import Diagnosed
+from holdfast.core.outcome import outcome_of
+from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
+from holdfast.signatures import all_signatures
+
+
+def diagnose_attempt(run: Run, attempt: int, now_s: float) -> Diagnosed:
+    """Return the likeliest cause why the newest attempt of a run failed. Whatever stands in its logs, the run is supervised to its end."""
+    cause = outcome_of(lambda: _likeliest_cause(run))
+    if not isinstance(cause, Cause):
+        return Diagnosed(at_s=now_s, attempt=attempt)
+    return Diagnosed(
+        at_s=now_s,
+        attempt=attempt,
+        name=cause.signature.name,
+        title=cause.signature.title,
+        fix=cause.fix,
+        retry=cause.signature.retry,
+        confidence=cause.confidence,
+    )
+
+
+def _likeliest_cause(run: Run) -> Cause | None:
+    """Return the first cause that the logs and the ledger show; None if they show none."""
+    patterns, history = PatternIndex(all_signatures()), read_history(run)
+    found = diagnose(read_log(history.files, patterns.sought), patterns, history.knows, history.asked)
+    return next(iter(found.causes), None) if found.verdict == "diagnosed" else None

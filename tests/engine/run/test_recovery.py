@@ -1,0 +1,155 @@
+"""A run goes on by itself after a failure that another attempt can help against, and only then."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from holdfast.core.event import AttemptState, Diagnosed, Liveness, RunStage, RunState, Starting, Stopper, StopRequested
+from holdfast.engine.run.drive import Dependencies, drive
+from holdfast.engine.run.recovery import with_next_attempt
+from holdfast.engine.run.supervise import Limits
+from holdfast.ports import Order
+from tests.engine.run.test_supervise import dependencies
+from tests.helpers.fakes import FakeBackend, FakeOrders, FakeStore, Look
+
+PREEMPTED = Diagnosed(at_s=0, attempt=0, name="job-preempted-or-requeued", title="taken", retry="yes", confidence=0.9)
+"""A cause that is gone when the job starts again."""
+
+
+def attempt(*steps: int, exit_code: int = 1) -> list[Look]:
+    """Return what is seen of an attempt that does some steps and then fails, or succeeds with exit code 0."""
+    status = {"event": "end", "status": "failed" if exit_code else "finished"}
+    reports = [{"event": "step", "step": step, "max_steps": 9} for step in steps]
+    return [
+        Look(answer=Liveness.ALIVE, reports=reports),
+        Look(answer=Liveness.ENDED, exit_code=exit_code, reports=[status]),
+    ]
+
+
+def play(
+    looks: Sequence[Look], causes: Sequence[Diagnosed], attempts: int, orders: FakeOrders | None = None
+) -> tuple[FakeStore, RunStage]:
+    """Drive a run through what is seen of it, with the cause of each failure."""
+    store, left = FakeStore(), list(causes)
+
+    def diagnose(number: int, now_s: float) -> Diagnosed:
+        return replace(left.pop(0), attempt=number, at_s=now_s)
+
+    given: Dependencies = replace(dependencies(FakeBackend(list(looks)), store, orders), diagnose=diagnose)
+    return store, drive("r", Limits(attempts=attempts), given).stage
+
+
+def starts(store: FakeStore) -> list[str | None]:
+    """Return where each attempt began."""
+    return [event.resume_from for _, event in store.rows if isinstance(event, Starting)]
+
+
+def test_a_machine_that_was_lost_is_followed_by_another_attempt() -> None:
+    """From the newest checkpoint, after a pause that grows."""
+    store, stage = play(
+        [*attempt(1, 2), *attempt(3, 4), *attempt(5, 9, exit_code=0)], [PREEMPTED, PREEMPTED], attempts=3
+    )
+    pauses = [event.next_s for _, event in store.rows if isinstance(event, Diagnosed)]
+    begun_s = [event.at_s for _, event in store.rows if isinstance(event, Starting)]
+
+    assert (stage, starts(store)) == (RunStage.SUCCEEDED, [None, "c", "c"])
+    assert pauses == [30.0, 60.0]
+    assert begun_s[1] - begun_s[0] >= 30
+    assert begun_s[2] - begun_s[1] >= 60
+
+
+@pytest.mark.parametrize(
+    ("cause", "attempts"),
+    [
+        (replace(PREEMPTED, retry="after-change"), 3),
+        (replace(PREEMPTED, retry="no"), 3),
+        (replace(PREEMPTED, confidence=0.7), 3),
+        (replace(PREEMPTED, name="job-cancelled-externally"), 3),
+        (replace(PREEMPTED, name="killed-by-sighup"), 3),
+        (Diagnosed(at_s=0, attempt=0), 3),
+        (PREEMPTED, 1),
+    ],
+)
+def test_what_another_attempt_does_not_help_against_ends_the_run(cause: Diagnosed, attempts: int) -> None:
+    """Nor is money spent again for a guess, or against a person's will."""
+    store, stage = play(attempt(1, 2), [cause], attempts)
+
+    assert (stage, starts(store)) == (RunStage.FAILED, [None])
+
+
+@pytest.mark.parametrize(
+    ("backend", "name", "follows"),
+    [
+        ("hf-jobs", "job-preempted-or-requeued", True),
+        ("local", "job-preempted-or-requeued", False),
+        ("local", "hub-download-transient", True),
+    ],
+)
+def test_a_signal_on_this_machine_is_a_persons(backend: str, name: str, follows: bool) -> None:
+    """No scheduler sends one here; what fails by itself is tried again here too."""
+    failed = AttemptState(number=1, backend=backend, started_s=0, stage=RunStage.FAILED, steps=2)
+    cause = with_next_attempt(replace(PREEMPTED, name=name), RunState(attempts=(failed,)), 3)
+
+    assert (cause.next_s is not None) == follows
+
+
+@pytest.mark.parametrize("reached", [[], [1], [2]])
+def test_an_attempt_that_came_no_further_is_the_last(reached: list[int]) -> None:
+    """Whatever its cause is called."""
+    store, stage = play([*attempt(1, 2), *attempt(*reached)], [PREEMPTED, PREEMPTED], attempts=9)
+
+    assert (stage, len(starts(store))) == (RunStage.FAILED, 2)
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 4])
+def test_there_are_no_more_attempts_than_were_allowed(attempts: int) -> None:
+    """However far each comes."""
+    looks = [look for number in range(6) for look in attempt(number + 1)]
+    store, stage = play(looks, [PREEMPTED] * 6, attempts)
+
+    assert (stage, len(starts(store))) == (RunStage.FAILED, attempts)
+
+
+def test_attempts_that_follow_by_themselves_share_one_timeout() -> None:
+    """What the job may cost does not grow with the number of its attempts."""
+    store = FakeStore()
+
+    def diagnose(number: int, now_s: float) -> Diagnosed:
+        return replace(PREEMPTED, attempt=number, at_s=now_s)
+
+    first, ended = attempt(*range(1, 9))
+    alive = Look(answer=Liveness.ALIVE)
+    backend = FakeBackend([first, *[alive] * 20, ended, *[alive] * 60])
+    given = replace(dependencies(backend, store), diagnose=diagnose)
+    state = drive("r", Limits(attempts=3, timeout_s=15.0), given)
+    (stop,) = (event for _, event in store.rows if isinstance(event, StopRequested))
+
+    assert (stop.by, len(state.attempts)) == (Stopper.TIMEOUT, 2)
+    assert 4.0 < stop.at_s - state.attempts[1].running_s < 5.0
+
+
+@pytest.mark.parametrize("order", ["stop", "kill"])
+def test_a_run_can_be_stopped_in_the_pause(order: Order) -> None:
+    """Then no attempt follows, and the run counts as cancelled."""
+    store, stage = play(attempt(1, 2), [PREEMPTED], 3, FakeOrders(None, None, order))
+
+    assert (stage, len(starts(store))) == (RunStage.CANCELLED, 1)
+    assert [event.by for _, event in store.rows if isinstance(event, StopRequested)] == [Stopper.PERSON]
+
+
+def test_a_supervisor_that_left_in_the_pause_is_followed_by_one_that_goes_on() -> None:
+    """The person detached: the next supervisor starts the attempt that was due, once."""
+    store, stage = play(attempt(1, 2), [PREEMPTED], 3, FakeOrders(None, None, "detach"))
+    assert not stage.ended
+    backend = FakeBackend(attempt(9, exit_code=0))
+    state = drive("r", Limits(attempts=3), dependencies(backend, store))
+
+    assert (state.stage, starts(store)) == (RunStage.SUCCEEDED, [None, "c"])
+
+
+def test_a_run_that_was_stopped_is_not_diagnosed() -> None:
+    """A person's stop stays a stop."""
+    store, stage = play(attempt(1, 2), [], 3, FakeOrders(None, "stop"))
+
+    assert (stage, len(starts(store))) == (RunStage.CANCELLED, 1)
