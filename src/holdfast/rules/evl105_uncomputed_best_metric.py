@@ -21,12 +21,14 @@ from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 KEY = "train.metric_for_best_model"
 BEST = "train.load_best_model_at_end"
 TRAINERS = ("transformers.Trainer", "trl.SFTTrainer")
+ADDED = ("loss", "runtime", "per_second", "_time", "epoch", "mean_token_accuracy", "entropy", "num_tokens")
+"""Endings of the metrics that the trainer itself gives, or logs."""
+OF_ALL = (*(name for name in ADDED if name != "loss"), "aux_loss")
+"""Endings of those that TRL's trainer logs without the name of the evaluation set."""
 DEFAULT = "loss"
 """What is watched where the best model is asked for and nothing says by what."""
 BY_POSITION = 2
 """So many arguments at most are given by position where `compute_metrics` is none of them: the model, and its config."""
-ADDED = ("loss", "runtime", "per_second", "_time", "epoch", "mean_token_accuracy", "entropy", "num_tokens")
-"""Endings of the metrics that the trainer itself gives, or logs."""
 
 
 def check(job: Document) -> Iterator[Finding]:
@@ -74,7 +76,7 @@ def _of_several(job: Document, metric: object, sets: Mapping[object, object], tr
         return
     watched = metric if metric.startswith("eval_") else f"eval_{metric}"
     beginnings = [f"eval_{name}_" for name in sets]
-    if not watched.startswith(tuple(beginnings)):
+    if not watched.startswith(tuple(beginnings)) and not watched.endswith(OF_ALL):
         listed = ", ".join(f"`{each}{DEFAULT}`" for each in beginnings)
         fault = f"no evaluation set gives `{watched}`: each of `eval_dataset` has metrics of its own, {listed} and more"
         key = KEY if job.get(KEY, None) is not None else BEST
@@ -133,6 +135,7 @@ RULE = Rule(
     good=(
         Case(script=OF_ONE),
         Case(script=OF_ONE.replace("eval_code", "chat")),
+        Case(script=SEVERAL.replace('"eval_loss"', '"eval_mean_token_accuracy"')),
         Case(script=SEVERAL.replace('{"code": code, "chat": chat}', "sets")),
         Case(script=UNMEASURED.replace('"eval_rouge"', '"eval_mean_token_accuracy"')),
         Case(script=UNMEASURED.replace('eval_strategy="steps", ', "")),
