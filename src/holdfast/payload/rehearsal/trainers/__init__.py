@@ -173,7 +173,7 @@ class TrainerHooks:
         note_same(given, self._events)
         for name, role in ROLES.items():
             if name in given:
-                keep_rows(given[name], self._part_request, name)
+                keep_rows(given[name], self._part_request, name, self._events)
                 count = few_of(role, _settings_of(given), self._part_request)
                 given[name] = few(given[name], count, self._events, role)
 
