@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from holdfast.core.backends import BackendCapabilities
@@ -183,6 +184,10 @@ class LocalReferences(Protocol):
 
     def holds(self, name: str) -> bool:
         """True if something on this machine has that name."""
+        ...
+
+    def path(self, name: str) -> Path | None:
+        """Return the path of what has that name on this machine; None if nothing has."""
         ...
 
     def has_all(self, reference: Reference) -> bool:

@@ -138,7 +138,15 @@ def mask_half(rows, collate=DataCollatorForLanguageModeling(tokenizer, mlm=False
     batch["labels"][0] = -100
     return batch
 """
+LONG = """
+def longer(rows):
+    batch = tokenizer(["plus " * 900] * len(rows), truncation=True, max_length={0}, padding="max_length", return_tensors="pt")
+    return dict(batch, labels=batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100))
+"""
 COLLATED: tuple[Job, ...] = (
+    plain("texts-beyond-the-positions", top=LONG.format(400), collator="longer"),
+    plain("texts-within-the-positions", top=LONG.format(256), collator="longer"),
+    plain("padding-beyond-the-positions", top=LONG.format(400).replace("900", "9"), collator="longer"),
     plain("labels-moved-twice", "step/labels-misaligned", top=MOVED.format(":-1", "1:"), collator="moved"),
     plain("labels-of-some-rows-masked", top=HALF_MASKED, collator="mask_half"),
     plain("labels-as-they-are", top=MOVED.format(":", ":"), collator="moved"),
@@ -223,6 +231,7 @@ DOUBTED_SETTINGS = {
     "parameters-that-there-are-not": "lora-wrong-target-modules",
     "half-a-name": "lora-wrong-target-modules",
     "labels-of-some-rows-masked": "completion-mask-drops-everything",
+    "texts-beyond-the-positions": "sequence-exceeds-position-limit",
     "best-of-one-evaluation": "best-metric-not-logged",
     "stops-after-more-evaluations-than-there-are": "best-metric-not-logged",
 }

@@ -23,6 +23,8 @@ Mark = Literal[
     "malformed-calls", "one-answer", "unfilled",
 ]  # fmt: skip
 """Kinds of damage that rows can have, each told by a rule of its own."""
+ValueKind = Literal["text", "number", "flag", "list", "record"]
+"""Kinds of values that JSON has, beside null."""
 SINGLE_MESSAGE: Final = "a single message"
 """The detail of `no-prompt-prefix` where both answers begin alike, and one of them ends there."""
 
@@ -85,15 +87,25 @@ class RowCount:
 
 @dataclass(frozen=True, slots=True)
 class LackingRows:
-    """Rows that lack a value, by column; columns of which none does are left out.
+    """Rows that lack a usable value, by column; columns of which none does are left out.
 
     Attributes:
         nulls: Those that are null.
         blanks: Those that are a text of white space alone.
+        empties: Those that are an empty list.
+        strange: Those with messages of an unknown speaker, or whose content is no text.
+        kinds: Of columns whose rows differ in type, those of each kind.
     """
 
     nulls: Mapping[str, RowCount] = field(default_factory=dict[str, RowCount])
     blanks: Mapping[str, RowCount] = field(default_factory=dict[str, RowCount])
+    empties: Mapping[str, RowCount] = field(default_factory=dict[str, RowCount])
+    strange: Mapping[str, RowCount] = field(default_factory=dict[str, RowCount])
+    kinds: Mapping[str, Mapping[ValueKind, RowCount]] = field(default_factory=dict[str, Mapping[ValueKind, RowCount]])
+
+    def others(self, column: str, kind: ValueKind) -> tuple[RowCount, ...]:
+        """Return the rows of a column whose value is of another kind, by kind."""
+        return tuple(rows for each, rows in self.kinds.get(column, {}).items() if each != kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

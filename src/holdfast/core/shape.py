@@ -56,7 +56,7 @@ class Readiness:
         removes: Columns that the mapping takes away.
         casts: Columns of text that the mapping makes numbers or truth values of; `datasets` keeps such a column's type if it is
             `large_string`, so each is cast to `string` first.
-        drops: Rows that the mapping's `keep(row)` leaves out, by the column that is null in them; empty where it has none.
+        drops: Rows that the mapping's `keep(row)` leaves out, by the column that has no usable value in them; empty where it has none.
         field: Of a JSON file with one object, the list in it that holds the rows; empty where the rows stand by themselves.
         unmapped: Why there is no mapping where one is needed; empty where there is one.
     """

@@ -28,7 +28,7 @@ class InspectedDataset(ResultPart, frozen=True, kw_only=True):
 
 
 class DroppedRows(ResultPart, frozen=True, kw_only=True):
-    """The rows that a mapping leaves out, since a column is null in them.
+    """The rows that a mapping leaves out, since a column has no usable value in them.
 
     Attributes:
         count: How many rows there are.
@@ -50,7 +50,7 @@ class MethodReadiness(ResultPart, frozen=True, kw_only=True):
         removes: The columns that the mapping removes.
         casts: The text columns that the mapping turns into numbers or truth values; absent if there are none. Cast each to
             `Value("string")` first: `map` keeps the type of a `large_string` column, and writes `True` into it as text.
-        drops: The rows that the module's `keep(row)` drops, by the column that is null or blank in them; absent if it has no `keep`.
+        drops: The rows that the module's `keep(row)` drops, by the column that has no usable value in them; absent if it has no `keep`.
         field: The list that holds the rows, if a JSON file is one object: `load_dataset("json", field=...)`; else absent.
         unmapped: Why there is no mapping though one is needed; absent if there is one.
     """

@@ -152,6 +152,8 @@ class RunResult(Result, frozen=True, kw_only=True):
         rehearsal: The result of the rehearsal; present if it refused the run.
         summary: The outcome in one sentence; present if the run ended during this command.
         refusal: The reasons why it was refused; present in the result of `show`.
+        rehearsed: The outcome of the rehearsal before it, in one line; present in the result of `show`, null if the run was
+            not rehearsed, because the same job had passed before or none was wanted.
         supervised: Whether a process supervises it; absent in the results of `run`, `resume` and `stop`.
     """
 
@@ -174,6 +176,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     rehearsal: RehearseResult | None = None
     summary: str | None = None
     refusal: Sequence[RunRefusal] | UnsetType = UNSET
+    rehearsed: str | UnsetType | None = UNSET
     supervised: bool | None = None
 
     @property

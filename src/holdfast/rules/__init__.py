@@ -1,6 +1,6 @@
 """What we know of jobs that fail. One file a rule; a new file is found by itself.
 
-Those about rows, in `rows`, are for datasets and the job files that name one: a check of scripts does not import them.
+Those about rows, in `rows`, are for datasets, and for jobs and scripts whose rows can be read here: no other check imports them.
 """
 
 from functools import cache

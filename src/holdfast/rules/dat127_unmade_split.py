@@ -40,7 +40,7 @@ def check(job: Document) -> Iterator[Finding]:
         _note_hidden(job)
     for call in calls:
         given = (*call.arguments.items(), *enumerate(call.positional))
-        taken = [(f"{call.key}.{name}", value) for name, value in given if isinstance(value, CallResult)]
+        taken = [(f"{call.key}.{name}", value) for name, values in given for value in _results(values)]
         if call.receiver is not None:
             taken.append((f"{call.key}.{call.name}", call.receiver))
         for key, value in taken if not call.guard.tolerates("KeyError") else ():
@@ -49,6 +49,15 @@ def check(job: Document) -> Iterator[Finding]:
                 place = None if call.receiver is not value else call.name_place
                 names = " and ".join(f"`{name}`" for name in has)
                 yield Finding(key, f"the data has no split `{value.item}`; it has {names}", place=place)
+
+
+def _results(value: object) -> Iterator[CallResult]:
+    """Yield what is given of what calls returned: itself, or in a mapping or a list."""
+    if isinstance(value, CallResult):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _results(each)
 
 
 def _source(job: Document, taken: CallResult) -> Call | None:
@@ -109,6 +118,7 @@ trainer = SFTTrainer(
     "Qwen/Qwen2.5-0.5B", args=SFTConfig(output_dir="out"), train_dataset=rows["train"], eval_dataset=rows["test"]
 )
 """
+SEVERAL = HALVED.replace('rows["test"]', '{"held out": rows["test"], "seen": rows["train"]}')
 VALIDATED = HALVED.replace('rows["test"]', 'rows["validation"]')
 LOADED = """
 from datasets import load_dataset
@@ -127,10 +137,12 @@ RULE = Rule(
     bad=(
         Case(script=VALIDATED, at="trainer.eval_dataset"),
         Case(script=LOADED.replace('rows["test"]', 'rows["validation"]'), at="calls.1.select"),
+        Case(script=SEVERAL.replace('rows["test"]', 'rows["validation"]'), at="trainer.eval_dataset"),
     ),
     good=(
         Case(script=HALVED),
         Case(script=LOADED),
+        Case(script=SEVERAL),
         Case(script=VALIDATED.replace("trainer =", 'rows["validation"] = rows.pop("test")\ntrainer =')),
         Case(
             script=VALIDATED.replace(

@@ -2,7 +2,8 @@
 
 ## What it does
 Compares `metric_for_best_model` with the keys of the dict that the script's own `compute_metrics` returns, and with those that the trainer adds;
-where there is no `compute_metrics`, with these alone.
+where there is no `compute_metrics`, with these alone. Of several evaluation sets, each has metrics of its own: `eval_dataset={"code": …}` gives
+`eval_code_loss`, and no `eval_loss`.
 
 ## Why is this bad
 The trainer looks the metric up after the first evaluation, and raises KeyError: the training until then is lost.
@@ -11,18 +12,23 @@ The trainer looks the metric up after the first evaluation, and raises KeyError:
 One metric alone may be meant, but which one only the user knows: unsafe.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from holdfast.core.calls import LocalName
+from holdfast.core.calls import Call, LocalName
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
 
 KEY = "train.metric_for_best_model"
+BEST = "train.load_best_model_at_end"
 TRAINERS = ("transformers.Trainer", "trl.SFTTrainer")
-BY_POSITION = 2
-"""So many arguments at most are given by position where `compute_metrics` is none of them: the model, and its config."""
 ADDED = ("loss", "runtime", "per_second", "_time", "epoch", "mean_token_accuracy", "entropy", "num_tokens")
 """Endings of the metrics that the trainer itself gives, or logs."""
+OF_ALL = (*(name for name in ADDED if name != "loss"), "aux_loss")
+"""Endings of those that TRL's trainer logs without the name of the evaluation set."""
+DEFAULT = "loss"
+"""What is watched where the best model is asked for and nothing says by what."""
+BY_POSITION = 2
+"""So many arguments at most are given by position where `compute_metrics` is none of them: the model, and its config."""
 
 
 def check(job: Document) -> Iterator[Finding]:
@@ -37,9 +43,19 @@ def check(job: Document) -> Iterator[Finding]:
         return
     if "on_evaluate" in job.text:
         return  # a callback may add metrics
-    metrics, evaluates = trainer.arguments.get("compute_metrics"), job.get("train.eval_strategy", "no")
-    if not isinstance(metric, str) or evaluates not in ("steps", "epoch"):
+    if job.get("train.eval_strategy", "no") not in ("steps", "epoch"):
         return
+    watches = metric is not None or job.get(BEST, None) is True
+    sets = trainer.arguments.get("eval_dataset") if watches else None
+    if isinstance(sets, Mapping) and sets:
+        yield from _of_several(job, metric, sets, trainer)
+    elif isinstance(metric, str):
+        yield from _of_one(job, metric, trainer)
+
+
+def _of_one(job: Document, metric: str, trainer: Call) -> Iterator[Finding]:
+    """Object to a metric that neither the trainer nor the script's function computes."""
+    metrics = trainer.arguments.get("compute_metrics")
     given = "compute_metrics" in job.text or trainer.open or len(trainer.positional) > BY_POSITION
     if metrics is None and not given and not metric.endswith(ADDED):
         yield Finding(KEY, f"nothing computes `{metric}`: the trainer is given no `compute_metrics`")
@@ -52,7 +68,25 @@ def check(job: Document) -> Iterator[Finding]:
         yield Finding(KEY, f"`{metrics.name}` computes no `{metric}`: it returns {names}", fix)
 
 
-SCRIPT = """from trl import SFTConfig, SFTTrainer
+def _of_several(job: Document, metric: object, sets: Mapping[object, object], trainer: Call) -> Iterator[Finding]:
+    """Object to a metric that none of several evaluation sets has."""
+    if metric is None and job.get(BEST, None) is True:
+        metric = DEFAULT
+    if not isinstance(metric, str) or not all(isinstance(name, str) for name in sets):
+        return
+    watched = metric if metric.startswith("eval_") else f"eval_{metric}"
+    beginnings = [f"eval_{name}_" for name in sets]
+    if not watched.startswith(tuple(beginnings)) and not watched.endswith(OF_ALL):
+        listed = ", ".join(f"`{each}{DEFAULT}`" for each in beginnings)
+        fault = f"no evaluation set gives `{watched}`: each of `eval_dataset` has metrics of its own, {listed} and more"
+        key = KEY if job.get(KEY, None) is not None else BEST
+        yield Finding(key, fault, place=None if job.get(key, None) is not None else trainer.name_place)
+
+
+SCRIPT = """from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+held_out = load_dataset("acme/chats", split="test")
 
 
 def measure(pairs):
@@ -64,11 +98,21 @@ trainer = SFTTrainer(
     model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows, eval_dataset=held_out, compute_metrics=measure
 )
 """
-UNMEASURED = """from trl import SFTConfig, SFTTrainer
+UNMEASURED = """from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
 
+held_out = load_dataset("acme/chats", split="test")
 args = SFTConfig(output_dir="out", eval_strategy="steps", metric_for_best_model="eval_rouge")
 trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows, eval_dataset=held_out)
 """
+SEVERAL = """from trl import SFTConfig, SFTTrainer
+
+args = SFTConfig(output_dir="out", eval_strategy="steps", load_best_model_at_end=True, metric_for_best_model="eval_loss")
+trainer = SFTTrainer(
+    model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows, eval_dataset={"code": code, "chat": chat}
+)
+"""
+OF_ONE = SEVERAL.replace('"eval_loss"', '"eval_code_loss"')
 FIXED = SCRIPT.replace('"accuracy"', '"acc"')
 
 RULE = Rule(
@@ -79,13 +123,20 @@ RULE = Rule(
     check=check,
     source=(
         "transformers 5.23, `_determine_best_metric`, which puts `eval_` before a name that lacks it. Tried with trl 1.16 and a tiny model: KeyError "
-        "after the first evaluation, with the metrics that there are."
+        "after the first evaluation, with the metrics that there are; also of several evaluation sets, by `eval_loss` and by none."
     ),
     bad=(
         Case(script=SCRIPT, at=KEY, fixed=FIXED),
         Case(script=UNMEASURED, at=KEY),
+        Case(script=SEVERAL, at=KEY),
+        Case(script=OF_ONE.replace("code_loss", "text_loss"), at=KEY),
+        Case(script=SEVERAL.replace(', metric_for_best_model="eval_loss"', ""), at=BEST),
     ),
     good=(
+        Case(script=OF_ONE),
+        Case(script=OF_ONE.replace("eval_code", "chat")),
+        Case(script=SEVERAL.replace('"eval_loss"', '"eval_mean_token_accuracy"')),
+        Case(script=SEVERAL.replace('{"code": code, "chat": chat}', "sets")),
         Case(script=UNMEASURED.replace('"eval_rouge"', '"eval_mean_token_accuracy"')),
         Case(script=UNMEASURED.replace('eval_strategy="steps", ', "")),
         Case(script=UNMEASURED + "trainer.compute_metrics = measure\n"),

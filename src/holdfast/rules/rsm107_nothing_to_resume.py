@@ -68,6 +68,7 @@ RULE = Rule(
     kinds=PROGRAMS,
     bad=(
         Case(script=SCRIPT, facts=NONE, at="calls.2.resume_from_checkpoint"),
+        Case(script=SCRIPT.replace("output_dir=", ""), facts=NONE, at="calls.2.resume_from_checkpoint"),
         Case(
             script=SCRIPT.replace("resume_from_checkpoint=True", "True"),
             facts=NONE,

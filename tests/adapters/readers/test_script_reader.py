@@ -511,3 +511,16 @@ def test_what_another_method_sets_is_not_what_the_constructor_left() -> None:
 
     assert isinstance(call.arguments["train_dataset"], Unknown)
     assert call.arguments["seed"] == 1
+
+
+@pytest.mark.parametrize(
+    "given", ['"runs/one"', 'output_dir="runs/one"', "FOLDER", "FOLDER, **more", "output_dir=FOLDER"]
+)
+def test_the_output_folder_is_the_first_argument_of_a_config(given: str) -> None:
+    """It is mostly given by position."""
+    source = f"""from trl import SFTConfig, SFTTrainer
+FOLDER = "runs/one"
+more = {{"seed": 3}}
+SFTTrainer("acme/chat", args=SFTConfig({given}), train_dataset=rows)
+"""
+    assert read_script(source, "train.py")[0].get("train.output_dir") == "runs/one"

@@ -107,6 +107,17 @@ def test_show_says_why_the_rehearsal_refused(run: Run, capsys: pytest.CaptureFix
     assert "holdfast rehearse train.py" in told
 
 
+def test_show_tells_of_the_rehearsal_of_a_run_that_began(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """How it ended, or nothing if there was none."""
+    assert "rehearsal" not in typed(capsys, "show", run.name)
+    assert json.loads(typed(capsys, "show", run.name, "--format", "json"))["rehearsed"] is None
+
+    save_result(run, rehearsed())
+
+    assert "rehearsal  passes in " in typed(capsys, "show", run.name)
+    assert json.loads(typed(capsys, "show", run.name, "--format", "json"))["rehearsed"].startswith("passes in ")
+
+
 def test_show_says_which_findings_refused(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither warnings, nor errors that were consented to."""
     refused_by_check(run)

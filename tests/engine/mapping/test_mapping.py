@@ -554,3 +554,50 @@ def test_mapped_rows_whose_contents_differ_in_type_keep_their_values() -> None:
     (batch,) = map_batches(given, 'def rewrite(row):\n    return {"prompt": row["prompt"]}\n')
 
     assert batch.frame.get_column("prompt").to_list() == [row["prompt"] for row in rows]
+
+
+ASKED = [{"from": "human", "value": "Why?"}, {"from": "gpt", "value": "So."}]
+USUAL: dict[str, tuple[Row, str]] = {
+    "ShareGPT": ({"conversations": ASKED}, "conversations"),
+    "a dialogue": ({"dialog": ASKED, "id": 3}, "dialog"),
+    "alpaca": ({"instruction": "Add.", "input": "1 and 2", "output": "three"}, "output"),
+    "an instruction": ({"instruction": "Add.", "input": "", "output": "three"}, "instruction"),
+    "a record": ({"question": {"text": "Why?"}, "query": "Why?", "answer": "So."}, "query"),
+}
+UNUSUAL: dict[str, Any] = {
+    "another type": 17,
+    "a flag": True,
+    "a list of texts": ["a", "b"],
+    "an empty list": [],
+    "a record": {"answer": "So."},
+    "an unknown speaker": [{"from": "narrator", "value": "Once."}, *ASKED],
+    "a number for a message": [{"from": "human", "value": 4}, ASKED[1]],
+}
+
+
+@pytest.mark.parametrize("kind", UNUSUAL)
+@pytest.mark.parametrize("name", USUAL)
+@pytest.mark.parametrize("places", [(3,), (0, 9)])
+def test_a_few_unusual_rows_are_set_aside_and_named(name: str, kind: str, places: tuple[int, ...]) -> None:
+    """They do not take the mapping away from all others: `keep` leaves them out."""
+    (usual, column), value = USUAL[name], UNUSUAL[kind]
+    rows = [usual | {column: value} if at in places else usual for at in range(20)]
+
+    found = proposed("sft", rows)
+
+    assert found.source, found.because
+    if found.drops:  # otherwise the mapping reads these rows as well
+        assert found.drops == {column: RowCount(len(places), places)}
+    assert list(map_rows(rows, found.source)) == list(
+        map_rows([row for row in rows if not found.drops or row is usual], found.source)
+    )
+
+
+def test_rows_that_differ_without_a_majority_have_no_mapping() -> None:
+    rows: list[Row] = [{"question": "Why?", "answer": "So."}, {"question": "Why?", "answer": {"text": "So."}}] * 5
+    assert proposed("sft", rows).source is None
+
+
+def test_the_context_of_an_instruction_that_is_no_text_is_no_prompt() -> None:
+    rows: list[Row] = [{"instruction": ["Add.", "Now."], "input": "", "output": "three"}] * 5
+    assert proposed("sft", rows).source is None

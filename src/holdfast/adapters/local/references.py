@@ -49,6 +49,11 @@ class LocalFolders:
         """True if there is anything of that name here."""
         return self._find(name) is not None
 
+    def path(self, name: str) -> Path | None:
+        """Return the path of what has that name here; None if nothing has."""
+        folder = self._find(name)
+        return folder / expanded(name) if folder is not None else None
+
     def has_all(self, reference: Reference) -> bool:
         """True if everything that is mentioned is here: of data that is read from files, each of them."""
         names = reference.read.names if reference.read else (reference.name,)

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from holdfast.adapters.declared import find_declared
 from holdfast.adapters.targets import Target
+from holdfast.app.check.script_rows import check_rows
 from holdfast.catalog.api import packages
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError
@@ -34,6 +35,7 @@ def check(target: Target, rules: Sequence[Rule], resolve: str, outside: Referenc
         if defaults := [each for each in target.by_default if each.path == path]:
             found = list(add_by_default(found, check_program(rules, defaults, version_context)))
         results += found
+        results += check_rows(documents, rules, version_context)
         resolved |= _named(version_context.versions, documents)
         as_uv = f"by {version_context.declared.origin}; as uv resolves it"
         because[as_uv if _needs_uv(version_context.declared, resolve) else version_context.because] = None

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check import programs
+from holdfast.app.check.script_rows import rows_at_hand
 from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, local_rows
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.core.errors import GroupedError, HoldfastError, JobError, SourceError, UsageError, flatten
@@ -114,7 +115,7 @@ def _looks_outside(target: Target, request: TargetRequest) -> bool:
 
 def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
     """Run the rules on one target."""
-    concerned: Iterable[Rule] = all_rules() if local_rows(target, request.hub) else rules_of_jobs()
+    concerned: Iterable[Rule] = all_rules() if _has_rows(target, request) else rules_of_jobs()
     rules = list(select(concerned, only=request.only, ignore=request.ignore))
     first = [rule for rule in rules if IGNORES not in rule.needs]
     checked = _check(target, first, request)
@@ -131,6 +132,14 @@ def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
         can_place=target.can_place,
         path=request.path,
     )
+
+
+def _has_rows(target: Target, request: TargetRequest) -> bool:
+    """True if the rows that a target trains on can be read here."""
+    if target.job:
+        return local_rows(target, request.hub) is not None
+    outside = open_outside(target.document, request.hub)
+    return any(rows_at_hand(document, outside) for document in target.documents)
 
 
 def _check(target: Target, rules: Sequence[Rule], request: TargetRequest) -> CheckedTarget:

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.local.datasets import unreadable_data
-from holdfast.adapters.rows.opening import open_rows
+from holdfast.adapters.rows.opening import open_rows, rows_of_files
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.formats import ColumnSettings, recognise, settle
 from holdfast.catalog.hub.repositories import may_be_repository
@@ -31,17 +33,21 @@ LARGEST_BYTES: Final = 8 << 20
 """Data up to this size is read whole by a check: in well under a second."""
 
 
-def scan_small(document: Document) -> Scan:
+def scan_small(document: Document, files: Mapping[str, Path] | None = None) -> Scan:
     """Return a scan of every row of a job's data, if it is small and local.
+
+    Args:
+        document: What is asked.
+        files: The file of each split; of a file or folder that the job names itself, None.
 
     Raises:
         SourceError: It is large, or nobody can read it, which other rules tell.
     """
-    source = RowSource(document, offline=True)
+    source = RowSource(document, offline=True, files=files)
     path = expanded(source.path)
     size = 0
     try:
-        for each in [path] if path.is_file() else path.rglob("*"):
+        for each in files.values() if files else [path] if path.is_file() else path.rglob("*"):
             size += each.stat().st_size if each.is_file() else 0
             if size > LARGEST_BYTES:
                 what = f"{source.path} has more than {LARGEST_BYTES >> 20} MB, which is more than a check reads"
@@ -80,12 +86,13 @@ class RowSource:
         offline: Whether the Hub is left alone.
     """
 
-    def __init__(self, document: Document, *, offline: bool) -> None:
+    def __init__(self, document: Document, *, offline: bool, files: Mapping[str, Path] | None = None) -> None:
         """Find the dataset.
 
         Args:
             document: What is asked.
             offline: Whether the Hub is left alone.
+            files: The file of each split, where these are known.
 
         Raises:
             UsageError: There is none of that name.
@@ -97,7 +104,10 @@ class RowSource:
             fix = "name a file, a folder or a dataset of the Hub"
             raise UsageError(f"holdfast makes {path} itself: there is nothing to inspect", where=path, fix=fix)
         self.asked, self.path, self.split, self.offline = document, path, str(split), offline
-        self._opener = _find(path, document.get("dataset.config", None), offline=offline)
+        if files:
+            self._opener: Callable[[str], Rows] = partial(_open_files, files)
+        else:
+            self._opener = _find(path, document.get("dataset.config", None), offline=offline)
 
     def open(self, split: str | None = None) -> Rows:
         """Open the rows."""
@@ -135,6 +145,10 @@ def read_settings(document: Document) -> ColumnSettings:
         assistant_only_loss=assistant is True,
         rewards=tuple(each for each in rewards if isinstance(each, str)) if isinstance(rewards, list) else (),
     )
+
+
+def _open_files(files: Mapping[str, Path], split: str) -> Rows:
+    return rows_of_files({name: [path] for name, path in files.items()}, split, next(iter(files.values())))
 
 
 def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Rows]:

@@ -132,7 +132,7 @@ def look_at(document: Document, source: RowSource, *, rewards: Sequence[str], li
         path=source.path,
         split=source.split,
         shape=sight.shape,
-        methods=judge_methods(sight.columns, sight.shape, sight.samples, sight.settings, scan.lacking),
+        methods=judge_methods(sight.columns, sight.shape, sight.samples, sight.settings, scan),
         scan=scan,
         method=method,
         rewritten_by=str(document.get("dataset.map", None) or ""),

@@ -10,12 +10,14 @@ from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised
 from holdfast.app.arguments import PathName, as_path, runs_folder
-from holdfast.app.run.kept_results import read_refusals
+from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.event import fold
+from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.run.answers import run_result, verify_result
+from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import LogsResult, RunResult, RunsResult, UnreadableRun, VerifyResult
 
 
@@ -62,7 +64,12 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
         with suppress(LedgerError):  # a folder that is gone, or cannot be written
             write_report(opened)  # the supervisor was killed after the verdict, before the report
     result = run_result(opened.name, state, "show", supervised=supervised)
-    return structs.replace(result, refusal=read_refusals(opened, state))
+    rehearsal = load_result(opened.folder, RehearseResult)
+    return structs.replace(
+        result,
+        refusal=read_refusals(opened, state),
+        rehearsed=summarize_rehearsal(rehearsal) if rehearsal else None,
+    )
 
 
 def logs(run: PathName, *, attempt: int | None = None, runs: PathName | None = None) -> LogsResult:

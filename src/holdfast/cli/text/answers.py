@@ -72,6 +72,7 @@ def render_show(result: RunResult) -> str:
     entries = [
         *([("job", _job_words(result.asked))] if result.asked.target else []),
         ("started", _moment(result.started_at)),
+        *([("rehearsal", result.rehearsed)] if result.rehearsed else []),
         *(("attempt", _attempt(attempt)) for attempt in result.attempts),
         *([("metrics", _measures(result.metrics))] if result.metrics else []),
         *_places(result),

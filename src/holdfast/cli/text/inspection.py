@@ -143,7 +143,7 @@ def _mappings(result: InspectResult) -> Iterator[str]:
         for column, dropped in found.drops.items():
             rows = f"{', '.join(map(str, dropped.rows[:SOME_ROWS]))}{', …' if dropped.count > SOME_ROWS else ''}"
             counted = render_counted(dropped.count, "row")
-            yield f"{style('#', dim=True)} `keep` leaves out {counted} without a value in `{column}`: {rows}"
+            yield f"{style('#', dim=True)} `keep` leaves out {counted} without a usable value in `{column}`: {rows}"
         yield (found.mapping or "").rstrip()
 
 

@@ -8,10 +8,10 @@ from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge
 from holdfast.core.columns import Type
 from holdfast.core.finding import Finding, Severity, Skip
 from holdfast.core.methods import Method
-from holdfast.core.scan import LackingRows, MaskedRow, RewardResult, Scan, Tokens
+from holdfast.core.scan import MaskedRow, RewardResult, Scan, Tokens
 from holdfast.core.shape import Readiness, Shape
 from holdfast.engine.check.rule_runner import severity_of
-from holdfast.engine.mapping import Proposal, propose
+from holdfast.engine.mapping import Proposal, propose, strange_rows
 from holdfast.results.check import ReportedSkip
 from holdfast.results.inspect import (
     DroppedRows,
@@ -95,14 +95,13 @@ def judge_methods(
     shape: Shape,
     samples: Sequence[Mapping[str, Any]],
     settings: ColumnSettings = DEFAULTS,
-    lacking: LackingRows | None = None,
+    scan: Scan | None = None,
 ) -> dict[Method, Readiness]:
     """Return for each method whether it can train on a dataset, and else the code that makes it so, where that is known."""
     found = {method: judge(method, columns, shape, settings) for method in Method}
+    lacking = replace(scan.lacking, strange=strange_rows(scan.marked)) if scan else None
     return {
-        method: each
-        if each.ready and not each.caveat
-        else _mapped(each, propose(method, columns, shape, samples, settings, lacking))
+        method: _mapped(each, propose(method, columns, shape, samples, settings, lacking))
         for method, each in found.items()
     }
 

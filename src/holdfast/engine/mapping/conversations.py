@@ -7,25 +7,9 @@ from holdfast.catalog.formats.recognising import TRANSCRIPT
 from holdfast.core.columns import ListOf, Struct, Type
 from holdfast.core.json_text import parse_json
 from holdfast.engine.mapping.found import DataProfile, RowExpression, cell
+from holdfast.engine.mapping.spellings import CONTENT_KEYS, ROLE_KEYS, ROLES, STANDARD
 from holdfast.engine.script.python_source import render_literal
 
-ROLES: Final[Mapping[str, str]] = {
-    "system": "system",
-    "user": "user",
-    "human": "user",
-    "prompter": "user",
-    "assistant": "assistant",
-    "gpt": "assistant",
-    "chatgpt": "assistant",
-    "bot": "assistant",
-    "model": "assistant",
-    "tool": "tool",
-    "observation": "tool",
-    "developer": "developer",
-}
-STANDARD: Final = frozenset(("system", "user", "assistant", "tool", "developer"))
-ROLE_KEYS: Final = ("role", "from", "speaker")
-CONTENT_KEYS: Final = ("content", "value", "text", "message", "utterance")
 PAIRS: Final = (("input", "output"), ("user", "assistant"), ("human", "assistant"), ("human", "gpt"),
                 ("prompt", "response"), ("question", "answer"), ("instruction", "output"))  # fmt: skip
 

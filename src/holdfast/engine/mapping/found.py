@@ -6,8 +6,9 @@ from typing import Any, Final, Literal
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, Form, forms_of, settle
 from holdfast.core.columns import Type
-from holdfast.core.scan import FIRST_ROWS, LackingRows, RowCount
+from holdfast.core.scan import FIRST_ROWS, LackingRows, RowCount, ValueKind
 from holdfast.core.shape import Shape
+from holdfast.engine.mapping.usual import UsualValues, kind_of
 from holdfast.engine.script.python_source import render_literal
 
 SHOWN: Final = 4
@@ -68,7 +69,8 @@ class DataProfile:
         samples: Rows, as Python values.
         shape: What TRL takes it for.
         settings: What the job says that matters.
-        lacking: Rows that lack a value, of all that the data has.
+        lacking: Rows that lack a usable value, of all that the data has.
+        unusual: Columns in which a few rows have values unlike all others; the samples are without these rows.
         forms: What each column is to a trainer.
     """
 
@@ -77,6 +79,7 @@ class DataProfile:
     shape: Shape
     settings: ColumnSettings = DEFAULTS
     lacking: LackingRows = field(default_factory=LackingRows)
+    unusual: Mapping[str, UsualValues] = field(default_factory=dict[str, UsualValues])
     forms: Mapping[str, Form] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,17 +111,28 @@ class DataProfile:
 
 
 def lacking_rows(columns: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> LackingRows:
-    """Return the rows that lack a value."""
+    """Return the rows that lack a usable value, without those whose messages are strange."""
     names = tuple(columns)
+    kinds = {name: _rows_by_kind(rows, name) for name in names}
     return LackingRows(
-        {name: found for name in names if (found := _rows_where(rows, name, lambda value: value is None))},
-        {name: found for name in names if (found := _rows_where(rows, name, is_blank))},
+        nulls={name: found for name in names if (found := _rows_where(rows, name, lambda value: value is None))},
+        blanks={name: found for name in names if (found := _rows_where(rows, name, is_blank))},
+        empties={name: found for name in names if (found := _rows_where(rows, name, lambda value: value == []))},
+        kinds={name: found for name, found in kinds.items() if len(found) > 1},
     )
 
 
 def is_blank(value: object) -> bool:
     """True of a text of white space alone."""
     return isinstance(value, str) and not value.strip()
+
+
+def _rows_by_kind(rows: Sequence[Mapping[str, Any]], name: str) -> dict[ValueKind, RowCount]:
+    numbers: dict[ValueKind, list[int]] = {}
+    for at, row in enumerate(rows):
+        if kind := kind_of(row.get(name)):
+            numbers.setdefault(kind, []).append(at)
+    return {kind: RowCount(len(found), tuple(found[:FIRST_ROWS])) for kind, found in numbers.items()}
 
 
 def _rows_where(rows: Sequence[Mapping[str, Any]], name: str, is_so: Callable[[Any], bool]) -> RowCount | None:

@@ -12,7 +12,6 @@ from holdfast.core.methods import Method
 from holdfast.core.scan import LackingRows, RowCount
 from holdfast.core.shape import Shape
 from holdfast.engine.mapping.applying import map_rows
-from holdfast.engine.mapping.conversations import ROLE_KEYS
 from holdfast.engine.mapping.found import DataProfile, Uncertainty, lacking_rows
 from holdfast.engine.mapping.known import read_known
 from holdfast.engine.mapping.readings import (
@@ -24,6 +23,7 @@ from holdfast.engine.mapping.readings import (
     read_solutions,
     read_whole,
 )
+from holdfast.engine.mapping.spellings import ROLE_KEYS
 from holdfast.engine.mapping.trying import find_fault
 from holdfast.engine.mapping.turns import (
     read_aligned,
@@ -33,6 +33,7 @@ from holdfast.engine.mapping.turns import (
     read_prompts,
     read_turns,
 )
+from holdfast.engine.mapping.usual import strange_samples, usual_values
 from holdfast.engine.mapping.winners import read_winners
 from holdfast.engine.mapping.writing import dropped_rows, write
 
@@ -96,7 +97,7 @@ class Proposal:
         source: A Python module with `def rewrite(row)`, tried on the samples; None where there is none to give.
         removes: Columns of the data that the mapping takes away: for `dataset.map(rewrite, remove_columns=[...])`.
         casts: Columns of text that it makes numbers or truth values of, to be cast to `Value("string")` first.
-        drops: Rows that the module's `keep(row)` leaves out, by the column that is null or blank in them; empty where it has none.
+        drops: Rows that the module's `keep(row)` leaves out, by the column that has no usable value in them; empty where it has none.
         field: Of a JSON file with one object, the list in it that holds the rows: for `load_dataset("json", field=...)`;
             empty where the rows stand by themselves.
         because: Why there is none; empty where there is one, and where none is needed.
@@ -132,15 +133,36 @@ def propose(
     """
     method = Method(method)
     settled = settle(columns, samples)
-    readiness = judge(method, settled, shape, settings)
-    if readiness.ready and not readiness.caveat:
-        return Proposal()
-    if not samples:
-        return Proposal(because="no rows to try a mapping on")
     lacking = lacking or lacking_rows(settled, samples)
     data = DataProfile(columns=settled, samples=samples, shape=shape, settings=settings, lacking=lacking)
+    found = _propose(method, data)
+    if found.source is None and not found.field and (usual := _without_unusual_rows(data)):
+        without = _propose(method, usual)
+        return without if without.source else found
+    return found
+
+
+def _without_unusual_rows(data: DataProfile) -> DataProfile | None:
+    """Return the data without the rows that are unlike almost all others; None where there are none of those."""
+    unusual = usual_values(data.samples)
+    rows = [row for row in data.samples if all(each.has(row.get(name)) for name, each in unusual.items())]
+    if not unusual or not rows:
+        return None
+    columns = settle(data.columns, rows)
+    shape = recognise(columns, rows, data.settings)
+    strange = strange_samples(unusual, data.samples)
+    lacking = replace(data.lacking, strange={**strange, **data.lacking.strange})
+    return replace(data, columns=columns, samples=rows, shape=shape, lacking=lacking, unusual=unusual)
+
+
+def _propose(method: Method, data: DataProfile) -> Proposal:
+    readiness = judge(method, data.columns, data.shape, data.settings)
+    if readiness.ready and not readiness.caveat:
+        return Proposal()
+    if not data.samples:
+        return Proposal(because="no rows to try a mapping on")
     found = _propose_field(method, data) or _first_good(method, data)
-    if found.because == NOTHING[method] and not shape.types:
+    if found.because == NOTHING[method] and not data.shape.types:
         name = next((name for name, rows in _wrapped_rows(data) if len(rows) > 1), "")
         return Proposal(field=name, because=READ_FIELD.format(name=name, are="may be")) if name else found
     return found

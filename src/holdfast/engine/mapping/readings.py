@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
+from holdfast.catalog.formats.forms import NAMES
 from holdfast.engine.mapping.found import ColumnReading, ColumnRole, DataProfile, RowExpression, Uncertainty, cell
 from holdfast.engine.script.python_source import render_literal
 
@@ -68,10 +69,18 @@ def find_request(data: DataProfile, besides: tuple[str, ...] = ()) -> ColumnRead
         return Uncertainty(f"{both} could each be the prompt") if requests else None
     if len(contexts) > 1:
         return Uncertainty(f"`{contexts[0]}` and `{contexts[1]}` could each be the context of `{requests[0]}`")
+    if requests[0].lower() in CONTEXTS and (other := _other_request(data)):
+        return Uncertainty(f"`{other}` is {NAMES[data.forms[other]]}, and `{requests[0]}` may be its context")
     systems = data.texts(*SYSTEMS)
     if len(systems) > 1:
         return Uncertainty(f"`{systems[0]}` and `{systems[1]}` could each be the system message")
     return _request(data, requests[0], contexts[0] if contexts else None, systems[0] if systems else None)
+
+
+def _other_request(data: DataProfile) -> str:
+    """Return a column that is named as a prompt and is no text; empty if there is none."""
+    named = (name for name in data.columns if name.lower() in REQUESTS and name.lower() not in CONTEXTS)
+    return next((name for name in named if data.forms[name] not in ("text", "null")), "")
 
 
 def _request(data: DataProfile, request: str, context: str | None, system: str | None) -> ColumnReading:

@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.catalog.formats.words import ANSWERS
-from holdfast.engine.mapping.conversations import ROLES, Spelled, spell
+from holdfast.engine.mapping.conversations import Spelled, spell
 from holdfast.engine.mapping.found import ColumnReading, ColumnRole, DataProfile, RowExpression, Uncertainty, cell
 from holdfast.engine.mapping.readings import Reading, add, find_label
+from holdfast.engine.mapping.spellings import ROLES
 
 PAIRS: Final[tuple[tuple[ColumnRole, ...], ...]] = (("chosen", "rejected"), ("prompt", "chosen", "rejected"))
 COMPLETIONS: Final[tuple[tuple[ColumnRole, ...], ...]] = (("prompt", "completion"),)

@@ -52,10 +52,12 @@ def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | No
 
 
 def dropped_rows(reading: ColumnReading, data: DataProfile) -> Mapping[str, RowCount]:
-    """Return the rows that `keep` leaves out, by the column that is null or blank in them."""
+    """Return the rows that `keep` leaves out, by the column that has no usable value in them."""
     dropped: dict[str, RowCount] = {}
     for name in dict.fromkeys(reading.needs):
         found = [data.lacking.nulls.get(name), data.lacking.blanks.get(name) if name in reading.answers else None]
+        if name in data.unusual:
+            found += data.unusual[name].unusual(name, data.lacking)
         if counts := [each for each in found if each]:
             rows = sorted(row for each in counts for row in each.rows)
             dropped[name] = RowCount(sum(each.count for each in counts), tuple(rows[:FIRST_ROWS]))
@@ -66,10 +68,15 @@ def _kept(reading: ColumnReading, data: DataProfile) -> list[str]:
     """Return the definition of `keep`, where some rows have to be left out."""
     needed = [name for name in dict.fromkeys(reading.needs) if name in data.lacking.nulls]
     filled = [name for name in dict.fromkeys(reading.answers) if name in data.lacking.blanks]
-    if not needed and not filled:
+    usual = [each for name in dict.fromkeys(reading.needs) if name in data.unusual
+             for each in data.unusual[name].tests(name, data.lacking)]  # fmt: skip
+    if not needed and not filled and not usual:
         return []
-    tests = [_test(needed, "{} is not None")] * bool(needed) + [_test(filled, '{}.strip() != ""')] * bool(filled)
+    tests = [_test(needed, "{} is not None")] * bool(needed) + usual
+    tests += [_test(filled, '{}.strip() != ""')] * bool(filled)
     there = " and ".join(tests)
+    if len(there) > LINE:
+        there = "(\n        " + "\n        and ".join(tests) + "\n    )"
     return [f'def keep(row):\n    """Leave out the rows that lack what is read."""\n    return {there}']
 
 

@@ -1,15 +1,18 @@
 """Reading all rows of a dataset and judging each."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import polars as pl
 
 from holdfast.catalog.formats import DEFAULTS
 from holdfast.catalog.formats.settings import ColumnSettings
 from holdfast.catalog.formats.words import ANSWERS, CONVERSATIONS
+from holdfast.core.columns import Scalar
 from holdfast.core.json_text import parse_json
-from holdfast.core.scan import LackingRows, RowCount, Scan
+from holdfast.core.scan import LackingRows, RowCount, Scan, ValueKind
 from holdfast.core.shape import Shape
 from holdfast.engine.scan.alike import CommonTraits
 from holdfast.engine.scan.attachments import judge_images, judge_tools
@@ -22,6 +25,15 @@ from holdfast.engine.scan.tally import DamageTally
 from holdfast.engine.scan.turns import ENCODED, judge_turns
 from holdfast.engine.scan.wording import BLANK, damaged, encoding_signs, text_signs
 from holdfast.ports import Batch, Rows
+
+KINDS: Final[Mapping[ValueKind, str]] = {
+    "list": r"\A\s*\[",
+    "record": r"\A\s*\{",
+    "number": r"\A\s*-?\d[\d.eE+-]*\s*\z",
+    "flag": r"\A\s*(?:true|false)\s*\z",
+    "text": "",
+}
+"""How the JSON of a value of each kind begins; what is none of the others is a text."""
 
 
 def scan_rows(
@@ -63,7 +75,12 @@ def scan_rows(
         columns=dict(rows.columns),
         marked=found,
         broken=tuple(rows.broken),
-        lacking=LackingRows(_counts(judging.nulls), _counts(judging.blanks)),
+        lacking=LackingRows(
+            nulls=_counts(judging.nulls),
+            blanks=_counts(judging.blanks),
+            empties=_counts(judging.empties),
+            kinds=_counts_by_kind(judging.kinds),
+        ),
         eval_rows=evaluated.seen if evaluated is not None else 0,
     )
 
@@ -83,6 +100,8 @@ class RowScanner:
     tally: DamageTally = field(default_factory=DamageTally)
     nulls: DamageTally = field(default_factory=DamageTally)
     blanks: DamageTally = field(default_factory=DamageTally)
+    empties: DamageTally = field(default_factory=DamageTally)
+    kinds: dict[ValueKind, DamageTally] = field(default_factory=lambda: {kind: DamageTally() for kind in KINDS})
     labels: Labels = field(default_factory=Labels)
     preferred: Preferred = field(default_factory=Preferred)
     alike: CommonTraits = field(default_factory=CommonTraits)
@@ -100,8 +119,12 @@ class RowScanner:
             column = nameless(frame, name)
             if column.null_count():
                 self.nulls.add("null", name, numbers.filter(column.is_null()))
-            if column.dtype == pl.String:
+            if reads.types.get(name) == Scalar("json") and column.dtype == pl.String:
+                self._sort_kinds(numbers, column, name)
+            elif column.dtype == pl.String:
                 self.blanks.add("empty", name, numbers.filter(column.str.contains(BLANK)))
+            elif column.dtype == pl.List:
+                self.empties.add("empty", name, numbers.filter(column.list.len() == 0))
         judge_pairs(numbers, frame, reads, self.tally)
         self.labels.judge(numbers, frame, reads, self.tally)
         self.preferred.judge(frame, reads)
@@ -110,6 +133,14 @@ class RowScanner:
             judge_tools(numbers, frame, reads, self.tally)
         judge_images(numbers, frame, reads, self.tally)
         self.sameness.add(hash_rows(frame, reads), batch.start)
+
+    def _sort_kinds(self, numbers: pl.Series, values: pl.Series, name: str) -> None:
+        """Sort the rows of a column of JSON texts by the kind of their value."""
+        rest = values.is_not_null()
+        for kind, pattern in KINDS.items():
+            found = rest & values.str.contains(pattern)
+            self.kinds[kind].add("mixed-types", name, numbers.filter(found))
+            rest &= ~found
 
     def _judge_words(self, numbers: pl.Series, frame: pl.DataFrame) -> None:
         reads, tally = self.reads, self.tally
@@ -128,6 +159,14 @@ class RowScanner:
 
 def _counts(tally: DamageTally) -> dict[str, RowCount]:
     return {each.column: RowCount(each.count, each.rows) for each in tally.marked()}
+
+
+def _counts_by_kind(tallies: Mapping[ValueKind, DamageTally]) -> dict[str, dict[ValueKind, RowCount]]:
+    found: dict[str, dict[ValueKind, RowCount]] = {}
+    for kind, tally in tallies.items():
+        for name, rows in _counts(tally).items():
+            found.setdefault(name, {})[kind] = rows
+    return found
 
 
 def _judge_text(numbers: pl.Series, texts: pl.Series, name: str, tally: DamageTally) -> None:

@@ -45,6 +45,7 @@ from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.parameters import required_parameters
 from holdfast.core.text import Place
 
+OUTPUT: Final = "output_dir"
 MOST_JOBS: Final = 12
 """Trainers of one file that are told of as jobs: where there are more, it is a test suite. Every call is told all the same."""
 PLAIN: Final = (str, int, float, complex, bytes, set, frozenset, type(None), LibraryName, Unknown)
@@ -309,6 +310,7 @@ def _add_job(page: DocumentBuilder, job: JobCalls, calls: Mapping[str, Call]) ->
         _apply_changes(page, part, thing)
     for part in job.hidden:
         page.values[part] = HIDDEN
+    _add_output(page, calls)
     _add_model(page, calls)
     _add_dataset(page, calls)
     for part in ("train", "trainer", "peft", "quantization", "model", "dataset"):
@@ -325,6 +327,15 @@ def _apply_changes(page: DocumentBuilder, part: str, thing: ObjectValue) -> None
         settings[name] = CHANGED
     if entries.open:
         page.values[part] = Unknown(CHANGED.because)
+
+
+def _add_output(page: DocumentBuilder, calls: Mapping[str, Call]) -> None:
+    """Add the folder that a config is given by position, as the first argument of all of them."""
+    call, settings = calls.get("train"), page.values.get("train", {})
+    if call is None or not call.positional or isinstance(settings, Unknown) or OUTPUT in settings.keys():  # noqa: SIM118 - PartialSettings holds any
+        return
+    settings[OUTPUT] = call.positional[0]
+    page.places["train", OUTPUT] = call.place
 
 
 def _add_model(page: DocumentBuilder, calls: Mapping[str, Call]) -> None:

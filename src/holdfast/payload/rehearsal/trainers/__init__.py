@@ -26,7 +26,7 @@ from . import configs, gradients, green, saved_adapters, tokens
 from .answers import AnswerLabels
 from .arguments import few_of, outside, shrink
 from .asked_steps import with_whole_steps
-from .batches import cut
+from .batches import cut, look_at_positions
 from .formatting import look_at_formatting
 from .observed import keep_rows, note_same
 from .periodic import Periodic
@@ -173,7 +173,7 @@ class TrainerHooks:
         note_same(given, self._events)
         for name, role in ROLES.items():
             if name in given:
-                keep_rows(given[name], self._part_request, name)
+                keep_rows(given[name], self._part_request, name, self._events)
                 count = few_of(role, _settings_of(given), self._part_request)
                 given[name] = few(given[name], count, self._events, role)
 
@@ -234,6 +234,7 @@ class TrainerHooks:
             os.kill(os.getpid(), signal.SIGTERM)
         if self._stepping:  # the class it is made from
             return step(trainer, model, inputs, *args, **kwargs)
+        look_at_positions(inputs, trainer, self._events)
         inputs = cut(inputs, model, self._events)
         green.look_at_batch(inputs, trainer, self._events)
         self._answers.look_at_batch(inputs, trainer)

@@ -1,4 +1,4 @@
-"""Batches whose logits would not fit are cut at a length where they do."""
+"""Batches whose logits would not fit are cut at a length where they do; how long their texts are is looked at before."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -45,6 +45,33 @@ def cut(inputs: Any, model: Any, events: EventWriter) -> Any:
     return kind(cut_short | _bounds(inputs, room))
 
 
+def look_at_positions(inputs: Any, trainer: Any, events: EventWriter) -> None:
+    """Tell of texts that are longer than the positions that the model was trained with, before they are cut.
+
+    TRL's trainers cut rows at `max_length`, which the rules about rows compare. A model with a table of positions raises by itself.
+    """
+    if any(kind.__module__.startswith("trl.") for kind in type(trainer).__mro__) or not isinstance(inputs, Mapping):
+        return
+    mask: Any = inputs.get("attention_mask")
+    if not torch.is_tensor(mask) or mask.dim() != MATRIX or {"position_ids", *BOUNDS} & inputs.keys():
+        return
+    count, longest = _positions(trainer.model), int((mask != 0).sum(dim=1).max())
+    if count and longest > count:
+        because = (
+            f"a batch has a text of {longest} tokens, and the model {count} positions: beyond them it gives poor text"
+        )
+        events.warning("sequence-exceeds-position-limit", "tokenize", because)
+
+
+def _positions(model: Any) -> int:
+    """Return the positions of a model that rotates them, as far as it was trained; 0 of any other."""
+    text = _text_config(model)
+    rope: Any = getattr(text, "rope_parameters", None) or getattr(text, "rope_scaling", None) or {}
+    plain = isinstance(rope, Mapping) and rope.get("rope_type", rope.get("type", "default")) == "default"
+    rotates = bool(rope) or bool(getattr(text, "rope_theta", None))
+    return int(getattr(text, "max_position_embeddings", 0) or 0) if rotates and plain else 0
+
+
 def _bounds(inputs: Mapping[str, Any], room: int) -> dict[str, Any]:
     """Return where the texts of a packed row begin and end, and the longest one, once it is cut."""
     given: dict[str, Any] = {}
@@ -67,6 +94,9 @@ def _first_label(inputs: Mapping[str, Any], length: int) -> int:
 
 
 def _vocabulary(model: Any) -> int:
+    return int(getattr(_text_config(model), "vocab_size", 0) or 0)
+
+
+def _text_config(model: Any) -> Any:
     config: Any = getattr(model, "config", None)
-    text: Any = config.get_text_config() if hasattr(config, "get_text_config") else config
-    return int(getattr(text, "vocab_size", 0) or 0)
+    return config.get_text_config() if hasattr(config, "get_text_config") else config

@@ -11,6 +11,7 @@ from ..part_request import PartRequest
 
 FILES = {"train_dataset": "train.jsonl", "eval_dataset": "test.jsonl"}
 """Names that `datasets` takes for the splits `train` and `test` of a folder."""
+STREAMED = "the data is a stream, which is not read beforehand; `holdfast inspect` reads a file or a dataset of the Hub"
 MOST = 2000
 """Rows that are kept."""
 
@@ -22,9 +23,12 @@ def note_same(given: Mapping[str, Any], events: EventWriter) -> None:
         events.fact("same_rows")
 
 
-def keep_rows(dataset: Any, part_request: PartRequest, role: str) -> None:
+def keep_rows(dataset: Any, part_request: PartRequest, role: str, events: EventWriter) -> None:
     """Write the rows of a dataset down, as far as JSON holds them; nothing of what is no table of rows."""
-    if part_request.part != "whole" or not hasattr(dataset, "column_names") or not hasattr(dataset, "__len__"):
+    if part_request.part != "whole" or not hasattr(dataset, "column_names"):
+        return
+    if not hasattr(dataset, "__len__"):
+        events.not_rehearsed("the rules about rows", STREAMED)
         return
     folder = Path(part_request.folder, "rows")
     folder.mkdir(exist_ok=True)

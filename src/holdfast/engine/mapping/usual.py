@@ -1,0 +1,154 @@
+"""Rows unlike almost all others: a mapping is read from the usual rows, and leaves the others out."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from holdfast.core.scan import FIRST_ROWS, DamagedRows, LackingRows, RowCount, ValueKind
+from holdfast.engine.mapping.spellings import CONTENT_KEYS, ROLE_KEYS, ROLES
+from holdfast.engine.script.python_source import render_literal
+
+MOST_UNUSUAL: Final = 0.25
+"""If a larger share of the rows is unlike the others, it is not known which are meant."""
+CLASSES: Final[Mapping[ValueKind, str]] = {
+    "text": "str",
+    "number": "(int, float)",
+    "flag": "bool",
+    "list": "list",
+    "record": "dict",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsualValues:
+    """What the values of a column are in almost all rows.
+
+    Attributes:
+        kind: Their kind.
+        role: Of messages: the key of the speaker; empty if they are none.
+        content: Of messages whose content is text: its key.
+        roles: Of messages: the speakers.
+        mixed: Of messages: whether some rows hold other elements than messages.
+    """
+
+    kind: ValueKind
+    role: str = ""
+    content: str = ""
+    roles: frozenset[str] = frozenset()
+    mixed: bool = False
+
+    def has(self, value: object) -> bool:
+        """True if a value is as usual; null is no value."""
+        if value is None:
+            return True
+        if kind_of(value) != self.kind or value == []:
+            return False
+        return not self.role or all(self._has_turn(turn) for turn in value)  # type: ignore[attr-defined]  # a list
+
+    def _has_turn(self, turn: object) -> bool:
+        if not isinstance(turn, Mapping):
+            return False
+        content = turn.get(self.content) if self.content else None
+        return turn.get(self.role) in ROLES and (content is None or isinstance(content, str))
+
+    def tests(self, name: str, lacking: LackingRows) -> Iterator[str]:
+        """Yield the expressions that are true of a row whose value is as usual, as far as some rows have another."""
+        value = f"row[{render_literal(name)}]"
+        if lacking.others(name, self.kind):
+            yield f"isinstance({value}, {CLASSES[self.kind]})"
+        if self.kind == "list" and name in lacking.empties:
+            yield f"len({value}) > 0"
+        if self.role and name in lacking.strange:
+            known = "{" + ", ".join(render_literal(each) for each in ROLES if each in self.roles) + "}"
+            spoken = "isinstance(turn, dict) and " if self.mixed else ""
+            spoken += f"turn[{render_literal(self.role)}] in {known}"
+            if self.content:
+                spoken += f" and isinstance(turn[{render_literal(self.content)}], str)"
+            yield f"all({spoken} for turn in {value})"
+
+    def unusual(self, name: str, lacking: LackingRows) -> Iterator[RowCount]:
+        """Yield the rows for which one of the tests is false."""
+        yield from lacking.others(name, self.kind)
+        if self.kind == "list" and name in lacking.empties:
+            yield lacking.empties[name]
+        if self.role and name in lacking.strange:
+            yield lacking.strange[name]
+
+
+def kind_of(value: object) -> ValueKind | None:
+    """Return the kind of a value; None of null, and of what JSON does not have.
+
+    >>> [kind_of(value) for value in ("1", 1.0, True, [1], {"a": 1}, None)]
+    ['text', 'number', 'flag', 'list', 'record', None]
+    """
+    match value:
+        case str():
+            return "text"
+        case bool():
+            return "flag"
+        case int() | float():
+            return "number"
+        case list() | tuple():
+            return "list"
+        case Mapping():
+            return "record"
+        case _:
+            return None
+
+
+def usual_values(samples: Sequence[Mapping[str, Any]]) -> dict[str, UsualValues]:
+    """Return the usual values of those columns in which a few rows have others."""
+    names = dict.fromkeys(name for row in samples for name in row)
+    read = {name: _usual([row.get(name) for row in samples]) for name in names}
+    return {name: usual for name, usual in read.items() if usual}
+
+
+def _usual(values: Sequence[Any]) -> UsualValues | None:
+    kinds = Counter(kind for value in values if (kind := kind_of(value)))
+    if not kinds:
+        return None
+    (kind, _), *_ = kinds.most_common(1)
+    usual = _with_turns(kind, values) if kind == "list" else UsualValues(kind=kind)
+    odd = sum(not usual.has(value) for value in values)
+    return usual if 0 < odd < MOST_UNUSUAL * kinds.total() else None
+
+
+def _with_turns(kind: ValueKind, values: Sequence[Any]) -> UsualValues:
+    held = [turn for value in values if isinstance(value, list) for turn in value]
+    turns = [turn for turn in held if isinstance(turn, Mapping)]
+    role = next((key for key in ROLE_KEYS if any(key in turn for turn in turns)), "")
+    content = next((key for key in CONTENT_KEYS if any(key in turn for turn in turns)), "")
+    parts = sum(isinstance(turn.get(content), list) for turn in turns)
+    return UsualValues(
+        kind=kind,
+        role=role,
+        content=content if role and parts < MOST_UNUSUAL * len(turns) else "",
+        roles=frozenset(turn[role] for turn in turns if turn.get(role) in ROLES) if role else frozenset(),
+        mixed=len(turns) < len(held),
+    )
+
+
+def strange_samples(usual: Mapping[str, UsualValues], samples: Sequence[Mapping[str, Any]]) -> dict[str, RowCount]:
+    """Return the rows with messages unlike the usual ones, by column."""
+    found: dict[str, RowCount] = {}
+    for name, each in usual.items():
+        rows = [at for at, row in enumerate(samples) if kind_of(row.get(name)) == each.kind and not each.has(row[name])]
+        if each.role and (strange := tuple(at for at in rows if samples[at][name])):
+            found[name] = RowCount(len(strange), strange[:FIRST_ROWS])
+    return found
+
+
+def strange_rows(marked: Sequence[DamagedRows]) -> dict[str, RowCount]:
+    """Return the rows with messages of an unknown speaker, or whose content is no text, by column."""
+    found: dict[str, list[DamagedRows]] = {}
+    for each in marked:
+        if (each.mark == "unknown-role" and each.detail not in ROLES) or each.mark == "wrong-type":
+            found.setdefault(each.column, []).append(each)
+    return {name: _union(some) for name, some in found.items()}
+
+
+def _union(some: Sequence[DamagedRows]) -> RowCount:
+    rows = tuple(sorted({row for each in some for row in each.rows}))
+    listed = all(each.count == len(each.rows) for each in some)
+    return RowCount(len(rows) if listed else sum(each.count for each in some), rows)

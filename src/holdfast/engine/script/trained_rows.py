@@ -1,0 +1,114 @@
+"""The files whose rows a program hands its trainer as they are.
+
+Covered: one file a split, read by `load_dataset` or `Dataset.from_…` without further arguments, whose rows are shuffled or parted at
+most. Not covered: rows that the program changes, selects or leaves out, and trainers that are told to format them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.core.document import Document, Unknown
+from holdfast.core.errors import SourceError
+from holdfast.core.reference import Reference
+from holdfast.engine.references.local_data import A_FOLDER, SAVED, local_data
+from holdfast.engine.script.training_data import SPLITS_ITSELF, trace, trainer_given
+
+TRAIN, EVAL, EVALUATED = "train_dataset", "eval_dataset", "evaluated"
+KEEPING_ALL: Final = frozenset({"shuffle", "sort", "train_test_split", "flatten_indices", "repeat"})
+"""Methods that leave every row as it is."""
+PREPARING: Final = (
+    "train.dataset_kwargs",
+    *(f"trainer.{name}" for name in ("formatting_func", "data_collator", "rollout_func", "environment_factory")),
+)
+"""Settings with which a trainer does something else to its rows."""
+READING: Final = ("method", "train.dataset_text_field", "train.assistant_only_loss")
+"""Settings that decide which columns are read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainedRows:
+    """Rows that a trainer is given as they are in files.
+
+    Attributes:
+        reference: The data that it trains on.
+        files: The file of each split.
+        split: The split, or the slice of one, that it trains on.
+        evaluated: The one that it evaluates on; empty if that is not known, or there is none.
+    """
+
+    reference: Reference
+    files: Mapping[str, str]
+    split: str
+    evaluated: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _GivenRows:
+    reference: Reference
+    files: Mapping[str, str]
+    split: str
+    parted: bool
+
+
+def find_trained_rows(document: Document) -> TrainedRows | None:
+    """Return the rows that a program trains on; None if its source does not show that they are those of files here."""
+    if any(document.get(key, None) is not None for key in PREPARING):
+        return None
+    if any(isinstance(document.get(key, None), Unknown) for key in READING) or not _is_usual(document):
+        return None
+    trained, evaluated = _given(document, TRAIN), _given(document, EVAL)
+    if trained is None:
+        return None
+    files, split = _evaluated(trained, evaluated) if evaluated else (trained.files, "")
+    return TrainedRows(reference=trained.reference, files=files, split=trained.split, evaluated=split)
+
+
+def _is_usual(document: Document) -> bool:
+    """True if the trainer is TRL's own, and everything that it is given can be seen."""
+    trainer = document.call("trainer")
+    return (
+        trainer is not None
+        and not trainer.open
+        and not any(each.path.startswith("trl.") for each in document.overrides)
+    )
+
+
+def _evaluated(trained: _GivenRows, evaluated: _GivenRows) -> tuple[Mapping[str, str], str]:
+    """Return the files of both, and the split that is evaluated on; an empty one where it cannot be told apart."""
+    if trained.parted or evaluated.parted:
+        return trained.files, ""
+    if trained.files == evaluated.files:  # to evaluate on what is trained on has a rule of its own
+        return trained.files, evaluated.split if evaluated.split != trained.split else ""
+    if evaluated.split not in evaluated.files:  # a slice
+        return trained.files, ""
+    return {**trained.files, EVALUATED: evaluated.files[evaluated.split]}, EVALUATED
+
+
+def _given(document: Document, argument: str) -> _GivenRows | None:
+    """Return the data that a trainer is given; None if it is not given as it is in files."""
+    try:
+        flow = trace(document, argument) if trainer_given(document, argument) is not None else None
+    except SourceError:
+        return None
+    if flow is None or any(step.name not in KEEPING_ALL for step in flow.steps):
+        return None
+    under = f"{flow.source.key}."
+    reference = next((each for each in local_data(document) if each.key.startswith(under)), None)
+    if reference is None or reference.read is None or reference.read.options:
+        return None
+    files = dict(_single(reference))
+    if reference.read.reader in (SAVED, A_FOLDER) or len(files) < len(reference.read.splits):
+        return None
+    return _GivenRows(
+        reference=reference,
+        files=files,
+        split=flow.split or reference.split or "train",
+        parted=any(step.name == SPLITS_ITSELF for step in flow.steps),
+    )
+
+
+def _single(reference: Reference) -> Iterator[tuple[str, str]]:
+    for split, names in reference.read.splits if reference.read else ():
+        if len(names) == 1 and "*" not in names[0]:
+            yield split, names[0]
