@@ -9,9 +9,8 @@ from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.parameters import adapter_parameters, total_parameters
 
 HeadKind = Literal["logits", "chunked_float32", "chunked", "fused", "liger", "score"]
-LogitsShift = Literal["model", "copy", "labels", "overwritten"]
-"""Where full logits are shifted: in the model, which casts them first; by a copy in the loss; not at all, for labels are; or by a copy that a
-cross entropy writes gradients over."""
+LogitsShift = Literal["model", "copy", "labels"]
+"""Where full logits are shifted: in the model, which casts them first; by a copy in the loss; or not at all, for labels are."""
 AttentionKernel = Literal["flash", "sdpa", "eager"]
 ShardingStrategy = Literal["none", "ddp", "fsdp", "zero1", "zero2", "zero3"]
 FusedKernel = Literal["norm", "mlp"]
@@ -89,6 +88,7 @@ class LossHead:
         backward: Likewise, of the backward pass.
         because: What says so.
         shift: Where full logits are shifted.
+        overwrites: Whether a fused cross entropy writes gradients over the shifted copy.
         metric_copies: Whether the trainer makes a shifted copy of them for its metrics.
     """
 
@@ -97,6 +97,7 @@ class LossHead:
     backward: float = 0
     because: str = ""
     shift: LogitsShift = "labels"
+    overwrites: bool = False
     metric_copies: bool = False
 
 

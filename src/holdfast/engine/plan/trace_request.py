@@ -10,10 +10,10 @@ from holdfast.engine.plan.parameters import FUSED
 from holdfast.engine.plan.step import FLOAT32, TrainingStep, rows_each
 from holdfast.payload.tracing.request import (
     AdapterRequest,
-    Dtype,
     OptimizerRequest,
     QuantizationRequest,
     TraceRequest,
+    WeightDtype,
 )
 
 TRACED: Final = "trace"
@@ -78,6 +78,7 @@ def trace_request(step: TrainingStep, config: Mapping[str, Any], layers: int) ->
         autocast="bfloat16" if numerics.autocast else "",
         head=step.head.kind,
         shift=step.head.shift,
+        overwrites=step.head.overwrites,
         metric_copies=step.head.metric_copies,
         checkpointing=step.checkpointing,
         reentrant=step.reentrant,
@@ -93,7 +94,7 @@ def trace_request(step: TrainingStep, config: Mapping[str, Any], layers: int) ->
     )
 
 
-def _dtype(size: int) -> Dtype:
+def _dtype(size: int) -> WeightDtype:
     return "float32" if size == FLOAT32 else "bfloat16"
 
 

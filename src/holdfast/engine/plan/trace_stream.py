@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from holdfast.payload.tracing.request import TAGS, Phase, TraceAnswer, TraceMark
+from holdfast.payload.tracing.request import TAGS, TraceAnswer, TracedPhase, TraceMark
 
 BLOCK: Final = 512
 """Bytes that the allocator rounds up to. Source: c10/core/AllocatorConfig.h, kMinBlockSize."""
-Section = tuple[Phase, int]
+Section = tuple[TracedPhase, int]
 """A part of a phase: the phase, and the layer at work; below 0 where there is none."""
 
 
@@ -101,7 +101,7 @@ def _sections(answer: TraceAnswer) -> Iterator[tuple[Section, Sequence[int]]]:
         yield (mark.phase, mark.layer), answer.events[mark.event : end]
 
 
-def phase_peaks(answers: Sequence[TraceAnswer], layers: int, period: int = 1) -> dict[Phase, SectionPeak]:
+def phase_peaks(answers: Sequence[TraceAnswer], layers: int, period: int = 1) -> dict[TracedPhase, SectionPeak]:
     """Return the peak of each phase of a model of some layers.
 
     Args:
@@ -111,7 +111,7 @@ def phase_peaks(answers: Sequence[TraceAnswer], layers: int, period: int = 1) ->
     """
     peaks = [section_peaks(repeat_step(each)) for each in answers]
     candidates = peaks[0] if len(answers) == 1 else _grown(peaks, [each.layers for each in answers], layers, period)
-    found: dict[Phase, SectionPeak] = {}
+    found: dict[TracedPhase, SectionPeak] = {}
     for (phase, _), peak in candidates.items():
         if phase not in found or peak.bytes > found[phase].bytes:
             found[phase] = peak

@@ -70,12 +70,7 @@ def _logits_loss(model: Any, batch: dict[str, Any], request: TraceRequest) -> An
         loss, logits = outputs.loss, outputs.logits
     else:
         logits = _logits(model, batch, wide=request.shift == "model")
-        if request.shift == "copy":
-            loss = _shifted_loss(logits.float(), labels)
-        elif request.shift == "overwritten":
-            loss = OverwritingCrossEntropy.apply(logits.float()[..., :-1, :].contiguous())
-        else:
-            loss = _shifted_loss(logits, labels)
+        loss = _shifted_loss(logits.float(), labels, overwrites=request.overwrites)
     if request.metric_copies and logits is not None:
         with torch.no_grad():
             (logits[..., :-1, :].contiguous().argmax(-1) == labels[..., 1:]).sum()
@@ -88,8 +83,10 @@ def _logits(model: Any, batch: dict[str, Any], *, wide: bool) -> Any:
     return logits.float() if wide else logits
 
 
-def _shifted_loss(logits: Any, labels: Any) -> Any:
+def _shifted_loss(logits: Any, labels: Any, *, overwrites: bool) -> Any:
     shifted = logits[..., :-1, :].contiguous()
+    if overwrites:
+        return OverwritingCrossEntropy.apply(shifted)
     return functional.cross_entropy(
         shifted.view(-1, shifted.shape[-1]), labels[..., 1:].reshape(-1), ignore_index=IGNORED
     )

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .request import TAGS, Phase, TraceMark
+from .request import TAGS, TracedPhase, TraceMark
 
 ADD = torch.ops.aten.add.Tensor
 ADD_IN_PLACE = torch.ops.aten.add_.Tensor
@@ -36,7 +36,7 @@ class Recorder(TorchDispatchMode):
         self.tags: list[int] = []
         self.events: list[int] = []
         self.marks: list[TraceMark] = []
-        self.phase: Phase = "load"
+        self.phase: TracedPhase = "load"
         self.operations = 0
         self._tag = TAGS.index("weights")
         self._live: dict[int, int] = {}
@@ -65,7 +65,7 @@ class Recorder(TorchDispatchMode):
         (leaf.sin() + leaf.cos()).sum().backward()
         self.phase = "load"
 
-    def mark(self, phase: Phase, layer: int = -1) -> None:
+    def mark(self, phase: TracedPhase, layer: int = -1) -> None:
         """Begin a part of a phase."""
         self.phase = phase
         self.marks.append(TraceMark(len(self.events), phase, layer))

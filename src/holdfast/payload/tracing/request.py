@@ -4,12 +4,12 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Dtype = Literal["float32", "float16", "bfloat16"]
-Head = Literal["logits", "fused", "chunked", "chunked_float32", "liger", "score"]
-Shift = Literal["model", "copy", "labels", "overwritten"]
-Kernel = Literal["flash", "sdpa", "eager"]
-Method = Literal["sft", "dpo", "kto", "reward", "grpo", "rloo"]
-Phase = Literal["load", "forward", "loss", "reference", "backward", "optimizer", "evaluation"]
+WeightDtype = Literal["float32", "float16", "bfloat16"]
+LossKind = Literal["logits", "fused", "chunked", "chunked_float32", "liger", "score"]
+Shifting = Literal["model", "copy", "labels"]
+AttentionChoice = Literal["flash", "sdpa", "eager"]
+TracedMethod = Literal["sft", "dpo", "kto", "reward", "grpo", "rloo"]
+TracedPhase = Literal["load", "forward", "loss", "reference", "backward", "optimizer", "evaluation"]
 TAGS = ("weights", "gradients", "optimizer", "activations", "logits", "reference")
 """Purposes of a storage; the answer gives each by its place here."""
 
@@ -27,7 +27,7 @@ class AdapterRequest:
 
     rank: int
     targets: tuple[str, ...]
-    dtype: Dtype = "float32"
+    dtype: WeightDtype = "float32"
     dropout: float = 0.0
 
 
@@ -77,8 +77,8 @@ class TraceRequest:
         dtype: Of the weights as loaded.
         autocast: What autocast computes in; empty without.
         head: How the loss comes from the last hidden states.
-        shift: Where full logits are shifted: `model` with a cast inside the model, `copy` in the loss, `labels` not at all, and
-            `overwritten` by a cross entropy that writes gradients over a copy.
+        shift: Where full logits are shifted: `model` with a cast inside the model, `copy` in the loss, `labels` not at all.
+        overwrites: Whether a fused cross entropy writes gradients over the shifted copy.
         metric_copies: Whether the trainer makes a shifted copy of the logits for its metrics.
         checkpointing: Whether layers are computed again in the backward pass.
         reentrant: Whether that is the older way.
@@ -97,18 +97,19 @@ class TraceRequest:
     layers: int
     rows: int
     length: int
-    method: Method = "sft"
+    method: TracedMethod = "sft"
     eval_rows: int = 0
     completion: int = 0
     accumulation: bool = False
-    dtype: Dtype = "bfloat16"
+    dtype: WeightDtype = "bfloat16"
     autocast: str = ""
-    head: Head = "fused"
-    shift: Shift = "labels"
+    head: LossKind = "fused"
+    shift: Shifting = "labels"
+    overwrites: bool = False
     metric_copies: bool = False
     checkpointing: bool = True
     reentrant: bool = False
-    attention: Kernel = "sdpa"
+    attention: AttentionChoice = "sdpa"
     masked: bool = False
     flattened: bool = False
     fused: tuple[str, ...] = ()
@@ -134,7 +135,7 @@ class TraceMark:
     """
 
     event: int
-    phase: Phase
+    phase: TracedPhase
     layer: int
 
 

@@ -180,7 +180,7 @@ def _emulated(request: TraceRequest) -> Iterator[str]:
         yield "products of bitsandbytes"
     if request.head == "fused":
         yield "Triton kernels of TRL's head"
-    if request.head in {"liger", "chunked", "chunked_float32"} or request.shift == "overwritten":
+    if request.head in {"liger", "chunked", "chunked_float32"} or request.overwrites:
         yield "the loss"
     if request.fused:
         yield "fused kernels"
