@@ -27,13 +27,13 @@ class Untraced:
 
 
 def trace_all(
-    steps: Mapping[str, tuple[str, TrainingStep, MemoryEstimate]], *, whole: bool
+    steps: Mapping[str, tuple[str, TrainingStep, MemoryEstimate]], *, expandable: bool
 ) -> dict[str, MemoryEstimate | Untraced]:
     """Return the traced estimate of each step by its id.
 
     Args:
         steps: By their ids: the name of the model, the step, and what the closed form says.
-        whole: Whether all layers are traced, and not few that stand for them.
+        expandable: Whether segments expand.
     """
     found: dict[str, MemoryEstimate | Untraced] = {}
     asked: dict[str, tuple[list[TraceRequest], int]] = {}
@@ -45,10 +45,7 @@ def trace_all(
         except MissingFactError as error:
             found[key] = Untraced(error.because)
             continue
-        asked[key] = (
-            [replace(request, layers=0 if whole else depth) for depth in depths[: 1 if whole else None]],
-            period,
-        )
+        asked[key] = ([replace(request, layers=depth) for depth in depths], period)
     answers = _answers([each for requests, _ in asked.values() for each in requests])
     for key, (requests, period) in asked.items():
         _, step, closed = steps[key]
@@ -56,7 +53,7 @@ def trace_all(
         if problem := next((each.problem for each in told if each.problem), ""):
             found[key] = Untraced(problem)
         else:
-            found[key] = trace_memory(step, told, period, closed, expandable=False)
+            found[key] = trace_memory(step, told, period, closed, expandable=expandable)
     return found
 
 

@@ -11,12 +11,13 @@ from holdfast.engine.plan.hardware import find_hardware
 from holdfast.engine.plan.options import PlanOption, fits_hardware
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.step import TrainingStep
+from holdfast.engine.plan.trace_growth import grow_stream
 from holdfast.engine.plan.traced import reserved_bytes, trace_memory, with_trace
+from holdfast.payload.tracing.request import TraceAnswer
 from tests.helpers.made_streams import made_stream
 from tests.helpers.training_steps import training_step
 
 ANSWERS = [made_stream(2), made_stream(3)]
-MIB = 1 << 20
 
 
 def traced(step: TrainingStep, *, expandable: bool = True) -> MemoryEstimate:
@@ -81,7 +82,7 @@ def test_options_with_other_settings_keep_the_closed_form() -> None:
 
 def test_what_does_not_fit_by_the_trace_is_no_option() -> None:
     step = training_step(batch=1, length=16, checkpointing=True)
-    huge = [replace(each, sizes=tuple(size * 10_000_000 for size in each.sizes)) for each in ANSWERS]
+    huge = [enlarged(enlarged(each)) for each in ANSWERS]
     closed = estimate_memory(step, expandable=True)
     here = option(closed, find_hardware("h200"))
     plan = JobPlan(step=step, chosen=here, as_is=here, options=[here], timeout_s=None, no_time="", because=())
@@ -91,9 +92,23 @@ def test_what_does_not_fit_by_the_trace_is_no_option() -> None:
     assert not found.as_is.fits
 
 
-@pytest.mark.parametrize("layers", [3, 10, 100])
-def test_reserved_memory_rises_with_layers(layers: int) -> None:
-    large = [replace(each, sizes=tuple(size * 10_000 for size in each.sizes)) for each in ANSWERS]
-    whole = replace(made_stream(layers), sizes=tuple(size * 10_000 for size in made_stream(layers).sizes))
-    grown = reserved_bytes(large, layers, expandable=True)
-    assert grown == pytest.approx(reserved_bytes([whole], layers, expandable=True), abs=20 * MIB * layers / 2)
+@pytest.mark.parametrize("expandable", [False, True])
+@pytest.mark.parametrize("layers", [4, 10, 100])
+def test_reserved_memory_is_that_of_a_stream_with_all_layers(*, layers: int, expandable: bool) -> None:
+    few, many, whole = (enlarged(made_stream(count)) for count in (2, 3, layers))
+    grown = grow_stream(few, many, layers, 1)
+    assert grown is not None
+    assert reserved_bytes(grown, expandable=expandable) == reserved_bytes(whole, expandable=expandable)
+
+
+def test_where_layers_are_not_alike_reserved_memory_is_not_known() -> None:
+    step = training_step()
+    closed = estimate_memory(step, expandable=True)
+    other = made_stream(3, kept=4096)
+    memory = trace_memory(step, [ANSWERS[0], other], 1, closed, expandable=True)
+    assert memory.reserved is None
+    assert memory.allocated < memory.card.value < memory.card.high
+
+
+def enlarged(stream: TraceAnswer) -> TraceAnswer:
+    return replace(stream, sizes=tuple(size * 10_000 for size in stream.sizes))

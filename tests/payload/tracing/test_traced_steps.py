@@ -5,7 +5,9 @@ from typing import Any, Final
 
 import pytest
 
+from holdfast.engine.plan.trace_growth import grow_stream
 from holdfast.engine.plan.trace_stream import phase_peaks
+from holdfast.engine.plan.traced import reserved_bytes
 from holdfast.payload.tracing.request import (
     AdapterRequest,
     OptimizerRequest,
@@ -106,6 +108,19 @@ def test_few_layers_stand_for_the_whole_model(traces: dict[str, TraceAnswer], na
     assert grown.keys() == whole.keys()
     for phase, peak in whole.items():
         assert grown[phase].bytes == pytest.approx(peak.bytes, rel=0.002), phase
+
+
+@pytest.mark.parametrize("expandable", [False, True])
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_grown_stream_reserves_what_the_whole_one_does(
+    traces: dict[str, TraceAnswer], name: str, *, expandable: bool
+) -> None:
+    depths, period = DEEP.get(name, (DEPTHS, 1))
+    few, many = (traces[f"{name}, {count} layers"] for count in depths)
+    grown = grow_stream(few, many, traces[name].layers, period)
+    assert grown is not None
+    whole = reserved_bytes(traces[name], expandable=expandable)
+    assert reserved_bytes(grown, expandable=expandable) == pytest.approx(whole, rel=0.02)
 
 
 def peak(traces: dict[str, TraceAnswer], name: str, phase: Any) -> float:

@@ -25,7 +25,7 @@ def trace_plan(question: PlanQuestion, found: JobPlan, request: TargetRequest) -
     Raises:
         UsageError: No environment at hand has what the job declares, and uv is not installed.
     """
-    config = question.model.config
+    config, expandable = question.model.config, uses_expandable_segments(question.job)
     try:
         depths, period = trace_depths(config, found.step.model)
         requests = [trace_request(found.step, config, layers) for layers in depths]
@@ -36,4 +36,4 @@ def trace_plan(question: PlanQuestion, found: JobPlan, request: TargetRequest) -
     answers = trace_steps(requests, words, header=find_header(program.source) if words[-1] == SCRIPT else "")
     if problem := next((each.problem for each in answers if each.problem), ""):
         return replace(found, untraced=problem + (INSTALL if NOT_INSTALLED in problem else ""))
-    return with_trace(found, answers, period, expandable=uses_expandable_segments(question.job))
+    return with_trace(found, answers, period, expandable=expandable)

@@ -92,9 +92,9 @@ def _memory(memory: PlanMemory) -> Iterator[str]:
         f"({render_bytes(memory.low_bytes)} to {render_bytes(memory.high_bytes)}); "
         f"torch allocates {render_bytes(memory.allocated_bytes)}"
     )
-    if memory.traced and memory.reserved_bytes is not None and memory.closed_form_bytes is not None:
-        reserved, closed = render_bytes(memory.reserved_bytes), render_bytes(memory.closed_form_bytes)
-        yield f"  traced: the allocator reserves {reserved}; the closed form has {closed} allocated"
+    if memory.traced and memory.closed_form_bytes is not None:
+        reserves = f"the allocator reserves {render_bytes(memory.reserved_bytes)}; " if memory.reserved_bytes else ""
+        yield f"  traced: {reserves}the closed form has {render_bytes(memory.closed_form_bytes)} allocated"
     largest = max(phase.bytes for phase in memory.phases)
     for phase in memory.phases:
         yield f"  {phase.name:12} {_bar(phase, largest)} {render_bytes(phase.bytes)}"

@@ -60,17 +60,18 @@ def estimate_memory(step: TrainingStep, *, expandable: bool, gpu: Gpu | None = N
     return MemoryEstimate(phases, card, tuple(beside))
 
 
-def bound_traced(step: TrainingStep, allocated: int, reserved: int, *, expandable: bool) -> Interval:
+def bound_traced(step: TrainingStep, allocated: int, reserved: int | None, *, expandable: bool) -> Interval:
     """Return what the card must have for a traced step.
 
     Args:
         step: The step.
         allocated: What was traced.
-        reserved: What the simulated allocator reserves for it.
+        reserved: What the simulated allocator reserves for it; None where that was not simulated.
         expandable: Whether it uses expandable segments.
     """
     wide = _reserved(step, allocated, expandable=expandable, form=TRACED)
-    return Interval(float(reserved), min(wide.low, reserved), max(wide.high, reserved)) + CONTEXT + KERNELS
+    middle = wide.value if reserved is None else float(reserved)
+    return Interval(middle, min(wide.low, middle), max(wide.high, middle)) + CONTEXT + KERNELS
 
 
 def _reserved(step: TrainingStep, allocated: int, *, expandable: bool, form: Interval | None = None) -> Interval:

@@ -18,6 +18,7 @@ from holdfast.engine.plan.card import WORKSPACES, bound_traced
 from holdfast.engine.plan.options import PlanOption, fits_hardware
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.step import TrainingStep
+from holdfast.engine.plan.trace_growth import grow_stream
 from holdfast.engine.plan.trace_stream import SectionPeak, phase_peaks, repeat_step
 from holdfast.engine.units import render_bytes
 from holdfast.payload.tracing.request import TAGS, TraceAnswer, TracedPhase
@@ -51,28 +52,21 @@ def trace_memory(
     untraced = [phase for phase in closed.phases if phase.name in UNTRACED]
     phases = [*untraced, *(_phase(name, found[name], beside.get(name)) for name in ORDER if name in found)]
     allocated = max(phase.bytes for phase in phases)
-    reserved = max(allocated, reserved_bytes(answers, layers, expandable=expandable))
+    stream = answers[0] if len(answers) == 1 else grow_stream(answers[0], answers[1], layers, period)
+    reserved = None if stream is None else max(allocated, reserved_bytes(stream, expandable=expandable))
     card = bound_traced(step, allocated, reserved, expandable=expandable)
-    because = "CUDA context and libraries, and blocks that the simulated allocator holds without handing them out"
+    because = "CUDA context and libraries, and blocks that the allocator holds without handing them out"
     overhead = MemoryTerm("overhead", round(card.value) - allocated, because)
     shared = [term for term in closed.beside if term.name != "overhead"]
     card += exactly(sum(term.bytes for term in shared))
     return MemoryEstimate(tuple(phases), card, (overhead, *shared), reserved)
 
 
-def reserved_bytes(answers: Sequence[TraceAnswer], layers: int, *, expandable: bool, capacity: int = 0) -> int:
-    """Return what the allocator reserves in two steps, the workspaces of cuBLAS among it; of a deeper model, by the same rise a layer."""
-    found = []
-    for answer in answers:
-        stream = repeat_step(answer)
-        standing = [WORKSPACES // 2] * 2
-        found.append(
-            simulate(stream.sizes, stream.events, expandable=expandable, capacity=capacity, standing=standing).reserved
-        )
-    if len(answers) == 1:
-        return found[0]
-    (less, more), (few, many) = (each.layers for each in answers), found
-    return round(few + (many - few) * (layers - less) / (more - less))
+def reserved_bytes(stream: TraceAnswer, *, expandable: bool, capacity: int = 0) -> int:
+    """Return what the allocator reserves in two steps of a stream, the workspaces of cuBLAS among it."""
+    twice = repeat_step(stream)
+    standing = [WORKSPACES // 2] * 2
+    return simulate(twice.sizes, twice.events, expandable=expandable, capacity=capacity, standing=standing).reserved
 
 
 def _phase_name(phase: TracedPhase) -> PhaseName:
