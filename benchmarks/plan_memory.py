@@ -1,7 +1,8 @@
 """The closed form beside published measurements, and beside the estimators that people use.
 
-    .venv/bin/python -m benchmarks.plan_memory MEMORY_ROWS.jsonl
+    .venv/bin/python -m benchmarks.plan_memory MEMORY_ROWS.jsonl [--trace] [-v]
 
+With `--trace`, each step is traced too, which takes some minutes.
 Rows of quality A are read: every setting is stated. A row that the closed form does not claim to know is listed with the reason.
 Nothing is fitted to the rows. The form was written with the Mistral rows in view; the families of HOLDOUT were only measured with.
 """
@@ -16,6 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from benchmarks.memory.traces import Untraced, trace_all
 from holdfast.catalog.behaviour import behaviour
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.gpus import GIB, load_ceilings
@@ -26,6 +28,7 @@ from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.duration import step_seconds
+from holdfast.engine.plan.head import SHIFTS
 from holdfast.engine.plan.parameters import read_model, total_parameters
 from holdfast.engine.plan.step import LoraAdapter, LossHead, Numerics, Sharding, TrainingStep, WeightQuantization
 
@@ -45,12 +48,14 @@ class Scored:
     Attributes:
         row: The row.
         step: The step that it measured.
-        estimate: Ours.
+        estimate: The closed form's.
+        traced: The trace's; None where there is none.
     """
 
     row: Row
     step: TrainingStep
     estimate: MemoryEstimate
+    traced: MemoryEstimate | None = None
 
     @property
     def driver(self) -> float | None:
@@ -67,17 +72,9 @@ class Scored:
 def main() -> None:
     """Print the tables."""
     rows = [json.loads(line) for line in Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()]
-    scored: list[Scored] = []
-    unsupported: Counter[str] = Counter()
-    for row in rows:
-        if row["quality"] != "A":
-            continue
-        try:
-            step = step_of(row)
-        except MissingFactError as error:
-            unsupported[f"{error.because}"] += 1
-            continue
-        scored.append(Scored(row, step, estimate_memory(step, expandable=False)))
+    scored, unsupported = score(rows)
+    if "--trace" in sys.argv:
+        scored = add_traces(scored, unsupported)
     for title, part in (
         ("all", scored),
         ("Mistral-7B", [each for each in scored if each.row["model"] not in HOLDOUT]),
@@ -91,6 +88,54 @@ def main() -> None:
     if "-v" in sys.argv:
         for each in scored:
             print_row(each)
+
+
+def score(rows: Sequence[Row]) -> tuple[list[Scored], Counter[str]]:
+    """Return the rows of quality A that the closed form knows, and the reasons for all others."""
+    scored: list[Scored] = []
+    unsupported: Counter[str] = Counter()
+    for row in rows:
+        if row["quality"] != "A":
+            continue
+        try:
+            step = step_of(row)
+        except MissingFactError as error:
+            unsupported[f"{error.because}"] += 1
+            continue
+        scored.append(Scored(row, step, estimate_memory(step, expandable=False)))
+    return scored, unsupported
+
+
+def add_traces(scored: Sequence[Scored], unsupported: Counter[str]) -> list[Scored]:
+    """Return the rows with their traces; count those that have none by the reason."""
+    steps = {each.row["id"]: (each.row["model"], each.step, each.estimate) for each in scored}
+    found = trace_all(steps, expandable=False)
+    for each in found.values():
+        if isinstance(each, Untraced):
+            unsupported[f"not traced: {each.because}"] += 1
+    traced = {key: each for key, each in found.items() if isinstance(each, MemoryEstimate)}
+    return [replace(each, traced=traced.get(each.row["id"])) for each in scored]
+
+
+def print_traced(scored: Sequence[Scored]) -> None:
+    """Print the errors of the trace beside those of the closed form, on the rows that were traced."""
+    rows = [(each, each.traced) for each in scored if each.traced]
+    if not rows:
+        return
+    print_errors("  allocated, trace", ((traced.allocated / GIB, each.allocated) for each, traced in rows))
+    print_errors(
+        "  allocated, closed form, the same rows", ((each.estimate.allocated / GIB, each.allocated) for each, _ in rows)
+    )
+    print_errors("  driver, trace", ((traced.card.value / GIB, each.driver) for each, traced in rows))
+    print_errors(
+        "  driver, closed form, the same rows", ((each.estimate.card.value / GIB, each.driver) for each, _ in rows)
+    )
+    bounds = [traced.card.low / GIB <= each.driver <= traced.card.high / GIB for each, traced in rows if each.driver]
+    print(f"  driver within the trace's bounds: {sum(bounds)} of {len(bounds)}")
+    high = {each.row["id"]: traced.card.high / GIB for each, traced in rows}
+    print_fits("trace", [each for each, _ in rows], lambda each: high[each.row["id"]])
+    middle = {each.row["id"]: traced.card.value / GIB for each, traced in rows}
+    print_fits("trace, without the bound", [each for each, _ in rows], lambda each: middle[each.row["id"]])
 
 
 def print_part(title: str, scored: Sequence[Scored]) -> None:
@@ -111,6 +156,7 @@ def print_part(title: str, scored: Sequence[Scored]) -> None:
     print(f"  driver at most the bound: {within} of {len(driven)}")
     for name, estimate in {**estimators, "closed form": lambda each: each.estimate.card.high / GIB}.items():
         print_fits(name, scored, estimate)
+    print_traced(scored)
 
 
 def print_errors(title: str, pairs: Iterable[tuple[float, float | None]]) -> None:
@@ -156,8 +202,15 @@ def print_row(each: Scored) -> None:
     config = re.search(r"framework_config=(\S+?);", row["notes"] or "")
     print(
         f"{row['id']} {what} {config[1] if config else '':30} {measured:7.2f} {ours:7.2f} {ours / measured - 1:+.1%} "
-        f"{each.estimate.peak.name}  driver {each.driver} {each.estimate.card.low / GIB:.1f}..{each.estimate.card.high / GIB:.1f}"
+        f"{each.estimate.peak.name}{_traced(each)}  driver {each.driver} {each.estimate.card.low / GIB:.1f}..{each.estimate.card.high / GIB:.1f}"
     )
+
+
+def _traced(each: Scored) -> str:
+    if each.traced is None:
+        return ""
+    error = each.traced.allocated / GIB / (each.allocated or float("nan")) - 1
+    return f"  traced {each.traced.allocated / GIB:.2f} {error:+.2%}, card {each.traced.card.value / GIB:.1f}"
 
 
 def step_of(row: Row) -> TrainingStep:
@@ -211,10 +264,12 @@ def fms_head(row: Row, release: str, *, fused: bool) -> LossHead:
     if "Liger" in row["loss_kernels"]:
         return LossHead(kind="liger")
     if fused:
-        return LossHead(kind="logits", forward=FUSED_CROSS_ENTROPY[release], backward=FUSED_CROSS_ENTROPY[release])
+        size = FUSED_CROSS_ENTROPY[release]
+        shift = SHIFTS[size + 4.0]  # of the log-softmax, which this kernel does not keep
+        return LossHead(kind="logits", forward=size, backward=size, shift=shift, overwrites=True)
     forward = behaviour("logits_forward", {"transformers": f"{release}.0"}).value
     assert isinstance(forward, float)  # noqa: S101 - the table says so
-    return LossHead(kind="logits", forward=forward, backward=12.0)
+    return LossHead(kind="logits", forward=forward, backward=12.0, shift=SHIFTS[forward])
 
 
 def accelerate(step: TrainingStep) -> float:

@@ -580,3 +580,37 @@ def test_a_misspelt_setting_is_not_planned_over_in_silence(tmp_path: Path) -> No
     assert result["check_errors"] == 1
     assert "`holdfast check` finds 1 error" in unstyle(render_plan(convert(result, PlanResult)))
     assert "check_errors" not in plan_script(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("sets", "because"),
+    [
+        ({"where.hardware": "a100x4", "where.backend": "hf-jobs", "where.strategy": "fsdp"}, "shared by fsdp"),
+        ({"quantization.load_in_8bit": True, "peft": {"r": 8}}, "8 bits"),
+    ],
+)
+def test_a_step_that_cannot_be_traced_says_why_and_keeps_the_closed_form(sets: dict[str, Any], because: str) -> None:
+    plain = holdfast.plan("examples/quickstart.yaml", set=sets, offline=True)
+    result = holdfast.plan("examples/quickstart.yaml", set=sets, offline=True, trace=True)
+    assert because in result["untraced"]
+    assert result["memory"] == plain["memory"]
+    assert f"not traced: {result['untraced']}" in plan_text(result)
+
+
+@pytest.mark.train
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["quickstart", "dpo", "kto", "reward"])
+def test_a_traced_plan_has_the_numbers_of_the_trace_and_names_both(name: str) -> None:
+    result = holdfast.plan(f"examples/{name}.yaml", offline=True, trace=True)
+    memory = result["memory"]
+    assert "untraced" not in result
+    assert memory["traced"]
+    assert memory["allocated_bytes"] == pytest.approx(memory["closed_form_bytes"], rel=0.15)
+    assert memory["allocated_bytes"] <= memory["reserved_bytes"] <= memory["peak_bytes"]
+    assert [phase["name"] for phase in memory["phases"]][:5] == ["load", "forward", "loss", "backward", "optimizer"]
+    assert any(reason.startswith("traced on fake tensors") for reason in result["because"])
+    assert "traced: the allocator reserves" in plan_text(result)
+
+
+def plan_text(result: dict[str, Any]) -> str:
+    return unstyle(render_plan(convert(result, PlanResult)))

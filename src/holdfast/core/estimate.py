@@ -6,8 +6,8 @@ from typing import Final, Literal
 
 TermName = Literal["weights", "gradients", "optimizer", "activations", "logits", "reference", "generation", "overhead"]
 """What memory is used for. The JSON of `plan` has one key for each."""
-PhaseName = Literal["loss", "backward", "optimizer", "generation", "evaluation"]
-"""A part of a training step, or of what happens between steps."""
+PhaseName = Literal["generation", "load", "forward", "loss", "backward", "optimizer", "evaluation"]
+"""A part of a training step, or of what happens before and between steps; the closed form has neither `load` nor `forward`."""
 TERM_NAMES: Final[tuple[TermName, ...]] = (
     *("weights", "gradients", "optimizer", "activations"),
     *("logits", "reference", "generation", "overhead"),
@@ -81,11 +81,13 @@ class MemoryEstimate:
         phases: Each phase at its peak, in the order in which a step goes through them.
         card: What the card must have: the allocator's blocks, the CUDA context and all else that is not a tensor.
         beside: What of that is not in any phase, with the reasons.
+        reserved: What the simulated allocator reserves, in bytes; None where the step was not traced.
     """
 
     phases: tuple[MemoryPhase, ...]
     card: Interval
     beside: tuple[MemoryTerm, ...]
+    reserved: int | None = None
 
     @property
     def peak(self) -> MemoryPhase:

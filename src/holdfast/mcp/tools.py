@@ -203,7 +203,7 @@ TOOLS: Final = (
     ),
     VerbTool(
         verb="plan",
-        arguments=("target", "set", "arguments", "offline"),
+        arguments=("target", "set", "arguments", "trace", "offline"),
         result=PlanResult,
         fixed={},
         reads_only=True,

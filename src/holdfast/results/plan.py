@@ -38,7 +38,7 @@ class PlanPhase(ResultPart, frozen=True, kw_only=True):
     """A phase of a training step at its peak.
 
     Attributes:
-        name: `loss`, `backward`, `optimizer`, `generation` or `evaluation`.
+        name: `loss`, `backward`, `optimizer`, `generation` or `evaluation`; of a traced step, `load` and `forward` too.
         bytes: Everything that is allocated.
         terms: What that consists of.
     """
@@ -58,6 +58,9 @@ class PlanMemory(ResultPart, frozen=True, kw_only=True):
         high_bytes: The most. What fits is judged by this.
         terms: What the peak consists of, by purpose.
         phases: Each phase, with the reasons.
+        traced: Whether the numbers come from a trace of the step; absent if they come from the closed form.
+        reserved_bytes: What the allocator reserves, as simulated on the trace; absent if there is none.
+        closed_form_bytes: What the closed form says in the place of `allocated_bytes`; absent if that is it.
     """
 
     peak_bytes: int
@@ -66,6 +69,9 @@ class PlanMemory(ResultPart, frozen=True, kw_only=True):
     high_bytes: int
     terms: Mapping[str, int]
     phases: Sequence[PlanPhase]
+    traced: bool = False
+    reserved_bytes: int | None = None
+    closed_form_bytes: int | None = None
 
 
 class OptionResult(ResultPart, frozen=True, kw_only=True):
@@ -125,6 +131,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         because: What was taken for granted, and what says so.
         unknown: What could not be estimated.
         options: Hardware and settings on which the job fits, the cheapest first.
+        untraced: Why the step was not traced, though that was asked for; absent if it was, or nobody asked.
         check_errors: How many errors `check` finds without asking the Hub; absent if it finds none.
         applied: The settings that were written into the target; absent if none were.
     """
@@ -150,6 +157,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     unknown: Sequence[UnknownEstimate]
     options: Sequence[OptionResult]
     applied: Mapping[str, bool | int | str] = {}
+    untraced: str = ""
     check_errors: int = 0
 
     @property

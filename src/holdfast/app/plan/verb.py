@@ -14,6 +14,7 @@ from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetReque
 from holdfast.app.fetching import fetch_target, require_none_elsewhere
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.app.plan.applying import apply_settings
+from holdfast.app.plan.tracing import trace_plan
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.core.backends import BACKEND_KEY, LOCAL
@@ -44,6 +45,7 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
     budget: float | None = None,
     processes: int | None = None,
     strategy: str | None = None,
+    trace: bool = False,
     apply: bool = False,
     offline: bool = False,
 ) -> PlanResult:
@@ -61,11 +63,12 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         budget: The most that it may cost, in USD. Default: what the target says.
         processes: Training processes on each machine. Default: what the target says.
         strategy: How processes share the work: `ddp`, `fsdp`, `zero2` or `zero3`. Default: what the target says.
+        trace: Trace the step on fake tensors, in the job's environment, which must have torch and transformers.
         apply: Write the cheapest option that fits into the target, and the timeout where it gives none.
         offline: Don't contact the Hub. Models of the catalog are known without it.
 
     Raises:
-        UsageError: The target cannot be read.
+        UsageError: The target cannot be read; or no environment at hand can trace it.
         GroupedError: Of a JobError for everything wrong with a job file's schema.
     """
     words = as_texts(arguments)
@@ -85,7 +88,10 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
     read = _placed(original, hardware=hardware, budget=_as_budget(budget), processes=processes, strategy=strategy)
     job = read.document
     try:
-        found = plan_job(_question(read, request))
+        question = _question(read, request)
+        found = plan_job(question)
+        if trace:
+            found = trace_plan(question, found, request)
         result = structs.replace(plan_result(job, found), check_errors=_count_errors(original, request))
         if not apply:
             return result

@@ -32,6 +32,7 @@ def render_plan(result: PlanResult) -> str:
         "\n".join(_amounts(result)),
         *(["\n".join(_options(result))] if result.options else []),
         *(["\n".join(_because(result))] if result.because else []),
+        style(f"not traced: {result.untraced}", fg="yellow") if result.untraced else "",
         style(_errors(result), fg="red") if result.check_errors else "",
         f"written into {result.path}: {_settings(result.applied)}" if result.applied else "",
     ]
@@ -91,6 +92,9 @@ def _memory(memory: PlanMemory) -> Iterator[str]:
         f"({render_bytes(memory.low_bytes)} to {render_bytes(memory.high_bytes)}); "
         f"torch allocates {render_bytes(memory.allocated_bytes)}"
     )
+    if memory.traced and memory.closed_form_bytes is not None:
+        reserves = f"the allocator reserves {render_bytes(memory.reserved_bytes)}; " if memory.reserved_bytes else ""
+        yield f"  traced: {reserves}the closed form has {render_bytes(memory.closed_form_bytes)} allocated"
     largest = max(phase.bytes for phase in memory.phases)
     for phase in memory.phases:
         yield f"  {phase.name:12} {_bar(phase, largest)} {render_bytes(phase.bytes)}"

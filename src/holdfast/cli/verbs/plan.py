@@ -14,6 +14,7 @@ from holdfast.cli.text.plan import render_plan
 @click.option("--budget", type=float, metavar="USD", help="The most that it may cost.")
 @click.option("--processes", type=int, metavar="N", help="Training processes on each machine.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How processes share the work.")
+@click.option("--trace", is_flag=True, help="Trace the step on fake tensors (needs the extra `train`, or uv).")
 @click.option("--apply", is_flag=True, help="Write the cheapest option that fits into TARGET, and a missing timeout.")
 @options.offline
 @options.format_
@@ -26,6 +27,7 @@ def command(
     budget: float | None,
     processes: int | None,
     strategy: str | None,
+    trace: bool,
     apply: bool,
     offline: bool,
     format_: str,
@@ -46,6 +48,7 @@ def command(
         budget=budget,
         processes=processes,
         strategy=strategy,
+        trace=trace,
         apply=apply,
         offline=offline,
     )

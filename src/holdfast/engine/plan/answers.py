@@ -47,7 +47,7 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         path=job.path,
         parameters=total_parameters(found.step.model),
         trainable=found.step.trained,
-        memory=_memory(found.as_is.memory),
+        memory=_memory(found.as_is.memory, found.closed_form),
         hardware=chosen.hardware.name if chosen and not found.no_hardware else None,
         settings=chosen.settings if chosen else {},
         has_gpu=chosen is None or bool(chosen.hardware.gpus),
@@ -63,6 +63,7 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         because=found.because,
         unknown=list(_unknown(found)),
         options=[_option(each) for each in found.options],
+        untraced=found.untraced,
     )
 
 
@@ -98,7 +99,7 @@ def _unplanned(job: Document, found: Unplannable) -> PlanResult:
     )
 
 
-def _memory(estimate: MemoryEstimate) -> PlanMemory:
+def _memory(estimate: MemoryEstimate, closed: MemoryEstimate | None) -> PlanMemory:
     return PlanMemory(
         peak_bytes=round(estimate.card.value),
         allocated_bytes=estimate.allocated,
@@ -106,6 +107,9 @@ def _memory(estimate: MemoryEstimate) -> PlanMemory:
         high_bytes=round(estimate.card.high),
         terms=_terms(estimate),
         phases=[_phase(phase) for phase in estimate.phases],
+        traced=closed is not None,
+        reserved_bytes=estimate.reserved,
+        closed_form_bytes=closed.allocated if closed else None,
     )
 
 

@@ -109,6 +109,7 @@ def _of_config(config: Mapping[str, Any], parameters: int, dtypes: Mapping[str, 
         architecture=read_model(config, parameters),
         type=str(decoder.get("model_type")),
         dtype=0 if not said else FLOAT32 if said in {"float32", "F32"} else FLOAT16,
+        config=config,
     )
 
 

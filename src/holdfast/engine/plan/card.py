@@ -34,6 +34,9 @@ SEGMENTED_BESIDE_FROZEN: Final = Interval(1.31, 1.19, 1.5)
 """The same of what is allocated beside frozen weights, which are allocated once and stay. Source: docs/estimates.md: with these, the bounds
 hold the worst of 58 published runs of Mistral-7B with adapters; the middle was chosen among four values by the driver's errors of all 109 rows."""
 
+TRACED: Final = Interval(1.0, 0.97, 1.03)
+"""Measured by traced, of what is allocated. Source: docs/estimates.md: the worst of 47 published runs."""
+
 
 def estimate_memory(step: TrainingStep, *, expandable: bool, gpu: Gpu | None = None) -> MemoryEstimate:
     """Return the memory of one process on its GPU.
@@ -57,14 +60,28 @@ def estimate_memory(step: TrainingStep, *, expandable: bool, gpu: Gpu | None = N
     return MemoryEstimate(phases, card, tuple(beside))
 
 
-def _reserved(step: TrainingStep, allocated: int, *, expandable: bool) -> Interval:
+def bound_traced(step: TrainingStep, allocated: int, reserved: int | None, *, expandable: bool) -> Interval:
+    """Return what the card must have for a traced step.
+
+    Args:
+        step: The step.
+        allocated: What was traced.
+        reserved: What the simulated allocator reserves for it; None where that was not simulated.
+        expandable: Whether it uses expandable segments.
+    """
+    wide = _reserved(step, allocated, expandable=expandable, form=TRACED)
+    middle = wide.value if reserved is None else float(reserved)
+    return Interval(middle, min(wide.low, middle), max(wide.high, middle)) + CONTEXT + KERNELS
+
+
+def _reserved(step: TrainingStep, allocated: int, *, expandable: bool, form: Interval | None = None) -> Interval:
     """Return what the allocator reserves: frozen weights as they are, and more than is allocated of all that comes and goes."""
     frozen = reference_term(step).bytes if step.reference else 0
     if step.adapter:
         frozen += weights_term(step).bytes
-        reserved, form = EXPANDABLE if expandable else SEGMENTED_BESIDE_FROZEN, FORM_BESIDE_FROZEN
+        reserved, form = EXPANDABLE if expandable else SEGMENTED_BESIDE_FROZEN, form or FORM_BESIDE_FROZEN
     else:
-        reserved, form = EXPANDABLE if expandable else SEGMENTED, FORM
+        reserved, form = EXPANDABLE if expandable else SEGMENTED, form or FORM
     return exactly(frozen) + exactly(allocated - frozen) * reserved * form
 
 

@@ -3,9 +3,10 @@
 T is the number of tokens, V the vocabulary, h the width of the residual stream.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
-from holdfast.engine.plan.step import FLOAT16, FLOAT32, LossHead, TrainingStep
+from holdfast.engine.plan.step import FLOAT16, FLOAT32, LogitsShift, LossHead, TrainingStep
 
 TILE_TOKENS: Final = 4096
 TILE_VOCABULARY: Final = 32768
@@ -14,6 +15,8 @@ STATISTICS: Final = 7
 """Numbers in float32 that it keeps per token. Source: the same."""
 CHUNK_TOKENS: Final = 256
 """Tokens of a chunk of `chunked_nll`. Source: trl 1.4 to 1.14 sft_trainer.py _CHUNKED_LM_HEAD_CHUNK_SIZE."""
+SHIFTS: Final[Mapping[float, LogitsShift]] = {12.0: "model", 14.0: "copy"}
+"""Where logits are shifted, by the bytes per token and entry that the release needs; all others shift labels."""
 CHUNK_COPIES: Final = 3
 """Logits of a chunk in float32, their log-softmax and its gradient."""
 
@@ -67,8 +70,8 @@ def head_gradient(step: TrainingStep) -> int:
 
 
 def _tile(step: TrainingStep) -> int:
-    """Return the one tile of logits that the fused head has: at most 256 MiB."""
-    return min(step.tokens, TILE_TOKENS) * min(TILE_VOCABULARY, step.model.vocabulary) * FLOAT16
+    """Return the one tile of logits that the fused head has: at most 256 MiB, however small the vocabulary is."""
+    return min(step.tokens, TILE_TOKENS) * TILE_VOCABULARY * FLOAT16
 
 
 def _chunks(step: TrainingStep) -> int:
@@ -101,7 +104,10 @@ def logits_head(forward: float, copies: float, *, autocast: bool, batch: int) ->
         autocast: Whether accelerate gives the logits back in float32.
         batch: Rows; shifting a single one copies nothing.
     """
-    shifted = FLOAT32 if forward in {12.0, 14.0} and batch == 1 else 0
+    shifted = FLOAT32 if forward in SHIFTS and batch == 1 else 0
     element = FLOAT32 if autocast else FLOAT16
     metrics = FLOAT32 + element * (1 + copies) if copies else 0.0
-    return LossHead(kind="logits", forward=max(forward - shifted, metrics), backward=12.0)
+    shift = SHIFTS.get(forward, "labels")
+    return LossHead(
+        kind="logits", forward=max(forward - shifted, metrics), backward=12.0, shift=shift, metric_copies=copies > 0
+    )

@@ -57,6 +57,11 @@ def usable_bytes(gpu: Gpu) -> int:
     return known.usable_bytes if known else gpu.memory_bytes - SPARE_BYTES
 
 
+def fits_hardware(memory: MemoryEstimate, hardware: Hardware) -> bool:
+    """Whether a process fits a GPU of some hardware, by its upper bound."""
+    return bool(hardware.gpus) and memory.card.high <= usable_bytes(hardware.gpus[0])
+
+
 def judge_option(variant: StepVariant, hardware: Hardware, steps: int | None, *, expandable: bool) -> PlanOption:
     """Return one option, judged."""
     gpu = next(iter(hardware.gpus), None)
@@ -67,7 +72,7 @@ def judge_option(variant: StepVariant, hardware: Hardware, steps: int | None, *,
         hardware=hardware,
         settings=variant.settings,
         memory=memory,
-        fits=gpu is not None and memory.card.high <= usable_bytes(gpu),
+        fits=fits_hardware(memory, hardware),
         seconds=seconds,
         usd=cost_of(seconds, price) if seconds and price is not None else None,
     )

@@ -9,6 +9,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.hub.jobs import timeout_s
 from holdfast.core.document import Document, Set
+from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
 from holdfast.core.strict_document import StrictDocument
@@ -85,6 +86,8 @@ class JobPlan:
         no_time: Why its time is unknown; empty if it is known.
         no_hardware: Why the hardware that it names is unknown; empty if it is known.
         because: What was taken for granted.
+        closed_form: What the closed form says, where the memory was traced; None where it was not.
+        untraced: Why the step was not traced, though that was asked for; empty if it was, or nobody asked.
     """
 
     step: TrainingStep
@@ -96,6 +99,8 @@ class JobPlan:
     no_time: str
     no_hardware: str = ""
     because: Sequence[str]
+    closed_form: MemoryEstimate | None = None
+    untraced: str = ""
 
     @property
     def usable_bytes(self) -> int | None:

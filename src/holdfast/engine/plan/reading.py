@@ -61,11 +61,13 @@ class JobModel:
         architecture: Its sizes.
         type: Its `model_type`.
         dtype: Bytes of a weight as `dtype: auto` loads it; 0 if unknown.
+        config: `config.json`, as far as it is known.
     """
 
     architecture: Architecture
     type: str
     dtype: int = 0
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(slots=True)

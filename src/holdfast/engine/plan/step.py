@@ -9,6 +9,8 @@ from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.parameters import adapter_parameters, total_parameters
 
 HeadKind = Literal["logits", "chunked_float32", "chunked", "fused", "liger", "score"]
+LogitsShift = Literal["model", "copy", "labels"]
+"""Where full logits are shifted: in the model, which casts them first; by a copy in the loss; or not at all, for labels are."""
 AttentionKernel = Literal["flash", "sdpa", "eager"]
 ShardingStrategy = Literal["none", "ddp", "fsdp", "zero1", "zero2", "zero3"]
 FusedKernel = Literal["norm", "mlp"]
@@ -85,12 +87,18 @@ class LossHead:
         forward: Bytes per token and vocabulary entry at the peak of the forward pass; of logits only.
         backward: Likewise, of the backward pass.
         because: What says so.
+        shift: Where full logits are shifted.
+        overwrites: Whether a fused cross entropy writes gradients over the shifted copy.
+        metric_copies: Whether the trainer makes a shifted copy of them for its metrics.
     """
 
     kind: HeadKind
     forward: float = 0
     backward: float = 0
     because: str = ""
+    shift: LogitsShift = "labels"
+    overwrites: bool = False
+    metric_copies: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

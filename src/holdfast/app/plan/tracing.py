@@ -1,0 +1,39 @@
+"""The trace of a plan's step, in the environment that the job gets."""
+
+from dataclasses import replace
+from typing import Final
+
+from holdfast.adapters.environment.interpreters import SCRIPT
+from holdfast.adapters.tracing import trace_steps
+from holdfast.app.check.target_request import COMMAND_LINE, TargetRequest
+from holdfast.app.programs import interpreter_of, program_of
+from holdfast.core.finding import MissingFactError
+from holdfast.core.script_header import find_header
+from holdfast.engine.plan.planning import JobPlan, PlanQuestion, uses_expandable_segments
+from holdfast.engine.plan.trace_request import trace_depths, trace_request
+from holdfast.engine.plan.traced import with_trace
+
+INSTALL: Final = "; `pip install 'holdfast[train]'`"
+WHOLE_LINE: Final = "--"
+"""Stands for the target where a command line is given."""
+NOT_INSTALLED: Final = "not installed"
+
+
+def trace_plan(question: PlanQuestion, found: JobPlan, request: TargetRequest) -> JobPlan:
+    """Return a plan with traced memory; one whose step cannot be traced says why, and keeps the closed form's.
+
+    Raises:
+        UsageError: No environment at hand has what the job declares, and uv is not installed.
+    """
+    config, expandable = question.model.config, uses_expandable_segments(question.job)
+    try:
+        depths, period = trace_depths(config, found.step.model)
+        requests = [trace_request(found.step, config, layers) for layers in depths]
+    except MissingFactError as error:
+        return replace(found, untraced=error.because)
+    program = program_of(WHOLE_LINE if request.path == COMMAND_LINE else request.path, request.sets, request.arguments)
+    words = interpreter_of(program)
+    answers = trace_steps(requests, words, header=find_header(program.source) if words[-1] == SCRIPT else "")
+    if problem := next((each.problem for each in answers if each.problem), ""):
+        return replace(found, untraced=problem + (INSTALL if NOT_INSTALLED in problem else ""))
+    return with_trace(found, answers, period, expandable=expandable)
