@@ -1,8 +1,10 @@
 """Answers are compared with references as the field does."""
 
+import numpy as np
 import pytest
 import sacrebleu
 from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics.bleu import BLEU
 
 from holdfast.engine.evaluate.answers_scored import measure_answers
 from holdfast.engine.evaluate.combining import combine
@@ -54,6 +56,20 @@ def test_bleu_is_that_of_sacrebleu() -> None:
 
     expected = sacrebleu.corpus_bleu(ANSWERS, [REFERENCES]).score
     assert combine("bleu", measures.sum(axis=0, keepdims=True))[0] == pytest.approx(expected)
+
+
+def test_bleu_of_resamples_is_that_of_sacrebleu() -> None:
+    """For every way in which counts can be small, and lengths differ."""
+    random = np.random.default_rng(2)
+    total = random.integers(0, 9, (300, 4))
+    right = random.integers(0, total + 1)
+    counts = np.column_stack([right, total, random.integers(0, 12, (300, 2))])
+    expected = [
+        BLEU.compute_bleu(row[:4].tolist(), row[4:8].tolist(), int(row[8]), int(row[9]), smooth_method="exp").score
+        for row in counts
+    ]
+
+    assert combine("bleu", counts.astype(float)).tolist() == pytest.approx(expected)
 
 
 def test_rouge_is_that_of_rouge_score_and_knows_other_scripts() -> None:

@@ -24,11 +24,14 @@ def test_rows_of_the_training_data_are_found() -> None:
         example(0, LONG),
         example(1, LONG.replace("noon in the sun", "dawn breaks over the hills")),
         example(2, "a short row", "yes"),
-        example(3, "a short", "row"),
+        example(3, "a short", "list"),
         example(4, "something else that stands nowhere at all in what the model was trained on"),
         example(5, ""),
     ]
-    training = [{"messages": [{"role": "user", "content": f"Say: {LONG.upper()}!"}]}, {"q": "A short row", "a": "Yes."}]
+    training: list[dict[str, Any]] = [
+        {"messages": [{"role": "user", "content": f"Say: {LONG.upper()}!"}]},
+        {"q": "A short row", "a": "Yes."},
+    ]
 
     found = find_leaked(rows, training)
 

@@ -65,7 +65,7 @@ def test_questions_are_messages_only_for_a_model_with_a_template() -> None:
     assert first(rows, chat=False)[1].prompt == "2 + 2?\n\n"
 
 
-RIGHT = {
+RIGHT: Mapping[str, dict[str, Any]] = {
     "number": {"question": "2 + 2?", "choices": ["3", "4"], "answer": 1},
     "letter": {"question": "2 + 2?", "options": ["three", "four"], "answer": "B"},
     "text": {"question": "2 + 2?", "choices": ["3", "4"], "answer": "4"},
@@ -115,7 +115,7 @@ BAD: Mapping[str, tuple[Rows, str]] = {
 def test_a_row_that_does_not_fit_is_left_out(name: str) -> None:
     """With its number, and what is wrong with it; the others are read."""
     bad, because = BAD[name]
-    good = {
+    good: dict[str, Any] = {
         "no such choice": RIGHT["number"],
         "label": {"text": "fine", "label": "pos"},
     }.get(name, {"prompt": "2?", "completion": "4", **({"label": True} if name == "bad one" else {})})

@@ -89,7 +89,7 @@ def wilson(successes: float, rows: int) -> tuple[float, float]:
     share, spread = successes / rows, Z * Z / rows
     middle = (share + spread / 2) / (1 + spread)
     half = Z * math.sqrt(share * (1 - share) / rows + spread / (4 * rows)) / (1 + spread)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    return max(0.0, min(share, middle - half)), min(1.0, max(share, middle + half))
 
 
 def bootstrap(statistic: Callable[[FloatArray], FloatArray], sums: FloatArray) -> tuple[float, float]:

@@ -1,7 +1,7 @@
 """Rows that stand in the training data: whole, or nearly, by sequences of words."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ from holdfast.core.evaluation import Example, Prompt
 
 WORD: Final = re.compile(r"[^\W_]+")
 SEQUENCE: Final = 8
-"""Words of a sequence. A shorter row is one sequence, and found only where a training row says nothing else."""
+"""Words of a sequence. A shorter row is one sequence, and found where texts of a training row, one or several in their order, say nothing else."""
 NEAR: Final = 0.5
 """The share of a row's sequences that stand in the training data, from which on it is nearly there."""
 
@@ -34,11 +34,11 @@ def find_leaked(examples: Sequence[Example], training: Iterable[Mapping[str, Any
         examples: The rows that are evaluated.
         training: The rows that the model was trained on.
     """
-    words = {each.row: _words(_text(each)) for each in examples}
-    sequences = {row: _sequences(each) for row, each in words.items()}
+    sequences = {each.row: _sequences(_words(_text(each))) for each in examples}
     wanted, met = set[str]().union(*sequences.values()), set[str]()
     for row in training:
-        met |= _sequences([word for text in _texts(row) for word in _words(text)]) & wanted
+        texts = [_words(text) for text in _texts(row)]
+        met |= {*_sequences([word for words in texts for word in words]), *_short(texts)} & wanted
     shares = {row: len(each & met) / len(each) for row, each in sequences.items() if each}
     return LeakedRows(
         exact=tuple(row for row, share in shares.items() if share == 1),
@@ -78,3 +78,14 @@ def _sequences(words: Sequence[str]) -> set[str]:
     if 0 < len(words) < SEQUENCE:
         return {" ".join(words)}
     return {" ".join(words[start : start + SEQUENCE]) for start in range(len(words) - SEQUENCE + 1)}
+
+
+def _short(texts: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the texts of a training row that are shorter than a sequence, alone and with those that follow."""
+    for start in range(len(texts)):
+        words: list[str] = []
+        for text in texts[start:]:
+            words += text
+            if len(words) >= SEQUENCE:
+                break
+            yield " ".join(words)
