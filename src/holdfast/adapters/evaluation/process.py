@@ -71,7 +71,7 @@ class DatasetWork:
     generation: GenerationSettings
 
 
-class ProcessEvent(Struct, frozen=True):
+class WorkEvent(Struct, frozen=True):
     """A line that the process writes; which fields it has depends on the event."""
 
     event: str
@@ -114,7 +114,7 @@ class WorkReport:
         batch_sizes: The batch sizes to which datasets had to be reduced.
     """
 
-    loaded: ProcessEvent | None = None
+    loaded: WorkEvent | None = None
     done: set[str] = field(default_factory=set[str])
     failed: dict[str, WorkFailure] = field(default_factory=dict[str, WorkFailure])
     batch_sizes: dict[str, int] = field(default_factory=dict[str, int])
@@ -175,16 +175,16 @@ def _run(
             _note_death(code, current or work[0].name, report, log)
 
 
-def _events(child: "subprocess.Popen[bytes]") -> Iterator[ProcessEvent]:
+def _events(child: "subprocess.Popen[bytes]") -> Iterator[WorkEvent]:
     if child.stdout is None:
         return
     for line in child.stdout:
         with suppress(DecodeError, ValidationError):
-            yield json.decode(line, type=ProcessEvent)
+            yield json.decode(line, type=WorkEvent)
 
 
 def _note(
-    event: ProcessEvent, model: ModelSource, report: WorkReport, current: str, on_progress: Callable[[str], None]
+    event: WorkEvent, model: ModelSource, report: WorkReport, current: str, on_progress: Callable[[str], None]
 ) -> str:
     """Note an event; return the name of the dataset that is worked on.
 
@@ -211,7 +211,7 @@ def _note(
     return event.name or current
 
 
-def _unusable(event: ProcessEvent, model: ModelSource) -> SourceError:
+def _unusable(event: WorkEvent, model: ModelSource) -> SourceError:
     if event.adapter and model.adapter is not None:
         what = f"the adapter {model.adapter} does not fit its base {model.path}: {event.because}"
         fix = "name the base that it was trained on, in the adapter's `adapter_config.json`"

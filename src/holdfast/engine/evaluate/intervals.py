@@ -28,7 +28,7 @@ WANTED_HALF_WIDTH: Final = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class MetricFigure:
     """A value and how sure it is.
 
     Attributes:
@@ -48,7 +48,7 @@ class Figure:
     rows_needed: int | None
 
 
-def figure_of(metric: Metric, measures: FloatArray, clusters: IntArray | None = None) -> Figure:
+def figure_of(metric: Metric, measures: FloatArray, clusters: IntArray | None = None) -> MetricFigure:
     """Return the value of a metric over rows, with its interval.
 
     Args:
@@ -67,9 +67,9 @@ def figure_of(metric: Metric, measures: FloatArray, clusters: IntArray | None = 
         method = "bootstrap 95 %" if clusters is None else f"bootstrap 95 % over {len(sums)} clusters"
     # Rows that are all alike do not tell how others may be.
     if math.isnan(value) or math.isnan(low) or math.isnan(high) or low == high:
-        return Figure(value=value, low=None, high=None, method="", rows=rows, rows_needed=None)
+        return MetricFigure(value=value, low=None, high=None, method="", rows=rows, rows_needed=None)
     needed = rows_for_width(metric, value, (high - low) / 2, rows)
-    return Figure(value=value, low=low, high=high, method=method, rows=rows, rows_needed=needed)
+    return MetricFigure(value=value, low=low, high=high, method=method, rows=rows, rows_needed=needed)
 
 
 def is_share(metric: Metric, measures: FloatArray) -> bool:
