@@ -101,6 +101,7 @@ class EvaluatedDataset(ResultPart, frozen=True, kw_only=True):
         rows: How many rows were evaluated.
         of: How many rows the split has.
         clusters: How many groups of rows belong together; null if each row is its own.
+        unreadable: How many parts of its files could not be read.
         unfit: How many rows could not be evaluated.
         first_unfit: The numbers of the first of them, counted from 0.
         because: Why the first of them could not.
@@ -119,6 +120,7 @@ class EvaluatedDataset(ResultPart, frozen=True, kw_only=True):
     rows: int
     of: int
     clusters: int | None
+    unreadable: int
     unfit: int
     first_unfit: Sequence[int]
     because: str

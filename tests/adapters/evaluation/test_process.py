@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from holdfast.adapters.evaluation.process import DatasetWork, ModelSource, WorkReport, do_work
@@ -165,3 +166,24 @@ def test_models_that_give_nothing(
     model = source(models / "tiny", **{key: str(models / value) for key, value in more.items()})
     with pytest.raises(SourceError, match=what):
         do_work(model, [work], lambda _: None)
+
+
+def test_a_process_that_is_killed_takes_one_dataset_with_it(models: Path, tmp_path: Path) -> None:
+    """As the system does where memory is short: the others are done by another process."""
+    rows = [{"row": at, "prompt": f"{at} plus"} for at in range(60)]
+    long = GenerationSettings(max_new_tokens=100)
+    killed = work_of(tmp_path, "killed", "generate", rows, generation=long)
+    other = work_of(tmp_path, "other", "generate", ROWS[:2])
+
+    def kill(told: str) -> None:
+        if told.startswith("killed: "):
+            for child in psutil.Process().children():
+                if "holdfast.payload.evaluate" in child.cmdline():
+                    child.kill()
+
+    report = do_work(source(models / "tiny"), [killed, other], kill)
+
+    assert report.failed["killed"].name == "cpu-ram-oom-kill"
+    assert report.done == {"other"}
+    assert 0 < len(outputs(killed)) < len(rows)
+    assert len(outputs(other)) == 2

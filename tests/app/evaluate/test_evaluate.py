@@ -76,11 +76,13 @@ def evaluating(models: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     """An adapter on several datasets, of which two fail; the answer, and the folder."""
     folder = tmp_path_factory.mktemp("several")
     lacking = [{**row, "answer": None} if at % 2 else row for at, row in enumerate(SUMS)]
-    data = {**DATA, "odd": [{"picture": 1.5}] * 3, "lacking": lacking}
+    data: dict[str, list[Row]] = {**DATA, "empty": [], "odd": [{"picture": 1.5}] * 3, "lacking": lacking}
     for name, rows in data.items():
         write(folder / f"{name}.jsonl", rows)
     (folder / "torn.jsonl").write_text('{"question": "1 plus')
-    named = ("sums", "chats", "choices", "pairs", "odd", "torn", "lacking")
+    with (folder / "pairs.jsonl").open("a") as file:
+        file.write('{"prompt": "1 plus\n')
+    named = ("sums", "chats", "choices", "pairs", "odd", "torn", "empty", "lacking")
     with chdir(folder):
         answer = holdfast.evaluate(
             models / "adapter", on=[f"{name}.jsonl" for name in named], max_new_tokens=6, by="level"
@@ -106,12 +108,14 @@ def test_one_that_fails_is_named_and_does_not_stop_the_others(several: Several) 
     answer, _ = several
     failed = {each["dataset"]: each for each in answer["failed"]}
     lacking = next(each for each in answer["datasets"] if each["dataset"] == "lacking.jsonl")
+    pairs = next(each for each in answer["datasets"] if each["dataset"] == "pairs.jsonl")
 
     assert answer["verdict"] == "fail"
-    assert failed.keys() == {"odd.jsonl", "torn.jsonl"}
+    assert failed.keys() == {"odd.jsonl", "torn.jsonl", "empty.jsonl"}
     assert "it has picture" in failed["odd.jsonl"]["because"]
     assert all(each["because"] and each["fix"] for each in failed.values())
     assert (lacking["rows"], lacking["of"], lacking["unfit"], lacking["first_unfit"]) == (6, 12, 6, [1, 3, 5, 7, 9])
+    assert (pairs["rows"], pairs["unreadable"]) == (12, 1)
 
 
 def test_figures_have_intervals_and_stand_beside_the_adapters_base(several: Several, models: Path) -> None:
@@ -123,7 +127,8 @@ def test_figures_have_intervals_and_stand_beside_the_adapters_base(several: Seve
     assert (match["interval"], match["rows"]) == ("wilson 95 %", 12)
     assert match["low"] <= match["value"] <= match["high"]
     assert answer["base"] == str(models / "tiny")
-    assert loss["base"]["verdict"] in ("better", "worse")
+    assert loss["base"]["verdict"] in ("better", "worse", "undecided")
+    assert loss["base"]["low"] <= loss["base"]["difference"] <= loss["base"]["high"]
     assert loss["base"]["difference"] == pytest.approx(loss["value"] - loss["base"]["value"])
     assert {each["where"]["level"] for each in answer["results"] if each["where"]} == {"easy", "hard"}
     worst = next(each for each in answer["worst"] if each["dataset"] == "sums.jsonl")

@@ -1,10 +1,12 @@
 """A batch that does not fit into memory is halved, and every row still has its output once."""
 
+import errno
 from typing import Any
 
 import pytest
 
 pytest.importorskip("torch")
+from holdfast.payload.evaluate.__main__ import kind_of
 from holdfast.payload.evaluate.batching import OutOfMemoryRowError, run_batches
 
 pytestmark = pytest.mark.train
@@ -50,3 +52,19 @@ def test_a_row_that_does_not_fit_alone_is_an_error() -> None:
 def test_other_errors_are_not_taken_for_memory() -> None:
     with pytest.raises(ValueError, match="memory"):
         run([3], fits=1, batch_size=4, error=ValueError)
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "disk"),
+        (FileNotFoundError(errno.ENOENT, "No such file"), "other"),
+        (OutOfMemoryRowError(), "memory"),
+        (RuntimeError("CUDA out of memory. Tried to allocate 2 GiB"), "memory"),
+        (ValueError("Cannot use chat template functions"), "template"),
+        (KeyError("prompt"), "other"),
+    ],
+)
+def test_errors_are_told_apart(error: Exception, kind: str) -> None:
+    """A full disk and full memory have a class of failure and a remedy."""
+    assert kind_of(error) == kind

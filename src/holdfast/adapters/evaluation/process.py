@@ -54,9 +54,7 @@ class ModelSource:
     adapter: str | None = None
     tokenizer: str
     template: str | None = None
-    revision: str | None = None
     classifies: bool = False
-    trust_remote_code: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

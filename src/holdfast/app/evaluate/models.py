@@ -122,11 +122,17 @@ def _facts(name: str, *, offline: bool, where: str) -> ModelFacts:
 
 
 def _absent(name: str, where: str) -> UsageError:
+    near = _near_folder(name)
+    fix = f"there is {near}" if near else "name a folder, a run, or a model of the Hub"
+    return UsageError(f"no such model: {name}", where=where, fix=fix)
+
+
+def _near_folder(name: str) -> Path | None:
+    """Return the folder whose name is most like another; None if none is."""
     folder = expanded(name).parent
     here = tuple(each.name for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else ()
     near = nearest(expanded(name).name, here)
-    fix = f"there is {folder / near}" if near else "name a folder, a run, or a model of the Hub"
-    return UsageError(f"no such model: {name}", where=where, fix=fix)
+    return folder / near if near else None
 
 
 def _cached(name: str) -> ModelFacts | None:
@@ -149,7 +155,8 @@ def cached_folder(name: str) -> Path | None:
 
 def _of_hub(name: str, *, offline: bool, where: str) -> ModelFacts:
     if offline:
-        fix = "leave out --offline, so that the Hub is asked too"
+        near = _near_folder(name)
+        fix = f"there is {near}" if near else "leave out --offline, so that the Hub is asked too"
         raise UsageError(f"no model on this machine is called {name}", where=where, fix=fix)
     from holdfast.adapters import hub
 
@@ -210,7 +217,11 @@ def _adapter(name: str, facts: ModelFacts, files: frozenset[str], *, offline: bo
     return FoundModel(
         name=name,
         source=ModelSource(
-            path=base.source.path, adapter=name, tokenizer=tokenizer, classifies=classifies or base.source.classifies
+            path=base.source.path,
+            adapter=name,
+            tokenizer=tokenizer,
+            template=None if facts.chat_template else base.template,
+            classifies=classifies or base.source.classifies,
         ),
         identity=f"{base.identity} {_identity(name, facts)}",
         template=facts.chat_template or base.template,

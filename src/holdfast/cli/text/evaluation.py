@@ -62,6 +62,9 @@ def _dataset(result: EvaluateResult, dataset: EvaluatedDataset) -> Iterator[str]
 
 def _remarks(dataset: EvaluatedDataset) -> Iterator[str]:
     """Yield what is to be known of the rows before the figures are believed."""
+    if dataset.unreadable:
+        told = f"  {render_counted(dataset.unreadable, 'part')} of its files cannot be read: `holdfast inspect` shows where"
+        yield style(told, fg="yellow")
     if dataset.unfit:
         rows = ", ".join(map(str, dataset.first_unfit))
         yield style(f"  {render_counted(dataset.unfit, 'row')} left out ({rows}): {dataset.because}", fg="yellow")

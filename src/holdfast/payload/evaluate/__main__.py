@@ -1,5 +1,6 @@
 """Does the work of a request, one dataset after the other; one that fails does not stop the others."""
 
+import errno
 import json
 import math
 import os
@@ -12,6 +13,7 @@ from typing import Any
 from .work_request import WorkRequest, read_request
 
 WORDS = 600
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class NotFiniteError(Exception):
@@ -95,7 +97,7 @@ def kind_of(error: BaseException) -> str:
         return "memory"
     if isinstance(error, NotFiniteError):
         return "not finite"
-    if isinstance(error, OSError):
+    if isinstance(error, OSError) and error.errno in FULL:
         return "disk"
     return "template" if type(error).__module__.startswith("jinja2") or "chat template" in str(error) else "other"
 

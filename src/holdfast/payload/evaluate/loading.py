@@ -43,14 +43,13 @@ class LoadedModel:
 
 def load_model(request: ModelRequest) -> LoadedModel:
     """Load the model, its adapter and its tokenizer."""
-    remote = {"trust_remote_code": request.trust_remote_code}
-    tokenizer = transformers.AutoTokenizer.from_pretrained(request.tokenizer, padding_side="left", **remote)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(request.tokenizer, padding_side="left")
     if not tokenizer.chat_template and request.template:
         tokenizer.chat_template = request.template
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     kind = transformers.AutoModelForSequenceClassification if request.classifies else transformers.AutoModelForCausalLM
-    model = kind.from_pretrained(request.path, revision=request.revision, dtype="auto", **remote)
+    model = kind.from_pretrained(request.path, dtype="auto")
     if request.adapter is not None:
         model = _with_adapter(model, request.adapter, len(tokenizer))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -60,15 +59,11 @@ def load_model(request: ModelRequest) -> LoadedModel:
 
 
 def _with_adapter(model: Any, adapter: str, vocabulary: int) -> Any:
-    """Return a model with an adapter, which may have trained the embeddings of tokens that it added."""
+    """Return a model with an adapter, and with embeddings for tokens that its training added."""
     from peft import PeftModel
 
-    try:
-        return PeftModel.from_pretrained(model, adapter)
-    except RuntimeError as error:
-        if "embed" not in str(error) or model.get_input_embeddings().num_embeddings >= vocabulary:
-            raise
-    model.resize_token_embeddings(vocabulary)
+    if vocabulary > model.get_input_embeddings().num_embeddings:
+        model.resize_token_embeddings(vocabulary)
     return PeftModel.from_pretrained(model, adapter)
 
 

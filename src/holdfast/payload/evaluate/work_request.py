@@ -15,18 +15,14 @@ class ModelRequest:
         adapter: The folder or Hub id of the adapter; None for a whole model.
         tokenizer: The folder or Hub id of the tokenizer.
         template: The chat template to use if the tokenizer has none.
-        revision: The revision of the model on the Hub.
         classifies: Whether it has a classification head.
-        trust_remote_code: Whether code of its repository may run.
     """
 
     path: str
     adapter: str | None
     tokenizer: str
     template: str | None
-    revision: str | None
     classifies: bool
-    trust_remote_code: bool
 
 
 @dataclass(frozen=True)
