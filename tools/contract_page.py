@@ -20,6 +20,7 @@ from holdfast.results.catalog import CatalogResult
 from holdfast.results.check import CheckResult
 from holdfast.results.diagnose import DiagnoseResult
 from holdfast.results.doctor import DoctorResult
+from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.explain import ExplainResult
 from holdfast.results.inspect import InspectResult
 from holdfast.results.plan import PlanResult
@@ -36,6 +37,7 @@ RESULTS: Final[Mapping[str, type[Result]]] = {
     "run, resume, stop, show, watch": RunResult,
     "runs": RunsResult,
     "logs": LogsResult,
+    "evaluate": EvaluateResult,
     "diagnose": DiagnoseResult,
     "verify": VerifyResult,
     "explain": ExplainResult,

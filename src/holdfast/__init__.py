@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from holdfast.app import explaining as _explaining
     from holdfast.app.check import verb as _check
     from holdfast.app.diagnose import verb as _diagnose
+    from holdfast.app.evaluate import verb as _evaluate
     from holdfast.app.inspect import verb as _inspect
     from holdfast.app.plan import verb as _plan
     from holdfast.app.rehearse import verb as _rehearse
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     inspect = in_json(_inspect.inspect)
     plan = in_json(_plan.plan)
     diagnose = in_json(_diagnose.diagnose)
+    evaluate = in_json(_evaluate.evaluate)
     run, resume, stop = in_json(_run.run), in_json(_run.resume), in_json(_run.stop)
     runs, show, logs = in_json(_queries.runs), in_json(_queries.show), in_json(_queries.logs)
     watch, verify = in_json(_queries.watch), in_json(_queries.verify)
@@ -49,6 +51,7 @@ __all__ = [
     "check",
     "diagnose",
     "doctor",
+    "evaluate",
     "explain",
     "inspect",
     "logs",

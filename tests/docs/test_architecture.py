@@ -55,6 +55,11 @@ TARGETS = {
         {},
     ),
     "rehearse": ("job.yaml", JOB, {"offline": True, "isolate": True}),
+    "evaluate": (
+        "builtin:tiny-chat",
+        "",
+        {"on": "builtin:stdlib-docstrings", "rows": 4, "base": "builtin:tiny-chat", "trained_on": "builtin:stdlib-docstrings"},
+    ),
     "run": ("job.yaml", JOB, {"rehearse": False, "offline": True}),
 }
 
@@ -71,13 +76,14 @@ def steps(verb: str) -> list[str]:
         "check",
         "inspect",
         "diagnose",
-        *(pytest.param(each, marks=[pytest.mark.train, pytest.mark.long]) for each in ("rehearse", "run")),
+        *(pytest.param(each, marks=[pytest.mark.train, pytest.mark.long]) for each in ("rehearse", "evaluate", "run")),
     ],
 )
 def test_a_verb_goes_the_way_that_the_page_tells(verb: str, tmp_path: Path) -> None:
     """Each function of its list is called, in a process of its own."""
     name, text, options = TARGETS[verb]
-    (tmp_path / name).write_text(text, encoding="utf-8")
+    if text:
+        (tmp_path / name).write_text(text, encoding="utf-8")
     (tmp_path / "trace.py").write_text(TRACE, encoding="utf-8")
     words: list[Any] = [sys.executable, "trace.py", verb, name, json.dumps(options)]
     subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, env=quiet_environment())

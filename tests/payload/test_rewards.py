@@ -152,7 +152,7 @@ def test_what_takes_too_long_is_ended_with_its_children(tmp_path: Path) -> None:
     begun = time.monotonic()
     told = ask(tmp_path, "slow", source, limit_s=1.5)
 
-    assert told.problem == "it takes longer than 1.5 seconds for a few completions"
+    assert told.problem == "it takes longer than 1.5 seconds"
     assert time.monotonic() - begun < 60
     assert not [process for process in psutil.process_iter() if _marked(process)]
 

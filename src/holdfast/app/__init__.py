@@ -31,6 +31,7 @@ VERBS: Mapping[str, str] = {
     "show": "holdfast.app.run.queries",
     "logs": "holdfast.app.run.queries",
     "watch": "holdfast.app.run.queries",
+    "evaluate": "holdfast.app.evaluate.verb",
     "diagnose": "holdfast.app.diagnose.verb",
     "verify": "holdfast.app.run.queries",
     "doctor": "holdfast.app.doctoring",

@@ -58,3 +58,16 @@ def _beginning(incomplete: str, names: Iterable[tuple[str, str]]) -> list[Comple
     """Return the names that begin so, in capitals or not, with what each is."""
     begin = incomplete.lower()
     return [CompletionItem(name, help=about or None) for name, about in names if name.lower().startswith(begin)]
+
+
+def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names of runs that begin so, else folders."""
+    return complete_runs(ctx, param, incomplete) or [CompletionItem(incomplete, type="dir")]
+
+
+def complete_metrics(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the metrics that begin so, else files with functions."""
+    from holdfast.engine.evaluate.metrics import METRICS
+
+    found = _beginning(incomplete, ((name, metric.definition) for name, metric in METRICS.items()))
+    return found or [CompletionItem(incomplete, type="file")]

@@ -37,6 +37,7 @@ SUMMARIES: Mapping[str, str] = {
     "show": "Show the status and the result of a run.",
     "logs": "Print the output of a run's training process.",
     "watch": "Follow a run from any terminal.",
+    "evaluate": "Evaluate a model: metrics with intervals, beside its base.",
     "diagnose": "Find the cause of a failure in logs.",
     "verify": "Verify that a checkpoint or model folder is complete.",
     "doctor": "Check this machine, its libraries and the Hub.",

@@ -16,6 +16,7 @@ from holdfast.results import Json, Result
 from holdfast.results.check import CheckResult
 from holdfast.results.diagnose import DiagnoseResult
 from holdfast.results.doctor import DoctorResult
+from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.inspect import InspectResult
 from holdfast.results.plan import PlanResult
 from holdfast.results.rehearse import RehearseResult
@@ -228,6 +229,38 @@ TOOLS: Final = (
     VerbTool(verb="runs", arguments=("runs",), result=RunsResult, fixed={}, reads_only=True),
     VerbTool(verb="show", arguments=("run", "runs"), result=RunResult, fixed={}, reads_only=True),
     VerbTool(verb="logs", arguments=("run", "attempt", "runs"), result=LogsResult, fixed={}, reads_only=True),
+    VerbTool(
+        verb="evaluate",
+        arguments=(
+            "model",
+            "on",
+            "prompt",
+            "split",
+            "config",
+            "rows",
+            "metric",
+            "rewards",
+            "by",
+            "cluster",
+            "base",
+            "no_base",
+            "trained_on",
+            "at_least",
+            "not_worse_than",
+            "max_new_tokens",
+            "stop",
+            "temperature",
+            "top_p",
+            "top_k",
+            "seed",
+            "batch_size",
+            "results",
+            "runs",
+            "offline",
+        ),
+        result=EvaluateResult,
+        fixed={},
+    ),
     VerbTool(verb="diagnose", arguments=("targets", "ended", "runs"), result=DiagnoseResult, fixed={}, reads_only=True),
     VerbTool(verb="doctor", arguments=("offline",), result=DoctorResult, fixed={}, reads_only=True),
     VerbTool(verb="verify", arguments=("checkpoint",), result=VerifyResult, fixed={}, reads_only=True),

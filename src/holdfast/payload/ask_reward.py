@@ -3,7 +3,8 @@
     python ask_reward.py QUESTION ANSWER
 
 QUESTION is a JSON file: `function`, `prompts`, `completions`, `completion_ids`, and `columns`, each a list with a value for
-each completion; or `function` and `rows`, where it is to rewrite rows. ANSWER is written twice: with `imported` when the function is found, and again with what came of the call.
+each completion; or `function`, `predictions`, `references` and `columns`, where it is a metric; or `function` and `rows`, where it is to
+rewrite rows. ANSWER is written twice: with `imported` when the function is found, and again with what came of the call.
 
 Source: `_calculate_rewards` of `GRPOTrainer` and `RLOOTrainer`, TRL 1.16.
 """
@@ -26,6 +27,7 @@ from typing import Any
 TRL = "trl.rewards"
 NUMBERS_END = 3.4028235677973366e38
 """What is greater is infinite as a 32-bit float, which is what the trainer keeps rewards in."""
+STARRED = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 
 class UnusableError(Exception):
@@ -46,6 +48,8 @@ def main(question: Path, answer: Path) -> None:
         write(answer, {"imported": True})
         if "rows" in asked:
             told["rows"] = [rewritten(function, row) for row in asked["rows"]]
+        elif "predictions" in asked:
+            told["rewards"] = measured(function, asked)
         else:
             told["rewards"] = call(function, asked)
     except UnusableError as error:
@@ -98,6 +102,20 @@ def rewritten(function: Any, row: dict[str, Any]) -> dict[str, Any]:
     return given_back
 
 
+def measured(function: Any, request: dict[str, Any]) -> list[float | None]:
+    """Return the values of a metric, which gets those arguments that it names."""
+    if not callable(function):
+        raise UnusableError(f"it is {article(function)}, and no function")
+    given = {**request["columns"], "predictions": request["predictions"], "references": request["references"]}
+    parameters = inspect.signature(function).parameters
+    if not any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values()):
+        given = {name: value for name, value in given.items() if name in parameters}
+    lacking = [name for name, each in parameters.items() if each.default is each.empty and name not in given]
+    if unnamed := [name for name in lacking if parameters[name].kind not in STARRED]:
+        raise UnusableError(f"it asks for {spell(unnamed)}: the data has no such column")
+    return read(function(**given), len(request["predictions"]), "value")
+
+
 def call(function: Any, request: dict[str, Any]) -> list[float | None]:
     """Return the function's results, a number or None for each completion."""
     if not callable(function):
@@ -144,11 +162,10 @@ def check_signature(function: Any, given: dict[str, Any]) -> None:
     unasked = (
         [] if any(each.kind is kinds.VAR_KEYWORD for each in parameters.values()) else sorted(given.keys() - named)
     )
-    simple = (kinds.VAR_KEYWORD, kinds.VAR_POSITIONAL)
     lacking = [
         name
         for name, each in parameters.items()
-        if each.default is each.empty and each.kind not in simple and (name not in given or name not in named)
+        if each.default is each.empty and each.kind not in STARRED and (name not in given or name not in named)
     ]
     told = []
     if lacking:
@@ -164,24 +181,24 @@ def spell(names: list[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def read(given_back: Any, count: int) -> list[float | None]:
-    """Return rewards as numbers."""
+def read(given_back: Any, count: int, what: str = "reward") -> list[float | None]:
+    """Return what a function gave as numbers."""
     try:
-        rewards = list(given_back)
+        values = list(given_back)
     except TypeError:
-        raise UnusableError(f"it gives {article(given_back)}, and no list of rewards") from None
-    if len(rewards) != count:
-        raise UnusableError(f"it gives {len(rewards)} rewards for {count} completions")
-    return [None if reward is None else number(reward, at) for at, reward in enumerate(rewards)]
+        raise UnusableError(f"it gives {article(given_back)}, and no list of {what}s") from None
+    if len(values) != count:
+        raise UnusableError(f"it gives {len(values)} {what}s for {count} completions")
+    return [None if value is None else number(value, f"{what} {at}") for at, value in enumerate(values)]
 
 
-def number(reward: Any, at: int) -> float:
-    """Return one reward as a number."""
-    wrong = UnusableError(f"its reward {at} is {article(reward)}, and no number")
-    if isinstance(reward, str | bytes):  # which `float` would read
+def number(given: Any, what: str) -> float:
+    """Return one value as a number."""
+    wrong = UnusableError(f"its {what} is {article(given)}, and no number")
+    if isinstance(given, str | bytes):  # which `float` would read
         raise wrong
     try:
-        value = float(reward)
+        value = float(given)
     except (TypeError, ValueError):
         raise wrong from None
     return value if abs(value) < NUMBERS_END or value != value else float("inf") * (1 if value > 0 else -1)  # noqa: PLR0124 - NaN

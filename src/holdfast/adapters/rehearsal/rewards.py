@@ -44,6 +44,27 @@ def call_rewards(
     return tuple(_ask(name, question, folder, limit_s) for name in names)
 
 
+def call_metric(
+    name: str,
+    predictions: Sequence[str],
+    references: Sequence[str],
+    columns: Mapping[str, Sequence[Any]],
+    *,
+    limit_s: float = LIMIT_S,
+) -> RewardResult:
+    """Return the result of a user's own metric, a value for each prediction.
+
+    Args:
+        name: `file.py:function` or `module:function`, which takes `predictions`, `references`, and whatever columns it names.
+        predictions: The model's answers.
+        references: The right ones.
+        columns: The data's columns.
+        limit_s: Time that the call may take.
+    """
+    question = {"predictions": predictions, "references": references, "columns": columns}
+    return _ask(name, question, Path(), limit_s)
+
+
 def rewrite_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return rows as a job's `map` rewrites them.
 
@@ -112,7 +133,7 @@ def _wait(child: subprocess.Popen[bytes], answer: Path, limit_s: float) -> str:
         except subprocess.TimeoutExpired:
             if not imported and answer.exists():
                 imported, until = True, time.monotonic() + limit_s
-                what = f"it takes longer than {limit_s:g} seconds for a few completions"
+                what = f"it takes longer than {limit_s:g} seconds"
         else:
             return f"it ends the process, with exit code {code}"
     return what

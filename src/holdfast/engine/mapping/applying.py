@@ -21,15 +21,23 @@ def map_rows(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Row]:
         rows: The rows.
         source: The module with its function `rewrite`, and `keep` where it leaves out rows.
     """
+    for row in map_each(rows, source):
+        if row is not None:
+            yield row
+
+
+def map_each(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Row | None]:
+    """Yield for each row what a mapping makes of it; None where it leaves it out."""
     module: dict[str, Any] = {}
     exec(compile(source, "mapping.py", "exec"), module)  # noqa: S102 - written here from names of columns, as literals
     for row in rows:
         if "keep" in module and not module["keep"](row):
+            yield None
             continue
         try:
             yield module["rewrite"](copy.deepcopy(dict(row)))
         except (TypeError, KeyError, AttributeError, IndexError, ValueError):  # a value that no sample row had
-            continue
+            yield None
 
 
 def map_batches(given: Rows, source: str) -> Iterator[Batch]:

@@ -1,0 +1,1 @@
+"""Evaluations: the process that has the model, and the files that it and we leave."""

@@ -1,0 +1,187 @@
+"""One dataset of an evaluation: what it is evaluated for, and its rows as work for a model."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.adapters.evaluation.process import WorkFailure
+from holdfast.app.evaluate.asking import EvaluationOptions
+from holdfast.app.evaluate.data import EvaluationData, read_data
+from holdfast.app.evaluate.models import FoundModel
+from holdfast.app.inspect.rows import RowSource
+from holdfast.core.errors import HoldfastError
+from holdfast.core.evaluation import Example, TaskName, WorkKind
+from holdfast.engine.evaluate.measuring import default_metrics
+from holdfast.engine.evaluate.metrics import METRICS
+from holdfast.engine.evaluate.reading import ReadRows, TaskReading, find_tasks, read_rows
+
+WRITES: Final = ("answers", "prompts")
+"""Tasks for which a model writes answers."""
+NO_TASK: Final = (
+    "no column is surely what a model is to answer: it has {columns}. Evaluated are prompts with an answer, choices, "
+    "texts with a label, chosen and rejected answers, messages, and texts"
+)
+
+
+class DatasetError(Exception):
+    """Why a dataset cannot be evaluated.
+
+    Attributes:
+        failure: The reason.
+    """
+
+    def __init__(self, because: str, fix: str, name: str = "") -> None:
+        super().__init__(because)
+        self.failure = WorkFailure(name, because, fix)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedDataset:
+    """A dataset that is ready for a model.
+
+    Attributes:
+        name: As it was named.
+        key: Its name in messages and files: that, and its number where one name is given twice.
+        data: Its rows.
+        task: What it is evaluated for.
+        read: Its rows as examples.
+        metrics: The metrics.
+        kind: What the model does for each row.
+    """
+
+    name: str
+    key: str
+    data: EvaluationData
+    task: TaskName
+    read: ReadRows
+    metrics: tuple[str, ...]
+    kind: WorkKind
+
+    @property
+    def examples(self) -> tuple[Example, ...]:
+        """The rows that can be evaluated."""
+        return self.read.examples
+
+
+def prepare(
+    name: str, key: str, source: RowSource | None, model: FoundModel, options: EvaluationOptions
+) -> Iterator[PreparedDataset]:
+    """Yield a dataset for each task that the metrics ask for.
+
+    Raises:
+        DatasetError: It cannot be evaluated.
+    """
+    data = _read(name, source, options)
+    readings = find_tasks(data.profile(chat=model.template is not None), model.labels)
+    if not readings and model.template is None and find_tasks(data.profile(chat=True)):
+        raise _without_template()
+    for reading in _asked(readings, data, model, options):
+        read = read_rows(reading, data.rows)
+        if not read.examples:
+            fix = "`holdfast inspect` shows what its columns are"
+            because = f"none of its {len(data.rows)} rows can be evaluated: {read.because}"
+            raise DatasetError(because, fix, "dataset-bad-row-values")
+        _want_template(reading.task, read, model)
+        named = tuple(each for each in options.metrics if reading.task in METRICS[each].tasks)
+        asked = options.metrics or options.functions or options.rewards
+        yield PreparedDataset(
+            name=name,
+            key=key,
+            data=data,
+            task=reading.task,
+            read=read,
+            metrics=named if asked else default_metrics(reading.task, read.examples),
+            kind=_kind(reading.task, model),
+        )
+
+
+def _read(name: str, source: RowSource | None, options: EvaluationOptions) -> EvaluationData:
+    try:
+        data = read_data(
+            name,
+            source,
+            options.split,
+            config=options.config,
+            limit=options.rows,
+            seed=options.generation.seed,
+        )
+    except HoldfastError as error:
+        raise DatasetError(error.what, error.fix) from error
+    if not data.rows:
+        raise DatasetError(f"{name} holds no rows", "name another split", "dataset-empty")
+    if options.cluster and options.cluster not in data.columns:
+        raise DatasetError(f"{name} has no column `{options.cluster}`", _columns(data), "dataset-missing-column")
+    return data
+
+
+def _columns(data: EvaluationData) -> str:
+    return f"name one of {', '.join(data.columns)}"
+
+
+def _asked(
+    readings: Mapping[TaskName, TaskReading], data: EvaluationData, model: FoundModel, options: EvaluationOptions
+) -> list[TaskReading]:
+    """Return the readings of the tasks that the metrics ask for; the first if none are asked for.
+
+    Raises:
+        DatasetError: There is none.
+    """
+    fitting = {task: reading for task, reading in readings.items() if _can(task, model)}
+    tasks: set[TaskName] = {task for each in options.metrics for task in METRICS[each].tasks}
+    if options.functions or options.rewards:
+        tasks.add("answers" if "answers" in fitting else "prompts")
+    if not tasks and set(fitting) == {"prompts"}:
+        because = "it has prompts and no answers to compare with"
+        raise DatasetError(because, "name reward functions, --rewards, or a metric of your own, --metric FILE:FUNCTION")
+    chosen = [reading for task, reading in fitting.items() if task in tasks]
+    if chosen:
+        return chosen
+    if tasks and fitting:
+        fix = f"it can be evaluated for {', '.join(_metrics_of(fitting))}"
+        raise DatasetError("its columns have nothing that the metrics measure", fix)
+    if not fitting:
+        fix = "`holdfast inspect` proposes a mapping" if not readings else "name a model that fits the data"
+        because = NO_TASK.format(columns=", ".join(data.columns)) if not readings else _unfit(readings, model)
+        raise DatasetError(because, fix, "" if readings else "dataset-missing-column")
+    return [next(iter(fitting.values()))]
+
+
+def _metrics_of(tasks: Mapping[TaskName, TaskReading]) -> list[str]:
+    return [name for name, metric in METRICS.items() if any(task in metric.tasks for task in tasks)]
+
+
+def _can(task: TaskName, model: FoundModel) -> bool:
+    """True if a model can do a task: a head of several labels only classifies, one of a single output only compares."""
+    if not model.source.classifies:
+        return True
+    return task == ("classes" if len(model.labels) > 1 else "preference")
+
+
+def _unfit(readings: Mapping[TaskName, TaskReading], model: FoundModel) -> str:
+    head = f"{len(model.labels)} labels" if len(model.labels) > 1 else "one output"
+    return f"the model has a head with {head}, and the data is for {', '.join(readings)}"
+
+
+def _kind(task: TaskName, model: FoundModel) -> WorkKind:
+    if task in WRITES:
+        return "generate"
+    return "classify" if model.source.classifies else "score"
+
+
+def _want_template(task: TaskName, read: ReadRows, model: FoundModel) -> None:
+    """Look whether messages can be rendered.
+
+    Raises:
+        DatasetError: The model has no chat template.
+    """
+    is_messages: Callable[[object], bool] = lambda value: isinstance(value, list)  # noqa: E731 - shorter than a function
+    first = read.examples[0]
+    messages = is_messages(first.prompt) or any(is_messages(each.answer) for each in first.scored)
+    if messages and model.template is None and not (task == "classes" and model.source.classifies):
+        raise _without_template()
+
+
+def _without_template() -> DatasetError:
+    because = "its rows are messages, and the model has no chat template"
+    fix = "save the template that it was trained with: `tokenizer.chat_template`, then `save_pretrained`"
+    return DatasetError(because, fix, "chat-template-missing")

@@ -1,0 +1,117 @@
+"""An evaluation from its datasets to its result: one that fails does not stop the others."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from holdfast.adapters.evaluation.store import EvaluationStore
+from holdfast.app.evaluate.asking import EvaluationRequest
+from holdfast.app.evaluate.datasets import WRITES, DatasetError, PreparedDataset, prepare
+from holdfast.app.evaluate.finished import PROMPT, FinishedWork
+from holdfast.app.evaluate.own_metrics import values_of
+from holdfast.app.evaluate.training_rows import find_leaks
+from holdfast.app.evaluate.working import RowsForModel, outputs_of, with_template_of
+from holdfast.app.evaluate.writing import write_results
+from holdfast.core.errors import UsageError
+from holdfast.core.evaluation import Example
+from holdfast.engine.evaluate.breakdown import can_group
+from holdfast.engine.evaluate.figures import EvaluatedRows
+from holdfast.results.evaluate import EvaluateResult
+
+
+def run_evaluation(
+    request: EvaluationRequest, store: EvaluationStore, on_progress: Callable[[str], None]
+) -> EvaluateResult:
+    """Do an evaluation, and write its results.
+
+    Raises:
+        SourceError: A model cannot be loaded.
+        LedgerError: The results cannot be written.
+    """
+    store.prepare()
+    work = FinishedWork(prompts=_prompts(request))
+    datasets = _prepared(request, work)
+    wanted = [RowsForModel(each.key, each.kind, each.examples) for each in datasets]
+    if work.prompts:
+        wanted.insert(0, RowsForModel(PROMPT, "generate", work.prompts))
+    if wanted:
+        work.model = outputs_of(request.model, wanted, store, request.options, on_progress)
+    if wanted and request.base is not None:
+        base = with_template_of(request.base, request.model)
+        left = [each for each in wanted if each.key not in work.model.failed]
+        work.base = outputs_of(base, left, store, request.options, on_progress)
+    if PROMPT in work.model.failed:
+        work.fail(PROMPT, work.model.failed[PROMPT])
+    for each in datasets:
+        _evaluate(each, request, work)
+    find_leaks(request, work.rows, work.leaked, work.fail)
+    return write_results(request, work, store)
+
+
+def _prompts(request: EvaluationRequest) -> list[Example]:
+    """Return the single prompts as rows: what the user of a chat would say, if the model has a chat template."""
+    chat = request.model.template is not None
+    return [
+        Example(row=number, prompt=[{"role": "user", "content": text}] if chat else text)
+        for number, text in enumerate(request.prompts)
+    ]
+
+
+def _prepared(request: EvaluationRequest, work: FinishedWork) -> list[PreparedDataset]:
+    """Return the datasets that can be evaluated, one for each task; note why the others cannot.
+
+    Raises:
+        UsageError: None of them can be broken down as asked.
+    """
+    found: list[PreparedDataset] = []
+    for number, (name, source) in enumerate(request.sources):
+        again = sum(earlier == name for earlier, _ in request.sources[:number])
+        key = f"{name} ({again + 1})" if again else name
+        try:
+            for each in prepare(name, key, source, request.model, request.options):
+                found.append(replace(each, key=f"{key}, {each.task}") if _holds(found, key) else each)
+        except DatasetError as error:
+            work.fail(name, error.failure)
+    for by in request.options.by:
+        if found and not any(can_group(by, each.examples) for each in found):
+            columns = ", ".join(dict.fromkeys(name for each in found for name in each.data.columns))
+            raise UsageError(
+                f"no dataset has a column `{by}`", where="--by", fix=f"name length, label, or one of {columns}"
+            )
+    return found
+
+
+def _holds(found: Sequence[PreparedDataset], key: str) -> bool:
+    return any(each.key == key for each in found)
+
+
+def _evaluate(dataset: PreparedDataset, request: EvaluationRequest, work: FinishedWork) -> None:
+    """Add a dataset's rows with what the models gave, or why there is nothing."""
+    failures = {**(work.base.failed if work.base else {}), **work.model.failed}
+    if dataset.key in failures:
+        work.fail(dataset.name, failures[dataset.key])
+        return
+    options, outputs = request.options, work.model.outputs[dataset.key]
+    base = None if work.base is None else work.base.outputs[dataset.key]
+    own: Mapping[str, Sequence[float | None]] = {}
+    base_own: Mapping[str, Sequence[float | None]] = {}
+    try:
+        if dataset.task in WRITES:
+            own = values_of(options.functions, options.rewards, dataset.examples, outputs)
+            base_own = values_of(options.functions, options.rewards, dataset.examples, base) if base else {}
+    except DatasetError as error:
+        work.fail(dataset.name, error.failure)
+        if not dataset.metrics:
+            return
+    rows = EvaluatedRows(
+        dataset=dataset.name,
+        split=dataset.data.split,
+        task=dataset.task,
+        examples=dataset.examples,
+        outputs=outputs,
+        base=base,
+        metrics=dataset.metrics,
+        own=own,
+        base_own=base_own,
+        cluster=options.cluster,
+    )
+    work.rows.append((dataset, rows))

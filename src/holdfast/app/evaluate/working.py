@@ -1,0 +1,120 @@
+"""What models give for the rows of datasets: kept outputs where there are any, and a process for the rest."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from msgspec import DecodeError, ValidationError, json
+
+from holdfast.adapters.evaluation.process import DatasetWork, WorkEvent, WorkFailure, do_work
+from holdfast.adapters.evaluation.store import EvaluationStore, OutputFile, work_lines
+from holdfast.app.evaluate.asking import EvaluationOptions
+from holdfast.app.evaluate.models import FoundModel
+from holdfast.core.evaluation import Example, ModelOutput, WorkKind
+
+LIBRARIES: Final = ("torch", "transformers")
+"""What outputs depend on beside the weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowsForModel:
+    """Rows that a model is to do something for.
+
+    Attributes:
+        key: Their name in messages.
+        kind: What is to be done.
+        examples: The rows.
+    """
+
+    key: str
+    kind: WorkKind
+    examples: Sequence[Example]
+
+
+@dataclass(slots=True)
+class ModelOutputs:
+    """What a model gave.
+
+    Attributes:
+        outputs: For each key the outputs of its rows, in their order; absent if it failed.
+        failed: Why the others failed.
+        reused: For each key, how many rows had outputs from an earlier evaluation.
+        loaded: How the model was loaded; None if nobody knows any more.
+        batch_sizes: The batch sizes to which keys had to be reduced.
+    """
+
+    outputs: dict[str, list[ModelOutput]] = field(default_factory=dict[str, list[ModelOutput]])
+    failed: Mapping[str, WorkFailure] = field(default_factory=dict[str, WorkFailure])
+    reused: dict[str, int] = field(default_factory=dict[str, int])
+    loaded: WorkEvent | None = None
+    batch_sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def outputs_of(
+    model: FoundModel,
+    wanted: Sequence[RowsForModel],
+    store: EvaluationStore,
+    options: EvaluationOptions,
+    on_progress: Callable[[str], None],
+) -> ModelOutputs:
+    """Return what a model gives for rows. Only what no earlier evaluation has is done.
+
+    Raises:
+        SourceError: The model cannot be loaded.
+        LedgerError: The rows cannot be written.
+    """
+    identity = " ".join([model.identity, *(f"{name}=={version(name)}" for name in LIBRARIES)])
+    found, files, work = ModelOutputs(), dict[str, OutputFile](), list[DatasetWork]()
+    for each in wanted:
+        lines = work_lines(each.kind, each.examples)
+        file = store.output_file(model.source, identity, each.kind, lines, options.generation)
+        files[each.key], found.reused[each.key] = file, file.done
+        if file.done < file.rows:
+            rows = str(file.path.with_suffix(".rows"))
+            work.append(
+                DatasetWork(
+                    name=each.key,
+                    kind=each.kind,
+                    rows=rows,
+                    out=str(file.path),
+                    batch_size=options.batch_size,
+                    generation=options.generation,
+                )
+            )
+    if work:
+        on_progress(f"loading {model.name}")
+        report = do_work(model.source, work, on_progress, offline=options.offline)
+        found.failed, found.loaded, found.batch_sizes = report.failed, report.loaded, report.batch_sizes
+        _keep(files, report.loaded, store)
+    for each in wanted:
+        if each.key not in found.failed:
+            outputs = files[each.key].read()
+            found.outputs[each.key] = [outputs[example.row] for example in each.examples]
+            found.loaded = found.loaded or _kept(files[each.key].path)
+    return found
+
+
+def with_template_of(base: FoundModel, model: FoundModel) -> FoundModel:
+    """Return a base model that reads messages as the model does, if it has no chat template itself."""
+    if base.template is not None or model.template is None:
+        return base
+    return replace(base, template=model.template, source=replace(base.source, template=model.template))
+
+
+def _keep(files: Mapping[str, OutputFile], loaded: WorkEvent | None, store: EvaluationStore) -> None:
+    """Write down beside outputs how their model was loaded."""
+    for file in files.values() if loaded else ():
+        store.write(_beside(file.path), json.encode(loaded).decode())
+
+
+def _kept(path: Path) -> WorkEvent | None:
+    try:
+        return json.decode(_beside(path).read_bytes(), type=WorkEvent)
+    except (OSError, DecodeError, ValidationError):
+        return None
+
+
+def _beside(path: Path) -> Path:
+    return path.with_suffix(".model")

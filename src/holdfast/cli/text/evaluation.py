@@ -1,0 +1,175 @@
+"""An evaluation, as text."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from click import style
+
+from holdfast.engine.units import render_counted
+from holdfast.results.evaluate import BaseFigure, EvaluatedDataset, EvaluateResult, EvaluationFigure, WorstRow
+
+SHOWN: Final = 160
+"""Characters of a text that are shown."""
+WIDEST: Final = 60
+"""Columns of a metric's name, with the part of the rows that it is of."""
+MOST_LABELS: Final = 12
+"""Labels of a confusion matrix that is shown; a larger one is in the JSON."""
+COLOURS: Final = {"better": "green", "worse": "red", "undecided": "yellow"}
+
+
+def render_evaluation(result: EvaluateResult) -> str:
+    """Return the figures of each dataset, its worst rows, what failed, and the verdict."""
+    parts = [
+        *("\n".join(_answer(each.prompt, each.answer, each.base_answer)) for each in result.answers),
+        *("\n".join(_dataset(result, each)) for each in result.datasets),
+        *(["\n".join(_failed(result))] if result.failed else []),
+        *(["\n".join(_gates(result))] if result.gates else []),
+        "\n".join(_verdict(result)),
+    ]
+    return "\n\n".join(parts)
+
+
+def _answer(prompt: str, answer: str, base: str) -> Iterator[str]:
+    yield style(_shortened(prompt), bold=True)
+    yield answer
+    if base:
+        yield style(f"base: {base}", dim=True)
+
+
+def _dataset(result: EvaluateResult, dataset: EvaluatedDataset) -> Iterator[str]:
+    count = render_counted(dataset.rows, "row")
+    of = f"{count} of {dataset.of:,}" if dataset.rows != dataset.of else count
+    yield style(f"{dataset.dataset}, {dataset.split}: {dataset.task}, {of}", bold=True)
+    shortest, median, longest = dataset.lengths
+    yield f"  prompts of {shortest:,} to {longest:,} characters, {median:,} in the middle"
+    if dataset.labels:
+        yield f"  labels: {', '.join(f'{name} {number:,}' for name, number in dataset.labels.items())}"
+    yield from _remarks(dataset)
+    metrics = {metric.name for metric in result.metrics}
+    figures = [each for each in result.results if each.dataset == dataset.dataset and each.metric in metrics]
+    width = min(WIDEST, max((len(_name(each)) for each in figures), default=0))
+    for each in figures:
+        yield from _figure(each, width)
+    if dataset.confusion and len(dataset.confusion.labels) <= MOST_LABELS:
+        yield from _confusion(dataset.confusion.labels, dataset.confusion.counts)
+    yield from _leaked(result, dataset, width)
+    worst = [each for each in result.worst if each.dataset == dataset.dataset]
+    if worst:
+        yield f"  worst rows, by {worst[0].metric}:"
+    for row in worst:
+        yield from _worst(row)
+
+
+def _remarks(dataset: EvaluatedDataset) -> Iterator[str]:
+    """Yield what is to be known of the rows before the figures are believed."""
+    if dataset.unreadable:
+        told = f"  {render_counted(dataset.unreadable, 'part')} of its files cannot be read: `holdfast inspect` shows where"
+        yield style(told, fg="yellow")
+    if dataset.unfit:
+        rows = ", ".join(map(str, dataset.first_unfit))
+        yield style(f"  {render_counted(dataset.unfit, 'row')} left out ({rows}): {dataset.because}", fg="yellow")
+    if dataset.cut:
+        yield style(
+            f"  {render_counted(dataset.cut, 'prompt')} too long for the model: the beginning is cut", fg="yellow"
+        )
+    if dataset.unended:
+        yield style(f"  {render_counted(dataset.unended, 'answer')} cut off at --max-new-tokens", fg="yellow")
+    if dataset.clusters is not None:
+        yield f"  rows belong together in {dataset.clusters:,} clusters"
+    if dataset.reused:
+        yield f"  {render_counted(dataset.reused, 'row')} answered by an earlier evaluation"
+
+
+def _name(figure: EvaluationFigure) -> str:
+    where = ", ".join(f"{name} {value}" for name, value in (figure.where or {}).items())
+    return f"{figure.metric} [{where}]" if where else figure.metric
+
+
+def _figure(figure: EvaluationFigure, width: int) -> Iterator[str]:
+    needed = f"; ±5 % needs {figure.rows_needed:,} rows" if figure.rows_needed else ""
+    interval = (
+        "no interval: rows too few or all alike"
+        if figure.low is None
+        else f"{_number(figure.low)} to {_number(figure.high)}"
+    )
+    value = "no value" if figure.value is None else _number(figure.value)
+    rows = f", {render_counted(figure.rows, 'row')}" if figure.where else ""
+    yield f"  {_name(figure):{width}}  {value:>8}  ({interval}{rows}{needed})"
+    if figure.base is not None:
+        yield f"  {'':{width}}  {_compared(figure.base, figure.rows)}"
+
+
+def _compared(base: BaseFigure, rows: int) -> str:
+    if base.low is None or base.high is None or base.difference is None:
+        return "cannot be compared with the base"
+    change = f"{base.difference:+.3g} ({base.low:+.3g} to {base.high:+.3g}, p = {base.p_value:.2g})"
+    told = f"{base.verdict} than the base's {_number(base.value)}" if base.verdict != "undecided" else ""
+    if base.verdict == "undecided":
+        told = f"undecided with {render_counted(rows, 'row')}"
+        told += f": {base.rows_needed:,} would be needed" if base.rows_needed else ""
+        told += f"; base {_number(base.value)}"
+    return f"{style(told, fg=COLOURS[base.verdict])}, {change}"
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"
+
+
+def _confusion(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Iterator[str]:
+    names = [label or "(no label)" for label in labels]
+    width = max(map(len, names))
+    yield "  right label, and what was answered:"
+    yield f"    {'':{width}}  {'  '.join(f'{name:>{max(5, len(name))}}' for name in names)}"
+    for name, row in zip(names, counts, strict=True):
+        cells = "  ".join(f"{count:>{max(5, len(given))}}" for count, given in zip(row, names, strict=True))
+        if any(row):
+            yield f"    {name:{width}}  {cells}"
+
+
+def _leaked(result: EvaluateResult, dataset: EvaluatedDataset, width: int) -> Iterator[str]:
+    for leaked in result.leaked:
+        if leaked.dataset != dataset.dataset:
+            continue
+        if not leaked.rows:
+            yield "  none of the rows stands in the training data"
+            continue
+        rows = ", ".join(map(str, (*leaked.exact, *leaked.near)[:5]))
+        told = f"{render_counted(leaked.rows, 'row')} ({leaked.fraction:.1%}) in the training data: {rows}. Without:"
+        yield style(f"  {told}", fg="yellow")
+        for each in leaked.without:
+            yield from _figure(each, width)
+
+
+def _worst(row: WorstRow) -> Iterator[str]:
+    beside = f", base {_number(row.base_value)}" if row.base_value is not None else ""
+    yield f"    row {row.row}: {_number(row.value)}{beside}"
+    told = {"prompt": row.prompt, "reference": row.reference, "answer": row.answer, "base": row.base_answer}
+    for name, text in told.items():
+        if text:
+            yield f"      {name:9}  {_shortened(text)}"
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"
+
+
+def _failed(result: EvaluateResult) -> Iterator[str]:
+    for each in result.failed:
+        name = f" ({each.name})" if each.name else ""
+        yield style(f"{each.dataset} failed{name}: {each.because}", fg="red")
+        yield f"  fix: {each.fix}"
+
+
+def _gates(result: EvaluateResult) -> Iterator[str]:
+    for gate in result.gates:
+        mark = style("holds", fg="green") if gate.passed else style("does not hold", fg="red")
+        yield f"{gate.gate} {mark}{f' on {gate.dataset}' if gate.dataset else ''}: {gate.because}"
+
+
+def _verdict(result: EvaluateResult) -> Iterator[str]:
+    if result.datasets or result.failed:
+        told = f"{result.verdict}: {render_counted(len(result.datasets), 'dataset')} evaluated"
+        told += f", {len(result.failed)} failed" if result.failed else ""
+        yield style(told, fg="green" if result.verdict == "pass" else "red", bold=True)
+    yield f"written: {', '.join(result.files)}"

@@ -1,0 +1,131 @@
+"""`holdfast evaluate`."""
+
+import sys
+
+import click
+
+from holdfast.app.evaluate.verb import BATCH, evaluate
+from holdfast.cli import options
+from holdfast.cli.completion import complete_metrics, complete_models
+from holdfast.cli.output import echo
+from holdfast.cli.text.evaluation import render_evaluation
+
+
+@click.command("evaluate")
+@click.argument("model", shell_complete=complete_models)
+@click.option("--on", multiple=True, metavar="DATA", type=click.Path(), help="Dataset: a file, a folder or a Hub id.")
+@click.option("--prompt", multiple=True, help="Answer this prompt.")
+@click.option("--split", help="Split, slice or sum of splits. Default: the first of test, validation and train.")
+@click.option("--config", help="Configuration (subset) of a Hub dataset.")
+@click.option("--rows", type=click.IntRange(min=1), help="Evaluate this many rows of each dataset, drawn at random.")
+@click.option(
+    "--metric",
+    multiple=True,
+    metavar="NAME|FILE:FUNCTION",
+    shell_complete=complete_metrics,
+    help="Metric. Default: those that fit the dataset's columns.",
+)
+@click.option("--rewards", multiple=True, metavar="FILE:FUNCTION", help="Reward function, as in training.")
+@click.option("--by", multiple=True, metavar="COLUMN", help="Break figures down by a column, `label` or `length`.")
+@click.option("--cluster", metavar="COLUMN", help="Rows with the same value belong together. Default: the prompt.")
+@click.option("--base", metavar="MODEL", help="Compare with this model. Default: an adapter's or a run's own base.")
+@click.option("--no-base", is_flag=True, help="Don't compare.")
+@click.option(
+    "--trained-on",
+    multiple=True,
+    metavar="DATA",
+    type=click.Path(),
+    help="Look for the rows in this training data. Default: that of a run.",
+)
+@click.option("--at-least", multiple=True, metavar="METRIC=NUMBER", help="Fail unless the interval shows this.")
+@click.option("--not-worse-than", metavar="MODEL", help="Fail if the interval shows that this model is better.")
+@click.option(
+    "--max-new-tokens", type=click.IntRange(min=1), default=256, help="Most tokens of an answer. Default: 256."
+)
+@click.option("--stop", multiple=True, metavar="TEXT", help="Text that ends an answer.")
+@click.option("--temperature", type=click.FloatRange(min=0), default=0.0, help="Sample. Default: 0, which doesn't.")
+@click.option(
+    "--top-p", type=click.FloatRange(min=0, max=1, min_open=True), default=1.0, help="Sample from this share."
+)
+@click.option("--top-k", type=click.IntRange(min=0), default=0, help="Sample from this many tokens. Default: all.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of sampling and of --rows. Default: 0.")
+@click.option(
+    "--batch-size", type=click.IntRange(min=1), default=BATCH, help=f"Most rows of a batch. Default: {BATCH}."
+)
+@click.option(
+    "--results",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False),
+    help="Folder for results. Default: a run's own, else ./results.",
+)
+@options.runs
+@options.offline
+@options.quiet
+@options.format_
+def command(
+    model: str,
+    on: tuple[str, ...],
+    prompt: tuple[str, ...],
+    split: str | None,
+    config: str | None,
+    rows: int | None,
+    metric: tuple[str, ...],
+    rewards: tuple[str, ...],
+    by: tuple[str, ...],
+    cluster: str | None,
+    base: str | None,
+    no_base: bool,
+    trained_on: tuple[str, ...],
+    at_least: tuple[str, ...],
+    not_worse_than: str | None,
+    max_new_tokens: int,
+    stop: tuple[str, ...],
+    temperature: float,
+    top_p: float,
+    top_k: int,
+    seed: int,
+    batch_size: int,
+    results: str | None,
+    runs: str | None,
+    offline: bool,
+    quiet: bool,
+    format_: str,
+) -> int:
+    """Evaluate a model: metrics with intervals, beside its base.
+
+    MODEL is a folder, a run, or the id of a Hub model; of an adapter, its base is found. What a dataset is evaluated for
+    follows from its columns.
+    """
+    answer = evaluate(
+        model,
+        on=on,
+        prompt=prompt,
+        split=split,
+        config=config,
+        rows=rows,
+        metric=metric,
+        rewards=rewards,
+        by=by,
+        cluster=cluster,
+        base=base,
+        no_base=no_base,
+        trained_on=trained_on,
+        at_least=at_least,
+        not_worse_than=not_worse_than,
+        max_new_tokens=max_new_tokens,
+        stop=stop,
+        temperature=temperature,
+        top_p=top_p,
+        top_k=top_k,
+        seed=seed,
+        batch_size=batch_size,
+        results=results,
+        runs=runs,
+        offline=offline,
+        on_progress=(lambda _: None) if quiet or not sys.stderr.isatty() else _say,
+    )
+    return options.print_result(answer, format_, render_evaluation)
+
+
+def _say(what: str) -> None:
+    echo(f"{what} …", err=True, dim=True)

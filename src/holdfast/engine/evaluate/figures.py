@@ -1,0 +1,148 @@
+"""The figures of a dataset: of all rows, of parts of them, and beside a base model's."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from holdfast.core.evaluation import Example, ModelOutput, TaskName
+from holdfast.engine.evaluate.arrays import BoolArray, FloatArray, IntArray, number_clusters
+from holdfast.engine.evaluate.breakdown import can_group, groups_of
+from holdfast.engine.evaluate.comparing import Comparison, compare
+from holdfast.engine.evaluate.intervals import figure_of
+from holdfast.engine.evaluate.measuring import measure
+from holdfast.engine.evaluate.metrics import METRICS, Metric, own_metric
+from holdfast.results.evaluate import BaseFigure, EvaluationFigure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluatedRows:
+    """The rows of a dataset with what models gave for them.
+
+    Attributes:
+        dataset: The dataset, as it was named.
+        split: The split.
+        task: What it is evaluated for.
+        examples: The rows.
+        outputs: What the model gave for each, in the same order.
+        base: What the base model gave; None if there is none.
+        metrics: The metrics that are asked for.
+        own: The values of own metrics and rewards, by name: for each row, None where the function gave none.
+        base_own: The same of the base model's answers.
+        cluster: The column whose value rows that belong together share; empty if those of the same prompt do.
+    """
+
+    dataset: str
+    split: str
+    task: TaskName
+    examples: Sequence[Example]
+    outputs: Sequence[ModelOutput]
+    base: Sequence[ModelOutput] | None = None
+    metrics: Sequence[str] = ()
+    own: Mapping[str, Sequence[float | None]] = field(default_factory=dict[str, Sequence[float | None]])
+    base_own: Mapping[str, Sequence[float | None]] = field(default_factory=dict[str, Sequence[float | None]])
+    cluster: str = ""
+
+    def clusters(self) -> IntArray | None:
+        """Return which rows belong together; None where each is its own."""
+        if self.cluster:
+            return number_clusters([str(each.columns.get(self.cluster)) for each in self.examples])
+        return number_clusters([repr(each.prompt) if each.prompt else str(each.row) for each in self.examples])
+
+    def measured(self) -> list[tuple[Metric, FloatArray, FloatArray | None]]:
+        """Return each metric with the measures of the model and of the base."""
+        found: list[tuple[Metric, FloatArray, FloatArray | None]] = []
+        for name in self.metrics:
+            base = None if self.base is None else measure(name, self.task, self.examples, self.base)
+            found.append((METRICS[name], measure(name, self.task, self.examples, self.outputs), base))
+        for name, values in self.own.items():
+            base = _weighed(self.base_own[name]) if name in self.base_own else None
+            found.append((own_metric(name, "the mean of what the function gives"), _weighed(values), base))
+        return found
+
+
+def _weighed(values: Sequence[float | None]) -> FloatArray:
+    """Return values as the measures of a mean; those that are no finite number have no weight."""
+    finite = [value if value is not None and math.isfinite(value) else None for value in values]
+    return np.array([(0.0, 0.0) if value is None else (value, 1.0) for value in finite]).reshape(-1, 2)
+
+
+def figures_of(
+    rows: EvaluatedRows, by: Sequence[str] = (), leaving_out: frozenset[int] = frozenset()
+) -> list[EvaluationFigure]:
+    """Return the figures of a dataset: each metric over all rows, then over each group.
+
+    Args:
+        rows: The rows.
+        by: What they are broken down by, where they have such a column.
+        leaving_out: Numbers of rows that are left out.
+    """
+    clusters, measured = rows.clusters(), rows.measured()
+    kept = np.array([each.row not in leaving_out for each in rows.examples], dtype=bool)
+    parts: list[tuple[Mapping[str, str] | None, BoolArray]] = [(None, kept)]
+    for name in (each for each in by if can_group(each, rows.examples)):
+        groups = groups_of(name, rows.examples)
+        parts += [({name: each}, kept & np.array([group == each for group in groups])) for each in _in_order(groups)]
+    return [
+        _figure(rows, metric, where, model[chosen], None if base is None else base[chosen], _joined(clusters, chosen))
+        for where, chosen in parts
+        if chosen.any()
+        for metric, model, base in measured
+    ]
+
+
+def _in_order(groups: Sequence[str]) -> list[str]:
+    """Return the groups, the largest first."""
+    return sorted(set(groups), key=lambda each: (-groups.count(each), each))
+
+
+def _joined(clusters: IntArray | None, chosen: BoolArray) -> IntArray | None:
+    """Return the clusters of some of the rows, numbered anew."""
+    return None if clusters is None else number_clusters([str(each) for each in clusters[chosen]])
+
+
+def _figure(
+    rows: EvaluatedRows,
+    metric: Metric,
+    where: Mapping[str, str] | None,
+    model: FloatArray,
+    base: FloatArray | None,
+    clusters: IntArray | None,
+) -> EvaluationFigure:
+    found = figure_of(metric, model, clusters)
+    return EvaluationFigure(
+        dataset=rows.dataset,
+        split=rows.split,
+        rows=found.rows,
+        metric=metric.name,
+        value=finite(found.value),
+        low=found.low,
+        high=found.high,
+        interval=found.method,
+        rows_needed=found.rows_needed,
+        where=where,
+        base=None if base is None else _beside(compare(metric, model, base, clusters)),
+    )
+
+
+def _beside(found: Comparison) -> BaseFigure:
+    return BaseFigure(
+        value=finite(found.base),
+        difference=finite(found.difference),
+        low=found.low,
+        high=found.high,
+        p_value=found.p_value,
+        test=found.test,
+        verdict=found.verdict,
+        rows_needed=found.rows_needed,
+    )
+
+
+def finite(value: float) -> float | None:
+    """Return a number that JSON has; None for NaN and the infinite.
+
+    >>> finite(0.5), finite(math.nan)
+    (0.5, None)
+    """
+    return value if math.isfinite(value) else None

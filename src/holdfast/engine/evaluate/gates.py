@@ -1,0 +1,81 @@
+"""Conditions that make an evaluation fail: decided by intervals, so that chance does not."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from holdfast.engine.evaluate.metrics import METRICS
+from holdfast.results.evaluate import BaseFigure, EvaluationFigure, GateResult
+
+AT_LEAST: Final = re.compile(r"(?P<metric>[^=]+)=(?P<bound>-?\d+(?:\.\d*)?(?:e-?\d+)?|-?\.\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """The condition that a metric is at least so high, or at most, if lower is better.
+
+    Attributes:
+        metric: The metric.
+        bound: The bound.
+    """
+
+    metric: str
+    bound: float
+
+    def __str__(self) -> str:
+        return f"--at-least {self.metric}={self.bound:g}"
+
+
+def parse_at_least(text: str) -> AtLeast | None:
+    """Return the condition that a text states; None if it states none.
+
+    >>> parse_at_least("accuracy=0.6")
+    AtLeast(metric='accuracy', bound=0.6)
+    >>> parse_at_least("accuracy")
+    """
+    found = AT_LEAST.fullmatch(text.strip())
+    return AtLeast(found["metric"].strip(), float(found["bound"])) if found else None
+
+
+def judge_at_least(gate: AtLeast, figures: Sequence[EvaluationFigure]) -> Iterator[GateResult]:
+    """Yield for each dataset whether a condition holds: whether all of the interval is on its side."""
+    lower = gate.metric in METRICS and METRICS[gate.metric].lower_is_better
+    found = [each for each in figures if each.metric == gate.metric and each.where is None]
+    for each in found:
+        end = each.high if lower else each.low
+        passed = end is not None and (end <= gate.bound if lower else end >= gate.bound)
+        yield GateResult(gate=str(gate), dataset=each.dataset, passed=passed, because=_interval(each))
+    if not found:
+        because = f"no dataset has a figure `{gate.metric}`"
+        yield GateResult(gate=str(gate), dataset="", passed=False, because=because)
+
+
+def _interval(figure: EvaluationFigure) -> str:
+    if figure.value is None:
+        return f"{figure.metric} has no value"
+    if figure.low is None or figure.high is None:
+        return f"{figure.metric} is {figure.value:.4g}, of too few rows for an interval"
+    return f"{figure.metric} is {figure.value:.4g}, between {figure.low:.4g} and {figure.high:.4g}"
+
+
+def judge_not_worse(model: str, figures: Sequence[EvaluationFigure]) -> Iterator[GateResult]:
+    """Yield for each dataset whether the model is nowhere worse than another: whether no interval lies on the worse side of 0."""
+    by_dataset: dict[str, list[tuple[str, BaseFigure]]] = {}
+    for each in figures:
+        if each.where is None and each.base is not None:
+            by_dataset.setdefault(each.dataset, []).append((each.metric, each.base))
+    for dataset, compared in by_dataset.items():
+        worse = [(metric, base) for metric, base in compared if base.verdict == "worse"]
+        because = ", ".join(_change(*each) for each in worse or compared)
+        yield GateResult(gate=f"--not-worse-than {model}", dataset=dataset, passed=not worse, because=because)
+    if not by_dataset:
+        yield GateResult(
+            gate=f"--not-worse-than {model}", dataset="", passed=False, because="nothing could be compared"
+        )
+
+
+def _change(metric: str, base: BaseFigure) -> str:
+    if base.difference is None or base.low is None or base.high is None:
+        return f"{metric} cannot be compared"
+    return f"{metric} {base.difference:+.4g} ({base.low:+.4g} to {base.high:+.4g})"

@@ -1,0 +1,91 @@
+"""Rows that stand in the training data: whole, or nearly, by sequences of words."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from holdfast.core.evaluation import Example, Prompt
+
+WORD: Final = re.compile(r"[^\W_]+")
+SEQUENCE: Final = 8
+"""Words of a sequence. A shorter row is one sequence, and found where texts of a training row, one or several in their order, say nothing else."""
+NEAR: Final = 0.5
+"""The share of a row's sequences that stand in the training data, from which on it is nearly there."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeakedRows:
+    """Rows of a dataset that stand in the training data.
+
+    Attributes:
+        exact: The numbers of the rows of which every sequence of eight words stands there.
+        near: Those of which at least half of the sequences do.
+    """
+
+    exact: tuple[int, ...] = ()
+    near: tuple[int, ...] = ()
+
+
+def find_leaked(examples: Sequence[Example], training: Iterable[Mapping[str, Any]]) -> LeakedRows:
+    """Return the rows that stand in training data, which is read once.
+
+    Args:
+        examples: The rows that are evaluated.
+        training: The rows that the model was trained on.
+    """
+    sequences = {each.row: _sequences(_words(_text(each))) for each in examples}
+    wanted, met = set[str]().union(*sequences.values()), set[str]()
+    for row in training:
+        texts = [_words(text) for text in _texts(row)]
+        met |= {*_sequences([word for words in texts for word in words]), *_short(texts)} & wanted
+    shares = {row: len(each & met) / len(each) for row, each in sequences.items() if each}
+    return LeakedRows(
+        exact=tuple(row for row, share in shares.items() if share == 1),
+        near=tuple(row for row, share in shares.items() if NEAR <= share < 1),
+    )
+
+
+def _text(example: Example) -> str:
+    """Return all that the model is to read and to write in a row."""
+    scored = [part for each in example.scored for part in (each.prompt, each.answer)]
+    last = example.scored[example.right] if example.scored and example.right is not None else None
+    parts: list[Prompt] = [last.prompt, last.answer] if last else [example.prompt, example.reference, *scored]
+    return " ".join(text for part in parts for text in _texts(part))
+
+
+def _texts(value: Any) -> Iterable[str]:
+    """Yield the texts in a value, without the names of roles."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            if name not in ("role", "from"):
+                yield from _texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _texts(part)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield f"{value:g}"
+
+
+def _words(text: str) -> list[str]:
+    return WORD.findall(text.lower())
+
+
+def _sequences(words: Sequence[str]) -> set[str]:
+    """Return the sequences of eight words; of a shorter text, the text."""
+    if 0 < len(words) < SEQUENCE:
+        return {" ".join(words)}
+    return {" ".join(words[start : start + SEQUENCE]) for start in range(len(words) - SEQUENCE + 1)}
+
+
+def _short(texts: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield the texts of a training row that are shorter than a sequence, alone and with those that follow."""
+    for start in range(len(texts)):
+        words: list[str] = []
+        for text in texts[start:]:
+            words += text
+            if len(words) >= SEQUENCE:
+                break
+            yield " ".join(words)

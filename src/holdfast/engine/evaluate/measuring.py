@@ -1,0 +1,127 @@
+"""The measures of the rows of a dataset, from what the model gave for each."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from holdfast.core.evaluation import Example, ModelOutput, TaskName
+from holdfast.engine.evaluate.answers_scored import (
+    count_labels,
+    last_number,
+    measure_answers,
+    normalize,
+    read_json,
+    weigh,
+)
+from holdfast.engine.evaluate.arrays import FloatArray
+from holdfast.engine.evaluate.metrics import EVERYWHERE, METRICS, are_labels
+from holdfast.results.evaluate import ConfusionMatrix
+
+TIE: Final = 0.5
+Outputs = Sequence[ModelOutput]
+Examples = Sequence[Example]
+
+
+def default_metrics(task: TaskName, examples: Examples) -> tuple[str, ...]:
+    """Return the metrics that a dataset gets where none are asked for."""
+    if task != "answers":
+        return tuple(name for name, metric in METRICS.items() if task in metric.tasks)
+    references = [each.reference for each in examples]
+    names = list(EVERYWHERE)
+    if are_labels(references):
+        names += ["accuracy", "macro_f1"]
+    if all(last_number(each) is not None for each in references):
+        names.append("number_match")
+    if all(isinstance(read_json(each), dict | list) for each in references):
+        names += ["json_valid", "json_equal"]
+    return tuple(names)
+
+
+def measure(metric: str, task: TaskName, examples: Examples, outputs: Outputs) -> FloatArray:
+    """Return the measures of rows: float64, (rows, parts).
+
+    Args:
+        metric: One of those of the task.
+        task: The task.
+        examples: The rows.
+        outputs: What the model gave for each, in the same order.
+    """
+    if task == "answers":
+        return measure_answers(metric, [each.text for each in outputs], [each.reference for each in examples])
+    if task == "likelihood":
+        return np.array([_losses(each) for each in outputs]).reshape(-1, 2)
+    if metric == "macro_f1":
+        labels = sorted({name for each in examples for name in each.options})
+        given = [chosen_label(example, output) for example, output in zip(examples, outputs, strict=True)]
+        return count_labels(given, [each.reference for each in examples], labels)
+    score = _SCORES[metric]
+    return weigh([score(example, output) for example, output in zip(examples, outputs, strict=True)])
+
+
+def row_scores(task: TaskName, metric: str, examples: Examples, outputs: Outputs) -> list[float]:
+    """Return the value of each row by itself, by which the worst rows are found."""
+    measures = measure(metric, task, examples, outputs)
+    weights = measures[:, 1]
+    return [float(value) for value in np.where(weights > 0, measures[:, 0] / np.maximum(weights, 1), math.nan)]
+
+
+def confusion_of(task: TaskName, examples: Examples, outputs: Outputs) -> ConfusionMatrix:
+    """Return the confusion matrix of labels, by scikit-learn."""
+    from sklearn.metrics import confusion_matrix
+
+    if task == "answers":
+        right = [normalize(each.reference) for each in examples]
+        given = [normalize(each.text) for each in outputs]
+    else:
+        right = [each.reference for each in examples]
+        given = [chosen_label(example, output) for example, output in zip(examples, outputs, strict=True)]
+    labels = sorted(set(right))
+    others = [] if set(given) <= set(labels) else [""]
+    told = [each if each in labels else "" for each in given]
+    counts = confusion_matrix(right, told, labels=[*labels, *others])
+    return ConfusionMatrix(labels=(*labels, *others), counts=tuple(tuple(map(int, row)) for row in counts))
+
+
+def chosen_label(example: Example, output: ModelOutput) -> str:
+    """Return the choice that the model finds likeliest."""
+    values = output.logits or tuple(score for score, _ in output.scores)
+    return example.options[max(range(len(values)), key=values.__getitem__)]
+
+
+def _losses(output: ModelOutput) -> tuple[float, float]:
+    """Return the negative log-likelihood of all texts of a row, and their tokens."""
+    return -sum(score for score, _ in output.scores), float(sum(tokens for _, tokens in output.scores))
+
+
+def _is_right(example: Example, output: ModelOutput) -> float:
+    return float(chosen_label(example, output) == example.reference)
+
+
+def _is_right_by_length(example: Example, output: ModelOutput) -> float:
+    scores = [score / max(1, len(text)) for (score, _), text in zip(output.scores, example.options, strict=True)]
+    return float(max(range(len(scores)), key=scores.__getitem__) == example.right)
+
+
+def _is_likeliest(example: Example, output: ModelOutput) -> float:
+    scores = [score for score, _ in output.scores]
+    return float(max(range(len(scores)), key=scores.__getitem__) == example.right)
+
+
+def _margin(_: Example, output: ModelOutput) -> float:
+    return output.scores[0][0] - output.scores[1][0]
+
+
+def _prefers_chosen(example: Example, output: ModelOutput) -> float:
+    margin = _margin(example, output)
+    return TIE if margin == 0 else float(margin > 0)
+
+
+_SCORES: Final[Mapping[str, Callable[[Example, ModelOutput], float]]] = {
+    "acc": _is_likeliest,
+    "acc_norm": _is_right_by_length,
+    "accuracy": _is_right,
+    "pairwise_accuracy": _prefers_chosen,
+    "margin": _margin,
+}

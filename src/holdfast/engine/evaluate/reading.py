@@ -1,0 +1,282 @@
+"""What a dataset can be evaluated for, by its columns: the same readings that `inspect` proposes mappings from."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from holdfast.catalog.formats import judge
+from holdfast.core.columns import Scalar
+from holdfast.core.evaluation import Example, Prompt, ScoredText, TaskName
+from holdfast.core.methods import Method
+from holdfast.engine.evaluate.choices import find_choices, read_choice
+from holdfast.engine.inspect.made_completions import ANSWERS as SOLUTIONS
+from holdfast.engine.mapping import propose
+from holdfast.engine.mapping.applying import map_each
+from holdfast.engine.mapping.found import DataProfile
+from holdfast.engine.mapping.readings import RESULTS, WHOLE
+
+Row = Mapping[str, Any]
+LABELS: Final = ("label", "labels", "class", "category")
+TEXTS: Final = (*WHOLE, "sentence", "review", "prompt", "question", "input")
+"""Names of the text that a label belongs to, the surest first."""
+FIRST: Final = 5
+"""Rows that are named of those that cannot be used."""
+DIGITS: Final = 15
+
+
+class UnfitError(ValueError):
+    """Why a row, or a dataset, cannot be evaluated for a task, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskReading:
+    """How rows become examples of a task.
+
+    Attributes:
+        task: The task.
+        source: The mapping that goes over the rows first; None where they are read as they are.
+        read: Makes an example of a row; raises UnfitError.
+    """
+
+    task: TaskName
+    source: str | None = None
+    read: Callable[[Row], Example]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRows:
+    """The rows of a dataset as examples.
+
+    Attributes:
+        examples: Those that can be evaluated.
+        unfit: How many cannot.
+        first: The numbers of the first of them.
+        because: Why the first of them cannot.
+    """
+
+    examples: tuple[Example, ...]
+    unfit: int = 0
+    first: tuple[int, ...] = ()
+    because: str = ""
+
+
+def find_tasks(data: DataProfile, model_labels: Sequence[str] = ()) -> dict[TaskName, TaskReading]:
+    """Return what a dataset can be evaluated for, the most telling first.
+
+    Args:
+        data: The dataset, with whether the model has a chat template in its settings.
+        model_labels: The labels of the model's own head; none of a model that writes.
+    """
+    chat = data.settings.chat_template is not False
+    readers = (
+        _choices(data, chat=chat),
+        _preference(data),
+        _classes(data, model_labels, chat=chat),
+        *_answers(data),
+        _likelihood(data),
+    )
+    found = [each for each in readers if each]
+    if "messages" in data.columns or "conversations" in data.columns:
+        found.sort(key=lambda each: each.task != "likelihood")  # of a conversation, every answer counts
+    return {each.task: each for each in found}
+
+
+def read_rows(reading: TaskReading, numbered: Mapping[int, Row]) -> ReadRows:
+    """Return rows as examples, with their own columns.
+
+    Args:
+        reading: How they are read.
+        numbered: The rows, by their numbers in the split.
+    """
+    rows = numbered.values()
+    mapped: Iterable[Row | None] = rows if reading.source is None else map_each(rows, reading.source)
+    examples, unfit, because = list[Example](), list[int](), ""
+    for (number, row), read in zip(numbered.items(), mapped, strict=True):
+        found = _read(reading, read)
+        if isinstance(found, Example):
+            examples.append(replace(found, row=number, columns=row))
+        else:
+            unfit.append(number)
+            because = because or found
+    return ReadRows(examples=tuple(examples), unfit=len(unfit), first=tuple(unfit[:FIRST]), because=because)
+
+
+def _read(reading: TaskReading, row: Row | None) -> Example | str:
+    """Return the example of a row, or why it cannot be evaluated."""
+    if row is None:
+        return "it lacks a value that is needed"
+    try:
+        return reading.read(row)
+    except UnfitError as error:
+        return str(error)
+
+
+def _mapping(data: DataProfile, method: Method) -> tuple[bool, str | None]:
+    """Return whether a method can read the rows, and the mapping that they need first."""
+    readiness = judge(method, data.columns, data.shape, data.settings)
+    if readiness.ready:
+        return True, None
+    proposal = propose(method, data.columns, data.shape, data.samples, data.settings, data.lacking)
+    return proposal.source is not None and not proposal.field, proposal.source
+
+
+def _choices(data: DataProfile, *, chat: bool) -> TaskReading | None:
+    columns = find_choices(data)
+    if columns is None:
+        return None
+
+    def read(row: Row) -> Example:
+        try:
+            question, options, right = read_choice(row, columns)
+        except ValueError as error:
+            raise UnfitError(str(error)) from error
+        scored = tuple(_asked(question, option, chat=chat) for option in options)
+        return Example(
+            row=0, prompt=question, reference=options[right], scored=scored, options=tuple(options), right=right
+        )
+
+    return TaskReading(task="choices", read=read)
+
+
+def _asked(question: str, answer: str, *, chat: bool) -> ScoredText:
+    """Return an answer to a question: as messages, or behind it and a space."""
+    return ScoredText([{"role": "user", "content": question}], answer) if chat else ScoredText(question, f" {answer}")
+
+
+def _preference(data: DataProfile) -> TaskReading | None:
+    fits, source = _mapping(data, Method.DPO)
+    return TaskReading(task="preference", source=source, read=_read_pair) if fits else None
+
+
+def _read_pair(row: Row) -> Example:
+    prompt = row.get("prompt")
+    scored = tuple(_answered(prompt, row.get(name)) for name in ("chosen", "rejected"))
+    return Example(row=0, prompt=scored[0].prompt, scored=scored, options=("chosen", "rejected"), right=0)
+
+
+def _answered(prompt: Any, answer: Any) -> ScoredText:
+    """Return an answer with its prompt; a conversation without one is an answer to all but its last message."""
+    if not answer or not isinstance(answer, str | list):
+        raise UnfitError(f"an answer to compare is {_named(answer)}")
+    if prompt is None and isinstance(answer, list):
+        return ScoredText(answer[:-1], answer[-1:])
+    return ScoredText(prompt or "", answer)
+
+
+def _classes(data: DataProfile, model_labels: Sequence[str], *, chat: bool) -> TaskReading | None:
+    label = next((name for name in LABELS if data.forms.get(name) in ("text", "number", "flag")), None)
+    text = next((name for name in TEXTS if data.forms.get(name) == "text"), None)
+    if label is None or text is None or "completion" in data.columns:
+        return None
+    kind = data.columns[label]
+    names = kind.labels if isinstance(kind, Scalar) and kind.labels else ()
+    labels = tuple(model_labels or names or sorted({_as_text(each) for each in data.values(label)}))
+
+    def read(row: Row) -> Example:
+        right = _label(row.get(label), labels, names)
+        content = row.get(text)
+        if not isinstance(content, str):
+            raise UnfitError(f"`{text}` is {_named(content)}")
+        scored = tuple(_asked(content, each, chat=chat) for each in labels)
+        return Example(row=0, prompt=content, reference=labels[right], scored=scored, options=labels, right=right)
+
+    return TaskReading(task="classes", read=read)
+
+
+def _label(value: Any, labels: Sequence[str], names: Sequence[str]) -> int:
+    """Return the number of a row's label.
+
+    Args:
+        value: What the row has.
+        labels: Those that are told apart.
+        names: Those of the dataset, by number; none where its card does not name them.
+    """
+    if isinstance(value, int) and not isinstance(value, bool):
+        named = names[value] if 0 <= value < len(names) else None
+        if named in labels:
+            return labels.index(named)
+        if str(value) not in labels and 0 <= value < len(labels):
+            return value
+    text = _as_text(value)
+    if text not in labels:
+        raise UnfitError(f"its label is {_named(value)}, and the labels are {', '.join(labels[:FIRST])}")
+    return labels.index(text)
+
+
+def _answers(data: DataProfile) -> Iterator[TaskReading]:
+    """Yield the reading of prompts with a reference, and that of prompts alone."""
+    if data.forms.get("prompt") in ("text", "chat") and data.forms.get("completion", "null") != "null":
+        yield TaskReading(task="answers", read=_with_reference("completion"))
+        return
+    fits, source = _mapping(data, Method.GRPO)
+    if not fits:
+        return
+    if source is not None and '"solution"' in source:
+        yield TaskReading(task="answers", source=source, read=_with_reference("solution"))
+    elif name := next((each for each in (*SOLUTIONS, *RESULTS) if data.forms.get(each, "null") != "null"), None):
+        yield TaskReading(task="answers", source=source, read=_with_reference(name))
+    yield TaskReading(task="prompts", source=source, read=lambda row: Example(row=0, prompt=_prompt(row)))
+
+
+def _with_reference(name: str) -> Callable[[Row], Example]:
+    def read(row: Row) -> Example:
+        if row.get("label") is False:
+            raise UnfitError("its label says that the answer is a bad one")
+        reference = row.get(name)
+        if reference is None or isinstance(reference, bytes):
+            raise UnfitError(f"`{name}` is {_named(reference)}")
+        return Example(row=0, prompt=_prompt(row), reference=_as_text(reference))
+
+    return read
+
+
+def _prompt(row: Row) -> Prompt:
+    prompt = row.get("prompt")
+    if not prompt or not isinstance(prompt, str | list):
+        raise UnfitError(f"`prompt` is {_named(prompt)}")
+    return prompt
+
+
+def _likelihood(data: DataProfile) -> TaskReading | None:
+    fits, source = _mapping(data, Method.SFT)
+    return TaskReading(task="likelihood", source=source, read=_read_texts) if fits else None
+
+
+def _read_texts(row: Row) -> Example:
+    """Return the texts that sft would learn from: each answer of a conversation with all that comes before it."""
+    if isinstance(turns := row.get("messages"), list):
+        answers = [at for at, turn in enumerate(turns) if turn.get("role") == "assistant"]
+        scored = tuple(ScoredText(turns[:at], turns[at : at + 1]) for at in answers)
+        if not scored:
+            raise UnfitError("no message is the assistant's")
+        return Example(row=0, prompt=scored[-1].prompt, scored=scored)
+    if isinstance(completion := row.get("completion"), str | list):
+        prompt = _prompt(row)
+        return Example(row=0, prompt=prompt, scored=(ScoredText(prompt, completion),))
+    text = row.get("text")
+    if not text or not isinstance(text, str):
+        raise UnfitError(f"the text is {_named(text)}")
+    return Example(row=0, scored=(ScoredText("", text),))
+
+
+def _as_text(value: Any) -> str:
+    """Return a reference as the text that a model should write: of messages their content, of an object its JSON.
+
+    >>> _as_text(4.0), _as_text(True), _as_text({"a": 1}), _as_text([{"role": "assistant", "content": "Four."}])
+    ('4', 'true', '{"a": 1}', 'Four.')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
+    if isinstance(value, list) and value and all(isinstance(each, Mapping) and "content" in each for each in value):
+        return "\n".join(str(each["content"] or "") for each in value)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _named(value: Any) -> str:
+    """Return what a value is, for a message."""
+    if value is None:
+        return "null"
+    return "empty" if value in ("", []) else f"{value!r:.40} ({type(value).__name__})"

@@ -1,0 +1,102 @@
+"""Rows of an evaluation as people read them: samples, and the worst of them beside the base model's."""
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from holdfast.core.evaluation import Example, ModelOutput, Prompt
+from holdfast.engine.evaluate.figures import EvaluatedRows
+from holdfast.engine.evaluate.measuring import chosen_label, row_scores
+from holdfast.engine.evaluate.metrics import MAIN, METRICS
+from holdfast.results.evaluate import WorstRow
+
+WORST: Final = 5
+"""Rows of a dataset that are shown."""
+
+
+def samples_of(rows: EvaluatedRows) -> Iterator[Mapping[str, Any]]:
+    """Yield each row with the answers."""
+    for at, (example, output) in enumerate(zip(rows.examples, rows.outputs, strict=True)):
+        sample: dict[str, Any] = {"row": example.row, "prompt": example.prompt, "reference": example.reference}
+        sample |= _given(example, output, "")
+        if rows.base is not None:
+            sample |= _given(example, rows.base[at], "base_")
+        yield sample | {name: values[at] for name, values in rows.own.items()}
+
+
+def _given(example: Example, output: ModelOutput, prefix: str) -> dict[str, Any]:
+    """Return what a model gave for a row: its answer, or the scores of the texts."""
+    given: dict[str, Any] = {"answer": _answer(example, output)}
+    if output.scores:
+        given["scores"] = [{"log_likelihood": score, "tokens": tokens} for score, tokens in output.scores]
+    elif output.logits:
+        given["logits"] = output.logits
+    else:
+        given |= {"tokens": output.tokens, "ended": output.ended}
+    return {f"{prefix}{name}": value for name, value in given.items()}
+
+
+def _answer(example: Example, output: ModelOutput) -> str:
+    return chosen_label(example, output) if example.options else output.text
+
+
+def worst_rows(rows: EvaluatedRows) -> list[WorstRow]:
+    """Return the worst rows by the main metric; beside a base model, those that it answers better come first."""
+    metric, values = _main(rows, rows.outputs, rows.own)
+    base = None if rows.base is None else _main(rows, rows.base, rows.base_own)[1]
+    sign = -1.0 if metric in METRICS and METRICS[metric].lower_is_better else 1.0
+
+    def rank(at: int) -> tuple[float, float]:
+        lost = 0.0 if base is None or math.isnan(base[at]) else sign * (values[at] - base[at])
+        return lost, sign * values[at]
+
+    known = [at for at, value in enumerate(values) if math.isfinite(value)]
+    return [
+        _worst(rows, at, metric, values[at], None if base is None else base[at])
+        for at in sorted(known, key=rank)[:WORST]
+    ]
+
+
+def _main(
+    rows: EvaluatedRows, outputs: Sequence[ModelOutput], own: Mapping[str, Sequence[float | None]]
+) -> tuple[str, list[float]]:
+    """Return the metric by which rows are the worst, and their values: the first that was asked for, if there is only one a row."""
+    asked = [name for name in rows.metrics if METRICS[name].combination == "mean"]
+    if not rows.metrics and own:
+        name, values = next(iter(own.items()))
+        return name, [math.nan if value is None else value for value in values]
+    name = MAIN[rows.task] if MAIN[rows.task] in rows.metrics or not asked else asked[0]
+    return name, row_scores(rows.task, name, rows.examples, outputs)
+
+
+def _worst(rows: EvaluatedRows, at: int, metric: str, value: float, base: float | None) -> WorstRow:
+    example = rows.examples[at]
+    return WorstRow(
+        dataset=rows.dataset,
+        row=example.row,
+        metric=metric,
+        value=value,
+        base_value=base if base is None or math.isfinite(base) else None,
+        prompt=last_text(example.prompt),
+        reference=example.reference,
+        answer=_answer(example, rows.outputs[at]) or _scored(example),
+        base_answer="" if rows.base is None else _answer(example, rows.base[at]),
+    )
+
+
+def last_text(prompt: Prompt) -> str:
+    """Return the text of a prompt; of messages, that of the last one.
+
+    >>> last_text([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "2 + 2?"}])
+    '2 + 2?'
+    """
+    if isinstance(prompt, str):
+        return prompt
+    content = prompt[-1].get("content") if prompt else ""
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+
+def _scored(example: Example) -> str:
+    """Return the text whose likelihood was asked for, of rows in which the model writes none."""
+    return last_text(example.scored[-1].answer) if example.scored else ""

@@ -1,0 +1,73 @@
+"""Loading the model and its tokenizer."""
+
+import hashlib
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import torch
+import transformers
+
+from .work_request import ModelRequest
+
+SOME_POSITIONS = 1 << 30
+"""Tokenizers that know no limit say a number that is larger."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model that is ready.
+
+    Attributes:
+        model: The model, in evaluation mode.
+        tokenizer: Its tokenizer, with a padding token.
+        device: Where it is.
+        positions: The most tokens that it can read.
+    """
+
+    model: Any
+    tokenizer: Any
+    device: torch.device
+    positions: int
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is worth knowing about it."""
+        template = self.tokenizer.chat_template
+        return {
+            "device": torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type,
+            "dtype": str(self.model.dtype).removeprefix("torch."),
+            "template": hashlib.sha256(str(template).encode()).hexdigest() if template else "",
+            "versions": {name: version(name) for name in ("torch", "transformers")},
+        }
+
+
+def load_model(request: ModelRequest) -> LoadedModel:
+    """Load the model, its adapter and its tokenizer."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(request.tokenizer, padding_side="left")
+    if not tokenizer.chat_template and request.template:
+        tokenizer.chat_template = request.template
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
+    kind = transformers.AutoModelForSequenceClassification if request.classifies else transformers.AutoModelForCausalLM
+    model = kind.from_pretrained(request.path, dtype="auto")
+    if request.adapter is not None:
+        model = _with_adapter(model, request.adapter, len(tokenizer))
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    model = model.to(device).eval()
+    model.config.pad_token_id = tokenizer.pad_token_id
+    return LoadedModel(model, tokenizer, device, _positions(model.config, tokenizer))
+
+
+def _with_adapter(model: Any, adapter: str, vocabulary: int) -> Any:
+    """Return a model with an adapter, and with embeddings for tokens that its training added."""
+    from peft import PeftModel
+
+    if vocabulary > model.get_input_embeddings().num_embeddings:
+        model.resize_token_embeddings(vocabulary)
+    return PeftModel.from_pretrained(model, adapter)
+
+
+def _positions(config: Any, tokenizer: Any) -> int:
+    text = config.get_text_config() if hasattr(config, "get_text_config") else config
+    known = getattr(text, "max_position_embeddings", None) or SOME_POSITIONS
+    return min(known, tokenizer.model_max_length or SOME_POSITIONS)

@@ -1,0 +1,110 @@
+"""A model is found by whatever name a user has for it, before it is loaded."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.app.evaluate.models import find_model
+from holdfast.core.errors import UsageError
+from holdfast.core.event import RunRequested
+
+NAME = "sums-20261127-090000-x7"
+
+
+def make_model(folder: Path, **config: object) -> None:
+    """Write the small files of a model; nothing reads its weights."""
+    folder.mkdir(parents=True)
+    given = {"architectures": ["Qwen2ForCausalLM"], **config}
+    texts = {"config.json": json.dumps(given), "tokenizer.json": "{}", "chat_template.jinja": "{{ messages }}"}
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    (folder / "pytorch_model.bin").write_bytes(b"weights")
+
+
+@pytest.fixture(name="run")
+def finished_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a run with a final model."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOLDFAST_RUNS", raising=False)
+    folder = tmp_path / "runs" / NAME
+    make_model(folder / "model")
+    (folder / "job.resolved.yaml").write_text("method: sft\n")
+    about = {"job": "sums", "method": "sft", "model": "base/model", "dataset": "train.jsonl"}
+    Ledger(tmp_path / "runs").append(NAME, [RunRequested(at_s=1.0, folder=str(folder), about=about)])
+    return folder
+
+
+@pytest.mark.parametrize("name", [NAME, "sums", f"runs/{NAME}", f"./runs/{NAME}/"])
+def test_a_run_is_its_final_model(run: Path, name: str) -> None:
+    """By its name, the beginning of it, or its folder; its job tells what it was trained from, and on."""
+    found = find_model(name, runs=None, offline=True)
+
+    assert found.source.path == str(run / "model")
+    assert (found.name, found.base, found.trained_on, found.is_run) == (NAME, "base/model", "train.jsonl", True)
+
+
+def test_a_run_without_a_final_model(run: Path) -> None:
+    shutil.rmtree(run / "model")
+
+    with pytest.raises(UsageError, match=f"the run {NAME} has no final model: it is queued"):
+        find_model("sums", runs=None, offline=True)
+
+
+def test_a_folder_is_no_run(run: Path) -> None:
+    """Also one inside of it, such as a checkpoint."""
+    found = find_model(str(run / "model"), runs=None, offline=True)
+
+    assert (found.is_run, found.base, found.template) == (False, None, "{{ messages }}")
+
+
+def test_other_weights_are_another_model(run: Path) -> None:
+    """Outputs that were kept of the former ones are not taken for theirs."""
+    before = find_model("sums", runs=None, offline=True).identity
+    (run / "model" / "pytorch_model.bin").write_bytes(b"other weights")
+
+    assert find_model("sums", runs=None, offline=True).identity != before
+
+
+def test_an_adapter_reads_as_its_base_does(run: Path) -> None:
+    """Its template, if it has none; its base beside it, if the name is that of a folder there."""
+    adapter = run.parent / "adapter"
+    adapter.mkdir()
+    (adapter / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": f"../{NAME}/model"}))
+    (adapter / "adapter_model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
+
+    found = find_model(str(adapter), runs=None, offline=True)
+
+    assert Path(found.source.path).resolve() == run / "model"
+    assert (found.source.adapter, found.template) == (str(adapter), "{{ messages }}")
+    assert found.base == found.source.path
+
+
+def test_a_head_has_labels(tmp_path: Path) -> None:
+    """By number, whatever their order in the file; a reward model has one."""
+    named = {"10": "k", **{str(number): "abcdefghij"[number] for number in range(10)}}
+    make_model(tmp_path / "many", architectures=["Qwen2ForSequenceClassification"], id2label=named)
+    make_model(tmp_path / "two", architectures=["Qwen2ForSequenceClassification"])
+    make_model(tmp_path / "one", architectures=["Qwen2ForSequenceClassification"], id2label={"0": "LABEL_0"})
+
+    labels = [find_model(str(tmp_path / name), runs=None, offline=True).labels for name in ("many", "two", "one")]
+
+    assert labels == [tuple("abcdefghijk"), ("LABEL_0", "LABEL_1"), ("LABEL_0",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "removed", "what"),
+    [
+        ("tokenizer.json", "tokenizer.json", "has no tokenizer"),
+        ("weights", "pytorch_model.bin", "holds no weights"),
+        ("config.json", "config.json", "holds no model: it has no config.json"),
+    ],
+)
+def test_a_model_that_lacks_a_file(tmp_path: Path, name: str, removed: str, what: str) -> None:
+    make_model(tmp_path / name)
+    (tmp_path / name / removed).unlink()
+
+    with pytest.raises(UsageError, match=what):
+        find_model(str(tmp_path / name), runs=None, offline=True)

@@ -1,0 +1,143 @@
+"""What a dataset is evaluated for follows from its columns; a row that does not fit is told, and left out."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from holdfast.catalog.formats import ColumnSettings, recognise, types_of_rows
+from holdfast.core.evaluation import Example
+from holdfast.engine.evaluate.measuring import default_metrics
+from holdfast.engine.evaluate.reading import ReadRows, find_tasks, read_rows
+from holdfast.engine.mapping.found import DataProfile, lacking_rows
+
+Rows = list[dict[str, Any]]
+USER = [{"role": "user", "content": "2 + 2?"}]
+FOUR = [{"role": "assistant", "content": "4"}]
+
+
+def profile(rows: Rows, *, chat: bool = True) -> DataProfile:
+    columns, settings = types_of_rows(rows), ColumnSettings(chat_template=chat)
+    return DataProfile(
+        columns=columns,
+        samples=rows,
+        shape=recognise(columns, rows, settings),
+        settings=settings,
+        lacking=lacking_rows(columns, rows),
+    )
+
+
+def read(rows: Rows, *, labels: Sequence[str] = (), chat: bool = True) -> tuple[str, ReadRows]:
+    """Read rows for the first task that they fit."""
+    task, reading = next(iter(find_tasks(profile(rows, chat=chat), labels).items()))
+    return task, read_rows(reading, dict(enumerate(rows)))
+
+
+def first(rows: Rows, **options: Any) -> tuple[str, Example]:
+    task, found = read(rows, **options)
+    return task, found.examples[0]
+
+
+ANSWERED: Mapping[str, dict[str, Any]] = {
+    "questions": {"question": "2 + 2?", "answer": "4"},
+    "numbers": {"question": "2 + 2?", "answer": 4},
+    "prompt-completion": {"prompt": "2 + 2?", "completion": "4"},
+    "prompt and solution": {"prompt": "2 + 2?", "solution": "4"},
+    "chat": {"prompt": USER, "completion": FOUR},
+    "instructions": {"instruction": "2 + 2?", "input": "", "output": "4"},
+}
+
+
+@pytest.mark.parametrize("name", ANSWERED)
+def test_answers_have_a_prompt_and_a_reference(name: str) -> None:
+    task, example = first([ANSWERED[name]] * 3)
+
+    assert task == "answers"
+    assert "2 + 2?" in str(example.prompt)
+    assert example.reference == "4"
+
+
+def test_questions_are_messages_only_for_a_model_with_a_template() -> None:
+    """As the mapping that `inspect` proposes has them."""
+    rows = [{"question": "2 + 2?", "answer": "4"}]
+
+    assert first(rows)[1].prompt == USER
+    assert first(rows, chat=False)[1].prompt == "2 + 2?\n\n"
+
+
+RIGHT: Mapping[str, dict[str, Any]] = {
+    "number": {"question": "2 + 2?", "choices": ["3", "4"], "answer": 1},
+    "letter": {"question": "2 + 2?", "options": ["three", "four"], "answer": "B"},
+    "text": {"question": "2 + 2?", "choices": ["3", "4"], "answer": "4"},
+    "names": {"question": "2 + 2?", "choices": {"text": ["3", "4"], "label": ["1", "2"]}, "answerKey": "2"},
+    "endings": {"ctx": "2 + 2 is", "endings": ["three", "four"], "label": "1"},
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_choices_know_the_right_one(name: str) -> None:
+    task, example = first([RIGHT[name]] * 2)
+
+    assert (task, example.right) == ("choices", 1)
+    assert example.reference == example.options[1]
+    assert [each.answer for each in example.scored] == list(example.options)
+
+
+def test_other_tasks() -> None:
+    """Preferences, labels and conversations."""
+    preference = first([{"prompt": "2 + 2?", "chosen": "4", "rejected": "5"}])
+    implicit = first([{"chosen": [*USER, *FOUR], "rejected": [*USER, {"role": "assistant", "content": "5"}]}])
+    labels = first([{"text": "good", "label": 1}, {"text": "bad", "label": 0}], labels=("neg", "pos"))
+    messages = first([{"messages": [*USER, *FOUR, *USER, *FOUR]}])
+
+    assert [each.answer for each in preference[1].scored] == ["4", "5"]
+    assert (implicit[0], implicit[1].scored[0].prompt, implicit[1].scored[0].answer) == ("preference", USER, FOUR)
+    assert (labels[0], labels[1].reference, labels[1].options) == ("classes", "pos", ("neg", "pos"))
+    assert (messages[0], [len(each.prompt) for each in messages[1].scored]) == ("likelihood", [1, 3])
+
+
+def test_conversations_can_be_answered_too() -> None:
+    """Where a metric of answers is asked for."""
+    assert {"likelihood", "answers"} <= find_tasks(profile([{"messages": [*USER, *FOUR]}])).keys()
+
+
+BAD: Mapping[str, tuple[Rows, str]] = {
+    "null": ([{"prompt": "2?", "completion": None}], "`completion` is null"),
+    "bytes": ([{"prompt": "2?", "completion": b"4"}], "`completion` is b'4' (bytes)"),
+    "no prompt": ([{"prompt": "", "completion": "4"}], "`prompt` is empty"),
+    "bad one": ([{"prompt": "2?", "completion": "5", "label": False}], "its label says that the answer is a bad one"),
+    "no such choice": ([{"question": "2?", "choices": ["3", "4"], "answer": "E"}], "`answer` is 'E'"),
+    "label": ([{"text": "fine", "label": "good"}], "its label is 'good' (str), and the labels are neg, pos"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_row_that_does_not_fit_is_left_out(name: str) -> None:
+    """With its number, and what is wrong with it; the others are read."""
+    bad, because = BAD[name]
+    good: dict[str, Any] = {
+        "no such choice": RIGHT["number"],
+        "label": {"text": "fine", "label": "pos"},
+    }.get(name, {"prompt": "2?", "completion": "4", **({"label": True} if name == "bad one" else {})})
+
+    _, found = read([good, *bad, good], labels=("neg", "pos") if name == "label" else ())
+
+    assert [each.row for each in found.examples] == [0, 2]
+    assert (found.unfit, found.first) == (1, (1,))
+    assert because in found.because
+
+
+@pytest.mark.parametrize(
+    ("references", "more"),
+    [
+        (["yes", "no", "no", "yes"], {"accuracy", "macro_f1"}),
+        (["4", "5", "5", "4"], {"number_match"}),
+        (['{"a": 1}', "[1]"], {"number_match", "json_valid", "json_equal"}),
+        (["Paris", "Rome"], set()),
+    ],
+)
+def test_metrics_follow_from_the_references(references: list[str], more: set[str]) -> None:
+    """Labels, numbers and JSON have their own, beside those of any text."""
+    named = set(default_metrics("answers", [Example(row=0, reference=each) for each in references]))
+
+    assert named - {"exact_match", "normalized_match", "contains", "f1", "rouge1", "rougeL", "bleu", "chrf"} == more
