@@ -10,6 +10,7 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.evaluate.models import find_model
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunRequested
+from holdfast.core.requested_job import RequestedJob
 
 NAME = "sums-20261127-090000-x7"
 
@@ -32,7 +33,7 @@ def finished_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "runs" / NAME
     make_model(folder / "model")
     (folder / "job.resolved.yaml").write_text("method: sft\n")
-    about = {"job": "sums", "method": "sft", "model": "base/model", "dataset": "train.jsonl"}
+    about = RequestedJob(job="sums", method="sft", model="base/model", dataset="train.jsonl")
     Ledger(tmp_path / "runs").append(NAME, [RunRequested(at_s=1.0, folder=str(folder), about=about)])
     return folder
 
