@@ -34,6 +34,8 @@ from holdfast.engine.plan.step import LoraAdapter, LossHead, Numerics, Sharding,
 
 Row = Mapping[str, Any]
 
+CARD: Final = "NVIDIA A100 80GB"
+"""Of all rows that are supported."""
 HOLDOUT: Final = ("ibm/PowerLM-3b",)
 ATTENTION: Final = frozenset({"q_proj", "k_proj", "v_proj", "o_proj"})
 FUSED_CROSS_ENTROPY: Final = {"4.45": 8.0, "4.48": 10.0}
@@ -109,7 +111,7 @@ def score(rows: Sequence[Row]) -> tuple[list[Scored], Counter[str]]:
 def add_traces(scored: Sequence[Scored], unsupported: Counter[str]) -> list[Scored]:
     """Return the rows with their traces; count those that have none by the reason."""
     steps = {each.row["id"]: (each.row["model"], each.step, each.estimate) for each in scored}
-    found = trace_all(steps, expandable=False)
+    found = trace_all(steps, expandable=False, usable=load_ceilings()[CARD].usable_bytes)
     for each in found.values():
         if isinstance(each, Untraced):
             unsupported[f"not traced: {each.because}"] += 1
@@ -183,7 +185,7 @@ def print_fits(name: str, scored: Sequence[Scored], estimate: Callable[[Scored],
 
 def print_speeds(scored: Sequence[Scored]) -> None:
     """Print the error of the time of a step, by the tokens per second that were published. All are of A100 cards."""
-    ceilings = load_ceilings()["NVIDIA A100 80GB"]
+    ceilings = load_ceilings()[CARD]
     ratios = sorted(
         each.step.tokens / step_seconds(each.step, ceilings).value / each.row["tokens_per_s_per_gpu"] - 1
         for each in scored

@@ -27,13 +27,14 @@ class Untraced:
 
 
 def trace_all(
-    steps: Mapping[str, tuple[str, TrainingStep, MemoryEstimate]], *, expandable: bool
+    steps: Mapping[str, tuple[str, TrainingStep, MemoryEstimate]], *, expandable: bool, usable: int
 ) -> dict[str, MemoryEstimate | Untraced]:
     """Return the traced estimate of each step by its id.
 
     Args:
         steps: By their ids: the name of the model, the step, and what the closed form says.
         expandable: Whether segments expand.
+        usable: Bytes that a process can have of the card.
     """
     found: dict[str, MemoryEstimate | Untraced] = {}
     asked: dict[str, tuple[list[TraceRequest], int]] = {}
@@ -53,7 +54,7 @@ def trace_all(
         if problem := next((each.problem for each in told if each.problem), ""):
             found[key] = Untraced(problem)
         else:
-            found[key] = trace_memory(step, told, period, closed, expandable=expandable)
+            found[key] = trace_memory(step, told, period, closed, expandable=expandable, usable=usable)
     return found
 
 

@@ -1,6 +1,7 @@
 """Traces of real model classes, losses and optimizers, on fake tensors: what a user relies on when a plan says that it was traced."""
 
 from dataclasses import replace
+from functools import cache
 from typing import Any, Final
 
 import pytest
@@ -13,7 +14,6 @@ from holdfast.payload.tracing.request import (
     OptimizerRequest,
     QuantizationRequest,
     TraceAnswer,
-    TraceRequest,
 )
 from tests.helpers.traced_steps import DEPTHS, LAYERS, LLAMA, PROJECTIONS, TIED, small_request, trace_all
 
@@ -49,11 +49,8 @@ MIXTURE: Final = {
     "vocab_size": 4096,
 }
 WHOLE: Final[dict[str, dict[str, Any]]] = {
-    "full": {},
-    "mixed": MIXED,
     "mixed without checkpoints, evaluated": {**MIXED, "checkpointing": False, "eval_rows": 8},
     "foreach, accumulated": {"optimizer": OptimizerRequest("adamw_torch", copies=1), "accumulation": True},
-    "lora": {"adapter": LORA, "autocast": "bfloat16"},
     "lora on float32": {**MIXED, "adapter": replace(LORA, dropout=0.1)},
     "qlora": {"adapter": NARROW, "quantization": QuantizationRequest(nested=True), "autocast": "bfloat16"},
     "padded": {"masked": True},
@@ -69,6 +66,10 @@ WHOLE: Final[dict[str, dict[str, Any]]] = {
 }
 DEEP: Final = {"sliding": ((2, 4), 2)}
 TRAPS: Final[dict[str, dict[str, Any]]] = {
+    "full": {},
+    "mixed": MIXED,
+    "lora": {"adapter": LORA},
+    "qlora": {"adapter": NARROW, "quantization": QuantizationRequest(nested=True), "autocast": "bfloat16"},
     "fused head": {"adapter": LORA, "rows": 4},
     "logits in the model": {"adapter": LORA, "rows": 4, "head": "logits", "shift": "model"},
     "logits copied": {"adapter": LORA, "rows": 4, "head": "logits", "shift": "copy"},
@@ -87,40 +88,41 @@ REFUSED: Final[dict[str, tuple[dict[str, Any], str]]] = {
 }
 
 
+@cache
+def trace_depths_of(name: str) -> tuple[list[TraceAnswer], TraceAnswer, int]:
+    """Return the traces of a step with few layers, that with all, and the period of layers."""
+    request = small_request(**WHOLE[name])
+    depths, period = DEEP.get(name, (DEPTHS, 1))
+    asked = {str(count): replace(request, layers=count) for count in (*depths, request.layers)}
+    *few, whole = trace_all(asked).values()
+    return few, whole, period
+
+
 @pytest.fixture(scope="module")
 def traces() -> dict[str, TraceAnswer]:
-    requests: dict[str, TraceRequest] = {}
-    for name, changes in WHOLE.items():
-        request = requests[name] = small_request(**changes)
-        depths, _ = DEEP.get(name, (DEPTHS, 1))
-        requests |= {f"{name}, {count} layers": replace(request, layers=count) for count in depths}
-    requests |= {name: small_request(**changes) for name, changes in TRAPS.items()}
-    requests |= {name: small_request(**changes) for name, (changes, _) in REFUSED.items()}
-    return trace_all(requests)
+    asked = {name: small_request(**changes) for name, changes in TRAPS.items()}
+    return trace_all(asked | {name: small_request(**changes) for name, (changes, _) in REFUSED.items()})
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_few_layers_stand_for_the_whole_model(traces: dict[str, TraceAnswer], name: str) -> None:
-    assert traces[name].problem == ""
-    depths, period = DEEP.get(name, (DEPTHS, 1))
-    whole = phase_peaks([traces[name]], traces[name].layers)
-    grown = phase_peaks([traces[f"{name}, {count} layers"] for count in depths], traces[name].layers, period)
-    assert grown.keys() == whole.keys()
-    for phase, peak in whole.items():
+def test_few_layers_stand_for_the_whole_model(name: str) -> None:
+    few, whole, period = trace_depths_of(name)
+    assert whole.problem == ""
+    expected = phase_peaks([whole], whole.layers)
+    grown = phase_peaks(few, whole.layers, period)
+    assert grown.keys() == expected.keys()
+    for phase, peak in expected.items():
         assert grown[phase].bytes == pytest.approx(peak.bytes, rel=0.002), phase
 
 
-@pytest.mark.parametrize("expandable", [False, True])
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_grown_stream_reserves_what_the_whole_one_does(
-    traces: dict[str, TraceAnswer], name: str, *, expandable: bool
-) -> None:
-    depths, period = DEEP.get(name, (DEPTHS, 1))
-    few, many = (traces[f"{name}, {count} layers"] for count in depths)
-    grown = grow_stream(few, many, traces[name].layers, period)
+def test_a_grown_stream_reserves_what_the_whole_one_does(name: str) -> None:
+    few, whole, period = trace_depths_of(name)
+    grown = grow_stream(few[0], few[1], whole.layers, period)
     assert grown is not None
-    whole = reserved_bytes(traces[name], expandable=expandable)
-    assert reserved_bytes(grown, expandable=expandable) == pytest.approx(whole, rel=0.02)
+    for expandable in (False, True):
+        reserved = reserved_bytes(whole, expandable=expandable)
+        assert reserved_bytes(grown, expandable=expandable) == pytest.approx(reserved, rel=0.02), expandable
 
 
 def peak(traces: dict[str, TraceAnswer], name: str, phase: Any) -> float:

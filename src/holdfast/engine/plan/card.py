@@ -20,6 +20,7 @@ CONTEXT: Final = Interval(0.5 * GIB, 0.4 * GIB, 0.6 * GIB)
 """CUDA context with the kernels of cuBLAS, cuDNN and Triton. Source: facts/memory.md §4, A100 and H200."""
 KERNELS: Final = Interval(0.1 * GIB, 0.0, 0.1 * GIB)
 """Modules of bitsandbytes and flash-attention. Source: the same."""
+BESIDE: Final = CONTEXT + KERNELS
 COMMUNICATION: Final = Interval(0.65 * GIB, 0.3 * GIB, 1.0 * GIB)
 """NCCL, per process of several. Source: the same."""
 FORM: Final = Interval(1.0, 0.96, 1.1)
@@ -34,9 +35,6 @@ SEGMENTED_BESIDE_FROZEN: Final = Interval(1.31, 1.19, 1.5)
 """The same of what is allocated beside frozen weights, which are allocated once and stay. Source: docs/estimates.md: with these, the bounds
 hold the worst of 58 published runs of Mistral-7B with adapters; the middle was chosen among four values by the driver's errors of all 109 rows."""
 
-TRACED: Final = Interval(1.0, 0.97, 1.03)
-"""Measured by traced, of what is allocated. Source: docs/estimates.md: the worst of 47 published runs."""
-
 
 def estimate_memory(step: TrainingStep, *, expandable: bool, gpu: Gpu | None = None) -> MemoryEstimate:
     """Return the memory of one process on its GPU.
@@ -48,7 +46,7 @@ def estimate_memory(step: TrainingStep, *, expandable: bool, gpu: Gpu | None = N
     """
     phases = tuple(_with_workspace(phase) for phase in memory_phases(step))
     allocated = largest_phase(phases).bytes
-    card = _reserved(step, allocated, expandable=expandable) + CONTEXT + KERNELS
+    card = _reserved(step, allocated, expandable=expandable) + BESIDE
     if step.sharding.processes > 1:
         card += COMMUNICATION
     because = "CUDA context and libraries, and blocks that the allocator holds without handing them out"
@@ -60,8 +58,8 @@ def estimate_memory(step: TrainingStep, *, expandable: bool, gpu: Gpu | None = N
     return MemoryEstimate(phases, card, tuple(beside))
 
 
-def bound_traced(step: TrainingStep, allocated: int, reserved: int | None, *, expandable: bool) -> Interval:
-    """Return what the card must have for a traced step.
+def middle_of_trace(step: TrainingStep, allocated: int, reserved: int | None, *, expandable: bool) -> float:
+    """Return the best single answer of what the card must have for a traced step.
 
     Args:
         step: The step.
@@ -69,19 +67,18 @@ def bound_traced(step: TrainingStep, allocated: int, reserved: int | None, *, ex
         reserved: What the simulated allocator reserves for it; None where that was not simulated.
         expandable: Whether it uses expandable segments.
     """
-    wide = _reserved(step, allocated, expandable=expandable, form=TRACED)
-    middle = wide.value if reserved is None else float(reserved)
-    return Interval(middle, min(wide.low, middle), max(wide.high, middle)) + CONTEXT + KERNELS
+    held = _reserved(step, allocated, expandable=expandable).value if reserved is None else float(reserved)
+    return held + BESIDE.value
 
 
-def _reserved(step: TrainingStep, allocated: int, *, expandable: bool, form: Interval | None = None) -> Interval:
+def _reserved(step: TrainingStep, allocated: int, *, expandable: bool) -> Interval:
     """Return what the allocator reserves: frozen weights as they are, and more than is allocated of all that comes and goes."""
     frozen = reference_term(step).bytes if step.reference else 0
     if step.adapter:
         frozen += weights_term(step).bytes
-        reserved, form = EXPANDABLE if expandable else SEGMENTED_BESIDE_FROZEN, form or FORM_BESIDE_FROZEN
+        reserved, form = EXPANDABLE if expandable else SEGMENTED_BESIDE_FROZEN, FORM_BESIDE_FROZEN
     else:
-        reserved, form = EXPANDABLE if expandable else SEGMENTED, form or FORM
+        reserved, form = EXPANDABLE if expandable else SEGMENTED, FORM
     return exactly(frozen) + exactly(allocated - frozen) * reserved * form
 
 

@@ -25,7 +25,7 @@ Occurrence = tuple[TracedPhase, int, int]
 """A phase, a layer, and how often they were met before."""
 
 
-class MisfitError(Exception):
+class UnlikeLayersError(Exception):
     """Two streams do not differ as they would if layers were alike."""
 
 
@@ -64,7 +64,7 @@ def grow_stream(few: TraceAnswer, many: TraceAnswer, layers: int, period: int) -
         return None
     try:
         grown = _Growth(few, many, (layers - many.layers) // period, period).grow(layers)
-    except MisfitError:
+    except UnlikeLayersError:
         return None
     wanted, found = phase_peaks([few, many], layers, period), phase_peaks([grown], layers)
     near = all(abs(found[phase].bytes / peak.bytes - 1) < CLOSE for phase, peak in wanted.items() if peak.bytes)
@@ -163,7 +163,7 @@ class _Growth:
             for layer in group:
                 key = section.phase, layer, section.turn
                 if key not in of_layer:
-                    raise MisfitError
+                    raise UnlikeLayersError
                 self._inside(of_layer[key], layer, copy)
 
     def _inside(self, section: _Section, layer: int, copy: int) -> None:
@@ -185,7 +185,7 @@ class _Growth:
     def _outside(self, section: _Section, shallow: _Section | None) -> None:
         """Add a section outside of layers, with what each period adds to it."""
         if shallow is None or shallow.key != section.key:
-            raise MisfitError
+            raise UnlikeLayersError
         before = [token for _, token in _tokens(self.few, Births.of(self.shallow), shallow)]
         told = list(_tokens(self.many, self.births, section))
         added = _added(before, [token for _, token in told])
@@ -246,7 +246,7 @@ class _Growth:
         if of_layer == (self.many.layers - 1 if phase == BACKWARD else 0):
             place += len(there) - len(self.births.order[section])
         if not 0 <= place < len(there):
-            raise MisfitError
+            raise UnlikeLayersError
         return there[place]
 
     def _born(self, event: int, copy: int) -> int:
@@ -259,7 +259,7 @@ class _Growth:
     def _died(self, born: int, copy: int) -> None:
         made = self.made.pop((born, copy), None)
         if made is None:
-            raise MisfitError
+            raise UnlikeLayersError
         self.events.append(-made)
 
 
@@ -281,5 +281,5 @@ def _added(before: Sequence[Token], after: Sequence[Token]) -> list[int]:
         if kind == "insert":
             found[start:stop] = [GOES_ON] * (stop - start - 1) + [ENDS]
         elif kind != "equal" and sum(size for _, size, _ in (*before[first:end], *after[start:stop])) > SLIGHT:
-            raise MisfitError
+            raise UnlikeLayersError
     return found

@@ -6,16 +6,16 @@ from typing import Final
 
 from holdfast.core.estimate import (
     TERM_NAMES,
+    Interval,
     MemoryEstimate,
     MemoryPhase,
     MemoryTerm,
     PhaseName,
     TermName,
-    exactly,
 )
 from holdfast.engine.plan.allocator import simulate
-from holdfast.engine.plan.card import WORKSPACES, bound_traced
-from holdfast.engine.plan.options import PlanOption, fits_hardware
+from holdfast.engine.plan.card import BESIDE, WORKSPACES, middle_of_trace
+from holdfast.engine.plan.options import PlanOption, fits_hardware, usable_bytes
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.step import TrainingStep
 from holdfast.engine.plan.trace_growth import grow_stream
@@ -31,9 +31,15 @@ UNTRACED: Final[tuple[PhaseName, ...]] = ("generation",)
 
 
 def trace_memory(
-    step: TrainingStep, answers: Sequence[TraceAnswer], period: int, closed: MemoryEstimate, *, expandable: bool
+    step: TrainingStep,
+    answers: Sequence[TraceAnswer],
+    period: int,
+    closed: MemoryEstimate,
+    *,
+    expandable: bool,
+    usable: int = 0,
 ) -> MemoryEstimate:
-    """Return the memory of a traced step.
+    """Return the memory of a traced step. Its bounds are those of the closed form, unless the trace is beyond them.
 
     Args:
         step: The step.
@@ -41,6 +47,7 @@ def trace_memory(
         period: Layers after which their kinds repeat.
         closed: What the closed form says, for its terms to stand beside, and for phases that no trace goes through.
         expandable: Whether the allocator uses expandable segments.
+        usable: Bytes that a process can have of the card, at which the allocator gives back what is free; 0 for any.
     """
     layers = step.model.layers
     found: dict[PhaseName, SectionPeak] = {}
@@ -53,12 +60,15 @@ def trace_memory(
     phases = [*untraced, *(_phase(name, found[name], beside.get(name)) for name in ORDER if name in found)]
     allocated = max(phase.bytes for phase in phases)
     stream = answers[0] if len(answers) == 1 else grow_stream(answers[0], answers[1], layers, period)
-    reserved = None if stream is None else max(allocated, reserved_bytes(stream, expandable=expandable))
-    card = bound_traced(step, allocated, reserved, expandable=expandable)
-    because = "CUDA context and libraries, and blocks that the allocator holds without handing them out"
-    overhead = MemoryTerm("overhead", round(card.value) - allocated, because)
+    reserved = None
+    if stream is not None:
+        capacity = max(0, usable - round(BESIDE.value))
+        reserved = max(allocated, reserved_bytes(stream, expandable=expandable, capacity=capacity))
     shared = [term for term in closed.beside if term.name != "overhead"]
-    card += exactly(sum(term.bytes for term in shared))
+    middle = middle_of_trace(step, allocated, reserved, expandable=expandable) + sum(term.bytes for term in shared)
+    card = Interval(middle, min(closed.card.low, middle), max(closed.card.high, middle))
+    because = "CUDA context and libraries, and blocks that the allocator holds without handing them out"
+    overhead = MemoryTerm("overhead", round(middle) - allocated - sum(term.bytes for term in shared), because)
     return MemoryEstimate(tuple(phases), card, (overhead, *shared), reserved)
 
 
@@ -111,7 +121,8 @@ def with_trace(found: JobPlan, answers: Sequence[TraceAnswer], period: int, *, e
         if option.settings:
             return option
         if id(closed) not in memory:
-            memory[id(closed)] = trace_memory(found.step, answers, period, closed, expandable=expandable)
+            usable = usable_bytes(option.hardware.gpus[0]) if option.hardware.gpus else 0
+            memory[id(closed)] = trace_memory(found.step, answers, period, closed, expandable=expandable, usable=usable)
         made = memory[id(closed)]
         return replace(option, memory=made, fits=fits_hardware(made, option.hardware))
 

@@ -72,7 +72,8 @@ def build_model(request: TraceRequest) -> Any:
     else:
         family = transformers.AutoModelForCausalLM
     try:
-        model = family.from_config(config, **settings)
+        with patched({(transformers.PreTrainedModel, "initialize_weights"): lambda *_, **__: None}):
+            model = family.from_config(config, **settings)  # drawing weights may depend on data, of which there is none
     except ValueError as error:
         raise UntraceableError(str(error).splitlines()[0]) from error
     if flash:

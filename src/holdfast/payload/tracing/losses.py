@@ -21,19 +21,34 @@ Loss = Callable[[Any, dict[str, Any]], Any]
 """Returns the loss of a model for a micro-batch."""
 
 
-def wrap_forward(model: Any, dtype: str) -> None:
-    """Have a model compute under autocast and give back float32, as accelerate has it; without a dtype, leave it as it is."""
-    if not dtype:
+def wrap_forward(model: Any, request: TraceRequest) -> None:
+    """Have a model compute its loss as its release does, under autocast, and give back float32, as accelerate has it."""
+    if request.head == "logits" and request.shift != "labels":
+        model.forward = _with_loss(model.forward, request)
+    if not request.autocast:
         return
     from accelerate.utils.operations import convert_outputs_to_fp32  # type: ignore[import-untyped]
 
     forward = model.forward
 
     def cast(*args: Any, **kwargs: Any) -> Any:
-        with torch.autocast("cpu", dtype=getattr(torch, dtype)):
+        with torch.autocast("cpu", dtype=getattr(torch, request.autocast)):
             return forward(*args, **kwargs)
 
     model.forward = convert_outputs_to_fp32(cast)
+
+
+def _with_loss(forward: Any, request: TraceRequest) -> Any:
+    """Return a forward pass with the loss of transformers before 4.49: over a shifted copy of logits in float32."""
+
+    def run(*args: Any, labels: Any = None, **kwargs: Any) -> Any:
+        outputs = forward(*args, **kwargs)
+        if request.shift == "model":
+            outputs.logits = outputs.logits.float()
+        outputs.loss = _shifted_loss(outputs.logits.float(), labels, overwrites=request.overwrites)
+        return outputs
+
+    return run
 
 
 def loss_of(request: TraceRequest) -> Loss:
@@ -63,24 +78,12 @@ def _fused_loss(model: Any, batch: dict[str, Any]) -> Any:
 
 
 def _logits_loss(model: Any, batch: dict[str, Any], request: TraceRequest) -> Any:
-    """Return the loss of transformers over full logits, by release, with the trainer's metrics."""
-    labels = batch["labels"]
-    if request.shift == "labels":
-        outputs = model(**batch, use_cache=False)
-        loss, logits = outputs.loss, outputs.logits
-    else:
-        logits = _logits(model, batch, wide=request.shift == "model")
-        loss = _shifted_loss(logits.float(), labels, overwrites=request.overwrites)
-    if request.metric_copies and logits is not None:
+    """Return the model's own loss over full logits, with the trainer's metrics."""
+    outputs = model(**batch, use_cache=False)
+    if request.metric_copies:
         with torch.no_grad():
-            (logits[..., :-1, :].contiguous().argmax(-1) == labels[..., 1:]).sum()
-    return loss
-
-
-def _logits(model: Any, batch: dict[str, Any], *, wide: bool) -> Any:
-    inputs = {name: value for name, value in batch.items() if name != "labels"}
-    logits = model(**inputs, use_cache=False).logits
-    return logits.float() if wide else logits
+            (outputs.logits[..., :-1, :].contiguous().argmax(-1) == batch["labels"][..., 1:]).sum()
+    return outputs.loss
 
 
 def _shifted_loss(logits: Any, labels: Any, *, overwrites: bool) -> Any:

@@ -70,7 +70,7 @@ class _Step:
         self.optimizer = make_optimizer(request.optimizer, self.trained)
         self._watch(self.model)
         for model in filter(None, (self.model, self.reference)):
-            wrap_forward(model, request.autocast)
+            wrap_forward(model, request)
 
     def run(self) -> None:
         """Go through the step."""
