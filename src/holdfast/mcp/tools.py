@@ -175,6 +175,10 @@ NOTES: Final[Mapping[str, tuple[str, ...]]] = {
         "What pushes or costs money has to be confirmed by the user first: the answer then says what it would do, and holds a confirmation.",
     ),
     "resume": ("It may have to be confirmed, as `run`.",),
+    "evaluate": (
+        "Loads the model, so it may take minutes, and writes its results.",
+        "A difference whose interval holds 0 is undecided: it shows neither better nor worse.",
+    ),
     "stop": ("The run can be resumed.",),
     "render": ("Answers with the script.",),
 }

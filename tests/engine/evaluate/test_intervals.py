@@ -139,3 +139,6 @@ def test_equal_models_are_undecided_without_a_number() -> None:
     found = compare(SHARE, same, same)
 
     assert (found.verdict, found.difference, found.p_value, found.rows_needed) == ("undecided", 0.0, 1.0, None)
+    alike = weigh([0.3, 0.7] * 10)
+    found = compare(MEAN, alike, alike)
+    assert (found.verdict, found.difference, found.low, found.high) == ("undecided", 0.0, None, None)

@@ -1,6 +1,6 @@
 """One dataset of an evaluation: what it is evaluated for, and its rows as work for a model."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -107,6 +107,9 @@ def _read(name: str, source: RowSource | None, options: EvaluationOptions) -> Ev
         )
     except HoldfastError as error:
         raise DatasetError(error.what, error.fix) from error
+    except OSError as error:
+        because = f"{error.filename or name} cannot be read: {error.strerror}"
+        raise DatasetError(because, "check the file and its permissions") from error
     if not data.rows:
         raise DatasetError(f"{name} holds no rows", "name another split", "dataset-empty")
     if options.cluster and options.cluster not in data.columns:
@@ -174,9 +177,9 @@ def _want_template(task: TaskName, read: ReadRows, model: FoundModel) -> None:
     Raises:
         DatasetError: The model has no chat template.
     """
-    is_messages: Callable[[object], bool] = lambda value: isinstance(value, list)  # noqa: E731 - shorter than a function
     first = read.examples[0]
-    messages = is_messages(first.prompt) or any(is_messages(each.answer) for each in first.scored)
+    texts = [first.prompt, *(each.answer for each in first.scored)]
+    messages = any(not isinstance(each, str) for each in texts)
     if messages and model.template is None and not (task == "classes" and model.source.classifies):
         raise _without_template()
 

@@ -101,7 +101,7 @@ def _figure(figure: EvaluationFigure, width: int) -> Iterator[str]:
 
 def _compared(base: BaseFigure, rows: int) -> str:
     if base.low is None or base.high is None or base.difference is None:
-        return "cannot be compared with the base"
+        return f"no interval beside the base's {_number(base.value)}: rows too few, or none differs"
     change = f"{base.difference:+.3g} ({base.low:+.3g} to {base.high:+.3g}, p = {base.p_value:.2g})"
     told = f"{base.verdict} than the base's {_number(base.value)}" if base.verdict != "undecided" else ""
     if base.verdict == "undecided":

@@ -28,7 +28,7 @@ class Comparison:
     Attributes:
         base: The base's value.
         difference: The model's value less the base's.
-        low: The lower end of its interval; None where there are too few rows for one.
+        low: The lower end of its interval; None where there are too few rows for one, or no row differs.
         high: Its upper end.
         p_value: The probability of such a difference if there were none.
         test: How that was computed.
@@ -65,7 +65,8 @@ def compare(metric: Metric, model: FloatArray, base: FloatArray, clusters: IntAr
         pairs = np.hstack([sum_clusters(model, clusters), sum_clusters(base, clusters)])
         low, high = bootstrap(lambda sums: _difference(metric, sums), pairs)
         p_value, test = _randomized(metric, pairs), "paired randomization"
-    if any(map(math.isnan, (difference, low, high))):
+    # Rows that the models do not differ in at all do not tell how they may differ in others.
+    if any(map(math.isnan, (difference, low, high))) or low == high == 0:
         return Comparison(
             base=values[1],
             difference=difference,
