@@ -29,6 +29,8 @@ ALLOWED: Final[Mapping[str, str]] = {
     "adapters/storage/shared_output.py": "what the attempt of a run wrote",
     "adapters/storage/retrieved_copies.py": "what holdfast noted of the files that it fetched",
     "adapters/backends/fake.py": "what the guard and the store of an attempt of its own wrote",
+    "adapters/evaluation/process.py": "what the process of an evaluation wrote",
+    "adapters/tracing.py": "what the process of a trace wrote",
     "adapters/rehearsal/gate.py": "the folder of a socket of ours",
     "adapters/rehearsal/server.py": "what the processes of a rehearsal wrote",
     "adapters/rehearsal/rewards.py": "what the process that asks a reward wrote",

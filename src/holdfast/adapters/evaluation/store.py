@@ -21,6 +21,7 @@ from typing import Any, Final
 from msgspec import DecodeError, ValidationError, json
 
 from holdfast.adapters.evaluation.process import ModelSource
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.storage.private_files import make_private, write_private
 from holdfast.core.errors import LedgerError
 from holdfast.core.evaluation import Example, GenerationSettings, ModelOutput, WorkKind
@@ -51,8 +52,8 @@ class OutputFile:
     def read(self) -> dict[int, ModelOutput]:
         """Return the outputs by row. A line that a crash left half is no output."""
         found: dict[int, ModelOutput] = {}
-        with suppress(FileNotFoundError):
-            for line in self.path.read_bytes().splitlines():
+        with suppress(FileNotFoundError), open_foreign(self.path) as file:
+            for line in file:
                 with suppress(DecodeError, ValidationError):
                     output = json.decode(line, type=ModelOutput)
                     found[output.row] = output

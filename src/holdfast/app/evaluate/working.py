@@ -10,6 +10,7 @@ from msgspec import DecodeError, ValidationError, json
 
 from holdfast.adapters.evaluation.process import DatasetWork, WorkEvent, WorkFailure, do_work
 from holdfast.adapters.evaluation.store import EvaluationStore, OutputFile, work_lines
+from holdfast.adapters.foreign_files import read_foreign
 from holdfast.app.evaluate.asking import EvaluationOptions
 from holdfast.app.evaluate.models import FoundModel
 from holdfast.core.evaluation import Example, ModelOutput, WorkKind
@@ -111,7 +112,7 @@ def _keep(files: Mapping[str, OutputFile], loaded: WorkEvent | None, store: Eval
 
 def _kept(path: Path) -> WorkEvent | None:
     try:
-        return json.decode(_beside(path).read_bytes(), type=WorkEvent)
+        return json.decode(read_foreign(_beside(path)), type=WorkEvent)
     except (OSError, DecodeError, ValidationError):
         return None
 
