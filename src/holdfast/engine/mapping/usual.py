@@ -105,7 +105,8 @@ def usual_values(samples: Sequence[Mapping[str, Any]]) -> dict[str, UsualValues]
 
 
 def _usual(values: Sequence[Any]) -> UsualValues | None:
-    kinds: Counter[ValueKind] = Counter(kind for value in values if (kind := kind_of(value)))
+    known: list[ValueKind] = [kind for kind in map(kind_of, values) if kind]
+    kinds = Counter(known)
     if not kinds:
         return None
     kind: ValueKind = kinds.most_common(1)[0][0]
