@@ -105,10 +105,11 @@ def usual_values(samples: Sequence[Mapping[str, Any]]) -> dict[str, UsualValues]
 
 
 def _usual(values: Sequence[Any]) -> UsualValues | None:
-    kinds = Counter(kind for value in values if (kind := kind_of(value)))
+    known: list[ValueKind] = [kind for kind in map(kind_of, values) if kind]
+    kinds = Counter(known)
     if not kinds:
         return None
-    (kind, _), *_ = kinds.most_common(1)
+    kind: ValueKind = kinds.most_common(1)[0][0]
     usual = _with_turns(kind, values) if kind == "list" else UsualValues(kind=kind)
     odd = sum(not usual.has(value) for value in values)
     return usual if 0 < odd < MOST_UNUSUAL * kinds.total() else None
