@@ -129,7 +129,7 @@ def _asked(
     Raises:
         DatasetError: There is none.
     """
-    fitting = {task: reading for task, reading in readings.items() if _can(task, model)}
+    fitting: dict[TaskName, TaskReading] = {task: each for task, each in readings.items() if _can(task, model)}
     tasks: set[TaskName] = {task for each in options.metrics for task in METRICS[each].tasks}
     if options.functions or options.rewards:
         tasks.add("answers" if "answers" in fitting else "prompts")

@@ -29,7 +29,7 @@ def default_metrics(task: TaskName, examples: Examples) -> tuple[str, ...]:
     if task != "answers":
         return tuple(name for name, metric in METRICS.items() if task in metric.tasks)
     references = [each.reference for each in examples]
-    names = list(EVERYWHERE)
+    names: list[str] = [*EVERYWHERE]
     if are_labels(references):
         names += ["accuracy", "macro_f1"]
     if all(last_number(each) is not None for each in references):

@@ -49,7 +49,7 @@ def load_model(request: ModelRequest) -> LoadedModel:
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     kind = transformers.AutoModelForSequenceClassification if request.classifies else transformers.AutoModelForCausalLM
-    model = kind.from_pretrained(request.path, dtype="auto")
+    model: Any = kind.from_pretrained(request.path, dtype="auto")
     if request.adapter is not None:
         model = _with_adapter(model, request.adapter, len(tokenizer))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
