@@ -51,7 +51,7 @@ def attend(  # noqa: PLR0913, PLR0917 - torch's own signature
     dropout_p: float = 0.0,
     is_causal: bool = False,  # noqa: FBT001, FBT002 - torch's own signature
     scale: Any = None,
-    enable_gqa: bool = False,  # noqa: FBT001, FBT002
+    enable_gqa: bool = False,  # noqa: FBT001, FBT002 - torch's own signature
 ) -> Any:
     """Return scaled dot product attention by the kernel that a GPU would take: flash, memory-efficient, or plain products.
 
@@ -104,7 +104,7 @@ def _narrowed(tensor: Any) -> Any:
 def drop(input: Any, p: float = 0.5, training: bool = True, inplace: bool = False) -> Any:  # noqa: A002, FBT001, FBT002 - torch's own signature
     """Return dropout with a mask of a byte, as the fused kernel of GPUs has it."""
     del inplace
-    return torch.native_dropout(input, p, True)[0] if training and p else input  # noqa: FBT003
+    return torch.native_dropout(input, p, True)[0] if training and p else input  # noqa: FBT003 - torch's own signature
 
 
 class _Kernel:

@@ -27,7 +27,7 @@ def wrap_forward(model: Any, request: TraceRequest) -> None:
         model.forward = _with_loss(model.forward, request)
     if not request.autocast:
         return
-    from accelerate.utils.operations import convert_outputs_to_fp32  # type: ignore[import-untyped]
+    from accelerate.utils.operations import convert_outputs_to_fp32  # type: ignore[import-untyped]  # accelerate has no types
 
     forward = model.forward
 
