@@ -35,7 +35,11 @@ def fetch_target(target: str, *, offline: bool = False) -> str:
     if kept and (silent or (kept.commit and kept.commit == commit_in(target))):
         return kept.path
     if silent:
-        fix = "fetch it once without --offline" if offline else f"unset {silent} to have it fetched once"
+        fix = (
+            "save it here, or fetch it once where its host is reached"
+            if offline
+            else f"unset {silent} to have it fetched once"
+        )
         raise UsageError(f"the file was not fetched before, and is not fetched now: {silent}", where=target, fix=fix)
     fetched = fetch_script(target, os.environ)
     new = keep_target(target, name_of(target), fetched.content, fetched.commit)
@@ -53,5 +57,5 @@ def require_none_elsewhere(targets: tuple[str, ...]) -> None:
     """
     for target in targets:
         if target.startswith(ELSEWHERE):
-            fix = "save it here, and name that file; `--diff` shows what the fixes would change"
+            fix = "save it here, and name that file"
             raise UsageError("a file that lies elsewhere cannot be fixed there", where=target, fix=fix)

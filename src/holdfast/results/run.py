@@ -254,7 +254,7 @@ class VerifyResult(Result, frozen=True, kw_only=True):
     """Whether a checkpoint, or a model's folder, is complete.
 
     Attributes:
-        verdict: `unverifiable` if nothing says what was saved.
+        verdict: `unverifiable` if nothing says what was saved, or nothing of it is here.
         path: The folder.
         step: Optimizer steps done when it was saved; null if unknown.
         problems: The problems, by file.

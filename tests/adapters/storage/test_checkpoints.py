@@ -75,6 +75,19 @@ def test_damage_is_found(checkpoint: Path, name: str, damage: Callable[[Path], N
     assert found.problems[0].message.startswith(message)
 
 
+def test_a_manifest_alone_is_no_damage(checkpoint: Path) -> None:
+    """As of a run elsewhere, whose checkpoints stay there; training is not resumed from it, and an older one is."""
+    older = save_checkpoint(checkpoint.parent, 3)
+    manifest = (checkpoint / MANIFEST).read_bytes()
+    shutil.rmtree(checkpoint)
+    checkpoint.mkdir()
+    (checkpoint / MANIFEST).write_bytes(manifest)
+    found = verify_checkpoint(checkpoint)
+
+    assert (found.verdict, found.step, [each.file for each in found.problems]) == ("unverifiable", 5, [MANIFEST])
+    assert newest_whole(checkpoint.parent)[0] == older
+
+
 def test_a_truncated_file_is_told_with_its_sizes(checkpoint: Path) -> None:
     """A reader sees how much is lost."""
     whole = (checkpoint / WEIGHTS).stat().st_size

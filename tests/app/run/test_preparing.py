@@ -95,3 +95,28 @@ def test_a_run_on_a_machine_without_a_gpu_is_not_planned(tmp_path: Path, monkeyp
     Path("job.yaml").write_text("method: sft\nmodel: Qwen/Qwen3-8B\ndataset: trl-lib/Capybara\n", encoding="utf-8")
     job = check_job(RunRequest(target="job.yaml", cwd=str(tmp_path), offline=True, rehearse=False), "job.yaml")
     assert job.planned == ""
+
+
+SCRIPT = """
+import argparse
+from trl import SFTConfig
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--steps", type=int, default=12)
+args = parser.parse_args()
+config = SFTConfig(output_dir="out", max_steps=args.steps)
+"""
+
+
+@pytest.mark.parametrize(("arguments", "refusals"), [((), []), (("--steps", "3"), []), (("--stepz", "3"), ["ARG124"])])
+def test_a_script_is_checked_with_the_arguments_that_it_will_get(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], refusals: list[str]
+) -> None:
+    """Before anything is started, and paid for."""
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text(SCRIPT, encoding="utf-8")
+    request = RunRequest(
+        target="train.py", cwd=str(tmp_path), arguments=arguments, offline=True, rehearse=False, despite=("REP105",)
+    )
+
+    assert check_job(request, "train.py").refusals == refusals

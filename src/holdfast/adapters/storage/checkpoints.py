@@ -50,6 +50,7 @@ EMPTY = (".gitattributes", ".gitignore", ".gitkeep", "__init__.py")
 """Files that may hold nothing."""
 UNWATCHED = "missing: holdfast did not watch the save, so no list of the files with their hashes was written"
 NO_DAMAGE = "; no damage is apparent"
+ALONE = "alone: the files that it names are on the machine or in the bucket where they were written, or were deleted"
 
 
 def verify_checkpoint(path: Path) -> CheckpointIntegrity:
@@ -63,6 +64,9 @@ def verify_checkpoint(path: Path) -> CheckpointIntegrity:
     if not (path / MANIFEST).exists():
         _require_something(path)
         return _verify_without_manifest(path)
+    if _files(path) == [MANIFEST]:
+        problem = CheckpointProblem(MANIFEST, ALONE)
+        return CheckpointIntegrity(path=str(path), step=_step_of(path), verdict="unverifiable", problems=(problem,))
     step: int | None = _step_of(path)
     problems: tuple[CheckpointProblem, ...] = (CheckpointProblem(MANIFEST, NO_MANIFEST),)
     with suppress(ValueError, OSError):

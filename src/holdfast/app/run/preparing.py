@@ -73,10 +73,10 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
         UsageError: The request is wrong, or nothing on this machine can run the job.
     """
     placement = read_placement(path, request.sets)
-    target = read_target(path, placement.sets)
+    target = read_target(path, placement.sets, request.arguments)
     require_backend((target.job.where if target.job else placement.where).backend)
     hub = HubAccess.OFFLINE if request.offline else HubAccess.ASKED
-    checked = check_rules(target, TargetRequest(path=path, hub=hub))
+    checked = check_rules(target, TargetRequest(path=path, hub=hub, arguments=request.arguments))
     refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
     references = secret_references(target)
     if refusals:
