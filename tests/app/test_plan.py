@@ -9,6 +9,7 @@ from msgspec import convert
 
 import holdfast
 from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.app.plan.verb import plan
 from holdfast.catalog.hub.gpus import load_gpus
 from holdfast.cli.text.plan import render_plan
 from holdfast.core.facts import Gpu, Machine
@@ -551,11 +552,14 @@ def test_the_cheapest_option_is_written_into_a_job_file_and_then_fits(tmp_path: 
         "# mine\nmethod: sft\nmodel: Qwen/Qwen3-8B\ndataset: {path: trl-lib/Capybara, rows: 100}\npeft: {r: 8, target_modules: all-linear}\n"
         "train: {per_device_train_batch_size: 64}\nwhere: {backend: hf-jobs, hardware: l4x1}\n"
     )
-    before = holdfast.plan(path, apply=True, offline=True)
-    assert not before["fits"]
-    assert {"where.timeout"} < set(before["applied"])
-    after = holdfast.plan(path, apply=True, offline=True)
-    assert (after["fits"], after["given_timeout_s"] > 0, "applied" in after) == (True, True, False)
+    before = plan(path, apply=True, offline=True)
+    assert (before.fits, before.exit_code) == (False, 0)
+    assert before.applied
+    assert "where.timeout" in before.applied
+    assert "where.hardware" not in before.applied  # with other settings the job fits on the hardware that it names
+    after = plan(path, apply=True, offline=True)
+    assert (after.fits, (after.given_timeout_s or 0) > 0, after.applied) == (True, True, {})
+    assert "nothing written: the job fits as it is" in render_plan(after)
     assert path.read_text().startswith("# mine\n")
 
 
@@ -568,6 +572,24 @@ def test_settings_are_written_into_a_script_but_for_where_it_runs(tmp_path: Path
     assert result["applied"]
     assert not any(key.startswith("where.") for key in result["applied"])
     assert "gradient_checkpointing=True" in path.read_text()
+
+
+@pytest.mark.parametrize(
+    ("rows", "budget", "told"),
+    [
+        ("", 0.01, "The budget of $0.01 is not compared: the cost is not known."),
+        (", rows: 100", 50.0, "the budget is $50"),
+        (", rows: 100000", 0.01, "more than the budget"),
+    ],
+)
+def test_what_becomes_of_a_budget_is_told(tmp_path: Path, rows: str, budget: float, told: str) -> None:
+    """Also where nothing can be said of it."""
+    path = tmp_path / "job.yaml"
+    path.write_text(
+        f"method: sft\nmodel: Qwen/Qwen3-0.6B\ndataset: {{path: trl-lib/Capybara{rows}}}\n"
+        "where: {backend: hf-jobs, hardware: a100-large}\n"
+    )
+    assert told in unstyle(render_plan(plan(path, budget=budget, offline=True)))
 
 
 def test_a_command_line_cannot_be_written() -> None:

@@ -133,7 +133,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         options: Hardware and settings on which the job fits, the cheapest first.
         untraced: Why the step was not traced, though that was asked for; absent if it was, or nobody asked.
         check_errors: How many errors `check` finds without asking the Hub; absent if it finds none.
-        applied: The settings that were written into the target; absent if none were.
+        applied: The settings that were written into the target; present with `--apply`.
     """
 
     verb: Literal["plan"]
@@ -156,11 +156,14 @@ class PlanResult(Result, frozen=True, kw_only=True):
     because: Sequence[str]
     unknown: Sequence[UnknownEstimate]
     options: Sequence[OptionResult]
-    applied: Mapping[str, bool | int | str] = {}
+    applied: Mapping[str, bool | int | str] | None = None
     untraced: str = ""
     check_errors: int = 0
 
     @property
     def exit_code(self) -> int:
-        """1 if the memory or the hardware is unknown, or the job may not fit, keep its timeout or stay within its budget."""
-        return int(not self.fits or self.over_budget or self.short_timeout)
+        """1 if the memory or the hardware is unknown, or the job may not fit, keep its timeout or stay within its budget.
+
+        With what was written into it, the job fits.
+        """
+        return int(not (self.fits or self.applied) or self.over_budget or self.short_timeout)

@@ -34,9 +34,21 @@ def render_plan(result: PlanResult) -> str:
         *(["\n".join(_because(result))] if result.because else []),
         style(f"not traced: {result.untraced}", fg="yellow") if result.untraced else "",
         style(_errors(result), fg="red") if result.check_errors else "",
-        f"written into {result.path}: {_settings(result.applied)}" if result.applied else "",
+        _applied(result, result.applied) if result.applied is not None else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _applied(result: PlanResult, applied: Mapping[str, bool | int | str]) -> str:
+    if applied:
+        return f"written into {result.path}: {_settings(applied)}"
+    if result.fits:
+        return "nothing written: the job fits as it is."
+    if result.options:
+        return (
+            "nothing written: the job itself need not change. Hardware is no part of a script; name it when you run it."
+        )
+    return "nothing written: no change is known with which the job fits."
 
 
 def _errors(result: PlanResult) -> str:
@@ -58,12 +70,21 @@ def _verdict(result: PlanResult) -> Iterator[str]:
     else:
         yield style("The job fits no single GPU that is known.", fg="red", bold=True)
         yield _no_option()
+    yield from _limits(result)
+
+
+def _limits(result: PlanResult) -> Iterator[str]:
+    """Yield how the estimate compares with the budget and the timeout of the job."""
     if result.over_budget and result.cost_usd and result.budget_usd is not None:
         sure = "costs" if result.cost_usd.low > result.budget_usd else "may cost"
         amounts = (
             f"{_usd(result.cost_usd.low)} to {_usd(result.cost_usd.high)}, and the budget is {_usd(result.budget_usd)}"
         )
         yield style(f"It {sure} more than the budget: {amounts}.", fg="red")
+    elif result.budget_usd is not None and result.cost_usd:
+        yield f"It costs at most {_usd(result.cost_usd.high)}; the budget is {_usd(result.budget_usd)}."
+    elif result.budget_usd is not None:
+        yield style(f"The budget of {_usd(result.budget_usd)} is not compared: the cost is not known.", fg="yellow")
     if result.short_timeout and result.time_s and result.given_timeout_s is not None:
         sure = "is" if result.time_s.low > result.given_timeout_s else "may be"
         between = f"{render_duration(result.time_s.low)} to {render_duration(result.time_s.high)}"

@@ -68,12 +68,17 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
 
 
 def settings_to_apply(job: Document, found: JobPlan) -> Settings:
-    """Return the settings with which a job fits: none if it fits already, except a timeout that it lacks."""
-    fitting = found.chosen if found.chosen and found.chosen.fits else next(iter(found.options), None)
+    """Return the settings with which a job fits: none if it fits already, except a timeout that it lacks.
+
+    The hardware that the job names is kept if it fits there at all; else the cheapest takes its place.
+    """
+    named = job.get("where.hardware", None)
+    there = [each for each in found.options if each.hardware.name == named]
+    fitting = found.chosen if found.chosen and found.chosen.fits else next(iter([*there, *found.options]), None)
     if fitting is None:
         return {}
     settings = dict(fitting.settings)
-    if fitting.hardware.name != LOCAL.name and job.get("where.hardware", None) != fitting.hardware.name:
+    if fitting.hardware.name not in (LOCAL.name, named):
         settings["where.hardware"] = fitting.hardware.name
     if fitting.seconds and job.get("where.timeout", None) is None:
         minutes = timeout_for(fitting.seconds, found.step) // MINUTE_S

@@ -100,6 +100,14 @@ def search_options(
     return sorted(found, key=_price)
 
 
+FOUR_BITS: Final[Settings] = {
+    "quantization.load_in_4bit": True,
+    "quantization.bnb_4bit_quant_type": "nf4",
+    "quantization.bnb_4bit_compute_dtype": "bfloat16",
+}
+"""QLoRA, as its paper has it; bitsandbytes alone would take fp4, and compute in float32."""
+
+
 def variants(read: StepOf, alone: Settings) -> Iterator[StepVariant]:
     """Yield the step on one GPU, and then with ever more changes that save memory: each keeps the ones before it.
 
@@ -122,11 +130,16 @@ def variants(read: StepOf, alone: Settings) -> Iterator[StepVariant]:
     for fewer in _fewer_evaluated(read, variant):
         yield (variant := fewer)
     yield from _smaller(read, variant)
-    if variant.step.adapter and not variant.step.quantization:
-        quantized = _read(read, {**variant.settings, "quantization.load_in_4bit": True})
+    if variant.step.adapter and not variant.step.quantization and not _generates_by_vllm(variant.step):
+        quantized = _read(read, {**variant.settings, **FOUR_BITS})
         if quantized is not None:
             yield quantized
             yield from _smaller(read, quantized)
+
+
+def _generates_by_vllm(step: TrainingStep) -> bool:
+    """True if vLLM generates, here or in a server: TRL cannot send it a base in 4 bits (huggingface/trl#4973)."""
+    return step.rollout is not None and (step.rollout.vllm_share > 0 or not step.rollout.here)
 
 
 def _read(read: StepOf, settings: Settings) -> StepVariant | None:
