@@ -22,10 +22,10 @@ IDLE = {
     "evaluate": "the trained model is not evaluated on these after training",
     "output.gguf": "nothing is exported to GGUF",
     "notify.webhook": "no message is sent when the run ends",
-    "recover": "a failed run is not started again by itself: `holdfast resume` does that on request",
+    "recover.allow": "a run goes on by itself as it is; no setting is changed for it",
 }
 # What a job gets that does not name the key: nothing was asked for.
-DEFAULTS = {"recover": {"attempts": 3, "allow": ["batch_size", "checkpointing"]}}
+DEFAULTS = {"recover.allow": ["batch_size", "checkpointing"]}
 UNCHOSEN = {"where.hardware": "the hardware of this machine cannot be chosen"}
 UNPRICED = {"where.budget_usd": "this backend has no prices"}
 
@@ -59,14 +59,14 @@ RULE = Rule(
     bad=(
         Case(job=JOB + "evaluate: [{dataset: trl-lib/Capybara, metric: eval_loss}]\n", at="evaluate"),
         Case(job=JOB + "output: {gguf: [q4_k_m]}\n", at="output.gguf"),
-        Case(job=JOB + "recover: {attempts: 2}\n", at="recover"),
+        Case(job=JOB + "recover: {allow: [learning_rate]}\n", at="recover.allow"),
         Case(job=JOB + "where: {budget_usd: 10}\n", at="where.budget_usd"),
         Case(job=JOB + "where: {hardware: a10g-large}\n", at="where.hardware"),
         Case(job=JOB + "where: {nodes: 2}\n", at="where.nodes"),
     ),
     good=(
         Case(job=JOB),
-        Case(job=JOB + "recover: {attempts: 3, allow: [batch_size, checkpointing]}\n"),
+        Case(job=JOB + "recover: {attempts: 2, allow: [batch_size, checkpointing]}\n"),
         Case(job=JOB + "output: {push_to: me/model, gguf: []}\nwhere: {nodes: 1}\n"),
         Case(job=JOB + "where: {backend: hf-jobs, hardware: a10g-large, timeout: 4h}\n"),
     ),

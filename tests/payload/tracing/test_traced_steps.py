@@ -64,7 +64,8 @@ WHOLE: Final[dict[str, dict[str, Any]]] = {
     "sliding": {"config": SLIDING, "layers": 6, "masked": True},
     "mixture": {"config": MIXTURE, "layers": 5},
 }
-NOT_GROWN: Final = ("foreach, accumulated", "qlora", "dpo")
+ROUGHLY: Final = {"foreach, accumulated": 0.08, "qlora": 0.03}
+"""How far the reserved memory of a grown stream may be off, where it is more than 2 %."""
 DEEP: Final = {"sliding": ((2, 4), 2)}
 TRAPS: Final[dict[str, dict[str, Any]]] = {
     "full": {},
@@ -118,16 +119,17 @@ def test_few_layers_stand_for_the_whole_model(name: str) -> None:
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_a_grown_stream_reserves_what_the_whole_one_does(name: str) -> None:
-    if name in NOT_GROWN:
-        pytest.xfail(
-            "seen on 2026-11-27 under load, and not looked into: no stream is grown, or it reserves something else"
-        )
     few, whole, period = trace_depths_of(name)
     grown = grow_stream(few[0], few[1], whole.layers, period)
+    if name == "dpo":  # layers of two models alternate
+        assert grown is None
+        return
     assert grown is not None
     for expandable in (False, True):
         reserved = reserved_bytes(whole, expandable=expandable)
-        assert reserved_bytes(grown, expandable=expandable) == pytest.approx(reserved, rel=0.02), expandable
+        assert reserved_bytes(grown, expandable=expandable) == pytest.approx(reserved, rel=ROUGHLY.get(name, 0.02)), (
+            expandable
+        )
 
 
 def peak(traces: dict[str, TraceAnswer], name: str, phase: Any) -> float:
