@@ -628,7 +628,9 @@ def test_a_traced_plan_has_the_numbers_of_the_trace_and_names_both(name: str) ->
     assert "untraced" not in result
     assert memory["traced"]
     assert memory["allocated_bytes"] == pytest.approx(memory["closed_form_bytes"], rel=0.15)
-    assert memory["allocated_bytes"] <= memory["reserved_bytes"] <= memory["peak_bytes"]
+    assert memory["allocated_bytes"] <= memory["peak_bytes"]
+    if name in ("quickstart", "reward"):  # of a second model's layers no stream is grown
+        assert memory["allocated_bytes"] <= memory["reserved_bytes"] <= memory["peak_bytes"]
     assert [phase["name"] for phase in memory["phases"]][:5] == ["load", "forward", "loss", "backward", "optimizer"]
     assert any(reason.startswith("traced on fake tensors") for reason in result["because"])
     assert "traced: the allocator reserves" in plan_text(result)

@@ -27,6 +27,7 @@ LISTED: Final = {
     "adapters/declared/uv.py:_run": "uv is no Python",
     "adapters/environment/program_output.py:output_of": "nvidia-smi and uv are no Python, and what tries the sandbox is isolated",
     "adapters/environment/registry.py:_run": "its words are those of `_pip`, which are isolated, or uv's",
+    "adapters/tracing.py:_run": "a file of ours, whose own folder is first on its path",
     "adapters/rehearsal/server.py:__init__": "a file of ours, whose own folder is first on its path",
     "app/cataloguing.py:_read_all": "forked: what it needs is imported",
     "app/check/many.py:share_out": "forked: what it needs is imported",

@@ -50,7 +50,7 @@ class UsualValues:
         if not isinstance(turn, Mapping):
             return False
         content = turn.get(self.content) if self.content else None
-        return turn.get(self.role) in ROLES and (content is None or isinstance(content, str))
+        return _is_known(turn.get(self.role)) and (content is None or isinstance(content, str))
 
     def tests(self, name: str, lacking: LackingRows) -> Iterator[str]:
         """Yield the expressions that are true of a row whose value is as usual, as far as some rows have another."""
@@ -97,6 +97,11 @@ def kind_of(value: object) -> ValueKind | None:
             return None
 
 
+def _is_known(speaker: object) -> bool:
+    """True of the name of a speaker; what stands in its place may be anything."""
+    return isinstance(speaker, str) and speaker in ROLES
+
+
 def usual_values(samples: Sequence[Mapping[str, Any]]) -> dict[str, UsualValues]:
     """Return the usual values of those columns in which a few rows have others."""
     names = dict.fromkeys(name for row in samples for name in row)
@@ -125,7 +130,7 @@ def _with_turns(kind: ValueKind, values: Sequence[Any]) -> UsualValues:
         kind=kind,
         role=role,
         content=content if role and parts < MOST_UNUSUAL * len(turns) else "",
-        roles=frozenset(turn[role] for turn in turns if turn.get(role) in ROLES) if role else frozenset(),
+        roles=frozenset(turn[role] for turn in turns if _is_known(turn.get(role))) if role else frozenset(),
         mixed=len(turns) < len(held),
     )
 
