@@ -107,7 +107,7 @@ def logits_head(forward: float, copies: float, *, autocast: bool, batch: int) ->
     shifted = FLOAT32 if forward in SHIFTS and batch == 1 else 0
     element = FLOAT32 if autocast else FLOAT16
     metrics = FLOAT32 + element * (1 + copies) if copies else 0.0
-    shift = SHIFTS.get(forward, "labels")
+    shift: LogitsShift = SHIFTS.get(forward, "labels")
     return LossHead(
         kind="logits", forward=max(forward - shifted, metrics), backward=12.0, shift=shift, metric_copies=copies > 0
     )

@@ -162,7 +162,7 @@ def fused_head_kernels() -> dict[tuple[Any, str], Any]:
     names = {"_forward_kernel": _Kernel(), "_backward_kernel": _Kernel(), "_addmm_fp32": lambda *_: None}
     found: dict[tuple[Any, str], Any] = {(kernels, name): value for name, value in names.items()}
     if not hasattr(kernels, "triton"):
-        kernels.triton = _Ceiling
+        kernels.triton = _Ceiling  # pyright: ignore[reportPrivateImportUsage]  # it is not there without a GPU
     return found | {(each, "_use_triton"): lambda _: True for each in (kernels, head)}
 
 

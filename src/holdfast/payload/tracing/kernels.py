@@ -1,5 +1,8 @@
 """Modules and losses whose kernels run on GPUs alone: what they allocate, without what they compute."""
 
+# torch lets each `backward` name its own gradients.
+# pyright: reportIncompatibleMethodOverride=false
+
 from typing import Any
 
 import torch

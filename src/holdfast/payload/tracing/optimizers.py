@@ -30,7 +30,7 @@ class AllocatingOptimizer(torch.optim.Optimizer):
         super().__init__(parameters, {"lr": RATE})
         self.request = request
 
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> Any:
         """Allocate states where there are none yet, and copies for a while."""
         del closure
         copies = []

@@ -104,7 +104,7 @@ class Recorder(TorchDispatchMode):
             return False
         if held.shape != added.shape or held.dtype != added.dtype:
             return False
-        counted = held._use_count(), torch._C._storage_Use_Count(held.untyped_storage()._cdata)
+        counted = held._use_count(), torch._C._storage_Use_Count(held.untyped_storage()._cdata)  # pyright: ignore[reportAttributeAccessIssue]  # private in torch
         if self._borrowed == (0, 0):
             self._borrowed = counted
         return self._borrowed == counted
