@@ -42,7 +42,7 @@ class FetchedTarget:
 
 
 def kept_target(address: str, environ: Mapping[str, str]) -> FetchedTarget | None:
-    """Return what was last fetched from an address; None if nothing was, or if the copy is no longer what it was."""
+    """Return the last copy of an address; None if there is none, or if it was changed."""
     try:
         kept = convert(parse_json(read_foreign_text(_index(address, environ))), FetchedTarget)
         content = read_foreign(Path(kept.path))

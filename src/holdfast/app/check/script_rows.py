@@ -38,7 +38,7 @@ def check_rows(
 
 
 def _question(document: Document, rows: TrainedRows) -> Document:
-    """Return what is asked: of data at the place where the program names it, with the settings of its trainer."""
+    """Return the document for the rules about rows: the data at the place where the program names it, and the trainer's settings."""
     settings = {name: document.values[name] for name in ("method", "train") if name in document.values}
     data = {"path": rows.reference.name, "split": rows.split}
     data |= {"eval_split": rows.evaluated} if rows.evaluated else {}

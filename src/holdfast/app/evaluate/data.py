@@ -47,7 +47,7 @@ class EvaluationData:
     broken: int = 0
 
     def profile(self, *, chat: bool) -> DataProfile:
-        """Return what is known of the data, for a model with or without a chat template."""
+        """Return the facts about the data, for a model with or without a chat template."""
         samples = tuple(dict(row) for _, row in zip(range(SAMPLES), self.rows.values(), strict=False))
         settings = ColumnSettings(chat_template=chat)
         columns = settle(self.columns, samples)

@@ -104,7 +104,7 @@ def _run_of(name: str, runs: PathName | None) -> FoundModel | None:
 
 
 def _facts(name: str, *, offline: bool, where: str) -> ModelFacts:
-    """Return what is known of a model's files.
+    """Return the facts about a model's files.
 
     Raises:
         UsageError: There is no such model.
@@ -239,7 +239,7 @@ def _labels(config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _identity(name: str, facts: ModelFacts) -> str:
-    """Return what tells a model's files from others: their sizes and times, or the commit of its repository."""
+    """Return the fingerprint of a model's files: their sizes and times, or the commit of its repository."""
     if facts.repo is not None:
         return f"{facts.repo.name}@{facts.repo.commit}"
     folder = expanded(name) if is_there(expanded(name)) else cached_folder(name)

@@ -52,7 +52,7 @@ def _columns(examples: Sequence[Example]) -> dict[str, list[Any]]:
 def _question(
     examples: Sequence[Example], outputs: Sequence[ModelOutput], columns: Mapping[str, list[Any]]
 ) -> dict[str, Any]:
-    """Return what a trainer would ask a reward function, with the model's answers as completions."""
+    """Return the arguments of a reward function as a trainer gives them, with the model's answers as completions."""
     chat = bool(examples) and not isinstance(examples[0].prompt, str)
     reference = {"solution": [each.reference for each in examples]} if any(each.reference for each in examples) else {}
     return {

@@ -60,7 +60,7 @@ def outputs_of(
     options: EvaluationOptions,
     on_progress: Callable[[str], None],
 ) -> ModelOutputs:
-    """Return what a model gives for rows. Only what no earlier evaluation has is done.
+    """Return the outputs of a model for rows. Only what no earlier evaluation has is done.
 
     Raises:
         SourceError: The model cannot be loaded.

@@ -153,6 +153,6 @@ def _settings(request: EvaluationRequest, work: FinishedWork, loaded: WorkEvent)
 
 
 def _columns(result: EvaluateResult) -> dict[str, str]:
-    """Return what the rows of the CSV file share: the settings, and the versions."""
+    """Return the columns that all rows of the CSV file share: the settings, and the versions."""
     settings = {name: str(value) for name, value in structs.asdict(result.settings).items()}
     return {**settings, **{f"{name} version": value for name, value in result.versions.items()}}

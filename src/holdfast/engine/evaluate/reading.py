@@ -62,7 +62,7 @@ class ReadRows:
 
 
 def find_tasks(data: DataProfile, model_labels: Sequence[str] = ()) -> dict[TaskName, TaskReading]:
-    """Return what a dataset can be evaluated for, the most telling first.
+    """Return the tasks that a dataset can be evaluated for, the most telling first.
 
     Args:
         data: The dataset, with whether the model has a chat template in its settings.
