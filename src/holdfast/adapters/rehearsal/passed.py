@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from holdfast.adapters.rehearsal.programs import Program
-from holdfast.adapters.storage.check_cache import digest, holdfast_stamp
+from holdfast.adapters.storage.check_cache import digest, holdfast_stamp, user_cache
 
 
 def passed_at(program: Program, words: Sequence[str]) -> float | None:
@@ -34,7 +34,7 @@ def remember_pass(program: Program, words: Sequence[str]) -> None:
 
 
 def _mark(program: Program, words: Sequence[str]) -> Path:
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "holdfast", "rehearsed")
+    folder = user_cache(os.environ) / "rehearsed"
     variables = [f"{name}={value}" for name, value in sorted(program.variables.items())]
     # One of TRL's scripts has no text of its own here, so that its path is what tells it.
     path = "" if program.source else program.path

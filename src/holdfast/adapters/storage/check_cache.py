@@ -38,6 +38,15 @@ OWN: Final = (".venv", "venv")
 """Names of the folders in which projects keep an environment of their own."""
 
 
+def user_cache(environ: Mapping[str, str]) -> Path:
+    """Return holdfast's folder in the user's cache.
+
+    >>> str(user_cache({"XDG_CACHE_HOME": "/c"}))
+    '/c/holdfast'
+    """
+    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "holdfast")
+
+
 def cache_folder(project: Path | None, environ: Mapping[str, str]) -> Path:
     """Return where entries are kept: beside a project's file, else where the user's caches are.
 
@@ -46,7 +55,7 @@ def cache_folder(project: Path | None, environ: Mapping[str, str]) -> Path:
     """
     if project:
         return project / FOLDER
-    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "holdfast", "check")
+    return user_cache(environ) / "check"
 
 
 @cache

@@ -16,6 +16,7 @@ from pathlib import Path
 from msgspec import ValidationError, convert
 
 from holdfast.adapters.foreign_files import read_foreign, read_foreign_text
+from holdfast.adapters.storage.check_cache import user_cache
 from holdfast.adapters.storage.private_files import write_private
 from holdfast.core.errors import SourceError
 from holdfast.core.json_text import parse_json
@@ -77,4 +78,4 @@ def _index(address: str, environ: Mapping[str, str]) -> Path:
 
 
 def _folder(environ: Mapping[str, str]) -> Path:
-    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "holdfast", "targets")
+    return user_cache(environ) / "targets"

@@ -30,11 +30,13 @@ def check_rows(
 ) -> Iterator[Finding | Skip]:
     """Yield the findings about the rows that a program trains on."""
     of_rows = [rule for rule in rules if SCAN in rule.needs and not rule.needs & INSPECTED]
-    for document in documents if of_rows and context.outside else ():
-        rows = rows_at_hand(document, context.outside) if context.outside else None
-        if rows and context.outside:
+    outside = context.outside
+    if not of_rows or outside is None:
+        return
+    for document in documents:
+        if rows := rows_at_hand(document, outside):
             asked = _question(document, rows)
-            yield from run_rules(of_rows, asked, {SCAN: _scan(document, asked, rows, context)})
+            yield from run_rules(of_rows, asked, {SCAN: _scan(document, asked, rows, context, outside)})
 
 
 def _question(document: Document, rows: TrainedRows) -> Document:
@@ -52,15 +54,16 @@ def _question(document: Document, rows: TrainedRows) -> Document:
     )
 
 
-def _scan(document: Document, asked: Document, rows: TrainedRows, context: VersionContext) -> Scan | MissingFact:
+def _scan(
+    document: Document, asked: Document, rows: TrainedRows, context: VersionContext, outside: ReferenceResolver
+) -> Scan | MissingFact:
     facts = ProgramFacts(context, context.versions, document)
     hidden = next((each.hidden for each in facts.hidden if each.key == rows.reference.key), "")
     if hidden:
         return MissingFact(hidden)
     if not since(facts.api, "trl", OLDEST):
         return MissingFact(f"what its trainers make of rows is known from trl {OLDEST} on")
-    here = context.outside.here if context.outside else None
-    files = {split: path for split, name in rows.files.items() if here and (path := here.path(name))}
+    files = {split: path for split, name in rows.files.items() if (path := outside.here.path(name))}
     from holdfast.app.inspect.rows import scan_small  # which imports polars
 
     try:
