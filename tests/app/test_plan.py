@@ -10,6 +10,7 @@ from msgspec import convert
 import holdfast
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.app.plan.verb import plan
+from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.gpus import load_gpus
 from holdfast.cli.text.plan import render_plan
 from holdfast.core.facts import Gpu, Machine
@@ -331,7 +332,8 @@ def test_nodes_multiply_the_processes() -> None:
     [{"where.processes": 4}, {"where.hardware": "a100x4"}, {"where.processes": 2, "where.nodes": 2}],
 )
 def test_options_for_one_process_say_so_and_keep_the_effective_batch(sets: dict[str, object]) -> None:
-    options = plan_job(**sets, **{"train.gradient_accumulation_steps": 3})["options"]
+    every = plan_job(**sets, **{"train.gradient_accumulation_steps": 3})["options"]
+    options = [each for each in every if len(load_flavors()[each["hardware"]].gpus) == 1]
     assert options
     for option in options:
         settings = option["settings"]
@@ -485,8 +487,8 @@ def test_hardware_has_a_name_or_the_memory_alone_is_told(name: str, gpus: int) -
     assert (result["hardware"] == name) == bool(gpus)
     if not gpus:
         assert result["fits"] is None
-        assert "a10g-large" in result["unknown"][0]["because"]
-        assert "rtx-4090" in result["unknown"][0]["because"]
+        because = result["unknown"][0]["because"]
+        assert ("a10g-large" in because and "rtx-4090" in because) or because.endswith("did you mean `h100`?")
 
 
 def test_the_defaults_of_an_argument_parser_hold_without_arguments(tmp_path: Path) -> None:
@@ -629,12 +631,64 @@ def test_a_traced_plan_has_the_numbers_of_the_trace_and_names_both(name: str) ->
     assert memory["traced"]
     assert memory["allocated_bytes"] == pytest.approx(memory["closed_form_bytes"], rel=0.15)
     assert memory["allocated_bytes"] <= memory["peak_bytes"]
-    if name in ("quickstart", "reward"):  # of a second model's layers no stream is grown
+    has_stream = name in ("quickstart", "reward")  # of a second model's layers no stream is grown
+    if has_stream:
         assert memory["allocated_bytes"] <= memory["reserved_bytes"] <= memory["peak_bytes"]
     assert [phase["name"] for phase in memory["phases"]][:5] == ["load", "forward", "loss", "backward", "optimizer"]
     assert any(reason.startswith("traced on fake tensors") for reason in result["because"])
-    assert "traced: the allocator reserves" in plan_text(result)
+    assert f"traced: the {'allocator reserves' if has_stream else 'closed form has'}" in plan_text(result)
 
 
 def plan_text(result: dict[str, Any]) -> str:
     return unstyle(render_plan(convert(result, PlanResult)))
+
+
+@pytest.mark.parametrize(("processes", "strategy"), [(8, "fsdp"), (4, "zero3"), (2, "ddp")])
+def test_processes_that_share_a_job_are_planned_on_as_many_gpus(processes: int, strategy: str, tmp_path: Path) -> None:
+    """A model that no single GPU holds fits machines that have a GPU for each process; smaller micro-batches are tried there."""
+    name = "Qwen/Qwen3-8B" if strategy != "ddp" else "Qwen/Qwen2.5-0.5B"
+    path = tmp_path / "train.py"
+    path.write_text(HEADER.format(trl="1.16.0", transformers="5.23.0") + SHARED.format(model=name), encoding="utf-8")
+    result = holdfast.plan(path, processes=processes, strategy=strategy, offline=True)
+    shared = [each for each in result["options"] if "where.processes" not in each["settings"]]
+    assert shared
+    assert all(str(processes) in each["hardware"] for each in shared)
+    assert all(each["usd_per_hour"] > 0 for each in shared)
+    assert result["fits"]
+    if strategy != "ddp":
+        assert result["hardware"] == shared[0]["hardware"]
+
+
+SHARED = """
+from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+trainer = SFTTrainer(
+    model="{model}",
+    args=SFTConfig(output_dir="out", per_device_train_batch_size=2, max_length=1024, max_steps=100),
+    train_dataset=load_dataset("trl-lib/Capybara", split="train"),
+)
+trainer.train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("rtx4090", "rtx-4090"), ("NVIDIA RTX 4090", "rtx-4090"), ("l4x", "l4x4"), ("A100_large", "a100-large")],
+)
+def test_unknown_hardware_gets_the_nearest_name(name: str, meant: str) -> None:
+    result = holdfast.plan("examples/quickstart.yaml", hardware=name, offline=True)
+    (unknown,) = [each for each in result["unknown"] if each["what"] == "hardware"]
+    assert unknown["because"].endswith(f"did you mean `{meant}`?")
+
+
+def test_what_check_finds_wrong_is_shown_with_the_plan(tmp_path: Path) -> None:
+    """Of a misspelt setting, a file that is not there, and a launcher's option."""
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        "method: sft\nmodel: Qwen/Qwen3-4B\ndataset: absent.jsonl\ntrain: {max_lenght: 512}\n", encoding="utf-8"
+    )
+    result = holdfast.plan(job, offline=True)
+    assert [(each["code"], each["line"]) for each in result["errors"]] == [("DAT102", 3), ("ARG106", 4)]
+    assert "line 4: ARG106" in plan_text(result)
+    assert "did you mean `max_length`" in plan_text(result)

@@ -85,6 +85,7 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
         high_bytes: What it must have at most.
         time_s: How long it takes; null if unknown.
         cost_usd: What it costs; null if unknown.
+        usd_per_hour: What an hour costs; absent if that is not known.
     """
 
     hardware: str
@@ -94,6 +95,21 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
     high_bytes: int
     time_s: float | None
     cost_usd: float | None
+    usd_per_hour: float | None = None
+
+
+class CheckError(ResultPart, frozen=True, kw_only=True):
+    """An error that `check` finds in the target, and that is not in the plan.
+
+    Attributes:
+        code: The rule.
+        message: What is wrong.
+        line: Where; absent if that has no line.
+    """
+
+    code: str
+    message: str
+    line: int | None = None
 
 
 class UnknownEstimate(ResultPart, frozen=True, kw_only=True):
@@ -133,6 +149,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         options: Hardware and settings on which the job fits, the cheapest first.
         untraced: Why the step was not traced, though that was asked for; absent if it was, or nobody asked.
         check_errors: How many errors `check` finds without asking the Hub; absent if it finds none.
+        errors: The first of them; absent if there are none.
         applied: The settings that were written into the target; present with `--apply`.
     """
 
@@ -159,6 +176,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     applied: Mapping[str, bool | int | str] | None = None
     untraced: str = ""
     check_errors: int = 0
+    errors: Sequence[CheckError] = ()
 
     @property
     def exit_code(self) -> int:

@@ -2,7 +2,8 @@
 
 ## What it does
 Looks whether the Hub has each of them that the job names, and for names that are nearly the same. In a program a name without an
-owner may be a folder, and is passed over.
+owner may be a folder that an earlier program makes. So a model of such a name is a warning if there is no such folder here, and an
+adapter or a tokenizer is left alone.
 
 ## Why is this bad
 It cannot be downloaded: 404, after the environment was made, and often after the dataset was fetched. What is private to others
@@ -13,6 +14,7 @@ The nearest name that exists is another model than the one that is asked for, so
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.references import clearly_nearest, finding, found_references, once, renaming, some_of
@@ -34,7 +36,12 @@ def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Findi
     hints = {seen.reference.name: seen.hint for seen in models}
     for reference, model in once(found_references(job, models, own_token=True)):
         repo = model.repo
-        if repo is None or repo.exists or (job.kind != "job" and "/" not in reference.name):
+        if repo is None or repo.exists:
+            continue
+        if job.kind != "job" and "/" not in reference.name:
+            if reference.role == "model" and reference.name != job.get("train.output_dir", None):
+                fault = f"there is no folder `{reference.name}` here, and the Hub has no model of that name that you may see"
+                yield finding(reference, fault, severity=Severity.WARNING)
             continue
         near = clearly_nearest(reference.name, repo.nearest)
         fix = renaming(job, reference, near, safe=False) if near else None
@@ -95,6 +102,11 @@ RULE = Rule(
             script=SCRIPT,
             facts=_facts(ADAPTER, Repo(name="acme/adapter", exists=False, commit=None, readable=False)),
             at="calls.1.1",
+        ),
+        Case(
+            script=SCRIPT.replace("Qwen/Qwen2.5-0.5B", "tiny"),
+            facts=_facts(Reference(role="model", name="tiny", key="calls.0.0"), replace(GONE, name="tiny")),
+            at="calls.0.0",
         ),
     ),
     good=(

@@ -8,7 +8,7 @@ from holdfast.catalog.hub.gpus import load_ceilings
 from holdfast.core.estimate import Interval
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
-from holdfast.engine.plan.duration import count_steps, job_seconds, step_flops, step_seconds, timeout_for
+from holdfast.engine.plan.duration import Workload, count_steps, job_seconds, step_flops, step_seconds, timeout_for
 from holdfast.engine.plan.step import LoraAdapter, Rollout, Sharding
 from tests.helpers.training_steps import training_step
 
@@ -49,7 +49,7 @@ def test_a_small_step_takes_as_long_as_its_launches() -> None:
 def test_the_time_of_generating_is_not_guessed() -> None:
     step = training_step(method=Method.GRPO, rollout=Rollout(rows=8, prompt=8, completion=8))
     with pytest.raises(MissingFactError, match="generated"):
-        job_seconds(step, 10, A100)
+        job_seconds(step, Workload(10), A100)
 
 
 def test_a_timeout_covers_the_upper_time_and_is_a_multiple_of_five_minutes() -> None:

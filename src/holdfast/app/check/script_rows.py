@@ -35,11 +35,11 @@ def check_rows(
         return
     for document in documents:
         if rows := rows_at_hand(document, outside):
-            asked = _question(document, rows)
+            asked = question_of_rows(document, rows)
             yield from run_rules(of_rows, asked, {SCAN: _scan(document, asked, rows, context, outside)})
 
 
-def _question(document: Document, rows: TrainedRows) -> Document:
+def question_of_rows(document: Document, rows: TrainedRows) -> Document:
     """Return the document for the rules about rows: the data at the place where the program names it, and the trainer's settings."""
     settings = {name: document.values[name] for name in ("method", "train") if name in document.values}
     data = {"path": rows.reference.name, "split": rows.split}

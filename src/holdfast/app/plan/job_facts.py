@@ -4,6 +4,8 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.local.datasets import LocalDatasets
 from holdfast.adapters.local.models import LocalModels
 from holdfast.app.hub_access import HubAccess, job_folder
+from holdfast.app.plan.measuring import measure_trained_rows
+from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.core.document import Document
 from holdfast.core.job import Job
 from holdfast.engine.check.hub_facts import ReferenceResolver
@@ -14,6 +16,10 @@ def job_facts(document: Document, job: Job, outside: ReferenceResolver, hub: Hub
     """Return the facts of a job file, looked up when they are asked for."""
     folder = job_folder(document, hub)
     sources = FactSources(
-        datasets=LocalDatasets(folder), machines=LocalMachine(), models=LocalModels(folder), outside=outside
+        datasets=LocalDatasets(folder),
+        machines=LocalMachine(),
+        models=LocalModels(folder),
+        outside=outside,
+        row_lengths=lambda: measure_trained_rows(document, stack_api(), outside, hub),
     )
     return JobFacts(job, sources, document)

@@ -14,24 +14,27 @@ from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetReque
 from holdfast.app.fetching import fetch_target, require_none_elsewhere
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.app.plan.applying import apply_settings
+from holdfast.app.plan.measuring import measure_trained_rows
 from holdfast.app.plan.tracing import trace_plan
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.core.backends import BACKEND_KEY, LOCAL
-from holdfast.core.document import ABSENT, Edit, Remove, Set
+from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
 from holdfast.core.errors import UsageError
-from holdfast.core.finding import MissingFactError, Severity
+from holdfast.core.finding import Finding, MissingFactError, Severity
 from holdfast.core.text import Place
-from holdfast.engine.check.hub_facts import HubFacts
+from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.plan.answers import Unplannable, plan_result, settings_to_apply
 from holdfast.engine.plan.asking import ask_plan
 from holdfast.engine.plan.planning import PlanQuestion, plan_job
-from holdfast.results.plan import PlanResult
+from holdfast.results.plan import CheckError, PlanResult
 
 STRATEGIES: Final = ("ddp", "fsdp", "zero2", "zero3")
-OF_TARGET: Final = ("SYN", "ARG", "CMB", "IMP", "MOD", "DST", "PRC")
-"""Areas of rules that need nothing but the target."""
+OF_TARGET: Final = ("SYN", "ARG", "CMB", "IMP", "MOD", "DST", "PRC", "DAT1")
+"""Beginnings of the codes of rules that need nothing but the target and the files that it names."""
+MOST_ERRORS: Final = 3
+"""Errors that are shown; `check` shows all."""
 WHOLE_LINE: Final = "--"
 """Stands for the target where a command line is given."""
 
@@ -92,20 +95,25 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         found = plan_job(question)
         if trace:
             found = trace_plan(question, found, request)
-        result = structs.replace(plan_result(job, found), check_errors=_count_errors(original, request))
+        result = _with_errors(plan_result(job, found), original, request)
         if not apply:
             return result
         return structs.replace(result, applied=apply_settings(original, request.path, settings_to_apply(job, found)))
     except MissingFactError as error:
-        unplanned = plan_result(job, Unplannable(f"{error.name}: {error.because}"))
-        return structs.replace(unplanned, check_errors=_count_errors(original, request))
+        return _with_errors(plan_result(job, Unplannable(f"{error.name}: {error.because}")), original, request)
 
 
-def _count_errors(target: Target, request: TargetRequest) -> int:
-    """Return how many errors `check` finds in the target itself: a misspelt setting is planned as if it were not there."""
+def _with_errors(result: PlanResult, target: Target, request: TargetRequest) -> PlanResult:
+    """Return the result with what `check` finds wrong in the target itself: a misspelt setting is planned as if it were not there."""
     asked = replace(request, only=OF_TARGET, hub=HubAccess.OFFLINE)
-    found = check_rules(target, asked).findings
-    return sum(severity_of(each) is Severity.ERROR for each in found)
+    errors = [each for each in check_rules(target, asked).findings if severity_of(each) is Severity.ERROR]
+    told = [_error_of(target.document, each) for each in errors[:MOST_ERRORS]]
+    return structs.replace(result, check_errors=len(errors), errors=told)
+
+
+def _error_of(document: Document, finding: Finding) -> CheckError:
+    place = document.place(finding.key)
+    return CheckError(code=finding.rule.code if finding.rule else "", message=finding.message, line=place.line)
 
 
 def _read(request: TargetRequest) -> Target:
@@ -152,13 +160,15 @@ def _as_budget(budget: float | None) -> float | None:
 def _question(target: Target, request: TargetRequest) -> PlanQuestion:
     if len(target.documents) > 1:
         raise MissingFactError("target", f"it trains {len(target.documents)} times, and a plan is of one training")
-    facts = _facts(target, request)
+    outside, api = open_outside(target.document, request.hub), _api(target, request)
+    facts = _facts(target, request, outside)
     return ask_plan(
         target.document,
-        _api(target, request),
+        api,
         LocalMachine().fetch(),
         model=lambda: facts.model,
         rows=lambda: facts.dataset.rows,
+        lengths=lambda: measure_trained_rows(target.document, api, outside, request.hub),
     )
 
 
@@ -169,8 +179,7 @@ def _api(target: Target, request: TargetRequest) -> Api:
     return Api(resolve_versions(request.path, target.documents, CATALOG).versions)
 
 
-def _facts(target: Target, request: TargetRequest) -> HubFacts:
-    outside = open_outside(target.document, request.hub)
+def _facts(target: Target, request: TargetRequest, outside: ReferenceResolver) -> HubFacts:
     if target.job is None:
         return HubFacts(target.document, outside)
     from holdfast.app.plan.job_facts import job_facts  # of pydantic, which no script needs

@@ -33,7 +33,7 @@ def render_plan(result: PlanResult) -> str:
         *(["\n".join(_options(result))] if result.options else []),
         *(["\n".join(_because(result))] if result.because else []),
         style(f"not traced: {result.untraced}", fg="yellow") if result.untraced else "",
-        style(_errors(result), fg="red") if result.check_errors else "",
+        "\n".join(_errors(result)) if result.check_errors else "",
         _applied(result, result.applied) if result.applied is not None else "",
     ]
     return "\n\n".join(part for part in parts if part)
@@ -51,9 +51,14 @@ def _applied(result: PlanResult, applied: Mapping[str, bool | int | str]) -> str
     return "nothing written: no change is known with which the job fits."
 
 
-def _errors(result: PlanResult) -> str:
+def _errors(result: PlanResult) -> Iterator[str]:
+    """Yield what `check` finds wrong."""
     many = render_counted(result.check_errors, "error")
-    return f"`holdfast check` finds {many}: what is wrong there is not in this plan."
+    yield style(f"`holdfast check` finds {many}: what is wrong there is not in this plan.", fg="red")
+    for each in result.errors:
+        yield f"  {f'line {each.line}: ' if each.line else ''}{each.code} {each.message}"
+    if result.check_errors > len(result.errors):
+        yield "  ..."
 
 
 def _verdict(result: PlanResult) -> Iterator[str]:
@@ -172,9 +177,10 @@ def _options(result: PlanResult) -> Iterator[str]:
 
 def _option(option: OptionResult) -> str:
     time = render_duration(option.time_s) if option.time_s is not None else "-"
-    cost = _usd(option.cost_usd) if option.cost_usd is not None else "-"
+    hourly = f"{_usd(option.usd_per_hour)}/h" if option.usd_per_hour else "-"
+    cost = _usd(option.cost_usd) if option.cost_usd is not None else hourly
     settings = _settings(option.settings) or "as it is"
-    return f"{option.hardware:14} {render_bytes(option.high_bytes):>8} {time:>12} {cost:>8}  {settings}"
+    return f"{option.hardware:14} {render_bytes(option.high_bytes):>8} {time:>12} {cost:>9}  {settings}"
 
 
 def _settings(settings: Mapping[str, bool | int | str]) -> str:

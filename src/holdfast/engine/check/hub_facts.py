@@ -346,7 +346,9 @@ def usable_model(model: ModelFacts) -> ModelFacts:
 
 def _require_readable(repo: Repo | None) -> None:
     if repo and not (repo.exists and repo.readable and repo.commit):
-        raise SourceError("it cannot be read from the Hub", where=repo.name, fix="see what is found of its name")
+        raise SourceError(
+            f"{repo.name} cannot be read from the Hub", where=repo.name, fix="see what is found of its name"
+        )
 
 
 def applicable_rules(rules: Sequence[Rule], document: Document, facts: HubFacts) -> Iterator[Rule]:

@@ -17,6 +17,7 @@ from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
 from holdfast.core.finding import MissingFactError
 from holdfast.core.job import Job
 from holdfast.core.reference import Reference, ReferenceRole
+from holdfast.core.row_lengths import RowLengths
 from holdfast.core.scan import Scan
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset, usable_model
@@ -39,6 +40,7 @@ class FactSources:
         outside: What else is asked; without it, the job counts as one that names nothing there.
         read_rows: Reads the training data's rows; None where they are not at hand.
         backends: Names of the backends that a job can run on.
+        row_lengths: Measures the rows of the training data; None where that would take too long.
         read_file: Reads a file that the job names; raises UsageError where it is not there.
     """
 
@@ -48,6 +50,7 @@ class FactSources:
     outside: ReferenceResolver | None = None
     read_rows: Callable[[], Scan] | None = None
     backends: frozenset[str] = frozenset({LOCAL.name})
+    row_lengths: Callable[[], RowLengths] | None = None
     read_file: Callable[[str], str] | None = None
 
 
@@ -176,7 +179,14 @@ class JobFacts(HubFacts):
                 job = job.with_values([Set(BACKEND_KEY, backend)], Place(job.path))
             if not names_gpus(job, self._here):
                 return None
-            question = ask_plan(job, self.api, self._here, model=lambda: self.model, rows=lambda: self.dataset.rows)
+            question = ask_plan(
+                job,
+                self.api,
+                self._here,
+                model=lambda: self.model,
+                rows=lambda: self.dataset.rows,
+                lengths=self._sources.row_lengths,
+            )
             return estimate_of(plan_job(question))
         except MissingFactError as error:
             fix = "`holdfast plan` says what it needs to know"

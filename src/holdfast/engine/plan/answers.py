@@ -138,6 +138,7 @@ def _option(option: PlanOption) -> OptionResult:
         high_bytes=round(option.memory.card.high),
         time_s=option.seconds.value if option.seconds else None,
         cost_usd=option.usd.value if option.usd else None,
+        usd_per_hour=option.hardware.usd_per_hour,
     )
 
 

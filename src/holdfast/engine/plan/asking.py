@@ -1,7 +1,7 @@
 """The question of a plan, from what is known of a job; and the answer as rules get it."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.models.configs import load_configs
@@ -12,6 +12,7 @@ from holdfast.core.estimate import JobEstimate
 from holdfast.core.facts import Machine, ModelFacts
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
+from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.hardware import find_hardware, list_flavors
 from holdfast.engine.plan.options import usable_bytes
@@ -20,6 +21,8 @@ from holdfast.engine.plan.planning import JobPlan, PlanQuestion
 from holdfast.engine.plan.reading import JobModel
 from holdfast.engine.plan.step import FLOAT16, FLOAT32
 from holdfast.engine.references import references
+
+NOT_MEASURED: Final = "`holdfast plan` measures them"
 
 
 def names_gpus(job: Document, machine: Machine) -> bool:
@@ -37,6 +40,7 @@ def ask_plan(
     *,
     model: Callable[[], ModelFacts],
     rows: Callable[[], int | None],
+    lengths: Callable[[], RowLengths] | None = None,
 ) -> PlanQuestion:
     """Return the question of a job's plan.
 
@@ -46,6 +50,7 @@ def ask_plan(
         machine: This machine.
         model: Finds what is known of its model.
         rows: Counts the rows of its dataset.
+        lengths: Measures the rows that it trains on; None where that would take too long.
 
     Raises:
         MissingFactError: The sizes of its model are not known.
@@ -54,11 +59,14 @@ def ask_plan(
     here = this if job.get(BACKEND_KEY, None) == LOCAL.name else None
     named, unknown = (None, "") if here else _named_hardware(job)
     counted = _known(rows)
+    measured = _known(lengths) if lengths else NOT_MEASURED
     return PlanQuestion(
         job=job,
         api=api,
         model=_model(job, model),
         rows=counted if isinstance(counted, int) else None,
+        lengths=measured if isinstance(measured, RowLengths) else None,
+        unmeasured=measured if isinstance(measured, str) else "",
         named=named,
         unknown_hardware=unknown,
         here=here,

@@ -4,11 +4,13 @@ A step takes as long as its arithmetic, or as the host needs to launch its opera
 """
 
 import math
+from dataclasses import dataclass
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GpuCeilings
 from holdfast.core.estimate import Interval, exactly
 from holdfast.core.finding import MissingFactError
+from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.parameters import active_parameters, total_parameters
 from holdfast.engine.plan.states import model_bytes
 from holdfast.engine.plan.step import FLOAT16, TrainingStep
@@ -29,12 +31,25 @@ TIMEOUT_STEP_S: Final = 300
 HOUR_S: Final = 3600
 
 
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """How much there is to train.
+
+    Attributes:
+        steps: Optimizer steps.
+        lengths: How long the rows are; None if they were not measured.
+    """
+
+    steps: int
+    lengths: RowLengths | None = None
+
+
 def count_steps(step: TrainingStep, rows: int, epochs: float, max_steps: int) -> int:
     """Return the optimizer steps: `max_steps` if that is given, else those of the epochs.
 
     Args:
         step: The training step.
-        rows: Rows of the dataset; completions, for methods that generate them.
+        rows: Rows that an epoch goes over, or packs of them; completions, for methods that generate them.
         epochs: How often each is seen.
         max_steps: -1 where it is not given.
     """
@@ -44,30 +59,50 @@ def count_steps(step: TrainingStep, rows: int, epochs: float, max_steps: int) ->
     return max(1, math.ceil(math.ceil(rows / per_step) * epochs))
 
 
-def step_flops(step: TrainingStep) -> float:
+def padded_length(step: TrainingStep, lengths: RowLengths | None) -> float:
+    """Return the tokens of a text in a micro-batch, with its padding: the longest allowed where the rows were not measured."""
+    if lengths is None:
+        return step.length
+    if lengths.packed is not None:
+        return step.length * lengths.packed
+    return lengths.mean if step.flattened else lengths.mean_longest(step.rows)
+
+
+def step_flops(step: TrainingStep, length: float | None = None) -> float:
     """Return the arithmetic of one micro-batch, with all that is computed again.
+
+    Args:
+        step: The training step.
+        length: Tokens of each of its texts, with padding. Default: the longest allowed.
 
     Per token 2 for each weight forward, 2 for the gradient of activations, and 2 for that of weights if they are trained; 2 more with
     checkpoints, and for a reference. Attention takes `2Sq` per layer and token forward, with half of the pairs masked, and 2.5 times that back.
 
     Source: facts/memory.md §3.3.
     """
+    length = step.length if length is None else length
     weights = FORWARD * active_parameters(step.model)
-    pairs = FORWARD * step.length * step.model.attention.query * step.model.layers
+    pairs = FORWARD * length * step.model.attention.query * step.model.layers
     again = step.checkpointing + step.scores_reference
-    return step.tokens * ((2 + (step.adapter is None) + again) * weights + (3.5 + again) * pairs)
+    return step.rows * length * ((2 + (step.adapter is None) + again) * weights + (3.5 + again) * pairs)
 
 
-def step_seconds(step: TrainingStep, gpu: GpuCeilings) -> Interval:
+def step_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None = None) -> Interval:
     """Return the time of one optimizer step.
 
-    The upper end has every row as long as the longest allowed, which padding makes true of batches, and the lower no more than launches.
+    Where the rows were not measured, the upper end has every row as long as the longest allowed, and the lower end has no arithmetic.
+
+    Args:
+        step: The training step.
+        gpu: What the GPU reaches.
+        lengths: How long the rows are; None if unknown.
     """
     launches = exactly(step.model.layers) * LAUNCH_S
-    flops, reached = step_flops(step), gpu.efficiency
+    flops, reached = step_flops(step, padded_length(step, lengths)), gpu.efficiency
     arithmetic = Interval(*(flops / (gpu.flops * part) for part in (reached.value, reached.high, reached.low)))
     states = exactly(_optimizer_bytes(step) / gpu.bytes_per_s)
-    micro = Interval(max(arithmetic.value, launches.value), launches.low, max(arithmetic.high, launches.high))
+    least = max(arithmetic.low, launches.low) if lengths else launches.low
+    micro = Interval(max(arithmetic.value, launches.value), least, max(arithmetic.high, launches.high))
     return exactly(step.accumulation) * micro + states
 
 
@@ -76,7 +111,7 @@ def _optimizer_bytes(step: TrainingStep) -> float:
     return step.trained * step.trained_bytes * (2 + 2 * step.optimizer.states + 1) / step.sharding.processes
 
 
-def job_seconds(step: TrainingStep, steps: int, gpu: GpuCeilings) -> Interval:
+def job_seconds(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> Interval:
     """Return the time from start to end: start-up, download of the model, steps.
 
     Raises:
@@ -86,7 +121,7 @@ def job_seconds(step: TrainingStep, steps: int, gpu: GpuCeilings) -> Interval:
         raise MissingFactError("time", "how fast completions are generated is not known")
     size = FLOAT16 * total_parameters(step.model)
     download = Interval(size / DOWNLOAD.value, size / DOWNLOAD.low, size / DOWNLOAD.high)
-    return START_S + download + exactly(steps) * step_seconds(step, gpu)
+    return START_S + download + exactly(workload.steps) * step_seconds(step, gpu, workload.lengths)
 
 
 def cost_of(seconds: Interval, usd_per_hour: float) -> Interval:

@@ -8,6 +8,7 @@ from holdfast.catalog.hub.flavors import Flavor, gone_flavors, load_flavors
 from holdfast.catalog.hub.gpus import GB, load_gpus
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
+from holdfast.core.nearest import nearest
 
 SEVERAL: Final = re.compile(r"(?P<gpu>[a-z0-9-]+?)(?:x(?P<count>[1-9]|1[0-6]))?")
 
@@ -32,11 +33,28 @@ def find_hardware(name: str) -> Hardware:
     found = SEVERAL.fullmatch(name)
     if found and found["gpu"] in gpus:
         return Hardware(name=name, gpus=(gpus[found["gpu"]],) * int(found["count"] or 1))
+    raise MissingFactError("where.hardware", f"`{name}` is not known{_instead(name)}")
+
+
+def _instead(name: str) -> str:
+    """Return what to name instead of hardware that is not known, as the end of a sentence."""
+    flavors, gpus = load_flavors(), load_gpus()
     gone = gone_flavors().get(name)
-    instead = f"; `{gone.instead}` stands in its place" if gone and gone.instead else ""
-    flavors_with_gpus = ", ".join(each.name for each in flavors.values() if each.gpus)
-    because = f"`{name}` is not known{instead}. Flavors: {flavors_with_gpus}. GPUs: {', '.join(gpus)}"
-    raise MissingFactError("where.hardware", because)
+    if gone and gone.instead:
+        return f"; `{gone.instead}` stands in its place"
+    if near := nearest(_spelled(name), (*flavors, *gpus)):
+        return f": did you mean `{near}`?"
+    with_gpus = ", ".join(each.name for each in flavors.values() if each.gpus)
+    return f". Flavors: {with_gpus}. GPUs: {', '.join(gpus)}"
+
+
+def _spelled(name: str) -> str:
+    """Return a name as flavors are spelled.
+
+    >>> _spelled("NVIDIA RTX 4090")
+    'rtx-4090'
+    """
+    return "-".join(name.lower().removeprefix("nvidia").replace("_", " ").replace("-", " ").split())
 
 
 def _of_flavor(flavor: Flavor) -> Hardware:

@@ -10,7 +10,7 @@ from holdfast.core.facts import Gpu
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
 from holdfast.engine.plan.card import estimate_memory
-from holdfast.engine.plan.duration import cost_of, job_seconds
+from holdfast.engine.plan.duration import Workload, cost_of, job_seconds
 from holdfast.engine.plan.memory import memory_phases
 from holdfast.engine.plan.step import FLOAT16, TrainingStep
 
@@ -62,11 +62,13 @@ def fits_hardware(memory: MemoryEstimate, hardware: Hardware) -> bool:
     return bool(hardware.gpus) and memory.card.high <= usable_bytes(hardware.gpus[0])
 
 
-def judge_option(variant: StepVariant, hardware: Hardware, steps: int | None, *, expandable: bool) -> PlanOption:
+def judge_option(
+    variant: StepVariant, hardware: Hardware, workload: Workload | None, *, expandable: bool
+) -> PlanOption:
     """Return one option, judged."""
     gpu = next(iter(hardware.gpus), None)
     memory = estimate_memory(variant.step, expandable=expandable, gpu=gpu)
-    seconds = _seconds(variant.step, gpu, steps) if gpu else None
+    seconds = _seconds(variant.step, gpu, workload) if gpu else None
     price = hardware.usd_per_hour
     return PlanOption(
         hardware=hardware,
@@ -79,22 +81,27 @@ def judge_option(variant: StepVariant, hardware: Hardware, steps: int | None, *,
 
 
 def search_options(
-    changed: Sequence[StepVariant],
+    variants_on: Callable[[Hardware], Sequence[StepVariant]],
     hardware: Iterable[Hardware],
-    steps: int | None,
+    workload: Workload | None,
     *,
     expandable: bool,
     in_bfloat16: bool = True,
 ) -> list[PlanOption]:
     """Return for each machine the first variant that fits, the cheapest machine first; what cannot fit is left out.
 
-    Machines of several GPUs are not asked. Nor are, of a job that computes in bfloat16, those whose GPUs do not.
+    Args:
+        variants_on: Returns the variants to try on a machine; none where the job has no place on it.
+        hardware: The machines.
+        workload: How much there is to train; None if unknown.
+        expandable: Whether the allocator has expandable segments.
+        in_bfloat16: Whether the job computes in bfloat16. GPUs that do not are left out then.
     """
     found = []
     for machine in hardware:
-        if len(machine.gpus) != 1 or (in_bfloat16 and not machine.gpus[0].bf16):
+        if in_bfloat16 and not all(gpu.bf16 for gpu in machine.gpus):
             continue
-        judged = (judge_option(each, machine, steps, expandable=expandable) for each in changed)
+        judged = (judge_option(each, machine, workload, expandable=expandable) for each in variants_on(machine))
         if (first := next((option for option in judged if option.fits), None)) is not None:
             found.append(first)
     return sorted(found, key=_price)
@@ -186,12 +193,12 @@ def _smaller(read: StepOf, variant: StepVariant) -> Iterator[StepVariant]:
                 yield changed
 
 
-def _seconds(step: TrainingStep, gpu: Gpu, steps: int | None) -> Interval | None:
+def _seconds(step: TrainingStep, gpu: Gpu, workload: Workload | None) -> Interval | None:
     ceilings = find_ceilings(gpu)
-    if steps is None or ceilings is None:
+    if workload is None or ceilings is None:
         return None
     try:
-        return job_seconds(step, steps, ceilings)
+        return job_seconds(step, workload, ceilings)
     except MissingFactError:
         return None
 

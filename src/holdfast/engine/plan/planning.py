@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 from holdfast.catalog.api import Api
@@ -12,12 +13,14 @@ from holdfast.core.document import Document, Set
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
+from holdfast.core.row_lengths import RowLengths
 from holdfast.core.strict_document import StrictDocument
 from holdfast.core.text import Place
-from holdfast.engine.plan.duration import count_steps, timeout_for
+from holdfast.engine.plan.duration import Workload, count_steps, padded_length, timeout_for
 from holdfast.engine.plan.options import (
     PlanOption,
     Settings,
+    StepOf,
     StepVariant,
     judge_option,
     search_options,
@@ -42,6 +45,8 @@ class PlanQuestion:
         api: The versions that it gets.
         model: Its model.
         rows: Rows of its dataset; None if unknown.
+        lengths: How long the rows are that it trains on; None if they were not measured.
+        unmeasured: Why not; empty if they were, or nothing was to be measured.
         named: The hardware that it names; None if it names none.
         unknown_hardware: Why the hardware that it names is not known; empty if it is.
         here: This machine, where the job names it as its backend; perhaps without a GPU.
@@ -52,6 +57,8 @@ class PlanQuestion:
     api: Api
     model: JobModel
     rows: int | None
+    lengths: RowLengths | None = None
+    unmeasured: str = ""
     named: Hardware | None
     unknown_hardware: str = ""
     here: Hardware | None = None
@@ -117,31 +124,52 @@ def plan_job(question: PlanQuestion) -> JobPlan:
     """
     job, placed = question.job, question.placed
     processes = count_processes(job, placed)
-    step, because = _read(question, job, read_sharding(job, processes.count))
+    sharding = read_sharding(job, processes.count)
+    step, because = _read(question, job, sharding)
     expandable = uses_expandable_segments(job)
-    steps, no_time = _steps(question, step)
+    workload, no_time = _workload(question, step)
 
-    def changed_step(settings: Settings) -> TrainingStep:
-        edits = [Set(key, value) for key, value in settings.items()]
-        changed = job.with_values(edits, Place(job.path)) if edits else job
-        return _read(question, changed, Sharding())[0]
+    def reader(sharding: Sharding) -> StepOf:
+        def changed_step(settings: Settings) -> TrainingStep:
+            edits = [Set(key, value) for key, value in settings.items()]
+            changed = job.with_values(edits, Place(job.path)) if edits else job
+            return _read(question, changed, sharding)[0]
+
+        return changed_step
+
+    @cache
+    def variants_for(gpus: int) -> Sequence[StepVariant]:
+        if gpus == 1:
+            return list(variants(reader(Sharding()), _alone(job, step)))
+        return (
+            list(variants(reader(sharding), {})) if gpus == processes.count and job.get("where.nodes", 1) == 1 else []
+        )
 
     def search(hardware: Sequence[Hardware]) -> list[PlanOption]:
-        return search_options(changes, hardware, steps, expandable=expandable, in_bfloat16=in_bfloat16)
+        return search_options(
+            lambda machine: variants_for(len(machine.gpus)),
+            hardware,
+            workload,
+            expandable=expandable,
+            in_bfloat16=in_bfloat16,
+        )
 
     in_bfloat16 = job.get("train.fp16", None) is not True
-    changes = list(variants(changed_step, _alone(job, step)))
     on_this = search([question.here] if question.here else [])
     options = on_this or search(question.choices)
     unchanged = next((option for option in options if not option.settings), None)
     cheapest = unchanged or next(iter(options), None)
     somewhere = placed or (cheapest.hardware if cheapest else question.choices[0])
-    as_is = judge_option(StepVariant(step, {}), somewhere, steps, expandable=expandable)
+    as_is = judge_option(StepVariant(step, {}), somewhere, workload, expandable=expandable)
     if question.here:
         chosen: PlanOption | None = next(iter([] if as_is.fits else on_this), as_is)
     else:
         chosen = as_is if question.named else cheapest
-    notes = (*_notes(question, in_bfloat16=in_bfloat16), *(() if expandable else (ADVICE,)))
+    notes = (
+        *_length_notes(question, step),
+        *_notes(question, in_bfloat16=in_bfloat16),
+        *(() if expandable else (ADVICE,)),
+    )
     return JobPlan(
         step=step,
         chosen=chosen,
@@ -203,8 +231,8 @@ def uses_expandable_segments(job: Document) -> bool:
     return any(EXPANDABLE in str(job.get(f"environment.variables.{name}", "")) for name in ALLOCATOR)
 
 
-def _steps(question: PlanQuestion, step: TrainingStep) -> tuple[int | None, str]:
-    """Return the number of optimizer steps, or why that is unknown."""
+def _workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | None, str]:
+    """Return how much there is to train, or why that is unknown."""
     if step.rollout:
         return None, "how fast completions are generated is not known"
     try:
@@ -214,8 +242,31 @@ def _steps(question: PlanQuestion, step: TrainingStep) -> tuple[int | None, str]
         return None, error.because
     if not isinstance(max_steps, int) or not isinstance(epochs, int | float):
         return None, "the number of steps cannot be told"
-    rows = question.job.get("dataset.rows", None) or question.rows
-    if max_steps <= 0 and not isinstance(rows, int):
+    trained = question.lengths.units if question.lengths else _trained_rows(question)
+    if max_steps <= 0 and trained is None:
         return None, "the number of rows is not known"
-    trained = (rows or 0) * (1 - (question.job.get("dataset.eval_fraction", None) or 0))
-    return count_steps(step, round(trained), epochs, max_steps), ""
+    return Workload(count_steps(step, trained or 0, epochs, max_steps), question.lengths), ""
+
+
+def _trained_rows(question: PlanQuestion) -> int | None:
+    """Return the rows that are trained on; None if their number is not known."""
+    rows = question.job.get("dataset.rows", None) or question.rows
+    held = question.job.get("dataset.eval_fraction", None) or 0
+    return round(rows * (1 - held)) if isinstance(rows, int) else None
+
+
+def _length_notes(question: PlanQuestion, step: TrainingStep) -> Iterator[str]:
+    """Yield what the time takes rows for."""
+    lengths = question.lengths
+    if step.rollout:
+        return
+    if lengths is None:
+        unpacked = ", and packed into fewer" if question.job.get("train.packing", None) is True else ""
+        why = f": {question.unmeasured}" if question.unmeasured else ""
+        yield f"the time takes each row to have {step.length} tokens; rows may be shorter{unpacked}{why}"
+        return
+    measured = f"{lengths.rows:,} rows were tokenized: {lengths.mean:.0f} tokens on average"
+    if lengths.packed is not None:
+        yield f"{measured}; {lengths.packed:.0%} of each of {lengths.units:,} packs is filled"
+    else:
+        yield f"{measured}, {padded_length(step, lengths):.0f} in a micro-batch of {step.rows}"

@@ -11,6 +11,7 @@ from holdfast.core.columns import Scalar, Type, scalars_of
 from holdfast.core.errors import SourceError
 from holdfast.core.methods import Method
 from holdfast.core.outcome import Raised, outcome_of
+from holdfast.core.row_lengths import RowLengths
 from holdfast.core.scan import FIRST_ROWS, RowCount, Tokens
 from holdfast.core.unpacking import unpackers
 from holdfast.engine.tokens.cutting import is_left_out, kept_span
@@ -50,6 +51,28 @@ def tokenize_rows(
     Raises:
         SourceError: There are no rows, or their tokens are not made by a tokenizer alone.
     """
+    tally = _tally_rows(rows, tokenizer, recipe, limit=limit, of=of)
+    return tally.tokens(of if of is not None or limit is not None else tally.seen)
+
+
+def measure_rows(
+    rows: Rows | Iterable[Batch], tokenizer: Tokenizer, recipe: Recipe, *, limit: int, of: int
+) -> RowLengths:
+    """Return how long the rows are that a trainer keeps, as `tokenize_rows` makes tokens of them.
+
+    Raises:
+        SourceError: Tokens of a row cannot be made.
+    """
+    tally = _tally_rows(rows, tokenizer, recipe, limit=limit, of=of)
+    found = tally.tokens(of)
+    if found.problem:
+        raise SourceError(f"the trainer cannot take every row: {found.problem}", where="dataset", fix="inspect it")
+    return RowLengths(tokens=sorted(tally.kept), rows=found.rows, units=found.units or 0, packed=found.packed)
+
+
+def _tally_rows(
+    rows: Rows | Iterable[Batch], tokenizer: Tokenizer, recipe: Recipe, *, limit: int | None, of: int | None
+) -> "TokenTally":
     tally: TokenTally | None = None
     for numbered in sample_rows(rows, recipe, limit=limit, of=of):
         if tally is None:
@@ -57,7 +80,7 @@ def tokenize_rows(
         tally.add(prepare_rows(numbered, tally.sight, recipe, tokenizer))
     if tally is None:
         raise SourceError("the dataset has no rows", where="dataset", fix="look at its files")
-    return tally.tokens(of if of is not None or limit is not None else tally.seen)
+    return tally
 
 
 def sample_rows(
@@ -152,6 +175,7 @@ class TokenTally:
         self._marked = recipe.assistant_only and tokenizer.marks
         self.seen = self._truncated = self._kept = self._highest = 0
         self._lengths, self._units = array("I"), array("I")
+        self.kept = array("I")
         self._endings: Counter[int] = Counter()
         self._masked, self._dropped, self._unended = RowNumbers(), RowNumbers(), RowNumbers()
         self._diverged, self._omitted, self._omitted_last, self._spelled = (
@@ -238,6 +262,8 @@ class TokenTally:
         alone = [[part] for part in parts] if self._recipe.method is Method.KTO else [parts]
         left_out = [is_left_out(some, self._recipe) for some in alone]
         self._kept += left_out.count(False)
+        for some, is_out in zip(alone, left_out, strict=True):
+            self.kept.extend(() if is_out else (_kept_tokens(part, self._recipe) for part in some))
         if any(left_out):
             self._dropped.add(number)
 
@@ -295,3 +321,8 @@ class TokenTally:
         if self._recipe.packing and self._recipe.max_length:
             return pack_lengths(self._units, self._recipe.max_length, self._recipe.packing)
         return self._kept, None
+
+
+def _kept_tokens(sequence: Sequenced, recipe: Recipe) -> int:
+    start, end = kept_span(sequence, recipe)
+    return end - start
