@@ -114,6 +114,8 @@ def test_the_token_goes_to_no_other_host(hub: LoopbackHub) -> None:
         ("https://gist.github.com/me/0123", "a page that shows the file", "https://gist.github.com/me/0123/raw"),
         ("hf://train.py", "names no file of a repository", "hf://owner/name/train.py"),
         ("hf://me/absent/train.py", "there is no such file", "browser"),
+        ("hhtps://example.org/train.py", "nothing is fetched from `hhtps://`", "https://"),
+        ("file:///tmp/a b.py", "nothing is fetched from `file://`", "name '/tmp/a b.py'"),
     ],
 )
 @pytest.mark.parametrize("verb", ["check", "run", "rehearse", "plan"])
@@ -132,6 +134,12 @@ def test_what_is_no_file_is_told(
     assert f"where: {named}" in said
     assert fix in said.partition("fix:")[2]
     assert [*Path().iterdir()] == []
+
+
+def test_a_host_without_tls_was_reached(hub: LoopbackHub, capsys: pytest.CaptureFixture[str]) -> None:
+    address = hub.add_page("/train.py", NEW, media_type="text/plain").replace("http://", "https://")
+    assert run_command(["check", address]) == 1
+    assert "speaks no TLS" in capsys.readouterr().err
 
 
 def test_a_host_that_fails_is_no_wrong_question(hub: LoopbackHub, capsys: pytest.CaptureFixture[str]) -> None:

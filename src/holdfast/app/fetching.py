@@ -2,6 +2,7 @@
 
 import logging
 import os
+from shlex import quote
 from typing import Final
 
 from holdfast.core.errors import UsageError
@@ -24,6 +25,7 @@ def fetch_target(target: str, *, offline: bool = False) -> str:
         SourceError: It cannot be fetched.
     """
     if not target.startswith(ELSEWHERE):
+        _require_path(target)
         return target
     # Few targets lie elsewhere, and what asks takes as long to import as a script to check.
     from holdfast.adapters.hub.scripts import commit_in, fetch_script, name_of
@@ -47,6 +49,18 @@ def fetch_target(target: str, *, offline: bool = False) -> str:
         of_commit = f" of commit {new.commit}" if new.commit else ""
         LOG.warning("fetched %s%s to %s (sha256 %s)", target, of_commit, new.path, new.sha256)
     return new.path
+
+
+def _require_path(target: str) -> None:
+    """Object to an address that cannot be fetched: as a path, it would only be said not to be there.
+
+    Raises:
+        UsageError: It is one.
+    """
+    scheme, found, rest = target.partition("://")
+    if found and scheme.isalnum():
+        fix = f"name {quote(rest)}" if scheme.lower() == "file" else "name a file, `https://…` or `hf://…`"
+        raise UsageError(f"nothing is fetched from `{scheme}://`", where=target, fix=fix)
 
 
 def require_none_elsewhere(targets: tuple[str, ...]) -> None:

@@ -14,6 +14,8 @@ class RequestedJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         model: The job's model.
         dataset: The job's dataset.
         pushed: The repository that the job pushes to.
+        sets: Overrides of the job's keys, as `KEY=VALUE`.
+        arguments: The script's own arguments.
         runs: The runs folder, if commands have to name it.
     """
 
@@ -24,4 +26,6 @@ class RequestedJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     model: str | None = None
     dataset: str | None = None
     pushed: str | None = None
+    sets: tuple[str, ...] = ()
+    arguments: tuple[str, ...] = ()
     runs: str | None = None

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import convert
 
 from holdfast.core.document import Document
 from holdfast.core.event import (
@@ -321,7 +322,9 @@ def test_hostile_text_stays_text() -> None:
     """Whatever stands in a job, a dataset, a log or a model's answer, the page has the same elements."""
 
     def page(text: str) -> Page:
-        about = RequestedJob(**dict.fromkeys(RequestedJob.__struct_fields__, text))
+        lists = {"sets": (f"{text}={text}",), "arguments": (text,)}
+        texts = dict.fromkeys(set(RequestedJob.__struct_fields__) - lists.keys(), text)
+        about = convert({**texts, **lists}, RequestedJob)
         job = Document(path=text, kind="job", text=text, values={"train": {text: text}, "peft": {text: [text]}})
         start = {**START, "versions": {text: text}, "hardware": [text], "model": text}
         events: tuple[Event, ...] = (

@@ -5,6 +5,7 @@ soon. Not covered: addresses that a name server takes long to find; whoever asks
 """
 
 import re
+import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -179,8 +180,9 @@ class HubTransport:
             raise self._reach.lost(
                 request.url, f"{_who(request)} did not answer within {max(1, round(left_s))} s"
             ) from None
-        except http.ConnectError:
-            raise self._reach.lost(request.url, f"{_who(request)} cannot be reached") from None
+        except http.ConnectError as error:
+            fault = "has no valid TLS certificate, or speaks no TLS" if _is_of_tls(error) else "cannot be reached"
+            raise self._reach.lost(request.url, f"{_who(request)} {fault}") from None
         except (http.NetworkError, http.RemoteProtocolError):
             raise _BrokenOffError from None
         except hub.errors.OfflineModeIsEnabled:
@@ -263,3 +265,12 @@ def _advice(status: int) -> str:
     if status == 401:  # noqa: PLR2004 - as HTTP has it
         return "give a valid token: `hf auth login`, or HF_TOKEN"
     return TRY_AGAIN
+
+
+def _is_of_tls(error: BaseException | None) -> bool:
+    """True if the host was reached, and no encrypted connection was made."""
+    while error is not None:
+        if isinstance(error, ssl.SSLError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

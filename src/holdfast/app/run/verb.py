@@ -196,17 +196,18 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
     """Make the run's folder, and record the request there and in the ledger."""
     target, ledger = job.target, Ledger(base)
     now_s, path = SystemClock().now_s(), target.document.path
+    kept_request = job.references.refer_request(request)
     about = requested_job(
         target.job,
+        kept_request,
         path,
-        address=request.address,
         backend=job.plan.backend if job.plan else None,
         runs=None if base == runs_folder(None) else str(base),
     )
 
     def record(draft: Path, folder: Path) -> None:
         ledger.make_index()
-        save_request(draft, job.references.refer_request(request))
+        save_request(draft, kept_request)
         start_journal(draft, RunRequested(at_s=now_s, folder=str(folder), about=about))
 
     folder = make_run_folder(base, about.job, time.strftime(STARTED, time.localtime(now_s)), record)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from shlex import quote
 
-from holdfast.core.backends import DEFAULT_BACKEND
+from holdfast.core.backends import BACKEND_KEY, DEFAULT_BACKEND
 from holdfast.core.event import RunStage, RunState
 from holdfast.core.requested_job import RequestedJob
 from holdfast.results.run import NextCommand
@@ -59,9 +59,12 @@ def command_to_try_again(about: RequestedJob, refused_by: str) -> str:
 
     >>> command_to_try_again(RequestedJob(target="train.py", backend="local"), "rehearsal")
     'holdfast rehearse train.py --set where.backend=local'
+    >>> command_to_try_again(RequestedJob(target="a.yaml", method="sft", sets=("train.max_steps=5",)), "check")
+    'holdfast check a.yaml --set train.max_steps=5'
     """
-    target = quote(about.target or "job.yaml")
-    if refused_by != "rehearsal":
-        return f"holdfast check {target}"
-    here = "" if about.method else f" --set where.backend={about.backend or DEFAULT_BACKEND.name}"
-    return f"holdfast rehearse {target}{here}"
+    verb = "rehearse" if refused_by == "rehearsal" else "check"
+    here = verb == "rehearse" and not about.method and not any(each.startswith(BACKEND_KEY) for each in about.sets)
+    sets = (*about.sets, *([f"{BACKEND_KEY}={about.backend or DEFAULT_BACKEND.name}"] if here else []))
+    words = [about.target or "job.yaml", *(word for each in sets for word in ("--set", each))]
+    own = ["--", *map(quote, about.arguments)] if about.arguments else []
+    return " ".join(("holdfast", verb, *map(quote, words), *own))

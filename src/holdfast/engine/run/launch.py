@@ -4,10 +4,12 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
+from msgspec import structs
+
 from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.job import Environment, Job, Where
-from holdfast.core.plan import Plan
+from holdfast.core.plan import Plan, RunRequest
 from holdfast.core.requested_job import RequestedJob
 from holdfast.engine.check.rule_runner import severity_of
 
@@ -60,29 +62,33 @@ def place_plan(plan: Plan, run: str, folder: str, key: str) -> Plan:
 
 
 def requested_job(
-    job: Job | None, target: str, *, address: str | None, backend: str | None, runs: str | None
+    job: Job | None, request: RunRequest, path: str, *, backend: str | None, runs: str | None
 ) -> RequestedJob:
     """Describe a request.
 
     Args:
         job: The job; None for a script.
-        target: The job file or script.
-        address: Where it lies, if not here.
+        request: The request.
+        path: The job file or script, as it was named; of one that lies elsewhere, the copy.
         backend: The backend that was planned for; None if there is no plan.
         runs: The runs folder, if commands have to name it.
     """
-    name, target = name_job(job, target), address or target
+    described = RequestedJob(
+        job=name_job(job, path),
+        target=request.address or path,
+        backend=backend or (job.where.backend if job else DEFAULT_BACKEND.name),
+        sets=request.sets,
+        arguments=request.arguments,
+        runs=runs,
+    )
     if not job:
-        return RequestedJob(job=name, target=target, backend=backend or DEFAULT_BACKEND.name, runs=runs)
-    return RequestedJob(
-        job=name,
-        target=target,
-        backend=backend or job.where.backend,
+        return described
+    return structs.replace(
+        described,
         method=job.method.value,
         model=job.model.path,
         dataset=job.dataset.path,
         pushed=job.output.push_to,
-        runs=runs,
     )
 
 
