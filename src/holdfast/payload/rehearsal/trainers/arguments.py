@@ -15,6 +15,8 @@ EVERY = 2
 """Steps between two evaluations, and between two saves."""
 GROUP = 8
 """Completions of a prompt that are made at most."""
+PROMPTS = 2
+"""Prompts of an evaluation batch whose completions are made at once, at most."""
 SMALL = {
     "logging_steps": 1,
     "logging_first_step": False,
@@ -22,7 +24,7 @@ SMALL = {
     "max_completion_length": 16,
     "gradient_accumulation_steps": 2,
     "per_device_train_batch_size": 2,
-    "per_device_eval_batch_size": 2,
+    "per_device_eval_batch_size": 4,
     "num_iterations": 2,
     "total_episodes": 16,
     "eval_delay": 0,
@@ -146,7 +148,9 @@ def _group(settings: Any) -> dict[str, Any]:
         "generation_batch_size": group,
     }
     evaluated = min(getattr(settings, "num_generations_eval", None) or group, group)
-    given |= {"per_device_eval_batch_size": evaluated}
+    asked = getattr(settings, "per_device_eval_batch_size", None)
+    prompts = min(PROMPTS, max(1, int(asked) // evaluated)) if _is_number(asked) else 1
+    given |= {"per_device_eval_batch_size": evaluated * prompts}
     if getattr(settings, "num_generations_eval", None) is not None:
         given["num_generations_eval"] = evaluated
     return {name: value for name, value in given.items() if hasattr(settings, name)}
