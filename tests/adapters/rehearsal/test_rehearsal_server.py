@@ -3,10 +3,12 @@
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
+import psutil
 import pytest
 
-from holdfast.adapters.rehearsal.server import RehearsalServer
+from holdfast.adapters.rehearsal.server import RehearsalServer, outer_pid
 from holdfast.payload.rehearsal.part_request import PartRequest
 
 LIBRARY = """
@@ -64,7 +66,8 @@ def test_a_server_that_imports_nothing_plays_a_script_as_well(tmp_path: Path) ->
 INTERRUPTED = """
 import signal, sys
 from pathlib import Path
-from holdfast.adapters.rehearsal.server import RehearsalServer
+from types import SimpleNamespace
+from holdfast.adapters.rehearsal.server import RehearsalServer, outer_pid
 from holdfast.payload.rehearsal.part_request import PartRequest
 
 def interrupt(*_):
@@ -93,3 +96,21 @@ def test_ctrl_c_before_a_part_has_started_ends_the_rehearsal_and_not_holdfast(tm
     )
 
     assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
+
+
+def test_a_process_that_ends_while_it_is_looked_at_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel then answers "No such process" to who reads its status, though the file was there."""
+    processes = {11: None, 12: "NSpid:\t12\t3\n", 13: "NSpid:\t13\t4\n"}
+
+    def read_status(path: Path, **_: object) -> str:
+        if (status := processes[int(path.parts[2])]) is None:
+            raise ProcessLookupError
+        return status
+
+    children = [SimpleNamespace(pid=pid) for pid in processes]
+    monkeypatch.setattr(psutil, "Process", lambda _: SimpleNamespace(children=lambda *, recursive: children))
+    monkeypatch.setattr(Path, "read_text", read_status)
+    assert [outer_pid(inner, server=1, sandboxed=True) for inner in (3, 4, 5)] == [12, 13, 0]
+    assert outer_pid(7, server=1, sandboxed=False) == 7

@@ -202,7 +202,7 @@ class RehearsalServer:
             if said["event"] == "ready":
                 self.ready = said
             elif said["event"] == "started":
-                self._parts[said["folder"]].pid = _seen_from_here(
+                self._parts[said["folder"]].pid = outer_pid(
                     said["pid"], self._process.pid, sandboxed=not self.ready["no_sandbox"]
                 )
                 self._parts[said["folder"]].began_s = time.monotonic()
@@ -221,15 +221,17 @@ class RehearsalServer:
             os.killpg(part.pid, signal.SIGKILL)
 
 
-def _seen_from_here(pid: int, server: int, *, sandboxed: bool) -> int:
+def outer_pid(pid: int, server: int, *, sandboxed: bool) -> int:
     """Return the id that a process of a server has outside the server's sandbox; 0 where it has ended."""
     if not sandboxed:
         return pid
     with suppress(psutil.Error):
         for each in psutil.Process(server).children(recursive=True):
-            ids = re.search(r"^NSpid:\s*(\d+)\s+(\d+)$", _text(Path(f"/proc/{each.pid}/status")), re.MULTILINE)
-            if ids and ids[2] == str(pid):
-                return int(ids[1])
+            with suppress(OSError):  # one that has ended meanwhile
+                status = Path(f"/proc/{each.pid}/status").read_text(encoding="utf-8", errors="replace")
+                ids = re.search(r"^NSpid:\s*(\d+)\s+(\d+)$", status, re.MULTILINE)
+                if ids and ids[2] == str(pid):
+                    return int(ids[1])
     return 0
 
 
