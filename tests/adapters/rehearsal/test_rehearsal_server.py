@@ -98,9 +98,7 @@ def test_ctrl_c_before_a_part_has_started_ends_the_rehearsal_and_not_holdfast(tm
     assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
 
 
-def test_a_process_that_ends_while_it_is_looked_at_hides_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_ends_while_it_is_looked_at_hides_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel then answers "No such process" to who reads its status, though the file was there."""
     processes = {11: None, 12: "NSpid:\t12\t3\n", 13: "NSpid:\t13\t4\n"}
 
@@ -110,7 +108,7 @@ def test_a_process_that_ends_while_it_is_looked_at_hides_no_other(
         return status
 
     children = [SimpleNamespace(pid=pid) for pid in processes]
-    monkeypatch.setattr(psutil, "Process", lambda _: SimpleNamespace(children=lambda *, recursive: children))
+    monkeypatch.setattr(psutil, "Process", lambda _: SimpleNamespace(children=lambda **_: children))
     monkeypatch.setattr(Path, "read_text", read_status)
     assert [outer_pid(inner, server=1, sandboxed=True) for inner in (3, 4, 5)] == [12, 13, 0]
     assert outer_pid(7, server=1, sandboxed=False) == 7
