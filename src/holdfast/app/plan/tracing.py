@@ -9,7 +9,8 @@ from holdfast.app.check.target_request import COMMAND_LINE, TargetRequest
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.core.finding import MissingFactError
 from holdfast.core.script_header import find_header
-from holdfast.engine.plan.planning import JobPlan, PlanQuestion, uses_expandable_segments
+from holdfast.engine.plan.planning import JobPlan, uses_expandable_segments
+from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.trace_request import trace_depths, trace_request
 from holdfast.engine.plan.traced import with_trace
 

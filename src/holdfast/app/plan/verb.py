@@ -27,7 +27,8 @@ from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.plan.answers import Unplannable, plan_result, settings_to_apply
 from holdfast.engine.plan.asking import ask_plan
-from holdfast.engine.plan.planning import PlanQuestion, plan_job
+from holdfast.engine.plan.planning import plan_job
+from holdfast.engine.plan.question import PlanQuestion
 from holdfast.results.plan import CheckError, PlanResult
 
 STRATEGIES: Final = ("ddp", "fsdp", "zero2", "zero3")

@@ -17,7 +17,8 @@ from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.hardware import find_hardware, list_flavors
 from holdfast.engine.plan.options import usable_bytes
 from holdfast.engine.plan.parameters import read_model
-from holdfast.engine.plan.planning import JobPlan, PlanQuestion
+from holdfast.engine.plan.planning import JobPlan
+from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.reading import JobModel
 from holdfast.engine.plan.step import FLOAT16, FLOAT32
 from holdfast.engine.references import references

@@ -1,6 +1,6 @@
 """Options: hardware and settings on which a job fits, with its effective batch, its method and its data unchanged."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -78,33 +78,6 @@ def judge_option(
         seconds=seconds,
         usd=cost_of(seconds, price) if seconds and price is not None else None,
     )
-
-
-def search_options(
-    variants_on: Callable[[Hardware], Sequence[StepVariant]],
-    hardware: Iterable[Hardware],
-    workload: Workload | None,
-    *,
-    expandable: bool,
-    in_bfloat16: bool = True,
-) -> list[PlanOption]:
-    """Return for each machine the first variant that fits, the cheapest machine first; what cannot fit is left out.
-
-    Args:
-        variants_on: Returns the variants to try on a machine; none where the job has no place on it.
-        hardware: The machines.
-        workload: How much there is to train; None if unknown.
-        expandable: Whether the allocator has expandable segments.
-        in_bfloat16: Whether the job computes in bfloat16. GPUs that do not are left out then.
-    """
-    found = []
-    for machine in hardware:
-        if in_bfloat16 and not all(gpu.bf16 for gpu in machine.gpus):
-            continue
-        judged = (judge_option(each, machine, workload, expandable=expandable) for each in variants_on(machine))
-        if (first := next((option for option in judged if option.fits), None)) is not None:
-            found.append(first)
-    return sorted(found, key=_price)
 
 
 FOUR_BITS: Final[Settings] = {
@@ -201,8 +174,3 @@ def _seconds(step: TrainingStep, gpu: Gpu, workload: Workload | None) -> Interva
         return job_seconds(step, workload, ceilings)
     except MissingFactError:
         return None
-
-
-def _price(option: PlanOption) -> tuple[float, int]:
-    price = option.usd.value if option.usd else option.hardware.usd_per_hour
-    return (float("inf") if price is None else price, len(option.settings))

@@ -1,81 +1,24 @@
 """Planning a job: its memory, the hardware that it fits, the time and the cost."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Final
 
-from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.hub.jobs import timeout_s
-from holdfast.core.document import Document, Set
+from holdfast.core.document import Document
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware
-from holdfast.core.row_lengths import RowLengths
-from holdfast.core.strict_document import StrictDocument
-from holdfast.core.text import Place
 from holdfast.engine.plan.duration import Workload, count_steps, padded_length, timeout_for
-from holdfast.engine.plan.options import (
-    PlanOption,
-    Settings,
-    StepOf,
-    StepVariant,
-    judge_option,
-    search_options,
-    usable_bytes,
-    variants,
-)
-from holdfast.engine.plan.reading import JobModel, StepReader
+from holdfast.engine.plan.option_search import OptionSearch
+from holdfast.engine.plan.options import PlanOption, StepVariant, judge_option, usable_bytes
+from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.sharding import count_processes, read_sharding
-from holdfast.engine.plan.step import Sharding, TrainingStep
+from holdfast.engine.plan.step import TrainingStep
 
 ALLOCATOR: Final = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 EXPANDABLE: Final = "expandable_segments:True"
 ADVICE: Final = f"the allocator is taken as torch's default; {ALLOCATOR[1]}={EXPANDABLE} would need less"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanQuestion:
-    """What is known of a job that is to be planned.
-
-    Attributes:
-        job: The job.
-        api: The versions that it gets.
-        model: Its model.
-        rows: Rows of its dataset; None if unknown.
-        lengths: How long the rows are that it trains on; None if they were not measured.
-        unmeasured: Why not; empty if they were, or nothing was to be measured.
-        named: The hardware that it names; None if it names none.
-        unknown_hardware: Why the hardware that it names is not known; empty if it is.
-        here: This machine, where the job names it as its backend; perhaps without a GPU.
-        choices: Hardware to choose from.
-    """
-
-    job: Document
-    api: Api
-    model: JobModel
-    rows: int | None
-    lengths: RowLengths | None = None
-    unmeasured: str = ""
-    named: Hardware | None
-    unknown_hardware: str = ""
-    here: Hardware | None = None
-    choices: Sequence[Hardware]
-
-    @property
-    def placed(self) -> Hardware | None:
-        """Where the job runs, if it says so."""
-        return self.here or self.named
-
-    @property
-    def eval_rows(self) -> int | None:
-        """Rows that are evaluated on, where they are a part of the training data."""
-        part, rows = self.job.get("dataset.eval_fraction", None), self.job.get("dataset.rows", None) or self.rows
-        if not isinstance(part, int | float) or not isinstance(rows, int):
-            return None
-        return math.ceil(rows * part)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,38 +68,12 @@ def plan_job(question: PlanQuestion) -> JobPlan:
     job, placed = question.job, question.placed
     processes = count_processes(job, placed)
     sharding = read_sharding(job, processes.count)
-    step, because = _read(question, job, sharding)
+    step, because = question.read_step(job, sharding)
     expandable = uses_expandable_segments(job)
     workload, no_time = _workload(question, step)
-
-    def reader(sharding: Sharding) -> StepOf:
-        def changed_step(settings: Settings) -> TrainingStep:
-            edits = [Set(key, value) for key, value in settings.items()]
-            changed = job.with_values(edits, Place(job.path)) if edits else job
-            return _read(question, changed, sharding)[0]
-
-        return changed_step
-
-    @cache
-    def variants_for(gpus: int) -> Sequence[StepVariant]:
-        if gpus == 1:
-            return list(variants(reader(Sharding()), _alone(job, step)))
-        return (
-            list(variants(reader(sharding), {})) if gpus == processes.count and job.get("where.nodes", 1) == 1 else []
-        )
-
-    def search(hardware: Sequence[Hardware]) -> list[PlanOption]:
-        return search_options(
-            lambda machine: variants_for(len(machine.gpus)),
-            hardware,
-            workload,
-            expandable=expandable,
-            in_bfloat16=in_bfloat16,
-        )
-
-    in_bfloat16 = job.get("train.fp16", None) is not True
-    on_this = search([question.here] if question.here else [])
-    options = on_this or search(question.choices)
+    search = OptionSearch(question, step, sharding, workload, expandable=expandable)
+    on_this = search.options([question.here] if question.here else [])
+    options = on_this or search.options(question.choices)
     unchanged = next((option for option in options if not option.settings), None)
     cheapest = unchanged or next(iter(options), None)
     somewhere = placed or (cheapest.hardware if cheapest else question.choices[0])
@@ -165,11 +82,6 @@ def plan_job(question: PlanQuestion) -> JobPlan:
         chosen: PlanOption | None = next(iter([] if as_is.fits else on_this), as_is)
     else:
         chosen = as_is if question.named else cheapest
-    notes = (
-        *_length_notes(question, step),
-        *_notes(question, in_bfloat16=in_bfloat16),
-        *(() if expandable else (ADVICE,)),
-    )
     return JobPlan(
         step=step,
         chosen=chosen,
@@ -179,14 +91,20 @@ def plan_job(question: PlanQuestion) -> JobPlan:
         given_timeout_s=_given_timeout_s(job),
         no_time=no_time,
         no_hardware=question.unknown_hardware,
-        because=(*([processes.because] if processes.because else []), *because, *notes),
+        because=[
+            *([processes.because] if processes.because else []),
+            *because,
+            *_length_notes(question, step),
+            *_notes(question),
+            *([] if expandable else [ADVICE]),
+        ],
     )
 
 
-def _notes(question: PlanQuestion, *, in_bfloat16: bool) -> Iterator[str]:
+def _notes(question: PlanQuestion) -> Iterator[str]:
     """Yield what is to be known of GPUs that do not compute in bfloat16."""
     placed = question.placed
-    if not in_bfloat16:
+    if not question.in_bfloat16:
         return
     if placed and placed.gpus and not placed.gpus[0].bf16:
         yield f"{placed.gpus[0].name} emulates bfloat16, slowly; train.fp16 is what it is fast in"
@@ -201,29 +119,6 @@ def _given_timeout_s(job: Document) -> float | None:
         return None if given is None else timeout_s(str(given))
     except ValueError:
         return None
-
-
-def _read(question: PlanQuestion, job: Document, sharding: Sharding) -> tuple[TrainingStep, list[str]]:
-    """Return the step of a job and what was taken for granted; what the source hides is not guessed.
-
-    Raises:
-        MissingFactError: A hidden value was read, or something that memory depends on is not known.
-    """
-    strict = StrictDocument.of(job)
-    reader = StepReader(strict, question.api, question.model, sharding, question.eval_rows)
-    step = reader.read()
-    for key, hidden in strict.hidden_reads.items():
-        raise MissingFactError(key, hidden.because)
-    return step, reader.because
-
-
-def _alone(job: Document, step: TrainingStep) -> Settings:
-    """Return what has to change for one GPU, which accumulates what several processes would do at once."""
-    processes = step.sharding.processes
-    if processes == 1:
-        return {}
-    nodes = {"where.nodes": 1} if job.get("where.nodes", 1) != 1 else {}
-    return {"where.processes": 1, **nodes, "train.gradient_accumulation_steps": step.accumulation * processes}
 
 
 def uses_expandable_segments(job: Document) -> bool:

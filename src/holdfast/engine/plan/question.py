@@ -1,0 +1,74 @@
+"""What is known of a job that is to be planned."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from holdfast.catalog.api import Api
+from holdfast.core.document import Document
+from holdfast.core.finding import MissingFactError
+from holdfast.core.hardware import Hardware
+from holdfast.core.row_lengths import RowLengths
+from holdfast.core.strict_document import StrictDocument
+from holdfast.engine.plan.reading import JobModel, StepReader
+from holdfast.engine.plan.step import Sharding, TrainingStep
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanQuestion:
+    """What is known of a job that is to be planned.
+
+    Attributes:
+        job: The job.
+        api: The versions that it gets.
+        model: Its model.
+        rows: Rows of its dataset; None if unknown.
+        lengths: How long the rows are that it trains on; None if they were not measured.
+        unmeasured: Why not; empty if they were, or nothing was to be measured.
+        named: The hardware that it names; None if it names none.
+        unknown_hardware: Why the hardware that it names is not known; empty if it is.
+        here: This machine, where the job names it as its backend; perhaps without a GPU.
+        choices: Hardware to choose from.
+    """
+
+    job: Document
+    api: Api
+    model: JobModel
+    rows: int | None
+    lengths: RowLengths | None = None
+    unmeasured: str = ""
+    named: Hardware | None
+    unknown_hardware: str = ""
+    here: Hardware | None = None
+    choices: Sequence[Hardware]
+
+    @property
+    def placed(self) -> Hardware | None:
+        """Where the job runs, if it says so."""
+        return self.here or self.named
+
+    @property
+    def eval_rows(self) -> int | None:
+        """Rows that are evaluated on, where they are a part of the training data."""
+        part, rows = self.job.get("dataset.eval_fraction", None), self.job.get("dataset.rows", None) or self.rows
+        if not isinstance(part, int | float) or not isinstance(rows, int):
+            return None
+        return math.ceil(rows * part)
+
+    @property
+    def in_bfloat16(self) -> bool:
+        """Whether the job computes in bfloat16, as TRL's configs do by default."""
+        return self.job.get("train.fp16", None) is not True
+
+    def read_step(self, job: Document, sharding: Sharding) -> tuple[TrainingStep, list[str]]:
+        """Return the step of the job, or of the job with other settings, and what was taken for granted.
+
+        Raises:
+            MissingFactError: Something that memory depends on is not known, or the source hides it.
+        """
+        strict = StrictDocument.of(job)
+        reader = StepReader(strict, self.api, self.model, sharding, self.eval_rows)
+        step = reader.read()
+        for key, hidden in strict.hidden_reads.items():
+            raise MissingFactError(key, hidden.because)
+        return step, reader.because
