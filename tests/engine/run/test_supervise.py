@@ -262,6 +262,19 @@ def test_a_supervisor_killed_between_intent_and_start_hands_over_the_same_attemp
     assert next(flow) == Start(1, resume=False)
 
 
+@pytest.mark.parametrize(("exit_code", "goes_on"), [(-9, True), (None, True), (1, False)])
+def test_an_attempt_whose_start_was_not_written_and_that_was_killed_is_continued_at_once(
+    exit_code: int | None,
+    goes_on: bool,
+) -> None:
+    """Supervisor and training were killed between the start and its line in the ledger: one `resume` is enough."""
+    flow = supervise(fold([ASKED, STARTED[0]]), Limits())
+    assert next(flow) == Start(1, resume=False)
+    assert isinstance(flow.send(STARTED), Poll)
+    action = flow.send([polled(Liveness.ENDED, exit_code=exit_code)])
+    assert action == Start(2, resume=True) if goes_on else isinstance(action, Close)
+
+
 def test_a_supervisor_killed_before_it_handed_over_a_resumed_attempt_resumes_still() -> None:
     """The second attempt continues from a checkpoint, whoever hands it over."""
     begun = Starting(at_s=5, attempt=2, backend="fake", resume_from="c")

@@ -168,8 +168,10 @@ def _take_up(state: RunState, limits: Limits) -> Flow:
         return state  # only the verdict is missing
     if current is None or current.stage.ended:
         return (yield from _start(state, Start(following, resume=current is not None)))
-    if not current.id:
-        return (yield from _start(state, Start(current.number, resume=current.number > 1), stop=state.stop))
+    if not current.id:  # perhaps it was accepted, has run and was killed since then
+        state = yield from _start(state, Start(current.number, resume=current.number > 1), stop=state.stop)
+        if state.current is None or state.current.stage.ended:
+            return state
     state = fold((yield Poll(limits.poll_s)), state)
     return (yield from _start(state, Start(following, resume=True))) if _was_killed(state) else state
 
