@@ -1,15 +1,13 @@
 """Traces of training steps, in a process that has torch and transformers."""
 
-import os
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
-from uuid import uuid4
 
-from holdfast.adapters.environment.marked_processes import end_group
+from holdfast.adapters.environment.marked_processes import marked_child
 from holdfast.payload.tracing.request import TraceAnswer, TraceRequest, read_answer
 
 LIMIT_S: Final = 180.0
@@ -51,21 +49,10 @@ def trace_steps(
 
 def _run(words: Sequence[str], limit_s: float) -> str:
     """Run a program to its end or to the limit; return what is to be said where it leaves no answer."""
-    token = uuid4().hex
-    child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
-        words,
-        env={**os.environ, **VARIABLES, MARK: token},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    try:
-        _, errors = child.communicate(timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        return f"the trace takes longer than {limit_s:g} seconds"
-    finally:
-        end_group(child.pid, MARK, token)
-        child.communicate()
+    with marked_child(words, MARK, variables=VARIABLES, stderr=subprocess.PIPE) as child:
+        try:
+            _, errors = child.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            return f"the trace takes longer than {limit_s:g} seconds"
     said = errors.decode("utf-8", "replace").strip().splitlines()
     return f"the trace ends with exit code {child.returncode}: {''.join(said[-LAST_LINE:])}"

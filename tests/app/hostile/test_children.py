@@ -21,11 +21,13 @@ STARTING: Final = {
     "ProcessPoolExecutor",
     "multiprocessing.Process",
     "pty.spawn",
+    "marked_child",
 }
 ISOLATED: Final = {"-I", "-P"}
 LISTED: Final = {
     "adapters/declared/uv.py:_run": "uv is no Python",
     "adapters/environment/program_output.py:output_of": "nvidia-smi and uv are no Python, and what tries the sandbox is isolated",
+    "adapters/environment/marked_processes.py:marked_child": "its words are those of its callers",
     "adapters/environment/registry.py:_run": "its words are those of `_pip`, which are isolated, or uv's",
     "adapters/tracing.py:_run": "a file of ours, whose own folder is first on its path",
     "adapters/rehearsal/server.py:__init__": "a file of ours, whose own folder is first on its path",

@@ -1,13 +1,57 @@
 """Processes that are known by a variable in their environment, wherever they went: children of children too."""
 
 import os
-from contextlib import suppress
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from signal import SIGKILL
+from typing import IO
+from uuid import uuid4
 
 import psutil
 
 ROUNDS = 10
 """How often processes are looked for: one that is being started while the others are ended shows in the next round."""
+
+
+@contextmanager
+def marked_child(  # noqa: PLR0913 - what a process gets, as of subprocess
+    words: Sequence[str],
+    mark: str,
+    *,
+    variables: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+    stdin: int = subprocess.DEVNULL,
+    stdout: int = subprocess.DEVNULL,
+    stderr: int | IO[bytes] = subprocess.DEVNULL,
+) -> Iterator["subprocess.Popen[bytes]"]:
+    """Start a process in a session of its own. At the end of the block, it is ended with all that it started, and its pipes are closed.
+
+    Args:
+        words: The command.
+        mark: The variable by which what it starts is known.
+        variables: Other variables, beside those of this process.
+        folder: Where it runs. Default: here.
+        stdin: As of `subprocess`, like the next two.
+        stdout: Likewise.
+        stderr: Likewise.
+    """
+    token = uuid4().hex
+    child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
+        words,
+        cwd=folder,
+        env={**os.environ, **(variables or {}), mark: token},
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        start_new_session=True,
+    )
+    with child:
+        try:
+            yield child
+        finally:
+            end_group(child.pid, mark, token)
 
 
 def end_group(pid: int, mark: str, token: str) -> None:

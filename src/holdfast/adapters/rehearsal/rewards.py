@@ -1,7 +1,6 @@
 """Asking reward functions, and a job's `map`, each in a child process that is ended with all that it started."""
 
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -10,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
-from holdfast.adapters.environment.marked_processes import end_group
+from holdfast.adapters.environment.marked_processes import marked_child
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.errors import UsageError
 from holdfast.core.json_text import parse_json
@@ -105,21 +103,17 @@ def _call(function: str, question: Mapping[str, Any], folder: Path, limit_s: flo
 
 def _run(request: Path, answer: Path, folder: Path, limit_s: float) -> str:
     """Run the child to its end or to the time limit; return what is to be said where it leaves no answer."""
-    token = uuid4().hex
-    with as_file(files("holdfast.payload") / "ask_reward.py") as program:
-        child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
+    with (
+        as_file(files("holdfast.payload") / "ask_reward.py") as program,
+        marked_child(
             [sys.executable, "-P", str(program), str(request), str(answer)],
-            cwd=folder,
-            env={**os.environ, MARK: token, "TOKENIZERS_PARALLELISM": "false"},
+            MARK,
+            variables={"TOKENIZERS_PARALLELISM": "false"},
+            folder=folder,
             stdin=subprocess.PIPE,  # nothing is written; the child ends when it closes, however this process ends
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        try:
-            return _wait(child, answer, limit_s)
-        finally:
-            _end(child, token)
+        ) as child,
+    ):
+        return _wait(child, answer, limit_s)
 
 
 def _wait(child: subprocess.Popen[bytes], answer: Path, limit_s: float) -> str:
@@ -137,12 +131,6 @@ def _wait(child: subprocess.Popen[bytes], answer: Path, limit_s: float) -> str:
         else:
             return f"it ends the process, with exit code {code}"
     return what
-
-
-def _end(child: subprocess.Popen[bytes], token: str) -> None:
-    """End the child and every process that it started."""
-    end_group(child.pid, MARK, token)
-    child.communicate()
 
 
 def _read(answer: Path) -> dict[str, Any]:
