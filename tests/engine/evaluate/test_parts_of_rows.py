@@ -112,3 +112,8 @@ def test_the_worst_rows_are_those_that_the_base_answers_better() -> None:
 
     assert [(each.row, each.value, each.base_value) for each in worst[:3]] == [(2, 0, 1), (3, 0, 1), (4, 0, 0)]
     assert (worst[0].answer, worst[0].base_answer, worst[0].reference) == ("no", "yes", "yes")
+
+
+def test_a_row_that_could_not_be_better_is_none_of_the_worst() -> None:
+    assert not worst_rows(evaluated(6, 6, rows=6))
+    assert [each.row for each in worst_rows(evaluated(5, 6, rows=6))] == [5]

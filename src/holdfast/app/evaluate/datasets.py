@@ -72,7 +72,7 @@ def prepare(
         DatasetError: It cannot be evaluated.
     """
     data = _read(name, source, options)
-    readings = find_tasks(data.profile(chat=model.template is not None), model.labels)
+    readings = find_tasks(data.profile(chat=model.template is not None), model.labels, data.rows.values())
     if not readings and model.template is None and find_tasks(data.profile(chat=True)):
         raise _without_template()
     for reading in _asked(readings, data, model, options):

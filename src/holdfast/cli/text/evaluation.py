@@ -143,10 +143,12 @@ def _leaked(result: EvaluateResult, dataset: EvaluatedDataset, width: int) -> It
 def _worst(row: WorstRow) -> Iterator[str]:
     beside = f", base {_number(row.base_value)}" if row.base_value is not None else ""
     yield f"    row {row.row}: {_number(row.value)}{beside}"
-    told = {"prompt": row.prompt, "reference": row.reference, "answer": row.answer, "base": row.base_answer}
-    for name, text in told.items():
-        if text:
-            yield f"      {name:9}  {_shortened(text)}"
+    told = {"prompt": row.prompt, "reference": row.reference}
+    has_base = bool(row.base_answer or (row.reference and beside))
+    answers = {"answer": row.answer} | ({"base": row.base_answer} if has_base else {})
+    shown = {name: _shortened(text) for name, text in told.items() if text}
+    shown |= {name: _shortened(text) or "(empty)" for name, text in answers.items()}
+    yield from (f"      {name:9}  {text}" for name, text in shown.items())
 
 
 def _shortened(text: str) -> str:

@@ -1,6 +1,7 @@
 """The measures of the rows of a dataset, from what the model gave for each."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -80,7 +81,9 @@ def confusion_of(task: TaskName, examples: Examples, outputs: Outputs) -> Confus
     labels = sorted(set(right))
     others = [] if set(given) <= set(labels) else [""]
     told = [each if each in labels else "" for each in given]
-    counts = confusion_matrix(right, told, labels=[*labels, *others])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of rows that all have one label
+        counts = confusion_matrix(right, told, labels=[*labels, *others])
     return ConfusionMatrix(labels=(*labels, *others), counts=tuple(tuple(map(int, row)) for row in counts))
 
 
