@@ -9,6 +9,7 @@ from holdfast.core.diagnosis import Retry
 from holdfast.core.event import RunStage
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import CheckResult
+from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.rehearse import RehearseResult
 
 
@@ -129,6 +130,22 @@ class NextCommand(ResultPart, frozen=True, kw_only=True):
     effect: str
 
 
+class RunEvaluation(ResultPart, frozen=True, kw_only=True):
+    """What the evaluation of the final model gave, if the job asks for one.
+
+    Attributes:
+        verdict: `fail` if a condition does not hold or a dataset failed; `skipped` if nothing was evaluated.
+        because: What failed, or why it was skipped; empty if all went well.
+        files: The results, as JSON.
+        results: The same; absent in the result of `runs`.
+    """
+
+    verdict: Literal["pass", "fail", "skipped"]
+    because: str
+    files: Sequence[str]
+    results: Sequence[EvaluateResult] | UnsetType = UNSET
+
+
 class RunResult(Result, frozen=True, kw_only=True):
     """A run.
 
@@ -154,6 +171,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         refusal: The reasons why it was refused; present in the result of `show`.
         rehearsed: The outcome of the rehearsal before it, in one line; present in the result of `show`, null if the run was
             not rehearsed, because the same job had passed before or none was wanted.
+        evaluation: What the evaluation of the final model gave; absent if there was none.
         supervised: Whether a process supervises it; absent in the results of `run`, `resume` and `stop`.
     """
 
@@ -177,6 +195,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     summary: str | None = None
     refusal: Sequence[RunRefusal] | UnsetType = UNSET
     rehearsed: str | UnsetType | None = UNSET
+    evaluation: RunEvaluation | UnsetType = UNSET
     supervised: bool | None = None
 
     @property
@@ -186,8 +205,9 @@ class RunResult(Result, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """1 where it failed, was refused or was cancelled."""
-        return int(self.stage in (RunStage.FAILED, RunStage.CANCELLED))
+        """1 where it failed, was refused or was cancelled, or where the evaluation of its final model failed."""
+        failed = self.evaluation is not UNSET and self.evaluation.verdict == "fail"
+        return int(failed or self.stage in (RunStage.FAILED, RunStage.CANCELLED))
 
 
 class UnreadableRun(ResultPart, frozen=True, kw_only=True):

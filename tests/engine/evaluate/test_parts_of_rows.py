@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from holdfast.catalog.metrics import parse_at_least
 from holdfast.core.evaluation import Example, ModelOutput
 from holdfast.engine.evaluate.breakdown import groups_of
 from holdfast.engine.evaluate.figures import EvaluatedRows, figures_of
-from holdfast.engine.evaluate.gates import judge_at_least, judge_not_worse, parse_at_least
+from holdfast.engine.evaluate.gates import judge_at_least, judge_not_worse
 from holdfast.engine.evaluate.leakage import find_leaked
 from holdfast.engine.evaluate.samples import worst_rows
 

@@ -9,12 +9,11 @@ from typing import Final
 from holdfast.adapters.foreign_files import expanded
 from holdfast.app.evaluate.models import FoundModel
 from holdfast.app.inspect.rows import RowSource
+from holdfast.catalog.metrics import METRICS, AtLeast, parse_at_least
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.evaluation import GenerationSettings
 from holdfast.core.nearest import nearest
-from holdfast.engine.evaluate.gates import AtLeast, parse_at_least
-from holdfast.engine.evaluate.metrics import METRICS
 
 NEEDED: Final = ("torch", "transformers", "numpy", "scipy", "sklearn", "sacrebleu", "rouge_score")
 

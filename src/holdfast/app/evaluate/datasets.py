@@ -9,10 +9,10 @@ from holdfast.app.evaluate.asking import EvaluationOptions
 from holdfast.app.evaluate.data import EvaluationData, read_data
 from holdfast.app.evaluate.models import FoundModel
 from holdfast.app.inspect.rows import RowSource
+from holdfast.catalog.metrics import METRICS
 from holdfast.core.errors import HoldfastError
 from holdfast.core.evaluation import Example, TaskName, WorkKind
 from holdfast.engine.evaluate.measuring import default_metrics
-from holdfast.engine.evaluate.metrics import METRICS
 from holdfast.engine.evaluate.reading import ReadRows, TaskReading, find_tasks, read_rows
 
 WRITES: Final = ("answers", "prompts")

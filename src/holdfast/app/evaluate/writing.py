@@ -14,12 +14,12 @@ from holdfast.adapters.secrets import redacted
 from holdfast.app.evaluate.asking import EvaluationRequest
 from holdfast.app.evaluate.datasets import PreparedDataset
 from holdfast.app.evaluate.finished import PROMPT, FinishedWork
+from holdfast.catalog.metrics import MAIN, METRICS, are_labels, own_metric
 from holdfast.core.evaluation import Example
 from holdfast.engine.evaluate.breakdown import length_of
 from holdfast.engine.evaluate.figures import EvaluatedRows, figures_of
 from holdfast.engine.evaluate.gates import judge_at_least, judge_not_worse
 from holdfast.engine.evaluate.measuring import confusion_of
-from holdfast.engine.evaluate.metrics import MAIN, METRICS, are_labels, own_metric
 from holdfast.engine.evaluate.samples import last_text, samples_of, worst_rows
 from holdfast.results import to_json
 from holdfast.results.evaluate import (

@@ -12,6 +12,7 @@ from click import style
 from holdfast.cli.text.findings import render_findings
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.errors import HoldfastError
+from holdfast.engine.evaluate.headlines import headlines
 from holdfast.engine.units import render_number
 from holdfast.results.check import CheckResult
 from holdfast.results.run import AttemptResult, RequestedRun, RunRefusal, RunResult, RunsResult, VerifyResult
@@ -64,7 +65,8 @@ def render_run(result: RunResult) -> str:
         lines = [render_rehearsal(result.rehearsal), "", *lines]
     if summary := result.summary or result.because:
         lines.append(f"  {summary}")
-    return "\n".join([*lines, *_entries([*_places(result), *((each.label, each.command) for each in result.next)])])
+    entries = [*_evaluated(result), *_places(result), *((each.label, each.command) for each in result.next)]
+    return "\n".join([*lines, *_entries(entries)])
 
 
 def render_show(result: RunResult) -> str:
@@ -75,12 +77,23 @@ def render_show(result: RunResult) -> str:
         *([("rehearsal", result.rehearsed)] if result.rehearsed else []),
         *(("attempt", _attempt(attempt)) for attempt in result.attempts),
         *([("metrics", _measures(result.metrics))] if result.metrics else []),
+        *_evaluated(result),
         *_places(result),
         *((each.label, each.command) for each in result.next),
     ]
     because = [f"  {result.because}"] if result.because else []
     reasons = [line for reason in result.refusal or () for line in _reason(reason)]
     return "\n".join([_headline(result), *because, *reasons, *_entries(entries)])
+
+
+def _evaluated(result: RunResult) -> Iterator[tuple[str, str]]:
+    """Yield what the evaluation of the final model says of each dataset, and what failed."""
+    if not result.evaluation:
+        return
+    for each in result.evaluation.results or ():
+        yield from (("evaluated", f"{dataset}: {said}") for dataset, said in headlines(each))
+    if result.evaluation.verdict != "pass":
+        yield f"evaluation {result.evaluation.verdict}", result.evaluation.because
 
 
 def _reason(reason: RunRefusal) -> Iterator[str]:

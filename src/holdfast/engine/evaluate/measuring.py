@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from holdfast.catalog.metrics import EVERYWHERE, METRICS, are_labels
 from holdfast.core.evaluation import Example, ModelOutput, TaskName
 from holdfast.engine.evaluate.answers_scored import (
     count_labels,
@@ -17,7 +18,6 @@ from holdfast.engine.evaluate.answers_scored import (
     weigh,
 )
 from holdfast.engine.evaluate.arrays import FloatArray
-from holdfast.engine.evaluate.metrics import EVERYWHERE, METRICS, are_labels
 from holdfast.results.evaluate import ConfusionMatrix
 
 TIE: Final = 0.5

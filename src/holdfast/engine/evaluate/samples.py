@@ -5,10 +5,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from holdfast.catalog.metrics import MAIN, METRICS
 from holdfast.core.evaluation import Example, ModelOutput, Prompt
 from holdfast.engine.evaluate.figures import EvaluatedRows
 from holdfast.engine.evaluate.measuring import chosen_label, row_scores
-from holdfast.engine.evaluate.metrics import MAIN, METRICS
 from holdfast.results.evaluate import WorstRow
 
 WORST: Final = 5

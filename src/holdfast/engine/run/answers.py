@@ -1,18 +1,21 @@
 """Results about runs and checkpoints, made from their states."""
 
+from collections.abc import Sequence
 from typing import Literal
 
-from msgspec import convert
+from msgspec import UNSET, convert, structs
 
 from holdfast.core.checkpoint import CheckpointIntegrity
-from holdfast.core.event import AttemptState, Delivered, Diagnosed, RunStage, RunState
+from holdfast.core.event import AttemptState, Delivered, Diagnosed, ModelEvaluated, RunStage, RunState
 from holdfast.engine.run.advice import next_commands
+from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.run import (
     AttemptDiagnosis,
     AttemptResult,
     DamagedFile,
     DeliveryResult,
     RequestedRun,
+    RunEvaluation,
     RunResult,
     VerifyResult,
 )
@@ -48,8 +51,20 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
         asked=requested,
         started_at=state.started_s,
         next=next_commands(run, state, supervised=supervised),
+        evaluation=_evaluation(state.evaluated) if state.evaluated else UNSET,
         supervised=supervised,
     )
+
+
+def _evaluation(evaluated: ModelEvaluated) -> RunEvaluation:
+    return RunEvaluation(verdict=evaluated.verdict, because=evaluated.because, files=evaluated.files)
+
+
+def with_evaluations(result: RunResult, results: Sequence[EvaluateResult]) -> RunResult:
+    """Return the result of a run with those of the evaluation of its final model."""
+    if not result.evaluation:
+        return result
+    return structs.replace(result, evaluation=structs.replace(result.evaluation, results=results))
 
 
 def _delivery(state: RunState, delivered: Delivered) -> DeliveryResult:
