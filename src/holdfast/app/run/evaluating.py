@@ -8,7 +8,7 @@ from msgspec import DecodeError, ValidationError, json
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.foreign_files import read_foreign
-from holdfast.core.errors import GroupedError, HoldfastError
+from holdfast.core.errors import GroupedError, HoldfastError, UsageError
 from holdfast.core.event import ModelEvaluated
 from holdfast.core.plan import PlannedEvaluation
 from holdfast.results.evaluate import EvaluateResult
@@ -25,9 +25,8 @@ def evaluate_final(
         heed: Called again and again; it raises if the person wants it to end.
         say: Is told what happens.
     """
-    model, files, failures = folder / "model", list[str](), list[str]()
-    if not model.is_dir():
-        because = f"the final model is not on this machine: there is no {model}"
+    files, failures = list[str](), list[str]()
+    if because := _why_not(folder / "model"):
         return ModelEvaluated(at_s=SystemClock().now_s(), verdict="skipped", because=because)
 
     def on_progress(said: str) -> None:
@@ -48,6 +47,19 @@ def evaluate_final(
         because="; ".join(failures),
         files=tuple(files),
     )
+
+
+def _why_not(model: Path) -> str:
+    """Return why a final model cannot be evaluated here; empty if it can."""
+    from holdfast.app.evaluate.asking import want_libraries
+
+    if not model.is_dir():
+        return f"the final model is not on this machine: there is no {model}"
+    try:
+        want_libraries()
+    except UsageError as error:
+        return f"{error.what}; {error.fix}"
+    return ""
 
 
 def _evaluate(folder: Path, asked: PlannedEvaluation, on_progress: Callable[[str], None]) -> EvaluateResult:
