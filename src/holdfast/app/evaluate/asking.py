@@ -14,6 +14,7 @@ from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.evaluation import GenerationSettings
 from holdfast.core.nearest import nearest
+from holdfast.results.evaluate import EvaluatedCheckpoint
 
 NEEDED: Final = ("torch", "transformers", "numpy", "scipy", "sklearn", "sacrebleu", "rouge_score")
 
@@ -64,6 +65,7 @@ class EvaluationRequest:
         training: What the model was trained on, if that is known and can be read.
         prompts: Single prompts to answer.
         options: The options.
+        checkpoints: The checkpoints of the run that were evaluated beside the model.
     """
 
     name: str
@@ -74,6 +76,7 @@ class EvaluationRequest:
     training: Sequence[tuple[str, RowSource | None]]
     prompts: Sequence[str]
     options: EvaluationOptions
+    checkpoints: Sequence[EvaluatedCheckpoint] = ()
 
 
 def want_libraries() -> None:

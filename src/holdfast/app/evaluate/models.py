@@ -56,6 +56,11 @@ class FoundModel:
     trained_on: str | None = None
     is_run: bool = False
 
+    @property
+    def folder(self) -> str:
+        """Its own folder: of an adapter, the adapter's."""
+        return self.source.adapter or self.source.path
+
 
 def find_model(name: str, *, runs: PathName | None, offline: bool, where: str = "MODEL") -> FoundModel:
     """Return a model by its name; nothing is loaded.
