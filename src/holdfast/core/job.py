@@ -226,7 +226,7 @@ class Output(_Part):
     """GGUF quantizations to export. Has no effect yet."""
 
 
-Texts = Annotated[list[Text], BeforeValidator(_text_alone, json_schema_input_type=Text | list[Text])]
+TextList = Annotated[list[Text], BeforeValidator(_text_alone, json_schema_input_type=Text | list[Text])]
 """One text, or a list of them."""
 
 
@@ -243,13 +243,13 @@ class Evaluation(_Part):
     """Configuration of Hub datasets."""
     rows: PositiveInt | None = None
     """Evaluate this many rows of each dataset, drawn at random with the job's seed."""
-    metric: Texts = []
+    metric: TextList = []
     """Metrics, by name or as `file.py:function`. Default: those that fit a dataset's columns."""
-    rewards: Texts = []
+    rewards: TextList = []
     """Reward functions: TRL's own by name, or `file.py:function`."""
-    by: Texts = []
+    by: TextList = []
     """Columns to break the figures down by; also `label` and `length`."""
-    at_least: Texts = []
+    at_least: TextList = []
     """Conditions, as `accuracy=0.6`: the run's exit code is 1 unless the whole interval is above the number."""
     not_worse_than: Text | None = None
     """Model to compare with instead of the base. If the interval shows that it is better, the run's exit code is 1."""

@@ -9,7 +9,6 @@ from holdfast.core.diagnosis import Retry
 from holdfast.core.event import RunStage
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import CheckResult
-from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.rehearse import RehearseResult
 
 
@@ -130,20 +129,46 @@ class NextCommand(ResultPart, frozen=True, kw_only=True):
     effect: str
 
 
+class RunDatasetEvaluation(ResultPart, frozen=True, kw_only=True):
+    """What the evaluation of the final model says of one dataset.
+
+    Attributes:
+        dataset: The dataset.
+        said: The outcome in one sentence.
+        metric: The main metric; empty if the dataset failed.
+        rows: How many rows have a value.
+        value: The final model's value.
+        low: The lower end of its 95 % interval.
+        high: Its upper end.
+        base: The base model's value; null if there is no base.
+        verdict: Whether the final model is better, by the interval of the difference; null if there is no base.
+    """
+
+    dataset: str
+    said: str
+    metric: str = ""
+    rows: int = 0
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    base: float | None = None
+    verdict: Literal["better", "worse", "undecided"] | None = None
+
+
 class RunEvaluation(ResultPart, frozen=True, kw_only=True):
     """What the evaluation of the final model gave, if the job asks for one.
 
     Attributes:
         verdict: `fail` if a condition does not hold or a dataset failed; `skipped` if nothing was evaluated.
         because: What failed, or why it was skipped; empty if all went well.
-        files: The results, as JSON.
-        results: The same; absent in the result of `runs`.
+        files: All results, as `holdfast evaluate` prints them in JSON.
+        datasets: What they say of each dataset; absent in the result of `runs`.
     """
 
     verdict: Literal["pass", "fail", "skipped"]
     because: str
     files: Sequence[str]
-    results: Sequence[EvaluateResult] | UnsetType = UNSET
+    datasets: Sequence[RunDatasetEvaluation] | UnsetType = UNSET
 
 
 class RunResult(Result, frozen=True, kw_only=True):

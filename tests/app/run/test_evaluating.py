@@ -82,9 +82,11 @@ def test_one_that_fails_does_not_stop_the_others(run: Path, models: Path) -> Non
         assert text in found.because
     assert (shown.stage, shown.exit_code) == (RunStage.SUCCEEDED, 1)
     assert shown.evaluation
-    (result,) = shown.evaluation.results or ()
-    assert (result.base, [each.dataset for each in result.datasets]) == (str(models / "tiny"), [sums])
-    assert "results" not in to_json(runs(runs=run.parent))["runs"][0]["evaluation"]
+    told = {each.dataset: each for each in shown.evaluation.datasets or ()}
+    assert (told[sums].rows, told[sums].metric, told[sums].verdict) == (8, "f1", "undecided")
+    assert told[torn].said.startswith("failed: ")
+    assert json.loads(Path(found.files[0]).read_text())["base"] == str(models / "tiny")
+    assert "datasets" not in to_json(runs(runs=run.parent))["runs"][0]["evaluation"]
     for text in (
         "Is it better than its base?",
         "undecided with 8 rows",
@@ -102,6 +104,6 @@ def test_without_weights_nothing_is_evaluated_and_that_is_said(run: Path) -> Non
     shown = show(NAME, runs=run.parent)
 
     because = f"the final model is not on this machine: there is no {run / 'model'}"
-    assert to_json(shown)["evaluation"] == {"verdict": "skipped", "because": because, "files": [], "results": []}
+    assert to_json(shown)["evaluation"] == {"verdict": "skipped", "because": because, "files": [], "datasets": []}
     assert shown.exit_code == 0
     assert because in (run / "report.html").read_text()

@@ -80,9 +80,9 @@ def test_a_job_file_becomes_a_whole_model(straight: tuple[Place, dict[str, Any]]
     assert (answer["stage"], answer["attempts"][0]["steps"]) == ("succeeded", 24)
     assert answer["run"] == place.run.name
     assert place.type("verify", answer["output"])[1]["verdict"] == "whole"
-    (figure, *_) = answer["evaluation"]["results"][0]["results"]
-    assert (answer["evaluation"]["verdict"], figure["metric"], figure["rows"]) == ("pass", "loss", 8)
-    assert figure["base"]["verdict"] == "better"
+    (evaluated,) = answer["evaluation"]["datasets"]
+    assert (answer["evaluation"]["verdict"], evaluated["metric"], evaluated["rows"]) == ("pass", "loss", 8)
+    assert evaluated["verdict"] == "better"
     for name in ("job.yaml", "job.resolved.yaml", "report.html", "attempts/1/attempt.py", "attempts/1/events.jsonl"):
         assert (place.run / name).stat().st_size
     assert (place.run / "job.yaml").read_text() == JOB

@@ -69,7 +69,7 @@ def find_model(name: str, *, runs: PathName | None, offline: bool, where: str = 
         UsageError: There is none of that name, or it lacks what an evaluation needs.
     """
     if name in MODELS:
-        name = str(make_builtin(name))
+        return replace(find_model(str(make_builtin(name)), runs=runs, offline=offline, where=where), name=name)
     if name.lower().endswith(".gguf"):
         fix = "name the folder that it was converted from"
         raise UsageError(f"GGUF files cannot be evaluated: {name}", where=where, fix=fix)

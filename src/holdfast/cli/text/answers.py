@@ -12,7 +12,6 @@ from click import style
 from holdfast.cli.text.findings import render_findings
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.errors import HoldfastError
-from holdfast.engine.evaluate.headlines import headlines
 from holdfast.engine.units import render_number
 from holdfast.results.check import CheckResult
 from holdfast.results.run import AttemptResult, RequestedRun, RunRefusal, RunResult, RunsResult, VerifyResult
@@ -90,8 +89,7 @@ def _evaluated(result: RunResult) -> Iterator[tuple[str, str]]:
     """Yield what the evaluation of the final model says of each dataset, and what failed."""
     if not result.evaluation:
         return
-    for each in result.evaluation.results or ():
-        yield from (("evaluated", f"{dataset}: {said}") for dataset, said in headlines(each))
+    yield from (("evaluated", f"{each.dataset}: {each.said}") for each in result.evaluation.datasets or ())
     if result.evaluation.verdict != "pass":
         yield f"evaluation {result.evaluation.verdict}", result.evaluation.because
 

@@ -1,19 +1,8 @@
 """What an evaluation says of each dataset, in one sentence: by its main metric, beside the base."""
 
-from collections.abc import Iterator
-
 from holdfast.catalog.metrics import MAIN
 from holdfast.engine.units import render_counted
 from holdfast.results.evaluate import BaseFigure, EvaluatedDataset, EvaluateResult, EvaluationFigure
-
-
-def headlines(result: EvaluateResult) -> Iterator[tuple[str, str]]:
-    """Yield each dataset with what is to be said of it; of one that failed, why."""
-    for dataset in result.datasets:
-        if figure := main_figure(result, dataset):
-            yield dataset.dataset, describe_figure(figure)
-    for failed in result.failed:
-        yield failed.dataset, f"failed: {failed.because}"
 
 
 def main_figure(result: EvaluateResult, dataset: EvaluatedDataset) -> EvaluationFigure | None:

@@ -1,12 +1,13 @@
 """Results about runs and checkpoints, made from their states."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import UNSET, convert, structs
 
 from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import AttemptState, Delivered, Diagnosed, ModelEvaluated, RunStage, RunState
+from holdfast.engine.evaluate.headlines import describe_figure, main_figure
 from holdfast.engine.run.advice import next_commands
 from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.run import (
@@ -15,6 +16,7 @@ from holdfast.results.run import (
     DamagedFile,
     DeliveryResult,
     RequestedRun,
+    RunDatasetEvaluation,
     RunEvaluation,
     RunResult,
     VerifyResult,
@@ -61,10 +63,29 @@ def _evaluation(evaluated: ModelEvaluated) -> RunEvaluation:
 
 
 def with_evaluations(result: RunResult, results: Sequence[EvaluateResult]) -> RunResult:
-    """Return the result of a run with those of the evaluation of its final model."""
+    """Return the result of a run with what the evaluation of its final model says of each dataset."""
     if not result.evaluation:
         return result
-    return structs.replace(result, evaluation=structs.replace(result.evaluation, results=results))
+    datasets = [each for evaluated in results for each in _datasets(evaluated)]
+    return structs.replace(result, evaluation=structs.replace(result.evaluation, datasets=datasets))
+
+
+def _datasets(evaluated: EvaluateResult) -> Iterator[RunDatasetEvaluation]:
+    for dataset in evaluated.datasets:
+        if figure := main_figure(evaluated, dataset):
+            yield RunDatasetEvaluation(
+                dataset=dataset.dataset,
+                said=describe_figure(figure),
+                metric=figure.metric,
+                rows=figure.rows,
+                value=figure.value,
+                low=figure.low,
+                high=figure.high,
+                base=figure.base.value if figure.base else None,
+                verdict=figure.base.verdict if figure.base else None,
+            )
+    for failed in evaluated.failed:
+        yield RunDatasetEvaluation(dataset=failed.dataset, said=f"failed: {failed.because}")
 
 
 def _delivery(state: RunState, delivered: Delivered) -> DeliveryResult:
