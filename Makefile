@@ -61,7 +61,7 @@ docs: .venv/dev  ## pages made from code
 	touch $@
 
 .venv/train: .venv/uv pyproject.toml
-	$(UV) --constraint constraints.txt --editable ".[train]"
+	$(UV) --constraint constraints.txt --editable ".[train,evaluate]"
 	touch $@
 
 .venv/dev: .venv/train

@@ -11,11 +11,11 @@ from typing import Final
 
 import numpy as np
 
+from holdfast.catalog.metrics import METRICS
 from holdfast.engine.evaluate.arrays import FloatArray, IntArray
 from holdfast.engine.evaluate.combining import combine
 from holdfast.engine.evaluate.comparing import compare
 from holdfast.engine.evaluate.intervals import figure_of
-from holdfast.engine.evaluate.metrics import METRICS
 
 EVALUATIONS: Final = 4_000
 SIZES: Final = (50, 200)

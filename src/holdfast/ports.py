@@ -186,6 +186,10 @@ class LocalReferences(Protocol):
         """True if something on this machine has that name."""
         ...
 
+    def nearest(self, name: str) -> str:
+        """Return the name of a file or folder here that is most like another; empty if none is."""
+        ...
+
     def path(self, name: str) -> Path | None:
         """Return the path of what has that name on this machine; None if nothing has."""
         ...

@@ -130,11 +130,11 @@ def test_message_says_what_and_how(line: str, message: str) -> None:
 
 def test_missing_keys_are_told() -> None:
     """Each key that every job has is asked for, at the place it is missing from."""
-    assert told("name: x\nevaluate:\n  - dataset: d\n") == [
+    assert told("name: x\nevaluate:\n  - metric: loss\n") == [
         "None:None missing key `method`; write `method: sft`",
         "None:None missing key `model`; write `model: Qwen/Qwen2.5-0.5B`",
         "None:None missing key `dataset`; write `dataset: trl-lib/Capybara`",
-        "3:5 missing key `evaluate.0.metric`; write `metric: …`",
+        "3:5 missing key `evaluate.0.dataset`; write `dataset: …`",
     ]
 
 

@@ -55,7 +55,9 @@ def test_paths_lead_to_the_files_from_any_folder(tmp_path: Path, monkeypatch: py
         "model": {"path": "tiny", "chat_template": "chat.jinja"},
         "dataset": {"path": "*.jsonl", "map": "package.rows:clean"},
         "rewards": ["rewards.py:exact", "accuracy_reward", "jobs.rewards:exact"],
-        "evaluate": [{"dataset": "test.jsonl", "metric": "loss"}, {"dataset": "owner/name", "metric": "loss"}],
+        "evaluate": [
+            {"dataset": ["test.jsonl", "owner/name"], "metric": ["loss", "rewards.py:exact"], "not_worse_than": "tiny"}
+        ],
         "train": {"deepspeed": "ds.json", "save_strategy": "steps", "learning_rate": 2e-5},
     }
 
@@ -64,7 +66,10 @@ def test_paths_lead_to_the_files_from_any_folder(tmp_path: Path, monkeypatch: py
     assert (kept.model.path, kept.model.chat_template) == (f"{tmp_path}/tiny", f"{tmp_path}/chat.jinja")
     assert (kept.dataset.path, kept.dataset.map) == (f"{tmp_path}/*.jsonl", "package.rows:clean")
     assert kept.rewards == [f"{tmp_path}/jobs/rewards.py:exact", "accuracy_reward", "jobs.rewards:exact"]
-    assert [each.dataset for each in kept.evaluate] == [f"{tmp_path}/jobs/test.jsonl", "owner/name"]
+    (evaluation,) = kept.evaluate
+    assert evaluation.dataset == [f"{tmp_path}/jobs/test.jsonl", "owner/name"]
+    assert evaluation.metric == ["loss", f"{tmp_path}/jobs/rewards.py:exact"]
+    assert evaluation.not_worse_than == f"{tmp_path}/tiny"
     assert kept.train == {"deepspeed": f"{tmp_path}/ds.json", "save_strategy": "steps", "learning_rate": 2e-5}
 
 

@@ -67,7 +67,7 @@ def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str)
 
 def complete_metrics(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the metrics that begin so, else files with functions."""
-    from holdfast.engine.evaluate.metrics import METRICS
+    from holdfast.catalog.metrics import METRICS
 
     found = _beginning(incomplete, ((name, metric.definition) for name, metric in METRICS.items()))
     return found or [CompletionItem(incomplete, type="file")]

@@ -213,6 +213,22 @@ class Delivered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelEvaluated:
+    """The final model was evaluated as the job asks, or could not be.
+
+    Attributes:
+        verdict: `fail` if a condition does not hold or a dataset failed; `skipped` if nothing was evaluated.
+        because: What failed, or why it was skipped; empty if all went well.
+        files: The results, as JSON.
+    """
+
+    at_s: float
+    verdict: Literal["pass", "fail", "skipped"]
+    because: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
     """The supervisor's verdict on the run.
 
@@ -252,7 +268,17 @@ class Diagnosed:
 
 
 Event = (
-    RunRequested | Starting | Started | Reported | ReportsLost | Polled | StopRequested | Diagnosed | Delivered | Closed
+    RunRequested
+    | Starting
+    | Started
+    | Reported
+    | ReportsLost
+    | Polled
+    | StopRequested
+    | Diagnosed
+    | Delivered
+    | ModelEvaluated
+    | Closed
 )
 KINDS: Mapping[str, type[Event]] = {
     "requested": RunRequested,
@@ -264,6 +290,7 @@ KINDS: Mapping[str, type[Event]] = {
     "stop_requested": StopRequested,
     "diagnosed": Diagnosed,
     "delivered": Delivered,
+    "model_evaluated": ModelEvaluated,
     "closed": Closed,
 }
 """Events by the word that the ledger keeps for each."""
@@ -327,6 +354,7 @@ class RunState:
         stop_s: Unix time of that request.
         pushes: The last push to each repository of the Hub.
         deliveries: The verification of each push, by repository.
+        evaluated: What the evaluation of the final model gave; None if there was none yet.
         refused_by: What refused it before its start; empty if nothing did.
         codes: The reasons of the refusal.
     """
@@ -342,6 +370,7 @@ class RunState:
     attempts: tuple[AttemptState, ...] = ()
     pushes: Mapping[str, PushStarted] = field(default_factory=dict[str, PushStarted])
     deliveries: Mapping[str, Delivered] = field(default_factory=dict[str, Delivered])
+    evaluated: ModelEvaluated | None = None
     refused_by: Refuser = ""
     codes: tuple[str, ...] = ()
 
@@ -353,8 +382,12 @@ class RunState:
     @property
     def unverified(self) -> tuple[str, ...]:
         """Repositories that a run which succeeded has pushed to, and that were not verified yet."""
-        succeeded = self.current is not None and self.current.stage is RunStage.SUCCEEDED
-        return tuple(sorted(self.pushes.keys() - self.deliveries.keys())) if succeeded else ()
+        return tuple(sorted(self.pushes.keys() - self.deliveries.keys())) if self.has_trained else ()
+
+    @property
+    def has_trained(self) -> bool:
+        """Whether its newest attempt has succeeded."""
+        return self.current is not None and self.current.stage is RunStage.SUCCEEDED
 
 
 def training_events(events: Iterable[Event], kind: type[Kind]) -> Iterator[Kind]:
@@ -399,6 +432,8 @@ def advance(state: RunState, event: Event) -> RunState:
             state = replace(state, stop=event.by, stop_s=event.at_s)
         case Delivered():
             state = replace(state, deliveries={**state.deliveries, event.repository: event})
+        case ModelEvaluated():
+            state = replace(state, evaluated=event)
         case Closed():
             state = replace(state, stage=event.stage, because=event.because)
             state = replace(state, refused_by=event.refused_by, codes=event.codes)

@@ -79,6 +79,10 @@ def _path_alone(value: Any) -> Any:
     return {"path": value} if isinstance(value, str) else value
 
 
+def _text_alone(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
 class _Part(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
@@ -222,13 +226,35 @@ class Output(_Part):
     """GGUF quantizations to export. Has no effect yet."""
 
 
-class Evaluation(_Part):
-    """One evaluation of the final model."""
+TextList = Annotated[list[Text], BeforeValidator(_text_alone, json_schema_input_type=Text | list[Text])]
+"""One text, or a list of them."""
 
-    dataset: str
-    """Hub id or file."""
-    metric: str
-    """Metric to report."""
+
+class Evaluation(_Part):
+    """An evaluation of the final model and its base, after training. The keys are the options of `holdfast evaluate`."""
+
+    dataset: Annotated[
+        list[Text], Field(min_length=1), BeforeValidator(_text_alone, json_schema_input_type=Text | list[Text])
+    ]
+    """Dataset, or a list of them: file, folder, Hub id, or `builtin:` name. A path is looked up like that of the training data."""
+    split: str | None = None
+    """Split. Default: the first of test, validation and train."""
+    config: str | None = None
+    """Configuration of Hub datasets."""
+    rows: PositiveInt | None = None
+    """Evaluate this many rows of each dataset, drawn at random with the job's seed."""
+    metric: TextList = []
+    """Metrics, by name or as `file.py:function`. Default: those that fit a dataset's columns."""
+    rewards: TextList = []
+    """Reward functions: TRL's own by name, or `file.py:function`."""
+    by: TextList = []
+    """Columns to break the figures down by; also `label` and `length`."""
+    at_least: TextList = []
+    """Conditions, as `accuracy=0.6`: the run's exit code is 1 unless the whole interval is above the number."""
+    not_worse_than: Text | None = None
+    """Model to compare with instead of the base. If the interval shows that it is better, the run's exit code is 1."""
+    max_new_tokens: PositiveInt = 256
+    """Most tokens of an answer."""
 
 
 class Samples(_Part):
@@ -292,7 +318,7 @@ class Job(_Part):
     samples: Samples = Field(default_factory=Samples)
     """Completions for the log and the report."""
     evaluate: list[Evaluation] = []
-    """Evaluations of the final model. Has no effect yet."""
+    """Evaluations of the final model beside its base, when training has ended. They need `holdfast[evaluate]` where holdfast runs."""
     recover: Recover = Field(default_factory=Recover)
     """How a failed run is continued."""
     notify: Notify = Field(default_factory=Notify)

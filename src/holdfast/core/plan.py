@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from msgspec import convert
+
 from holdfast.core.backends import DEFAULT_BACKEND
 
 
@@ -34,6 +36,37 @@ class RunRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedEvaluation:
+    """An evaluation of the final model: the options of `holdfast evaluate` that a job file gives, with absolute paths.
+
+    Attributes:
+        dataset: The datasets.
+        split: The split; None for the first of test, validation and train.
+        config: The configuration of Hub datasets.
+        rows: The most rows of a dataset; None for all.
+        metric: Metrics, by name or as `FILE:FUNCTION`; none for those that fit the columns.
+        rewards: Reward functions.
+        by: Columns to break the figures down by.
+        at_least: Conditions.
+        not_worse_than: The model that must not be better; None if there is none.
+        max_new_tokens: The most tokens of an answer.
+        seed: Of the rows that are drawn.
+    """
+
+    dataset: tuple[str, ...]
+    split: str | None = None
+    config: str | None = None
+    rows: int | None = None
+    metric: tuple[str, ...] = ()
+    rewards: tuple[str, ...] = ()
+    by: tuple[str, ...] = ()
+    at_least: tuple[str, ...] = ()
+    not_worse_than: str | None = None
+    max_new_tokens: int = 256
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """A job as it will run: what every attempt of a run starts from.
 
@@ -53,6 +86,7 @@ class Plan:
         options: The backend's own options.
         files: Files that a machine which shares none needs, by their paths from `cwd`, with their sizes in bytes.
         key: A random text, made once for the run: names of runs are unique in one runs folder only.
+        evaluations: What the final model is evaluated on when training has ended.
     """
 
     name: str
@@ -70,6 +104,7 @@ class Plan:
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     files: Mapping[str, int] = field(default_factory=dict[str, int])
     key: str = ""
+    evaluations: tuple[PlannedEvaluation, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -78,7 +113,9 @@ class Plan:
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "Plan":
         """Make a plan again from what `as_json` gave."""
-        return cls(**{**fields, "arguments": tuple(fields["arguments"]), "secrets": tuple(fields["secrets"])})
+        lists = {"arguments": tuple(fields["arguments"]), "secrets": tuple(fields["secrets"])}
+        evaluations = convert(fields.get("evaluations", ()), tuple[PlannedEvaluation, ...])
+        return cls(**{**fields, **lists, "evaluations": evaluations})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

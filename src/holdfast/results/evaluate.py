@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 
 from holdfast.core.evaluation import TaskName
 from holdfast.results import Result, ResultPart
@@ -253,6 +253,44 @@ class EvaluationSettings(ResultPart, frozen=True, kw_only=True):
     dtype: str
 
 
+class EvaluatedCheckpoint(ResultPart, frozen=True, kw_only=True):
+    """A checkpoint that was evaluated beside the final model of its run.
+
+    Attributes:
+        step: Its step.
+        folder: Its folder.
+        figures: Its figures on all rows of each dataset; the base in them is the final model.
+        because: Why it was not evaluated, or which datasets failed; empty if all went well.
+        file: The file with its results; empty if there are none.
+    """
+
+    step: int
+    folder: str
+    figures: Sequence[EvaluationFigure]
+    because: str
+    file: str
+
+
+class BestCheckpoint(ResultPart, frozen=True, kw_only=True):
+    """The best of a run's checkpoints and its final model on a dataset.
+
+    Attributes:
+        dataset: The dataset, as it was named.
+        metric: The metric that decides: the main one of the dataset's task.
+        step: The checkpoint's step; null if the final model is the best.
+        folder: The folder of the best.
+        value: Its value.
+        verdict: Whether it is better than the final model by the interval; null if it is the final model.
+    """
+
+    dataset: str
+    metric: str
+    step: int | None
+    folder: str
+    value: float
+    verdict: Literal["better", "worse", "undecided"] | None
+
+
 class EvaluateResult(Result, frozen=True, kw_only=True):
     """How good a model is, and how sure that is.
 
@@ -272,6 +310,8 @@ class EvaluateResult(Result, frozen=True, kw_only=True):
         versions: The versions of the libraries.
         files: The files with these results: JSON and CSV.
         samples: The folder with the answers; empty if there are none.
+        checkpoints: The checkpoints that were evaluated beside the model; absent without `--every checkpoint`.
+        best: The best of them and the model, on each dataset; absent likewise.
     """
 
     verb: Literal["evaluate"]
@@ -290,6 +330,8 @@ class EvaluateResult(Result, frozen=True, kw_only=True):
     versions: Mapping[str, str]
     files: Sequence[str]
     samples: str
+    checkpoints: Sequence[EvaluatedCheckpoint] | UnsetType = UNSET
+    best: Sequence[BestCheckpoint] | UnsetType = UNSET
 
     @property
     def exit_code(self) -> int:

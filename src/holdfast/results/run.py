@@ -129,6 +129,48 @@ class NextCommand(ResultPart, frozen=True, kw_only=True):
     effect: str
 
 
+class RunDatasetEvaluation(ResultPart, frozen=True, kw_only=True):
+    """What the evaluation of the final model says of one dataset.
+
+    Attributes:
+        dataset: The dataset.
+        said: The outcome in one sentence.
+        metric: The main metric; empty if the dataset failed.
+        rows: How many rows have a value.
+        value: The final model's value.
+        low: The lower end of its 95 % interval.
+        high: Its upper end.
+        base: The base model's value; null if there is no base.
+        verdict: Whether the final model is better, by the interval of the difference; null if there is no base.
+    """
+
+    dataset: str
+    said: str
+    metric: str = ""
+    rows: int = 0
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    base: float | None = None
+    verdict: Literal["better", "worse", "undecided"] | None = None
+
+
+class RunEvaluation(ResultPart, frozen=True, kw_only=True):
+    """What the evaluation of the final model gave, if the job asks for one.
+
+    Attributes:
+        verdict: `fail` if a condition does not hold or a dataset failed; `skipped` if nothing was evaluated.
+        because: What failed, or why it was skipped; empty if all went well.
+        files: All results, as `holdfast evaluate` prints them in JSON.
+        datasets: What they say of each dataset; absent in the result of `runs`.
+    """
+
+    verdict: Literal["pass", "fail", "skipped"]
+    because: str
+    files: Sequence[str]
+    datasets: Sequence[RunDatasetEvaluation] | UnsetType = UNSET
+
+
 class RunResult(Result, frozen=True, kw_only=True):
     """A run.
 
@@ -154,6 +196,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         refusal: The reasons why it was refused; present in the result of `show`.
         rehearsed: The outcome of the rehearsal before it, in one line; present in the result of `show`, null if the run was
             not rehearsed, because the same job had passed before or none was wanted.
+        evaluation: What the evaluation of the final model gave; absent if there was none.
         supervised: Whether a process supervises it; absent in the results of `run`, `resume` and `stop`.
     """
 
@@ -177,6 +220,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     summary: str | None = None
     refusal: Sequence[RunRefusal] | UnsetType = UNSET
     rehearsed: str | UnsetType | None = UNSET
+    evaluation: RunEvaluation | UnsetType = UNSET
     supervised: bool | None = None
 
     @property
@@ -186,8 +230,9 @@ class RunResult(Result, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """1 where it failed, was refused or was cancelled."""
-        return int(self.stage in (RunStage.FAILED, RunStage.CANCELLED))
+        """1 where it failed, was refused or was cancelled, or where the evaluation of its final model failed."""
+        failed = self.evaluation is not UNSET and self.evaluation.verdict == "fail"
+        return int(failed or self.stage in (RunStage.FAILED, RunStage.CANCELLED))
 
 
 class UnreadableRun(ResultPart, frozen=True, kw_only=True):

@@ -19,7 +19,6 @@ from holdfast.core.finding import Case, Finding, Rule, Severity
 
 # Key: what does not happen.
 IDLE = {
-    "evaluate": "the trained model is not evaluated on these after training",
     "output.gguf": "nothing is exported to GGUF",
     "notify.webhook": "no message is sent when the run ends",
     "recover.allow": "a run goes on by itself as it is; no setting is changed for it",
@@ -57,7 +56,6 @@ RULE = Rule(
     check=check,
     source="This version's own code: `app/run/verb.py` and `engine/script/render.py` read none of these keys.",
     bad=(
-        Case(job=JOB + "evaluate: [{dataset: trl-lib/Capybara, metric: eval_loss}]\n", at="evaluate"),
         Case(job=JOB + "output: {gguf: [q4_k_m]}\n", at="output.gguf"),
         Case(job=JOB + "recover: {allow: [learning_rate]}\n", at="recover.allow"),
         Case(job=JOB + "where: {budget_usd: 10}\n", at="where.budget_usd"),

@@ -33,6 +33,20 @@ def test_what_stands_beside_the_job_file_is_found_from_here(here: Path) -> None:
     assert named() == (str(Path("jobs", "rows.jsonl")), str(Path("jobs", "tiny")))
 
 
+def test_so_are_the_data_and_the_models_of_evaluations(here: Path) -> None:
+    """Of names that lead nowhere, and of the Hub, nothing changes."""
+    with (here / "jobs" / "job.yaml").open("a") as file:
+        file.write("evaluate:\n- {dataset: [a.jsonl, b.jsonl, owner/c], not_worse_than: old}\n- {dataset: a.jsonl}\n")
+    (here / "jobs" / "a.jsonl").write_text("{}\n")
+    (here / "jobs" / "old").mkdir()
+
+    job = read_target("jobs/job.yaml", ()).job
+
+    assert job
+    assert [each.dataset for each in job.evaluate] == [["jobs/a.jsonl", "b.jsonl", "owner/c"], ["jobs/a.jsonl"]]
+    assert job.evaluate[0].not_worse_than == "jobs/old"
+
+
 def test_what_does_not_stand_beside_the_job_file_is_left_as_it_is(here: Path) -> None:
     """It is in the current folder, or of the Hub, or nowhere."""
     (here / "rows.jsonl").write_text("{}\n")

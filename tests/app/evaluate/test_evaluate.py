@@ -221,13 +221,16 @@ def test_a_model_without_template_takes_texts_and_no_messages(models: Path, ask:
 
 
 def test_the_text_shows_figures_and_worst_rows(models: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = run_command(["evaluate", str(models / "tiny-2"), "--on", "choices.jsonl", "--base", str(models / "tiny")])
+    words = ["--on", "choices.jsonl", "--on", "chats.jsonl", "--base", str(models / "tiny")]
+
+    code = run_command(["evaluate", str(models / "tiny-2"), *words])
 
     shown = capsys.readouterr().out
     assert code == 0
     assert "choices.jsonl, train: choices, 12 rows" in shown
     assert "undecided with 12 rows" in shown
-    assert "worst rows, by acc:" in shown
+    assert "worst rows, by loss:" in shown
+    assert "worst rows, by acc:" not in shown  # it gets all of them right
     assert "written: results/evaluation-" in shown
 
 

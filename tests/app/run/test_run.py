@@ -68,7 +68,7 @@ def at(tmp_path: Path, env: dict[str, str]) -> Iterator[Place]:
 def straight(env: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, dict[str, Any]]:
     """The run that nobody interrupts."""
     place = make_place(tmp_path_factory.mktemp("straight"), env)
-    code, answer, err = place.type("run", "job.yaml")
+    code, answer, err = place.type("run", "job.yaml", "--set", 'evaluate=[{"dataset": "rows.jsonl", "rows": 8}]')
     assert code == 0, err
     return place, answer
 
@@ -80,6 +80,9 @@ def test_a_job_file_becomes_a_whole_model(straight: tuple[Place, dict[str, Any]]
     assert (answer["stage"], answer["attempts"][0]["steps"]) == ("succeeded", 24)
     assert answer["run"] == place.run.name
     assert place.type("verify", answer["output"])[1]["verdict"] == "whole"
+    (evaluated,) = answer["evaluation"]["datasets"]
+    assert (answer["evaluation"]["verdict"], evaluated["metric"], evaluated["rows"]) == ("pass", "loss", 8)
+    assert evaluated["verdict"] == "better"
     for name in ("job.yaml", "job.resolved.yaml", "report.html", "attempts/1/attempt.py", "attempts/1/events.jsonl"):
         assert (place.run / name).stat().st_size
     assert (place.run / "job.yaml").read_text() == JOB

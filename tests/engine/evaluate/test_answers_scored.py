@@ -34,6 +34,12 @@ CASES = [
     ("json_equal", "1", "true", 0),
     ("json_equal", "nothing", "nothing", 0),
     ("accuracy", "Yes.", "yes", 1),
+    ("accuracy", "A.", "A", 1),
+    ("accuracy", "", "A", 0),
+    ("normalized_match", "the", "A", 0),
+    ("contains", "It is (A).", "A", 1),
+    ("contains", "It is B.", "A", 0),
+    ("f1", "", "A", 0),
 ]
 
 

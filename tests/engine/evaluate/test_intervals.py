@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import binomtest
 from sklearn.metrics import f1_score
 
+from holdfast.catalog.metrics import METRICS
 from holdfast.engine.evaluate.answers_scored import count_labels, weigh
 from holdfast.engine.evaluate.arrays import FloatArray
 from holdfast.engine.evaluate.comparing import compare
 from holdfast.engine.evaluate.intervals import figure_of, wilson
-from holdfast.engine.evaluate.metrics import METRICS
 
 SHARE, MEAN, LOSS = METRICS["exact_match"], METRICS["f1"], METRICS["loss"]
 

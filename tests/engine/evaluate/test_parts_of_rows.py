@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from holdfast.catalog.metrics import parse_at_least
 from holdfast.core.evaluation import Example, ModelOutput
 from holdfast.engine.evaluate.breakdown import groups_of
 from holdfast.engine.evaluate.figures import EvaluatedRows, figures_of
-from holdfast.engine.evaluate.gates import judge_at_least, judge_not_worse, parse_at_least
+from holdfast.engine.evaluate.gates import judge_at_least, judge_not_worse
 from holdfast.engine.evaluate.leakage import find_leaked
 from holdfast.engine.evaluate.samples import worst_rows
 
@@ -112,3 +113,8 @@ def test_the_worst_rows_are_those_that_the_base_answers_better() -> None:
 
     assert [(each.row, each.value, each.base_value) for each in worst[:3]] == [(2, 0, 1), (3, 0, 1), (4, 0, 0)]
     assert (worst[0].answer, worst[0].base_answer, worst[0].reference) == ("no", "yes", "yes")
+
+
+def test_a_row_that_could_not_be_better_is_none_of_the_worst() -> None:
+    assert not worst_rows(evaluated(6, 6, rows=6))
+    assert [each.row for each in worst_rows(evaluated(5, 6, rows=6))] == [5]

@@ -71,16 +71,41 @@ RIGHT: Mapping[str, dict[str, Any]] = {
     "text": {"question": "2 + 2?", "choices": ["3", "4"], "answer": "4"},
     "names": {"question": "2 + 2?", "choices": {"text": ["3", "4"], "label": ["1", "2"]}, "answerKey": "2"},
     "endings": {"ctx": "2 + 2 is", "endings": ["three", "four"], "label": "1"},
+    "a column each": {"question": "2 + 2?", "A": "three", "B": "four", "C": "nine", "answer": "B"},
+    "numbers, a column each": {"question": "2 + 2?", "option_a": 3, "option_b": 4, "answer": "b"},
+    "counted from 1": {"sentence": "2 + 2 is _", "option1": "three", "option2": "four", "answer": "2"},
+    "counted from 0": {"premise": "2 + 2 is", "choice1": "three", "choice2": "four", "label": 1},
+    "text of one": {"question": "2 + 2?", "A": "three", "B": "four", "answer": "four"},
+    "a list as JSON": {"question": "2 + 2?", "choices": '["three", "four"]', "answer": "four"},
 }
 
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_choices_know_the_right_one(name: str) -> None:
-    task, example = first([RIGHT[name]] * 2)
+    other = {**RIGHT[name], "label": 0} if name == "counted from 0" else RIGHT[name]
+
+    task, example = first([RIGHT[name], other])
 
     assert (task, example.right) == ("choices", 1)
     assert example.reference == example.options[1]
     assert [each.answer for each in example.scored] == list(example.options)
+
+
+def test_columns_of_one_letter_are_no_choices_unless_the_answer_is_one() -> None:
+    assert first([{"question": "a + b?", "a": 3, "b": 1, "answer": 4}])[0] == "answers"
+    assert first([{"question": "a + b?", "a": 3, "b": 1, "answer": 1}])[0] == "answers"
+
+
+def test_labels_are_those_of_all_rows() -> None:
+    """Also of rows that are sorted by label; many different ones are no labels, and one alone tells nothing."""
+    rows = [{"text": f"text {at}", "label": "neg" if at < 300 else "pos"} for at in range(400)]
+    data = profile(rows[:200])
+    sorted_rows = read_rows(find_tasks(data, rows=rows)["classes"], dict(enumerate(rows)))
+    alone = read_rows(find_tasks(data)["classes"], {0: rows[0]})
+
+    assert (len(sorted_rows.examples), sorted_rows.examples[0].options) == (400, ("neg", "pos"))
+    assert alone.because == "all rows have the label neg, so that there is nothing to tell apart"
+    assert "classes" not in find_tasks(data, rows=[{"text": "a", "label": at / 7} for at in range(300)])
 
 
 def test_other_tasks() -> None:

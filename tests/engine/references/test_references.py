@@ -213,8 +213,8 @@ train: {chat_template_path: a/b}
 track: {with: trackio, space: me/trackio}
 output: {push_to: me/capybara}
 evaluate:
-  - {dataset: openai/gsm8k, metric: exact_match}
-  - {dataset: rows.jsonl, metric: exact_match}
+  - {dataset: openai/gsm8k, config: main, metric: exact_match}
+  - {dataset: [rows.jsonl, cais/mmlu]}
 """
     )
 
@@ -224,6 +224,7 @@ evaluate:
         ("dataset", "trl-lib/Capybara", "dataset.eval_split"),
         ("tokenizer", "Qwen/Qwen2.5-0.5B-Instruct", "model.chat_template"),
         ("dataset", "openai/gsm8k", "evaluate.0.dataset"),
+        ("dataset", "cais/mmlu", "evaluate.1.dataset.1"),
         ("target", "me/capybara", "output.push_to"),
         ("space", "me/trackio", "track.space"),
         ("tokenizer", "a/b", "train.chat_template_path"),

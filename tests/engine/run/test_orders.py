@@ -177,6 +177,7 @@ def asking(given: Dependencies, take: Callable[[], Order | None]) -> Dependencie
         prepare=given.prepare,
         diagnose=given.diagnose,
         verify=given.verify,
+        evaluate=given.evaluate,
         orders=Taken(),
         observe=given.observe,
     )

@@ -1,7 +1,7 @@
 """The supervisor decides rightly: tested with events alone, no clock, no process, no network."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from holdfast.core.event import (
     Diagnosed,
     Event,
     Liveness,
+    ModelEvaluated,
     Polled,
     Reported,
     ReportsLost,
@@ -38,6 +39,7 @@ from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.drive import DRAINING, Dependencies, drive
 from holdfast.engine.run.supervise import (
     Close,
+    EvaluateModel,
     Flow,
     Kill,
     Limits,
@@ -49,7 +51,7 @@ from holdfast.engine.run.supervise import (
     verdict,
 )
 from holdfast.engine.run.watch import watch_run
-from holdfast.ports import OutputNews, PollResult
+from holdfast.ports import Order, OutputNews, PollResult
 from tests.helpers.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore, Look
 
 ASKED = RunRequested(at_s=0.0, folder="/runs/r")
@@ -384,6 +386,10 @@ def dependencies(backend: FakeBackend, store: FakeStore, orders: FakeOrders | No
     def ignore(_state: RunState, _events: Sequence[Event]) -> None:
         pass
 
+    def evaluate(heed: Callable[[], None]) -> ModelEvaluated:
+        heed()
+        return ModelEvaluated(at_s=9.0, verdict="fail", because="f1 is too low", files=("e.json",))
+
     return Dependencies(
         store=store,
         backend=backend,
@@ -392,6 +398,7 @@ def dependencies(backend: FakeBackend, store: FakeStore, orders: FakeOrders | No
         prepare=prepare,
         diagnose=lambda attempt, now_s: Diagnosed(at_s=now_s, attempt=attempt),
         verify=lambda repository, _: Delivery("arrived" if repository == "me/kept" else "missing", "it is not there"),
+        evaluate=evaluate,
         orders=orders or FakeOrders(),
         observe=ignore,
     )
@@ -940,3 +947,30 @@ def test_the_ledger_of_a_newer_holdfast_is_refused_with_the_way_out() -> None:
 
     assert (refused.value.what, refused.value.where) == ("unknown event 'teleported'", "the ledger")
     assert refused.value.fix == "use the holdfast version that wrote it"
+
+
+def test_the_final_model_is_evaluated_before_the_verdict() -> None:
+    """Of a run that has trained, once; a supervisor that takes over does what is missing."""
+    asked = Limits(evaluates=True)
+    ends = (said("end", status="finished"), polled(Liveness.ENDED, exit_code=0))
+    trained = (ASKED, *STARTED, *ends)
+    done = ModelEvaluated(at_s=9.0, verdict="fail", because="f1 is too low")
+
+    flow = running(asked)
+    assert flow.send(ends) == EvaluateModel()
+    assert closing(flow, done) == Close(RunStage.SUCCEEDED, "")
+    assert next(supervise(fold(trained), asked)) == EvaluateModel()
+    assert next(supervise(fold([*trained, done]), asked)) == Close(RunStage.SUCCEEDED, "")
+    assert next(supervise(fold(trained), Limits())) == Close(RunStage.SUCCEEDED, "")
+    assert closing(running(asked), polled(Liveness.ENDED, exit_code=1)).stage is RunStage.FAILED
+
+
+@pytest.mark.parametrize(("order", "verdict"), [(None, "fail"), ("stop", "skipped"), ("detach", None)])
+def test_a_person_is_heard_while_the_final_model_is_evaluated(order: Order | None, verdict: str | None) -> None:
+    """A stop leaves the evaluation out; after a detach, the next supervisor does it."""
+    given = dependencies(FakeBackend(), FakeStore(), FakeOrders(None, order))
+
+    state = drive("r", Limits(evaluates=True), given)
+
+    assert (state.evaluated.verdict if state.evaluated else None) == verdict
+    assert state.stage is (RunStage.RUNNING if order == "detach" else RunStage.SUCCEEDED)

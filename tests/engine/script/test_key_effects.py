@@ -41,7 +41,7 @@ OTHERWISE: Final[Mapping[str, Any]] = {
     "environment.requirements": ["liger-kernel"],
 }
 """Values for keys whose example is the default, or is for another release of TRL."""
-OF_ITEMS: Final = ("evaluate.dataset", "evaluate.metric")
+OF_ITEMS: Final = tuple(key for key in EXAMPLES if key.startswith("evaluate."))
 
 
 def effects(values: Mapping[str, Any]) -> tuple[str, Plan, str]:

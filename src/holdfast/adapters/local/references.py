@@ -15,6 +15,7 @@ from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.catalog.hub.repositories import is_path, is_rooted
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, ModelFacts
+from holdfast.core.nearest import nearest
 from holdfast.core.reference import Reference
 
 if TYPE_CHECKING:
@@ -48,6 +49,14 @@ class LocalFolders:
     def holds(self, name: str) -> bool:
         """True if there is anything of that name here."""
         return self._find(name) is not None
+
+    def nearest(self, name: str) -> str:
+        """Return the name of a file or folder here that is most like another; empty if none is."""
+        wanted = expanded(name)
+        folders = [folder / wanted.parent for folder in self._folders]
+        here = [each.name for folder in folders if folder.is_dir() for each in folder.iterdir()]
+        near = nearest(wanted.name, tuple(sorted(here)))
+        return str(Path(name).with_name(near)) if near else ""
 
     def path(self, name: str) -> Path | None:
         """Return the path of what has that name here; None if nothing has."""

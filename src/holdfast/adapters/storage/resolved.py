@@ -11,7 +11,7 @@ from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.adapters.yaml.render import render_lines
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, Reported
-from holdfast.core.job import Job
+from holdfast.core.job import Evaluation, Job
 
 FILE: Final = "job.resolved.yaml"
 
@@ -60,13 +60,19 @@ def with_absolute_paths(job: Job, job_path: str) -> Job:
     def setting(value: object) -> object:
         return _absolute(value, folders) if isinstance(value, str) and Path(value).suffix else value
 
+    def evaluation(each: Evaluation) -> Evaluation:
+        functions = {"metric": each.metric, "rewards": each.rewards}
+        found = {key: [function(name) for name in names] for key, names in functions.items()}
+        data = [named(name) for name in each.dataset]
+        return each.model_copy(update={**found, "dataset": data, "not_worse_than": named(each.not_worse_than)})
+
     model = {"path": _absolute(job.model.path, [here]), "chat_template": named(job.model.chat_template)}
     dataset = {"path": _absolute(job.dataset.path, [here]), "map": function(job.dataset.map)}
     changed = {
         "model": job.model.model_copy(update=model),
         "dataset": job.dataset.model_copy(update=dataset),
         "rewards": [function(each) for each in job.rewards],
-        "evaluate": [each.model_copy(update={"dataset": named(each.dataset)}) for each in job.evaluate],
+        "evaluate": [evaluation(each) for each in job.evaluate],
         "train": {key: setting(value) for key, value in job.train.items()},
     }
     return job.model_copy(update=changed)

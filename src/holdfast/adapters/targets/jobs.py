@@ -78,6 +78,7 @@ def _found_beside(document: Document) -> Document:
     A path that an override gives is not among them: whoever types it means the folder that they are in.
     """
     found = {key: _path_beside(document, key) for key in ("dataset", "model")}
+    found["evaluate"] = _evaluations_beside(document)
     return replace(document, values={**document.values, **{key: value for key, value in found.items() if value}})
 
 
@@ -85,12 +86,32 @@ def _path_beside(document: Document, key: str) -> Any:
     """Return the value of a key with the path that leads to what it names, from the job file's folder; None where none does."""
     value = document.values.get(key)
     path = value.get("path") if isinstance(value, Mapping) else value
-    if not isinstance(path, str) or not path:
+    found = _beside(document, path) if isinstance(path, str) and path else None
+    return {**value, "path": found} if found and isinstance(value, Mapping) else found
+
+
+def _evaluations_beside(document: Document) -> list[Any] | None:
+    """Return the evaluations of a job with the paths that lead to their data and models; None where there are none."""
+    given = document.values.get("evaluate")
+    if not isinstance(given, list):
         return None
+
+    def named(value: Any) -> Any:
+        if isinstance(value, list):
+            return [named(each) for each in value]
+        return (_beside(document, value) or value) if isinstance(value, str) and value else value
+
+    keys = ("dataset", "not_worse_than")
+    return [
+        {**each, **{key: named(each[key]) for key in keys if key in each}} if isinstance(each, Mapping) else each
+        for each in given
+    ]
+
+
+def _beside(document: Document, path: str) -> str | None:
+    """Return the path that leads to what stands beside the job file; None if nothing does, or the path leads there already."""
     beside, here = Path(document.path).parent / path, Path(path)
-    if not _exists(beside) or (_exists(here) and beside.samefile(here)):
-        return None
-    return {**value, "path": str(beside)} if isinstance(value, Mapping) else str(beside)
+    return str(beside) if _exists(beside) and not (_exists(here) and beside.samefile(here)) else None
 
 
 def _exists(path: Path) -> bool:

@@ -9,12 +9,12 @@ from typing import Final
 from holdfast.adapters.foreign_files import expanded
 from holdfast.app.evaluate.models import FoundModel
 from holdfast.app.inspect.rows import RowSource
+from holdfast.catalog.metrics import METRICS, AtLeast, parse_at_least
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.evaluation import GenerationSettings
 from holdfast.core.nearest import nearest
-from holdfast.engine.evaluate.gates import AtLeast, parse_at_least
-from holdfast.engine.evaluate.metrics import METRICS
+from holdfast.results.evaluate import EvaluatedCheckpoint
 
 NEEDED: Final = ("torch", "transformers", "numpy", "scipy", "sklearn", "sacrebleu", "rouge_score")
 
@@ -65,6 +65,7 @@ class EvaluationRequest:
         training: What the model was trained on, if that is known and can be read.
         prompts: Single prompts to answer.
         options: The options.
+        checkpoints: The checkpoints of the run that were evaluated beside the model.
     """
 
     name: str
@@ -75,6 +76,7 @@ class EvaluationRequest:
     training: Sequence[tuple[str, RowSource | None]]
     prompts: Sequence[str]
     options: EvaluationOptions
+    checkpoints: Sequence[EvaluatedCheckpoint] = ()
 
 
 def want_libraries() -> None:

@@ -9,10 +9,10 @@ from holdfast.app.evaluate.asking import EvaluationOptions
 from holdfast.app.evaluate.data import EvaluationData, read_data
 from holdfast.app.evaluate.models import FoundModel
 from holdfast.app.inspect.rows import RowSource
+from holdfast.catalog.metrics import METRICS
 from holdfast.core.errors import HoldfastError
 from holdfast.core.evaluation import Example, TaskName, WorkKind
 from holdfast.engine.evaluate.measuring import default_metrics
-from holdfast.engine.evaluate.metrics import METRICS
 from holdfast.engine.evaluate.reading import ReadRows, TaskReading, find_tasks, read_rows
 
 WRITES: Final = ("answers", "prompts")
@@ -72,7 +72,7 @@ def prepare(
         DatasetError: It cannot be evaluated.
     """
     data = _read(name, source, options)
-    readings = find_tasks(data.profile(chat=model.template is not None), model.labels)
+    readings = find_tasks(data.profile(chat=model.template is not None), model.labels, data.rows.values())
     if not readings and model.template is None and find_tasks(data.profile(chat=True)):
         raise _without_template()
     for reading in _asked(readings, data, model, options):

@@ -1,21 +1,25 @@
 """The model that is evaluated: a folder, an adapter with its base, a run's final model, or one of the Hub."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.evaluation.builtin_model import make_builtin
 from holdfast.adapters.evaluation.process import ModelSource
-from holdfast.adapters.foreign_files import expanded, is_there
+from holdfast.adapters.foreign_files import expanded, is_there, read_foreign_text
 from holdfast.adapters.local.models import LocalModels
+from holdfast.adapters.readers.job_file import JobFileReader
+from holdfast.adapters.storage import resolved
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.arguments import PathName, runs_folder
-from holdfast.app.run.queries import show
 from holdfast.catalog.builtin import BUILTIN, MODELS
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.catalog.references import some_of
-from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.document import Document
+from holdfast.core.errors import HoldfastError, SourceError, UsageError
+from holdfast.core.event import RunState, fold
 from holdfast.core.facts import ModelFacts
 from holdfast.core.nearest import nearest
 from holdfast.core.reference import Reference
@@ -52,6 +56,11 @@ class FoundModel:
     trained_on: str | None = None
     is_run: bool = False
 
+    @property
+    def folder(self) -> str:
+        """Its own folder: of an adapter, the adapter's."""
+        return self.source.adapter or self.source.path
+
 
 def find_model(name: str, *, runs: PathName | None, offline: bool, where: str = "MODEL") -> FoundModel:
     """Return a model by its name; nothing is loaded.
@@ -60,7 +69,7 @@ def find_model(name: str, *, runs: PathName | None, offline: bool, where: str = 
         UsageError: There is none of that name, or it lacks what an evaluation needs.
     """
     if name in MODELS:
-        name = str(make_builtin(name))
+        return replace(find_model(str(make_builtin(name)), runs=runs, offline=offline, where=where), name=name)
     if name.lower().endswith(".gguf"):
         fix = "name the folder that it was converted from"
         raise UsageError(f"GGUF files cannot be evaluated: {name}", where=where, fix=fix)
@@ -81,26 +90,42 @@ def _run_of(name: str, runs: PathName | None) -> FoundModel | None:
         return None
     base = path.resolve().parent if is_folder else runs_folder(runs)
     wanted = path.resolve().name if is_folder else name
-    if not base.is_dir() or not any(each.startswith(wanted) for each in Ledger(base).runs()):
-        return None
-    run = show(wanted, runs=base)
-    model = Path(run.folder) / "model"
+    ledger = Ledger(base)
+    known = ledger.runs() if base.is_dir() else []
+    matching = [each for each in known if each == wanted] or [each for each in known if each.startswith(wanted)]
+    if len(matching) > 1:
+        what = f"{len(matching)} runs begin with {wanted!r}"
+        raise UsageError(what, where=str(base), fix=f"one of {', '.join(matching)}")
+    return _final_model(base / matching[0], fold(ledger.outline(matching[0]))) if matching else None
+
+
+def _final_model(folder: Path, run: RunState) -> FoundModel:
+    """Return the final model of a run, with its base and its dataset as the resolved job file names them.
+
+    Raises:
+        UsageError: There is none.
+    """
+    model, job = folder / "model", _resolved_job(folder)
     if not model.is_dir():
         because = run.because or f"it is {run.stage}"
-        raise UsageError(
-            f"the run {run.run} has no final model: {because}", where="MODEL", fix="name a checkpoint's folder"
-        )
+        what, fix = f"the run {folder.name} has no final model: {because}", "name a checkpoint's folder"
+        raise UsageError(what, where="MODEL", fix=fix)
     found = _found(str(model), _facts(str(model), offline=True, where="MODEL"), offline=True, where="MODEL")
-    return FoundModel(
-        name=run.run,
-        source=found.source,
-        identity=found.identity,
-        template=found.template,
-        labels=found.labels,
-        base=found.base or run.asked.model,
-        trained_on=run.asked.dataset,
+    return replace(
+        found,
+        name=folder.name,
+        base=found.base or job.get("model.path", run.about.model),
+        trained_on=job.get("dataset.path", run.about.dataset),
         is_run=True,
     )
+
+
+def _resolved_job(folder: Path) -> Document:
+    """Return the job of a run with absolute paths; one without values if it cannot be read."""
+    path = folder / resolved.FILE
+    with suppress(OSError, ExceptionGroup, HoldfastError):
+        return JobFileReader().read(read_foreign_text(path), path.name)
+    return Document(path=path.name, kind="job", values={})
 
 
 def _facts(name: str, *, offline: bool, where: str) -> ModelFacts:

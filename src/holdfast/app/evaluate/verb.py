@@ -1,30 +1,25 @@
 """The verb `evaluate`: metrics of a model over datasets, with intervals, beside its base."""
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Final
+from collections.abc import Callable
+from typing import Final, Literal
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.evaluation.store import EvaluationStore
 from holdfast.app.arguments import PathName, PathNames, Texts, as_path, as_paths, as_texts
 from holdfast.app.evaluate.asking import (
     EvaluationOptions,
-    EvaluationRequest,
     read_gates,
     split_metrics,
     want_functions,
     want_libraries,
 )
-from holdfast.app.evaluate.data import find_data
-from holdfast.app.evaluate.models import FoundModel, find_model
-from holdfast.app.inspect.rows import RowSource
-from holdfast.core.errors import GroupedError, HoldfastError, UsageError
+from holdfast.app.evaluate.finding import NamedData, NamedModels, find_request, results_folder
+from holdfast.core.errors import HoldfastError
 from holdfast.core.evaluation import GenerationSettings
 from holdfast.results.evaluate import EvaluateResult
 
 BATCH: Final = 32
 """The most rows of a batch, if nobody says otherwise; long rows fill one sooner."""
-RESULTS: Final = "results"
 
 
 def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has options
@@ -51,6 +46,7 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     top_k: int = 0,
     seed: int = 0,
     batch_size: int = BATCH,
+    every: Literal["checkpoint"] | None = None,
     results: PathName | None = None,
     runs: PathName | None = None,
     offline: bool = False,
@@ -86,6 +82,7 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         top_k: The number of the likeliest tokens to sample from. 0 for all.
         seed: Of sampling, and of the rows that are drawn.
         batch_size: The most rows of a batch. It is halved if memory runs out.
+        every: `checkpoint` also evaluates the checkpoints of a run that are kept, beside its final model, and names the best.
         results: The folder for results. Default: a run's own, else `./results`.
         runs: The runs folder.
         offline: Don't contact the Hub.
@@ -122,74 +119,17 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         at_least=read_gates(as_texts(at_least), (*functions, *as_texts(rewards)), errors),
         offline=offline,
     )
-    named = None if no_base and not not_worse_than else not_worse_than or base
-    found = _find_models(as_path(model), named, errors, own=not no_base, runs=runs, offline=offline)
-    sources = _find_all(as_paths(on), "--on", options, errors)
-    training = _find_all(as_paths(trained_on), "--trained-on", options, errors)
-    if not sources and not as_texts(prompt) and not errors:
-        errors.append(UsageError("nothing to evaluate on", where="--on", fix="name datasets with --on, or a --prompt"))
-    if errors or found is None:
-        raise errors[0] if len(errors) == 1 else GroupedError("the evaluation cannot start", errors)
-    from holdfast.app.evaluate.evaluating import run_evaluation  # with numpy, which may not be installed
-
-    request = EvaluationRequest(
-        name=as_path(model),
-        model=found[0],
-        base=found[1],
-        gated=not_worse_than is not None,
-        sources=sources,
-        training=training or _trained_on(found[0], offline=offline),
-        prompts=as_texts(prompt),
-        options=options,
+    request = find_request(
+        as_path(model),
+        NamedModels(base=not_worse_than or base, own=not no_base, gated=not_worse_than is not None, runs=runs),
+        NamedData(on=as_paths(on), prompts=as_texts(prompt), trained_on=as_paths(trained_on)),
+        options,
+        errors,
     )
-    store = EvaluationStore(_results_folder(results, found[0]), SystemClock().now_s())
-    return run_evaluation(request, store, on_progress)
+    from holdfast.app.evaluate.evaluating import run_evaluation  # with numpy, which may not be installed
+    from holdfast.app.evaluate.every_checkpoint import run_with_checkpoints
 
-
-def _find_models(
-    name: str, base: PathName | None, errors: list[HoldfastError], *, own: bool, runs: PathName | None, offline: bool
-) -> tuple[FoundModel, FoundModel | None] | None:
-    """Return the model and what it is compared with; None, with the errors added, if one is not there."""
-    found: FoundModel | None = None
-    try:
-        found = find_model(name, runs=runs, offline=offline)
-    except UsageError as error:
-        errors.append(error)
-    try:
-        compared = None if base is None else find_model(as_path(base), runs=runs, offline=offline, where="the base")
-        if base is None and own and found is not None and found.base is not None:
-            compared = find_model(found.base, runs=runs, offline=offline, where="the base")
-    except UsageError as error:
-        errors.append(error)
-        return None
-    return None if found is None else (found, compared)
-
-
-def _find_all(
-    names: Sequence[str], option: str, options: EvaluationOptions, errors: list[HoldfastError]
-) -> list[tuple[str, RowSource | None]]:
-    """Return the sources of datasets; add an error for each that is not there."""
-    found: list[tuple[str, RowSource | None]] = []
-    for name in names:
-        try:
-            found.append((name, find_data(name, config=options.config, offline=options.offline, where=option)))
-        except UsageError as error:
-            errors.append(error)
-    return found
-
-
-def _trained_on(model: FoundModel, *, offline: bool) -> list[tuple[str, RowSource | None]]:
-    """Return the dataset of a run's job, if it is still there: nobody asked for it."""
-    if model.trained_on is None:
-        return []
-    try:
-        return [(model.trained_on, find_data(model.trained_on, config=None, offline=offline))]
-    except UsageError:
-        return []
-
-
-def _results_folder(results: PathName | None, model: FoundModel) -> Path:
-    """Return the folder for results: the one that is asked for, a run's own, or `./results`."""
-    if results is not None:
-        return Path(as_path(results))
-    return Path(model.source.adapter or model.source.path).parent / RESULTS if model.is_run else Path(RESULTS)
+    folder = results_folder(None if results is None else as_path(results), request.model)
+    if every is not None:
+        return run_with_checkpoints(request, folder, on_progress)
+    return run_evaluation(request, EvaluationStore(folder, SystemClock().now_s()), on_progress)

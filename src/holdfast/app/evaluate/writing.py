@@ -14,12 +14,13 @@ from holdfast.adapters.secrets import redacted
 from holdfast.app.evaluate.asking import EvaluationRequest
 from holdfast.app.evaluate.datasets import PreparedDataset
 from holdfast.app.evaluate.finished import PROMPT, FinishedWork
+from holdfast.catalog.metrics import MAIN, METRICS, are_labels, own_metric
 from holdfast.core.evaluation import Example
 from holdfast.engine.evaluate.breakdown import length_of
+from holdfast.engine.evaluate.checkpoints import best_checkpoints
 from holdfast.engine.evaluate.figures import EvaluatedRows, figures_of
 from holdfast.engine.evaluate.gates import judge_at_least, judge_not_worse
 from holdfast.engine.evaluate.measuring import confusion_of
-from holdfast.engine.evaluate.metrics import MAIN, METRICS, are_labels, own_metric
 from holdfast.engine.evaluate.samples import last_text, samples_of, worst_rows
 from holdfast.results import to_json
 from holdfast.results.evaluate import (
@@ -68,6 +69,9 @@ def write_results(request: EvaluationRequest, work: FinishedWork, store: Evaluat
         files=[str(json_file), str(csv_file)],
         samples=str(json_file.with_name(f"{store.name}-samples")) if datasets else "",
     )
+    if request.checkpoints:
+        best = list(best_checkpoints(result, request.checkpoints, request.model.folder))
+        result = structs.replace(result, checkpoints=request.checkpoints, best=best)
     store.write(csv_file, redacted(render_csv(request.name, figures, _columns(result))))
     store.write(json_file, redacted(json.format(json.encode(to_json(result)), indent=1).decode()))
     return result

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.adapters.storage.resolved import with_absolute_paths
 from holdfast.adapters.targets import Target
 from holdfast.app.rendering import script_of
 from holdfast.app.run.backends import MOUNTED, open_backend
@@ -61,7 +62,7 @@ def make_plan(
         processes=process_count(machine, job) if job else _processes(machine, placement),
     )
     if job:
-        plan = apply_job(plan, separate_secrets(job)[0])
+        plan = apply_job(plan, with_absolute_paths(separate_secrets(job)[0], target.document.path))
     elif placement.is_elsewhere:
         plan = apply_place(plan, placement.where, placement.environment)
     plan = references.refer_plan(plan)

@@ -10,13 +10,14 @@ from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised
 from holdfast.app.arguments import PathName, as_path, runs_folder
+from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.event import fold
 from holdfast.engine.rehearse.answers import summarize_rehearsal
-from holdfast.engine.run.answers import run_result, verify_result
+from holdfast.engine.run.answers import run_result, verify_result, with_evaluations
 from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import LogsResult, RunResult, RunsResult, UnreadableRun, VerifyResult
 
@@ -66,7 +67,7 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
     result = run_result(opened.name, state, "show", supervised=supervised)
     rehearsal = load_result(opened.folder, RehearseResult)
     return structs.replace(
-        result,
+        with_evaluations(result, load_evaluations(state.evaluated)),
         refusal=read_refusals(opened, state),
         rehearsed=summarize_rehearsal(rehearsal) if rehearsal else None,
     )

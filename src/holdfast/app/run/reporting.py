@@ -11,6 +11,7 @@ from holdfast.adapters.foreign_files import open_foreign, read_foreign_text
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.run_folder import write_redacted
+from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.document import Document
@@ -32,6 +33,7 @@ def write_report(run: Run) -> Path:
         check=load_result(run.folder, CheckResult),
         rehearsal=load_result(run.folder, RehearseResult),
         refusal=read_refusals(run, run.state()),
+        evaluations=load_evaluations(run.state().evaluated),
         samples=tuple(_read_samples(run.folder / "results" / "samples.jsonl")),
         checkpoints=_verify_checkpoints(run.folder),
         model=str(run.folder / "model") if (run.folder / "model").is_dir() else None,

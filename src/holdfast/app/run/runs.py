@@ -17,6 +17,7 @@ from holdfast.adapters.storage.run_log import log_events, log_to_run
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.backends import open_backend
 from holdfast.app.run.delivering import verify_push
+from holdfast.app.run.evaluating import evaluate_final
 from holdfast.app.run.outputs import open_output
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
@@ -90,11 +91,17 @@ class Run:
                 diagnose(self, attempt, now_s) if diagnose else Diagnosed(at_s=now_s, attempt=attempt)
             ),
             verify=verify_push,
+            evaluate=lambda heed: evaluate_final(self.folder, plan.evaluations, heed, observer.on_evaluation_progress),
             orders=observer,
             observe=look,
         )
         with log_to_run(self.folder, time.strftime("%Y%m%d", time.localtime(clock.now_s()))):
-            limits = Limits(attempts=plan.attempts, timeout_s=plan.timeout_s, poll_s=backend.capabilities.poll_s)
+            limits = Limits(
+                attempts=plan.attempts,
+                timeout_s=plan.timeout_s,
+                poll_s=backend.capabilities.poll_s,
+                evaluates=bool(plan.evaluations),
+            )
             return drive(self.name, limits, dependencies)
 
     def watch(self, observer: "RunObserver") -> RunState:
@@ -164,6 +171,10 @@ class RunObserver(Protocol):
         """Receive a message on each step of the rehearsal before the run."""
         ...
 
+    def on_evaluation_progress(self, said: str) -> None:
+        """Receive a message on each step of the evaluation after training."""
+        ...
+
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """Receive the run's state, and its events since the last call."""
         ...
@@ -187,6 +198,9 @@ class NullObserver:
         """Do nothing."""
 
     def on_rehearsal_progress(self, said: str) -> None:
+        """Do nothing."""
+
+    def on_evaluation_progress(self, said: str) -> None:
         """Do nothing."""
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:

@@ -24,6 +24,7 @@ from holdfast.app.fetching import fetch_target
 from holdfast.app.run.backends import attach_backend
 from holdfast.app.run.background import send_to_background
 from holdfast.app.run.diagnosing import diagnose_attempt
+from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.preparing import CheckedJob, RunClosed, cancel_unstarted, check_job, prepare_run
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_run
@@ -32,7 +33,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.event import RunRequested, RunStage, Stopper, StopRequested
 from holdfast.core.plan import RunRequest
 from holdfast.core.secret_references import separate_secrets
-from holdfast.engine.run.answers import run_result
+from holdfast.engine.run.answers import run_result, with_evaluations
 from holdfast.engine.run.launch import name_job, requested_job
 from holdfast.engine.run.progress import follow
 from holdfast.engine.run.summary import render_summary
@@ -233,4 +234,5 @@ def _supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> Run
     if mine and not state.stage.ended and observer.has_left():
         send_to_background(run)
     progress = follow(event for _, event in run.ledger.read(run.name))
-    return structs.replace(run_result(run.name, state), summary=render_summary(progress, SystemClock().now_s()))
+    result = with_evaluations(run_result(run.name, state), load_evaluations(state.evaluated))
+    return structs.replace(result, summary=render_summary(progress, SystemClock().now_s()))

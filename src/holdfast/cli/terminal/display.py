@@ -66,6 +66,11 @@ class RunDisplay:
         """Show the progress of the rehearsal."""
         self._console.print(shown(f"rehearsal: {said}"), style="dim", markup=False, soft_wrap=True)
 
+    def on_evaluation_progress(self, said: str) -> None:
+        """Show the progress of the evaluation, unless every line would be kept."""
+        if self._console.is_terminal:
+            self._console.print(shown(f"evaluation: {said}"), style="dim", markup=False, soft_wrap=True)
+
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """Show what happened, and what the training process wrote meanwhile."""
         self._orders.supervising = True

@@ -64,7 +64,8 @@ def render_run(result: RunResult) -> str:
         lines = [render_rehearsal(result.rehearsal), "", *lines]
     if summary := result.summary or result.because:
         lines.append(f"  {summary}")
-    return "\n".join([*lines, *_entries([*_places(result), *((each.label, each.command) for each in result.next)])])
+    entries = [*_evaluated(result), *_places(result), *((each.label, each.command) for each in result.next)]
+    return "\n".join([*lines, *_entries(entries)])
 
 
 def render_show(result: RunResult) -> str:
@@ -75,12 +76,22 @@ def render_show(result: RunResult) -> str:
         *([("rehearsal", result.rehearsed)] if result.rehearsed else []),
         *(("attempt", _attempt(attempt)) for attempt in result.attempts),
         *([("metrics", _measures(result.metrics))] if result.metrics else []),
+        *_evaluated(result),
         *_places(result),
         *((each.label, each.command) for each in result.next),
     ]
     because = [f"  {result.because}"] if result.because else []
     reasons = [line for reason in result.refusal or () for line in _reason(reason)]
     return "\n".join([_headline(result), *because, *reasons, *_entries(entries)])
+
+
+def _evaluated(result: RunResult) -> Iterator[tuple[str, str]]:
+    """Yield what the evaluation of the final model says of each dataset, and what failed."""
+    if not result.evaluation:
+        return
+    yield from (("evaluated", f"{each.dataset}: {each.said}") for each in result.evaluation.datasets or ())
+    if result.evaluation.verdict != "pass":
+        yield f"evaluation {result.evaluation.verdict}", result.evaluation.because
 
 
 def _reason(reason: RunRefusal) -> Iterator[str]:

@@ -22,6 +22,7 @@ def render_evaluation(result: EvaluateResult) -> str:
     parts = [
         *("\n".join(_answer(each.prompt, each.answer, each.base_answer)) for each in result.answers),
         *("\n".join(_dataset(result, each)) for each in result.datasets),
+        *(["\n".join(_checkpoints(result))] if result.checkpoints else []),
         *(["\n".join(_failed(result))] if result.failed else []),
         *(["\n".join(_gates(result))] if result.gates else []),
         "\n".join(_verdict(result)),
@@ -143,15 +144,34 @@ def _leaked(result: EvaluateResult, dataset: EvaluatedDataset, width: int) -> It
 def _worst(row: WorstRow) -> Iterator[str]:
     beside = f", base {_number(row.base_value)}" if row.base_value is not None else ""
     yield f"    row {row.row}: {_number(row.value)}{beside}"
-    told = {"prompt": row.prompt, "reference": row.reference, "answer": row.answer, "base": row.base_answer}
-    for name, text in told.items():
-        if text:
-            yield f"      {name:9}  {_shortened(text)}"
+    told = {"prompt": row.prompt, "reference": row.reference}
+    has_base = bool(row.base_answer or (row.reference and beside))
+    answers = {"answer": row.answer} | ({"base": row.base_answer} if has_base else {})
+    shown = {name: _shortened(text) for name, text in told.items() if text}
+    shown |= {name: _shortened(text) or "(empty)" for name, text in answers.items()}
+    yield from (f"      {name:9}  {text}" for name, text in shown.items())
 
 
 def _shortened(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else f"{line[: SHOWN - 1]}…"
+
+
+def _checkpoints(result: EvaluateResult) -> Iterator[str]:
+    """Yield the best on each dataset, and each checkpoint's value beside the final model's."""
+    for best in result.best or ():
+        name = "the final model" if best.step is None else f"checkpoint-{best.step}"
+        doubt = f", {best.verdict} beside the final model" if best.verdict else ""
+        yield style(f"best on {best.dataset} by {best.metric}: {name}, {_number(best.value)}{doubt}", bold=True)
+        for each in result.checkpoints or ():
+            for figure in each.figures:
+                if (figure.dataset, figure.metric) == (best.dataset, best.metric):
+                    beside = f"  {figure.base.verdict}" if figure.base else ""
+                    interval = f"({_number(figure.low)} to {_number(figure.high)})" if figure.low is not None else ""
+                    yield f"  checkpoint-{each.step}  {_number(figure.value)}  {interval}{beside}"
+    for each in result.checkpoints or ():
+        if each.because:
+            yield style(f"checkpoint-{each.step}: {each.because}", fg="yellow")
 
 
 def _failed(result: EvaluateResult) -> Iterator[str]:

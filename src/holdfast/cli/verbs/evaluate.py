@@ -1,6 +1,7 @@
 """`holdfast evaluate`."""
 
 import sys
+from typing import Literal
 
 import click
 
@@ -53,6 +54,9 @@ from holdfast.cli.text.evaluation import render_evaluation
     "--batch-size", type=click.IntRange(min=1), default=BATCH, help=f"Most rows of a batch. Default: {BATCH}."
 )
 @click.option(
+    "--every", type=click.Choice(["checkpoint"]), help="Also evaluate the run's checkpoints, and name the best."
+)
+@click.option(
     "--results",
     metavar="FOLDER",
     type=click.Path(file_okay=False),
@@ -85,6 +89,7 @@ def command(
     top_k: int,
     seed: int,
     batch_size: int,
+    every: Literal["checkpoint"] | None,
     results: str | None,
     runs: str | None,
     offline: bool,
@@ -119,6 +124,7 @@ def command(
         top_k=top_k,
         seed=seed,
         batch_size=batch_size,
+        every=every,
         results=results,
         runs=runs,
         offline=offline,

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Final
 
 from holdfast.catalog.api import Api, made
+from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.repositories import may_be_repository
@@ -95,6 +96,16 @@ class JobFacts(HubFacts):
     def files(self) -> Mapping[str, NamedFile]:
         """The files that the job names for its functions and its chat template, by the names that it gives them."""
         return {name: self._file(name) for name in named_files(self._job)}
+
+    @property
+    def absent_data(self) -> Mapping[str, str]:
+        """The files to evaluate on that are not there, by the names that the job gives them, each with the nearest name."""
+        named = [name for each in self._job.evaluate for name in each.dataset]
+        files = [name for name in named if not name.startswith(BUILTIN) and not may_be_repository(name)]
+        absent = [name for name in files if not self._places.here.holds(name)]
+        for name in absent:
+            self._require_decided(Reference(role="dataset", name=name, key="evaluate", local=True), "evaluate")
+        return {name: self._places.here.nearest(name) for name in absent}
 
     def _file(self, name: str) -> NamedFile:
         if self._sources.read_file is None:
@@ -208,11 +219,12 @@ class JobFacts(HubFacts):
             SourceError: Nobody can say whether it is there.
         """
         reference = self._only(role)
-        because = (
-            self._places.here.elsewhere(reference) if self._outside and not may_be_repository(reference.name) else ""
-        )
-        if because:
-            raise SourceError(because, where=role, fix="check the job file from the folder that it is started in")
+        if self._outside and not may_be_repository(reference.name):
+            self._require_decided(reference, role)
+
+    def _require_decided(self, reference: Reference, where: str) -> None:
+        if because := self._places.here.elsewhere(reference):
+            raise SourceError(because, where=where, fix="check the job file from the folder that it is started in")
 
     @cached_property
     def _here(self) -> Machine:

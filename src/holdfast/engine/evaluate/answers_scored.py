@@ -29,11 +29,18 @@ AnswerScore = Callable[[str, str], float]
 def normalize(text: str) -> str:
     """Return a text as SQuAD compares it: lowercase, without punctuation and English articles, single spaces.
 
-    >>> normalize("The  Eiffel Tower!")
-    'eiffel tower'
+    What is an article and nothing else keeps it: it is the letter of a choice, or a label.
+
+    >>> normalize("The  Eiffel Tower!"), normalize("A.")
+    ('eiffel tower', 'a')
     """
-    plain = "".join(character for character in text.lower() if not _is_punctuation(character))
-    return " ".join(ARTICLES.sub(" ", plain).split())
+    plain = _plain(text)
+    return " ".join(ARTICLES.sub(" ", plain).split()) or plain
+
+
+def _plain(text: str) -> str:
+    """Return a text in lower case, without punctuation and repeated spaces."""
+    return " ".join("".join(each for each in text.lower() if not _is_punctuation(each)).split())
 
 
 def _is_punctuation(character: str) -> bool:
@@ -71,7 +78,10 @@ def _normalized(answer: str, reference: str) -> float:
 
 def _contains(answer: str, reference: str) -> float:
     wanted = normalize(reference)
-    return float(f" {wanted} " in f" {normalize(answer)} ") if wanted else float(reference.strip() in answer)
+    if not wanted:
+        return float(reference.strip() in answer)
+    said = _plain(answer) if ARTICLES.fullmatch(wanted) else normalize(answer)
+    return float(f" {wanted} " in f" {said} ")
 
 
 def _f1(answer: str, reference: str) -> float:

@@ -1,14 +1,17 @@
 """Multiple choice: which columns hold the question, the choices and the right one.
 
-Source: the cards of cais/mmlu, allenai/ai2_arc, Rowan/hellaswag and tau/commonsense_qa.
+Source: the cards of cais/mmlu (and its original CSV files), allenai/ai2_arc, Rowan/hellaswag, tau/commonsense_qa, openlifescienceai/medmcqa,
+pkavumba/balanced-copa, allenai/winogrande and ybisk/piqa.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from string import ascii_uppercase
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any, Final
 
 from holdfast.core.columns import ListOf, Scalar, Struct
+from holdfast.core.json_text import parse_json
 from holdfast.engine.mapping.found import ColumnReading, DataProfile
 from holdfast.engine.mapping.readings import find_request
 
@@ -24,9 +27,11 @@ RIGHT: Final = (
     "correct_answer",
     "answer_idx",
 )
-OPENINGS: Final = ("ctx", "context")
-"""Names of a text that a choice continues."""
+OPENINGS: Final = ("ctx", "context", "premise", "sentence", "goal")
+"""Names of a text that a choice continues, or answers."""
 FEWEST: Final = 2
+ONE_EACH: Final = re.compile(r"(?:(?:choice|option|answer|ending|sol|op)[ _-]?)?(?P<name>[a-j]|\d)", re.IGNORECASE)
+"""The name of a column that holds one choice: `B`, `option_b`, `choice2`, `opb`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,26 +40,30 @@ class ChoiceColumns:
 
     Attributes:
         question: The question, or the text that a choice continues.
-        choices: The choices.
+        choices: The choices: a column of lists, or a column for each.
         right: Which of them is right.
+        names: What the column of the right one calls them; None if it counts them from 0, or has their texts or letters.
     """
 
     question: str
-    choices: str
+    choices: str | tuple[str, ...]
     right: str
+    names: tuple[str, ...] | None = None
 
 
 def find_choices(data: DataProfile) -> ChoiceColumns | None:
     """Return the columns of multiple choice; None where there is none."""
-    choices = next((name for name in CHOICES if name in data.columns and _holds_choices(data, name)), None)
     right = next((name for name in RIGHT if name in data.columns), None)
-    if choices is None or right is None:
+    listed = next((name for name in CHOICES if name in data.columns and _holds_choices(data, name)), None)
+    choices = listed or _one_each(data)
+    if not choices or right is None:
         return None
-    request = find_request(data, besides=(right,))
-    if isinstance(request, ColumnReading):
-        return ChoiceColumns(request.needs[0], choices, right)
+    names = None if listed else _names(choices, [str(each).strip() for each in data.values(right)])
+    request = find_request(data, besides=(right, *choices))
     opening = next((name for name in OPENINGS if data.forms.get(name) == "text"), None)
-    return ChoiceColumns(opening, choices, right) if opening else None
+    question = request.needs[0] if isinstance(request, ColumnReading) else opening
+    found = ChoiceColumns(question, choices, right, names) if question else None
+    return found if found and _fits(data, found) else None
 
 
 def _holds_choices(data: DataProfile, name: str) -> bool:
@@ -63,8 +72,54 @@ def _holds_choices(data: DataProfile, name: str) -> bool:
             return True
         case Struct(fields):
             return {"text", "label"} <= fields.keys()
+        case Scalar("string"):  # a list in a CSV file
+            values = data.values(name)
+            return bool(values) and all(_is_list(_unpacked(each)) for each in values)
         case _:
             return False
+
+
+def _unpacked(value: Any) -> Any:
+    """Return a list that is written as JSON; anything else as it is."""
+    try:
+        return parse_json(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def _one_each(data: DataProfile) -> tuple[str, ...]:
+    """Return the columns that hold a choice each, in their order; none if they do not follow one another."""
+    found = {name: match["name"].lower() for name in data.columns if (match := ONE_EACH.fullmatch(name))}
+    columns = sorted(
+        (name for name in found if data.forms.get(name) in ("text", "number")), key=lambda name: found[name]
+    )
+    called = "".join(found[name] for name in columns)
+    follows = any(called == order[: len(called)] for order in (ascii_lowercase, digits, digits[1:]))
+    return tuple(columns) if len(columns) >= FEWEST and follows else ()
+
+
+def _fits(data: DataProfile, columns: ChoiceColumns) -> bool:
+    """True if the right one of each sample is one of its choices; of choices that are numbers, by its letter."""
+    if isinstance(columns.choices, str):
+        return True
+    right = {str(each).strip().lower() for each in data.values(columns.right)}
+    if any(data.forms.get(name) == "number" for name in columns.choices) and not right <= set(columns.names or ()):
+        return False
+    try:
+        return all(read_choice(row, columns) for row in data.samples if row.get(columns.right) is not None)
+    except ValueError:
+        return False
+
+
+def _names(choices: Sequence[str], right: Sequence[str]) -> tuple[str, ...] | None:
+    """Return what the column of the right one calls choices; None if it counts them from 0, or has their texts."""
+    called = tuple(name[-1].lower() for name in choices)
+    counts_from_1 = called[0] == "1" and "0" not in right
+    return called if called[0] == "a" or counts_from_1 else None
 
 
 def read_choice(row: Mapping[str, Any], columns: ChoiceColumns) -> tuple[str, Sequence[str], int]:
@@ -76,23 +131,35 @@ def read_choice(row: Mapping[str, Any], columns: ChoiceColumns) -> tuple[str, Se
     Raises:
         ValueError: The row has no question, no choices, or none that is right; the message is for users.
     """
-    question, given = row.get(columns.question), row.get(columns.choices)
-    names = given["label"] if isinstance(given, Mapping) else None
-    options = given["text"] if isinstance(given, Mapping) else given
+    question, given, names = row.get(columns.question), _given(row, columns.choices), columns.names
+    options = given
+    if isinstance(given, Mapping):
+        names, options = given["label"], given["text"]
     if not isinstance(question, str) or not isinstance(options, list) or len(options) < FEWEST:
-        raise ValueError(f"it has no question, or fewer than two `{columns.choices}`")
+        called = columns.choices if isinstance(columns.choices, str) else ", ".join(columns.choices)
+        raise ValueError(f"it has no question, or fewer than two `{called}`")
     right = _number(row.get(columns.right), [str(each) for each in options], names)
     if right is None:
         raise ValueError(f"`{columns.right}` is {row.get(columns.right)!r:.40}, which names none of its choices")
     return question, [str(each) for each in options], right
 
 
+def _given(row: Mapping[str, Any], choices: str | tuple[str, ...]) -> Any:
+    """Return the choices of a row; of columns that hold one each, those that are not empty at the end."""
+    if isinstance(choices, str):
+        return _unpacked(row.get(choices))
+    values = [row.get(name) for name in choices]
+    while values and values[-1] in (None, ""):
+        values.pop()
+    return values if None not in values else None
+
+
 def _number(value: Any, options: Sequence[str], names: Sequence[str] | None) -> int | None:
     """Return the number of the choice that a value names: by its own name, its text, its letter, or counted from 0."""
     text = str(value).strip()
-    for known in (names, options):
-        if known is not None and text in known:
-            return list(known).index(text)
+    for known, wanted in ((names, text), (names, text.lower()), (options, text)):
+        if known is not None and wanted in known:
+            return list(known).index(wanted)
     number = ascii_uppercase.index(text) if len(text) == 1 and text in ascii_uppercase else None
     if number is None and text.isdecimal():
         number = int(text)

@@ -8,8 +8,8 @@ from typing import Final
 
 import numpy as np
 
+from holdfast.catalog.metrics import Combination
 from holdfast.engine.evaluate.arrays import FloatArray
-from holdfast.engine.evaluate.metrics import Combination
 
 ORDERS: Final = 4
 """BLEU counts sequences of up to so many words."""

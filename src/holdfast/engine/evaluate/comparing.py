@@ -10,10 +10,10 @@ from typing import Final, Literal
 
 import numpy as np
 
+from holdfast.catalog.metrics import Metric
 from holdfast.engine.evaluate.arrays import FloatArray, IntArray, sum_clusters
 from holdfast.engine.evaluate.combining import combine
 from holdfast.engine.evaluate.intervals import MOST_NUMBERS, RESAMPLES, SEED, Z, bootstrap, is_share
-from holdfast.engine.evaluate.metrics import Metric
 
 ComparisonVerdict = Literal["better", "worse", "undecided"]
 POWER_Z: Final = 0.8416212335729143

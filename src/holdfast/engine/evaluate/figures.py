@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from holdfast.catalog.metrics import METRICS, Metric, own_metric
 from holdfast.core.evaluation import Example, ModelOutput, TaskName
 from holdfast.engine.evaluate.arrays import BoolArray, FloatArray, IntArray, number_clusters
 from holdfast.engine.evaluate.breakdown import can_group, groups_of
 from holdfast.engine.evaluate.comparing import Comparison, compare
 from holdfast.engine.evaluate.intervals import figure_of
 from holdfast.engine.evaluate.measuring import measure
-from holdfast.engine.evaluate.metrics import METRICS, Metric, own_metric
 from holdfast.results.evaluate import BaseFigure, EvaluationFigure
 
 

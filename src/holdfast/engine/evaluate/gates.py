@@ -1,41 +1,9 @@
 """Conditions that make an evaluation fail: decided by intervals, so that chance does not."""
 
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
 
-from holdfast.engine.evaluate.metrics import METRICS
+from holdfast.catalog.metrics import METRICS, AtLeast
 from holdfast.results.evaluate import BaseFigure, EvaluationFigure, GateResult
-
-AT_LEAST: Final = re.compile(r"(?P<metric>[^=]+)=(?P<bound>-?\d+(?:\.\d*)?(?:e-?\d+)?|-?\.\d+)")
-
-
-@dataclass(frozen=True, slots=True)
-class AtLeast:
-    """The condition that a metric is at least so high, or at most, if lower is better.
-
-    Attributes:
-        metric: The metric.
-        bound: The bound.
-    """
-
-    metric: str
-    bound: float
-
-    def __str__(self) -> str:
-        return f"--at-least {self.metric}={self.bound:g}"
-
-
-def parse_at_least(text: str) -> AtLeast | None:
-    """Return the condition that a text states; None if it states none.
-
-    >>> parse_at_least("accuracy=0.6")
-    AtLeast(metric='accuracy', bound=0.6)
-    >>> parse_at_least("accuracy")
-    """
-    found = AT_LEAST.fullmatch(text.strip())
-    return AtLeast(found["metric"].strip(), float(found["bound"])) if found else None
 
 
 def judge_at_least(gate: AtLeast, figures: Sequence[EvaluationFigure]) -> Iterator[GateResult]:

@@ -11,9 +11,9 @@ from typing import Final
 
 import numpy as np
 
+from holdfast.catalog.metrics import Metric
 from holdfast.engine.evaluate.arrays import FloatArray, IntArray, sum_clusters
 from holdfast.engine.evaluate.combining import combine
-from holdfast.engine.evaluate.metrics import Metric
 
 Z: Final = 1.959963984540054
 """The 97.5th percentile of the normal distribution."""

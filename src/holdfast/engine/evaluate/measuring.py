@@ -1,11 +1,13 @@
 """The measures of the rows of a dataset, from what the model gave for each."""
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
+from holdfast.catalog.metrics import EVERYWHERE, METRICS, are_labels
 from holdfast.core.evaluation import Example, ModelOutput, TaskName
 from holdfast.engine.evaluate.answers_scored import (
     count_labels,
@@ -16,7 +18,6 @@ from holdfast.engine.evaluate.answers_scored import (
     weigh,
 )
 from holdfast.engine.evaluate.arrays import FloatArray
-from holdfast.engine.evaluate.metrics import EVERYWHERE, METRICS, are_labels
 from holdfast.results.evaluate import ConfusionMatrix
 
 TIE: Final = 0.5
@@ -80,7 +81,9 @@ def confusion_of(task: TaskName, examples: Examples, outputs: Outputs) -> Confus
     labels = sorted(set(right))
     others = [] if set(given) <= set(labels) else [""]
     told = [each if each in labels else "" for each in given]
-    counts = confusion_matrix(right, told, labels=[*labels, *others])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of rows that all have one label
+        counts = confusion_matrix(right, told, labels=[*labels, *others])
     return ConfusionMatrix(labels=(*labels, *others), counts=tuple(tuple(map(int, row)) for row in counts))
 
 

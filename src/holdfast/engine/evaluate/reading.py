@@ -22,6 +22,8 @@ TEXTS: Final = (*WHOLE, "sentence", "review", "prompt", "question", "input")
 """Names of the text that a label belongs to, the surest first."""
 FIRST: Final = 5
 """Rows that are named of those that cannot be used."""
+MOST_CLASSES: Final = 200
+"""Different labels; more are no classes, but numbers or names."""
 DIGITS: Final = 15
 
 
@@ -61,18 +63,21 @@ class ReadRows:
     because: str = ""
 
 
-def find_tasks(data: DataProfile, model_labels: Sequence[str] = ()) -> dict[TaskName, TaskReading]:
+def find_tasks(
+    data: DataProfile, model_labels: Sequence[str] = (), rows: Iterable[Row] = ()
+) -> dict[TaskName, TaskReading]:
     """Return the tasks that a dataset can be evaluated for, the most telling first.
 
     Args:
         data: The dataset, with whether the model has a chat template in its settings.
         model_labels: The labels of the model's own head; none of a model that writes.
+        rows: All of its rows, whose labels are told apart: rows that are sorted by label have few in the samples.
     """
     chat = data.settings.chat_template is not False
     readers = (
         _choices(data, chat=chat),
         _preference(data),
-        _classes(data, model_labels, chat=chat),
+        _classes(data, model_labels, rows or data.samples, chat=chat),
         *_answers(data),
         _likelihood(data),
     )
@@ -164,16 +169,21 @@ def _answered(prompt: Any, answer: Any) -> ScoredText:
     return ScoredText(prompt or "", answer)
 
 
-def _classes(data: DataProfile, model_labels: Sequence[str], *, chat: bool) -> TaskReading | None:
+def _classes(data: DataProfile, model_labels: Sequence[str], rows: Iterable[Row], *, chat: bool) -> TaskReading | None:
     label = next((name for name in LABELS if data.forms.get(name) in ("text", "number", "flag")), None)
     text = next((name for name in TEXTS if data.forms.get(name) == "text"), None)
     if label is None or text is None or "completion" in data.columns:
         return None
     kind = data.columns[label]
     names = kind.labels if isinstance(kind, Scalar) and kind.labels else ()
-    labels = tuple(model_labels or names or sorted({_as_text(each) for each in data.values(label)}))
+    given = {_as_text(row[label]) for row in rows if row.get(label) is not None}
+    labels = tuple(model_labels or names or sorted(given))
+    if len(labels) > MOST_CLASSES and not model_labels:
+        return None
 
     def read(row: Row) -> Example:
+        if len(labels) == 1:
+            raise UnfitError(f"all rows have the label {labels[0]}, so that there is nothing to tell apart")
         right = _label(row.get(label), labels, names)
         content = row.get(text)
         if not isinstance(content, str):

@@ -5,10 +5,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from holdfast.catalog.metrics import MAIN, METRICS
 from holdfast.core.evaluation import Example, ModelOutput, Prompt
 from holdfast.engine.evaluate.figures import EvaluatedRows
 from holdfast.engine.evaluate.measuring import chosen_label, row_scores
-from holdfast.engine.evaluate.metrics import MAIN, METRICS
 from holdfast.results.evaluate import WorstRow
 
 WORST: Final = 5
@@ -42,16 +42,20 @@ def _answer(example: Example, output: ModelOutput) -> str:
 
 
 def worst_rows(rows: EvaluatedRows) -> list[WorstRow]:
-    """Return the worst rows by the main metric; beside a base model, those that it answers better come first."""
+    """Return the worst rows by the main metric; beside a base model, those that it answers better come first.
+
+    A row whose value is the best that there is, is none of them.
+    """
     metric, values = _main(rows, rows.outputs, rows.own)
     base = None if rows.base is None else _main(rows, rows.base, rows.base_own)[1]
     sign = -1.0 if metric in METRICS and METRICS[metric].lower_is_better else 1.0
+    best = METRICS[metric].span if metric in METRICS else None
 
     def rank(at: int) -> tuple[float, float]:
         lost = 0.0 if base is None or math.isnan(base[at]) else sign * (values[at] - base[at])
         return lost, sign * values[at]
 
-    known = [at for at, value in enumerate(values) if math.isfinite(value)]
+    known = [at for at, value in enumerate(values) if math.isfinite(value) and value != best]
     return [
         _worst(rows, at, metric, values[at], None if base is None else base[at])
         for at in sorted(known, key=rank)[:WORST]

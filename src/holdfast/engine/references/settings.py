@@ -70,10 +70,15 @@ def _data(role: ReferenceRole, name: str, key: str, label: str, config: str | No
 def _evaluations(document: Document) -> Iterator[Reference]:
     given = document.get("evaluate", None)
     for index in range(len(given) if isinstance(given, list) else 0):
-        key = f"evaluate.{index}.dataset"
-        name = _text(document, key)
-        if name and may_be_repository(name):
-            yield Reference(role="dataset", name=name, key=key, label="evaluate", repo_kind="dataset")
+        above = f"evaluate.{index}"
+        listed = document.get(f"{above}.dataset", None)
+        keys = (
+            [f"{above}.dataset.{at}" for at in range(len(listed))] if isinstance(listed, list) else [f"{above}.dataset"]
+        )
+        for key in keys:
+            if (name := _text(document, key)) and may_be_repository(name):
+                config, split = _text(document, f"{above}.config"), _text(document, f"{above}.split")
+                yield _data("dataset", name, key, "evaluate", config, split)
 
 
 def _written(document: Document) -> Iterator[Reference]:

@@ -13,6 +13,7 @@ from holdfast.core.event import Event, RunStage, training_events
 from holdfast.core.training_event import CheckpointSaved, TrainingStarted
 from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.report.chart import Plot, evenly
+from holdfast.engine.report.compared import ComparedDataset, compare_datasets, describe_evaluation
 from holdfast.engine.report.curves import Curve, gather_curves
 from holdfast.engine.report.panels import main_plot, small_plots
 from holdfast.engine.report.settings import RequestedSetting, list_settings
@@ -34,6 +35,7 @@ from holdfast.engine.run.progress import Progress, follow
 from holdfast.engine.run.screen import TerminalStream, plain
 from holdfast.engine.run.summary import render_summary
 from holdfast.results.check import CheckResult, ReportedFinding, ReportedSkip
+from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import NextCommand, RunRefusal
 
@@ -90,6 +92,7 @@ class ReportData:
         check: What `check` found before the run, or None where the run was not checked.
         rehearsal: What the rehearsal before the run found, or None where there was none for this run.
         refusal: What forbade the run before it was started.
+        evaluations: What the evaluation of the final model gave.
         samples: Generations at evaluations, in order.
         checkpoints: `whole`, `damaged` or `unverifiable` by path, of the checkpoints that are still there.
         model: Folder of the trained model, or None where there is none.
@@ -103,6 +106,7 @@ class ReportData:
     check: CheckResult | None = None
     rehearsal: RehearseResult | None = None
     refusal: Sequence[RunRefusal] = ()
+    evaluations: Sequence[EvaluateResult] = ()
     samples: Sequence[Sample] = ()
     checkpoints: Mapping[str, str] = field(default_factory=dict[str, str])
     model: str | None = None
@@ -127,6 +131,8 @@ class ReportPage:
     plot: Plot | None
     small: tuple[Plot, ...]
     evaluations: Table
+    evaluated: str
+    compared: tuple[ComparedDataset, ...]
     samples: tuple[tuple[str, tuple[Sample, ...]], ...]
     settings: tuple[RequestedSetting, ...]
     job: str
@@ -170,6 +176,8 @@ def make_page(data: ReportData) -> ReportPage:
         plot=main_plot(curves, progress),
         small=small_plots(curves, progress),
         evaluations=tabulate_evaluations(curves),
+        evaluated=describe_evaluation(state.evaluated),
+        compared=tuple(compare_datasets(data.evaluations)),
         samples=_samples(data.samples),
         settings=tuple(list_settings(data.job, state.about, start)),
         job=data.job.text if data.job else "",

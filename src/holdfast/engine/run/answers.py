@@ -1,18 +1,23 @@
 """Results about runs and checkpoints, made from their states."""
 
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from msgspec import convert
+from msgspec import UNSET, convert, structs
 
 from holdfast.core.checkpoint import CheckpointIntegrity
-from holdfast.core.event import AttemptState, Delivered, Diagnosed, RunStage, RunState
+from holdfast.core.event import AttemptState, Delivered, Diagnosed, ModelEvaluated, RunStage, RunState
+from holdfast.engine.evaluate.headlines import describe_figure, main_figure
 from holdfast.engine.run.advice import next_commands
+from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.run import (
     AttemptDiagnosis,
     AttemptResult,
     DamagedFile,
     DeliveryResult,
     RequestedRun,
+    RunDatasetEvaluation,
+    RunEvaluation,
     RunResult,
     VerifyResult,
 )
@@ -48,8 +53,39 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
         asked=requested,
         started_at=state.started_s,
         next=next_commands(run, state, supervised=supervised),
+        evaluation=_evaluation(state.evaluated) if state.evaluated else UNSET,
         supervised=supervised,
     )
+
+
+def _evaluation(evaluated: ModelEvaluated) -> RunEvaluation:
+    return RunEvaluation(verdict=evaluated.verdict, because=evaluated.because, files=evaluated.files)
+
+
+def with_evaluations(result: RunResult, results: Sequence[EvaluateResult]) -> RunResult:
+    """Return the result of a run with what the evaluation of its final model says of each dataset."""
+    if not result.evaluation:
+        return result
+    datasets = [each for evaluated in results for each in _datasets(evaluated)]
+    return structs.replace(result, evaluation=structs.replace(result.evaluation, datasets=datasets))
+
+
+def _datasets(evaluated: EvaluateResult) -> Iterator[RunDatasetEvaluation]:
+    for dataset in evaluated.datasets:
+        if figure := main_figure(evaluated, dataset):
+            yield RunDatasetEvaluation(
+                dataset=dataset.dataset,
+                said=describe_figure(figure),
+                metric=figure.metric,
+                rows=figure.rows,
+                value=figure.value,
+                low=figure.low,
+                high=figure.high,
+                base=figure.base.value if figure.base else None,
+                verdict=figure.base.verdict if figure.base else None,
+            )
+    for failed in evaluated.failed:
+        yield RunDatasetEvaluation(dataset=failed.dataset, said=f"failed: {failed.because}")
 
 
 def _delivery(state: RunState, delivered: Delivered) -> DeliveryResult:

@@ -12,6 +12,7 @@ from holdfast.core.event import (
     Diagnosed,
     Event,
     Liveness,
+    ModelEvaluated,
     Polled,
     RunState,
     Started,
@@ -27,6 +28,7 @@ from holdfast.engine.run.recovery import with_next_attempt
 from holdfast.engine.run.supervise import (
     Action,
     Close,
+    EvaluateModel,
     FindCause,
     Kill,
     Limits,
@@ -58,6 +60,7 @@ class Dependencies:
         prepare: Prepares the attempt of a number; its second argument is whether the attempt continues from a checkpoint.
         diagnose: Finds out why the newest attempt failed, given its number and the time.
         verify: Finds out whether what was pushed to a repository is there, given the repository's name and the run's state.
+        evaluate: Evaluates the final model, given what it calls again and again, so that the person's orders are heard.
         orders: The orders of the person at the terminal.
         observe: Called with the state and the new events after each action.
     """
@@ -69,6 +72,7 @@ class Dependencies:
     prepare: Callable[[int, bool], Attempt]
     diagnose: Callable[[int, float], Diagnosed]
     verify: Callable[[str, RunState], Delivery]
+    evaluate: Callable[[Callable[[], None]], ModelEvaluated]
     orders: Orders
     observe: Callable[[RunState, Sequence[Event]], None]
 
@@ -92,6 +96,10 @@ def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
 
 class _Detached(Exception):  # noqa: N818 - an order, not an error
     """The person detached."""
+
+
+class _Stopped(Exception):  # noqa: N818 - an order, not an error
+    """The person stopped the evaluation of the final model."""
 
 
 class _Loop:
@@ -121,8 +129,8 @@ class _Loop:
                 self._record(with_next_attempt(cause, self.state, attempts))
             case Pause(for_s):
                 self._pause(for_s)
-            case Verify(repository):
-                self._verify(repository)
+            case Verify() | EvaluateModel():
+                self._judge(action)
             case Close(stage, because):
                 self._record(Closed(at_s=self._now, stage=stage, because=because))
         return self.catch_up()
@@ -257,6 +265,34 @@ class _Loop:
     def _verify(self, repository: str) -> None:
         found = self._dependencies.verify(repository, self.state)
         self._record(Delivered(at_s=self._now, repository=repository, verdict=found.verdict, because=found.because))
+
+    def _judge(self, action: Verify | EvaluateModel) -> None:
+        match action:
+            case Verify(repository):
+                self._verify(repository)
+            case EvaluateModel():
+                self._evaluate()
+
+    def _evaluate(self) -> None:
+        try:
+            self._record(self._dependencies.evaluate(self._heed))
+        except _Stopped:
+            self._record(ModelEvaluated(at_s=self._now, verdict="skipped", because="stopped by a person"))
+
+    def _heed(self) -> None:
+        """Take the person's order while the final model is evaluated.
+
+        Raises:
+            _Detached: The person detached.
+            _Stopped: The person stopped it.
+        """
+        match self._take_order():
+            case "detach":
+                raise _Detached
+            case "stop" | "kill":
+                raise _Stopped
+            case None:
+                pass
 
     def _stop(self, by: Stopper) -> None:
         self._record(StopRequested(at_s=self._now, by=by))

@@ -4,12 +4,12 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from msgspec import structs
+from msgspec import convert, structs
 
 from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.job import Environment, Job, Where
-from holdfast.core.plan import Plan, RunRequest
+from holdfast.core.plan import Plan, PlannedEvaluation, RunRequest
 from holdfast.core.requested_job import RequestedJob
 from holdfast.engine.check.rule_runner import severity_of
 
@@ -34,7 +34,8 @@ def name_job(job: Job | None, path: str) -> str:
 def apply_job(plan: Plan, job: Job) -> Plan:
     """Return the plan of a script, completed with its job's settings: backend, hardware, variables, secrets, limits."""
     placed = apply_place(plan, job.where, job.environment)
-    return replace(placed, script_name=f"{plan.name}.py", attempts=job.recover.attempts)
+    evaluations = tuple(convert({**each.model_dump(), "seed": job.seed}, PlannedEvaluation) for each in job.evaluate)
+    return replace(placed, script_name=f"{plan.name}.py", attempts=job.recover.attempts, evaluations=evaluations)
 
 
 def apply_place(plan: Plan, where: Where, environment: Environment) -> Plan:

@@ -74,6 +74,11 @@ class Verify:
 
 
 @dataclass(frozen=True, slots=True)
+class EvaluateModel:
+    """Evaluate the final model as the job asks."""
+
+
+@dataclass(frozen=True, slots=True)
 class Close:
     """Write down the verdict."""
 
@@ -81,7 +86,7 @@ class Close:
     because: str
 
 
-Action = Start | Poll | Stop | TakeStacks | Kill | FindCause | Pause | Verify | Close
+Action = Start | Poll | Stop | TakeStacks | Kill | FindCause | Pause | Verify | EvaluateModel | Close
 Flow = Generator[Action, Sequence[Event], RunState]
 
 
@@ -94,12 +99,14 @@ class Limits:
         timeout_s: Seconds that an attempt, and those that follow it by themselves, may take; None for no limit.
         poll_s: Seconds between two polls.
         grace_s: Seconds that an attempt may take to save and end after a stop was requested; then it is killed.
+        evaluates: Whether the final model is evaluated.
     """
 
     attempts: int = 1
     timeout_s: float | None = None
     poll_s: float = 0.5
     grace_s: float = 600.0
+    evaluates: bool = False
 
 
 def supervise(state: RunState, limits: Limits) -> Flow:
@@ -117,6 +124,8 @@ def supervise(state: RunState, limits: Limits) -> Flow:
         state = yield from _follow(state, limits)
     for repository in state.unverified:
         state = fold((yield Verify(repository)), state)
+    if limits.evaluates and state.has_trained and state.evaluated is None:
+        state = fold((yield EvaluateModel()), state)
     return fold((yield Close(*verdict(state))), state)
 
 

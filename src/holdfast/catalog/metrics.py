@@ -1,5 +1,6 @@
 """The metrics: what each measures, of which rows, by whose definition."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -9,6 +10,7 @@ from holdfast.core.evaluation import TaskName
 Combination = Literal["mean", "exp of mean", "bleu", "macro f1"]
 """How the measures of rows become one value."""
 PERCENT: Final = 100.0
+AT_LEAST: Final = re.compile(r"(?P<metric>[^=]+)=(?P<bound>-?\d+(?:\.\d*)?(?:e-?\d+)?|-?\.\d+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,3 +186,30 @@ def are_labels(references: Sequence[str]) -> bool:
         return False  # numbers: one may be nearly right
     few = 1 < len(labels) <= min(MOST_LABELS, len(references) / ROWS_PER_LABEL)
     return few and max(map(len, labels)) <= LONGEST_LABEL
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """The condition that a metric is at least so high, or at most, if lower is better.
+
+    Attributes:
+        metric: The metric.
+        bound: The bound.
+    """
+
+    metric: str
+    bound: float
+
+    def __str__(self) -> str:
+        return f"--at-least {self.metric}={self.bound:g}"
+
+
+def parse_at_least(text: str) -> AtLeast | None:
+    """Return the condition that a text states; None if it states none.
+
+    >>> parse_at_least("accuracy=0.6")
+    AtLeast(metric='accuracy', bound=0.6)
+    >>> parse_at_least("accuracy")
+    """
+    found = AT_LEAST.fullmatch(text.strip())
+    return AtLeast(found["metric"].strip(), float(found["bound"])) if found else None

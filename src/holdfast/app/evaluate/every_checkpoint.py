@@ -1,0 +1,76 @@
+"""The checkpoints of a run, each evaluated beside the final model on the same rows."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.evaluation.store import EvaluationStore
+from holdfast.adapters.storage.checkpoints import verify_checkpoint
+from holdfast.app.evaluate.asking import EvaluationRequest
+from holdfast.app.evaluate.evaluating import run_evaluation
+from holdfast.app.evaluate.models import find_model
+from holdfast.core.checkpoint import describe_damage
+from holdfast.core.errors import SourceError, UsageError
+from holdfast.results.evaluate import EvaluatedCheckpoint, EvaluateResult
+
+
+def run_with_checkpoints(
+    request: EvaluationRequest, folder: Path, on_progress: Callable[[str], None]
+) -> EvaluateResult:
+    """Evaluate the checkpoints of a run that are kept, then its final model; name the best.
+
+    Raises:
+        UsageError: The model is no run's, or the run keeps no checkpoint.
+        SourceError: The final model cannot be loaded.
+        LedgerError: The results cannot be written.
+    """
+    found = _checkpoints(request)
+    done = [_evaluate(request, step, path, folder, on_progress) for step, path in found]
+    store = EvaluationStore(folder, SystemClock().now_s())
+    return run_evaluation(replace(request, checkpoints=done), store, on_progress)
+
+
+def _checkpoints(request: EvaluationRequest) -> list[tuple[int, Path]]:
+    """Return the checkpoints of the run, by step."""
+    if not request.model.is_run:
+        raise UsageError(f"{request.name} is no run", where="--every", fix="name a run; `holdfast runs` lists them")
+    run = Path(request.model.folder).parent
+    numbered = [(path.name.rpartition("-")[2], path) for path in run.glob("checkpoints/*/checkpoint-*")]
+    found = sorted((int(step), path) for step, path in numbered if step.isdigit() and path.is_dir())
+    if not found:
+        raise UsageError(f"{request.model.name} keeps no checkpoint", where="--every", fix="leave out --every")
+    return found
+
+
+def _evaluate(
+    request: EvaluationRequest, step: int, path: Path, folder: Path, on_progress: Callable[[str], None]
+) -> EvaluatedCheckpoint:
+    """Evaluate one checkpoint beside the final model; one that is damaged does not stop the others."""
+    integrity = verify_checkpoint(path)
+    if integrity.verdict == "damaged":
+        return _left_out(step, path, describe_damage(integrity))
+    options = replace(request.options, by=(), at_least=())
+    try:
+        model = find_model(str(path), runs=None, offline=True)
+        asked = replace(
+            request,
+            name=str(path),
+            model=model,
+            base=request.model,
+            gated=False,
+            training=(),
+            prompts=(),
+            options=options,
+        )
+        result = run_evaluation(asked, EvaluationStore(folder, SystemClock().now_s()), on_progress)
+    except (UsageError, SourceError) as error:
+        return _left_out(step, path, error.what)
+    because = "; ".join(f"{failed.dataset} failed: {failed.because}" for failed in result.failed)
+    return EvaluatedCheckpoint(
+        step=step, folder=str(path), figures=result.results, because=because, file=result.files[0]
+    )
+
+
+def _left_out(step: int, path: Path, because: str) -> EvaluatedCheckpoint:
+    return EvaluatedCheckpoint(step=step, folder=str(path), figures=(), because=because, file="")

@@ -1,0 +1,134 @@
+"""Finding all that an evaluation names, before anything is loaded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from holdfast.app.arguments import PathName, as_path
+from holdfast.app.evaluate.asking import EvaluationOptions, EvaluationRequest
+from holdfast.app.evaluate.data import find_data
+from holdfast.app.evaluate.models import FoundModel, find_model
+from holdfast.app.inspect.rows import RowSource
+from holdfast.core.errors import GroupedError, HoldfastError, UsageError
+
+RESULTS: Final = "results"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedModels:
+    """What a model is compared with.
+
+    Attributes:
+        base: The model that is named for it; None if none is.
+        own: Whether it is the model's own base where none is named.
+        gated: Whether the model must not be worse.
+        runs: The runs folder.
+    """
+
+    base: PathName | None
+    own: bool
+    gated: bool
+    runs: PathName | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedData:
+    """What a model is evaluated on.
+
+    Attributes:
+        on: Datasets.
+        prompts: Single prompts.
+        trained_on: The datasets that it was trained on.
+    """
+
+    on: Sequence[str]
+    prompts: Sequence[str]
+    trained_on: Sequence[str]
+
+
+def find_request(
+    model: str, named: NamedModels, data: NamedData, options: EvaluationOptions, errors: list[HoldfastError]
+) -> EvaluationRequest:
+    """Return an evaluation with all that it names found.
+
+    Args:
+        model: The model, as it was named.
+        named: What it is compared with.
+        data: What it is evaluated on.
+        options: The options.
+        errors: What is known to be wrong already.
+
+    Raises:
+        UsageError: Something is not there.
+        GroupedError: Several things are not.
+    """
+    found = _find_models(model, named, errors, offline=options.offline)
+    sources = _find_all(data.on, "--on", options, errors)
+    training = _find_all(data.trained_on, "--trained-on", options, errors)
+    if not sources and not data.prompts and not errors:
+        errors.append(UsageError("nothing to evaluate on", where="--on", fix="name datasets with --on, or a --prompt"))
+    if errors or found is None:
+        raise errors[0] if len(errors) == 1 else GroupedError("the evaluation cannot start", errors)
+    return EvaluationRequest(
+        name=model,
+        model=found[0],
+        base=found[1],
+        gated=named.gated,
+        sources=sources,
+        training=training or _trained_on(found[0], offline=options.offline),
+        prompts=data.prompts,
+        options=options,
+    )
+
+
+def _find_models(
+    name: str, named: NamedModels, errors: list[HoldfastError], *, offline: bool
+) -> tuple[FoundModel, FoundModel | None] | None:
+    """Return the model and what it is compared with; None, with the errors added, if one is not there."""
+    found: FoundModel | None = None
+    try:
+        found = find_model(name, runs=named.runs, offline=offline)
+    except UsageError as error:
+        errors.append(error)
+    try:
+        base = named.base if named.own or named.gated else None
+        if base is None and named.own and found is not None:
+            base = found.base
+        compared = (
+            None if base is None else find_model(as_path(base), runs=named.runs, offline=offline, where="the base")
+        )
+    except UsageError as error:
+        errors.append(error)
+        return None
+    return None if found is None else (found, compared)
+
+
+def _find_all(
+    names: Sequence[str], option: str, options: EvaluationOptions, errors: list[HoldfastError]
+) -> list[tuple[str, RowSource | None]]:
+    """Return the sources of datasets; add an error for each that is not there."""
+    found: list[tuple[str, RowSource | None]] = []
+    for name in names:
+        try:
+            found.append((name, find_data(name, config=options.config, offline=options.offline, where=option)))
+        except UsageError as error:
+            errors.append(error)
+    return found
+
+
+def _trained_on(model: FoundModel, *, offline: bool) -> list[tuple[str, RowSource | None]]:
+    """Return the dataset of a run's job, if it is still there: nobody asked for it."""
+    if model.trained_on is None:
+        return []
+    try:
+        return [(model.trained_on, find_data(model.trained_on, config=None, offline=offline))]
+    except UsageError:
+        return []
+
+
+def results_folder(results: str | None, model: FoundModel) -> Path:
+    """Return the folder for results: the one that is asked for, a run's own, or `./results`."""
+    if results is not None:
+        return Path(results)
+    return Path(model.folder).parent / RESULTS if model.is_run else Path(RESULTS)

@@ -1,0 +1,105 @@
+"""The evaluation of a run's final model, when training has ended: what `holdfast evaluate` does, asked for by the job file."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import DecodeError, ValidationError, json
+
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.foreign_files import read_foreign
+from holdfast.core.errors import GroupedError, HoldfastError, UsageError
+from holdfast.core.event import ModelEvaluated
+from holdfast.core.plan import PlannedEvaluation
+from holdfast.results.evaluate import EvaluateResult
+
+
+def evaluate_final(
+    folder: Path, evaluations: Sequence[PlannedEvaluation], heed: Callable[[], None], say: Callable[[str], None]
+) -> ModelEvaluated:
+    """Evaluate the final model of a run beside its base; one evaluation that fails does not stop the others.
+
+    Args:
+        folder: The run's folder.
+        evaluations: What it is evaluated on.
+        heed: Called again and again; it raises if the person wants it to end.
+        say: Is told what happens.
+    """
+    files, failures = list[str](), list[str]()
+    if because := _why_not(folder / "model"):
+        return ModelEvaluated(at_s=SystemClock().now_s(), verdict="skipped", because=because)
+
+    def on_progress(said: str) -> None:
+        heed()
+        say(said)
+
+    for each in evaluations:
+        try:
+            result = _evaluate(folder, each, on_progress)
+        except HoldfastError as error:
+            failures += _reasons(error)
+        else:
+            files.append(result.files[0])
+            failures += _failures(result)
+    return ModelEvaluated(
+        at_s=SystemClock().now_s(),
+        verdict="fail" if failures else "pass",
+        because="; ".join(failures),
+        files=tuple(files),
+    )
+
+
+def _why_not(model: Path) -> str:
+    """Return why a final model cannot be evaluated here; empty if it can."""
+    from holdfast.app.evaluate.asking import want_libraries
+
+    if not model.is_dir():
+        return f"the final model is not on this machine: there is no {model}"
+    try:
+        want_libraries()
+    except UsageError as error:
+        return f"{error.what}; {error.fix}"
+    return ""
+
+
+def _evaluate(folder: Path, asked: PlannedEvaluation, on_progress: Callable[[str], None]) -> EvaluateResult:
+    from holdfast.app.evaluate.verb import evaluate  # few jobs evaluate
+
+    return evaluate(
+        folder,
+        on=asked.dataset,
+        split=asked.split,
+        config=asked.config,
+        rows=asked.rows,
+        metric=asked.metric,
+        rewards=asked.rewards,
+        by=asked.by,
+        at_least=asked.at_least,
+        not_worse_than=asked.not_worse_than,
+        max_new_tokens=asked.max_new_tokens,
+        seed=asked.seed,
+        on_progress=on_progress,
+    )
+
+
+def _reasons(error: HoldfastError) -> list[str]:
+    """Return why nothing was evaluated, each with what to do."""
+    errors = error.exceptions if isinstance(error, GroupedError) else (error,)
+    return [f"{each.what}; {each.fix}" for each in errors if isinstance(each, HoldfastError)]
+
+
+def _failures(result: EvaluateResult) -> Iterator[str]:
+    for failed in result.failed:
+        yield f"{failed.dataset} failed: {failed.because}"
+    for gate in result.gates:
+        if not gate.passed:
+            yield f"{gate.gate} does not hold{f' on {gate.dataset}' if gate.dataset else ''}: {gate.because}"
+
+
+def load_evaluations(evaluated: ModelEvaluated | None) -> tuple[EvaluateResult, ...]:
+    """Return the results of the evaluation of a final model; those whose files are gone are left out."""
+    found: list[EvaluateResult] = []
+    for path in evaluated.files if evaluated else ():
+        with suppress(OSError, DecodeError, ValidationError):
+            found.append(json.decode(read_foreign(Path(path)), type=EvaluateResult))
+    return tuple(found)

@@ -1,0 +1,136 @@
+"""An evaluation after training that cannot be made as asked.
+
+## What it does
+Looks at each evaluation under `evaluate` of a job file: whether its metrics have a name that holdfast knows, whether its conditions
+read `METRIC=NUMBER`, whether the files of its own metrics and rewards define these functions, and whether its files of data are there.
+
+## Why is this bad
+The evaluation fails when training has ended, and the run's exit code is 1.
+
+## Fix safety
+Where one name is clearly the nearest, to write that: unsafe, since another may be meant.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from holdfast.catalog.metrics import METRICS, parse_at_least
+from holdfast.catalog.trl_rewards import TRL_REWARDS
+from holdfast.core.document import Document, Set
+from holdfast.core.facts import NamedFile
+from holdfast.core.finding import Case, Finding, Fix, Rule, Severity
+from holdfast.core.nearest import nearest
+
+
+def check(job: Document, files: Mapping[str, NamedFile], absent_data: Mapping[str, str]) -> Iterator[Finding]:
+    """Object to each metric, condition, function and file that is not there."""
+    given = job.get("evaluate", None)
+    for index in range(len(given) if isinstance(given, list) else 0):
+        above = f"evaluate.{index}"
+        for key, name in _texts(job, f"{above}.dataset"):
+            if name in absent_data:
+                near = absent_data[name]
+                yield Finding(key, f"there is no file `{name}`{_hint(near)}", _renaming(key, near))
+        functions = [name for _, name in (*_texts(job, f"{above}.metric"), *_texts(job, f"{above}.rewards"))]
+        for key, name in _texts(job, f"{above}.metric"):
+            yield from _function(key, name, files) if ":" in name else _metric(key, name)
+        for key, name in _texts(job, f"{above}.rewards"):
+            yield from _function(key, name, files) if ":" in name else _reward(key, name)
+        for key, text in _texts(job, f"{above}.at_least"):
+            yield from _condition(key, text, functions)
+
+
+def _texts(job: Document, key: str) -> Iterator[tuple[str, str]]:
+    """Yield each text of a key that has one, or a list of them, with its own key."""
+    value = job.get(key, None)
+    listed = [(f"{key}.{at}", each) for at, each in enumerate(value)] if isinstance(value, list) else [(key, value)]
+    return ((each, text) for each, text in listed if isinstance(text, str))
+
+
+def _metric(key: str, name: str) -> Iterator[Finding]:
+    if name not in METRICS:
+        near = nearest(name, tuple(METRICS))
+        hint = _hint(near) or f"; there is {', '.join(METRICS)}, or your own as `file.py:function`"
+        yield Finding(key, f"no metric is called `{name}`{hint}", _renaming(key, near))
+
+
+def _reward(key: str, name: str) -> Iterator[Finding]:
+    if name not in TRL_REWARDS:
+        near = nearest(name, tuple(TRL_REWARDS))
+        hint = _hint(near) or "; name one of TRL's, or `file.py:function`"
+        yield Finding(key, f"there is no reward function `{name}`{hint}", _renaming(key, near))
+
+
+def _function(key: str, text: str, files: Mapping[str, NamedFile]) -> Iterator[Finding]:
+    module, _, name = text.rpartition(":")
+    file = files.get(module)
+    if file is None:
+        return  # of a module that is imported
+    if file.problem:
+        yield Finding(key, file.problem)
+    elif file.names and name not in file.names:
+        near = nearest(name, tuple(sorted(file.names)))
+        yield Finding(key, f"`{module}` defines no `{name}`{_hint(near)}", _renaming(key, near and f"{module}:{near}"))
+
+
+def _condition(key: str, text: str, functions: Sequence[str]) -> Iterator[Finding]:
+    condition, known = parse_at_least(text), (*METRICS, *functions)
+    if condition is None:
+        yield Finding(key, f"`{text}` is no condition: write METRIC=NUMBER, as `accuracy=0.6`")
+    elif condition.metric not in known:
+        near = nearest(condition.metric, known)
+        hint = _hint(near) or f"; there is {', '.join(known)}"
+        yield Finding(
+            key,
+            f"no metric is called `{condition.metric}`{hint}",
+            _renaming(key, near and f"{near}={condition.bound:g}"),
+        )
+
+
+def _hint(near: str | None) -> str:
+    return f"; did you mean `{near}`?" if near else ""
+
+
+def _renaming(key: str, near: str | None) -> Fix | None:
+    return Fix(f"write `{near}`", (Set(key, near),), safe=False) if near else None
+
+
+JOB = """
+method: sft
+model: Qwen/Qwen2.5-0.5B
+dataset: trl-lib/Capybara
+evaluate: [{dataset: test.jsonl, metric: [exact_match, "own.py:score"], at_least: exact_match=0.6, rewards: think_format_reward}]
+"""
+FACTS: dict[str, object] = {"files": {"own.py": NamedFile(names=frozenset({"score"}))}, "absent_data": {}}
+ABSENT = NamedFile(problem="there is no file `own.py`, neither beside the job file nor here; name a Python file")
+
+RULE = Rule(
+    code="EVL107",
+    name="unmeasurable-evaluation",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source="holdfast itself: `app/evaluate/asking.py` refuses the same. Each was tried with `holdfast evaluate`.",
+    bad=(
+        Case(job=JOB.replace("[exact_match", "[exact_mach"), facts=FACTS, at="evaluate.0.metric.0", fixed=JOB),
+        Case(
+            job=JOB.replace("at_least: exact_match", "at_least: exact_mach"),
+            facts=FACTS,
+            at="evaluate.0.at_least",
+            fixed=JOB,
+        ),
+        Case(job=JOB.replace("exact_match=0.6", "exact_match"), facts=FACTS, at="evaluate.0.at_least"),
+        Case(job=JOB.replace("own.py:score", "own.py:scor"), facts=FACTS, at="evaluate.0.metric.1", fixed=JOB),
+        Case(job=JOB, facts={**FACTS, "files": {"own.py": ABSENT}}, at="evaluate.0.metric.1"),
+        Case(job=JOB.replace("think_format_reward", "think_reward"), facts=FACTS, at="evaluate.0.rewards", fixed=JOB),
+        Case(
+            job=JOB.replace("test.jsonl", "tset.jsonl"),
+            facts={**FACTS, "absent_data": {"tset.jsonl": "test.jsonl"}},
+            at="evaluate.0.dataset",
+            fixed=JOB,
+        ),
+    ),
+    good=(
+        Case(job=JOB, facts=FACTS),
+        Case(job=JOB.partition("evaluate")[0], facts={"files": {}, "absent_data": {}}),
+    ),
+)
