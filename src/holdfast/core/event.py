@@ -12,7 +12,9 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from holdfast.core.diagnosis import Remedy
 from holdfast.core.errors import LedgerError
+from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.training_event import (
     Evaluated,
@@ -20,6 +22,7 @@ from holdfast.core.training_event import (
     StepDone,
     TrainingEnded,
     TrainingEvent,
+    TrainingStarted,
     parse_training_event,
 )
 
@@ -239,6 +242,8 @@ class Diagnosed:
         retry: Whether another attempt can help.
         confidence: Between 0 and 1.
         next_s: Seconds after which another attempt follows by itself; None if none does.
+        suggested: The changes that the class names, with the log's values.
+        stops: Why no attempt follows, if that is not plain.
     """
 
     at_s: float
@@ -249,11 +254,29 @@ class Diagnosed:
     retry: Literal["yes", "after-change", "no"] = "no"
     confidence: float = 0.0
     next_s: float | None = None
+    suggested: tuple[Remedy, ...] = ()
+    stops: str = ""
 
 
-Event = (
-    RunRequested | Starting | Started | Reported | ReportsLost | Polled | StopRequested | Diagnosed | Delivered | Closed
-)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedied:
+    """The job is changed for the attempts that follow a failed one.
+
+    Attributes:
+        attempt: The attempt that failed.
+        cause: The class of its failure.
+        remedy: What is changed.
+    """
+
+    at_s: float
+    attempt: int
+    cause: str
+    remedy: AppliedRemedy
+
+
+AttemptEvent = Started | Reported | ReportsLost | Polled | Diagnosed | Remedied
+"""An event that advances the state of one attempt."""
+Event = RunRequested | Starting | AttemptEvent | StopRequested | Delivered | Closed
 KINDS: Mapping[str, type[Event]] = {
     "requested": RunRequested,
     "starting": Starting,
@@ -263,6 +286,7 @@ KINDS: Mapping[str, type[Event]] = {
     "polled": Polled,
     "stop_requested": StopRequested,
     "diagnosed": Diagnosed,
+    "remedied": Remedied,
     "delivered": Delivered,
     "closed": Closed,
 }
@@ -289,7 +313,9 @@ class AttemptState:
         steps: Optimizer steps done, counted over all attempts, as the trainer counts.
         max_steps: Optimizer steps that the trainer plans; None before it reports them.
         end: The last event of the training process, if that ended it.
+        started: What its training began with; None before it reported that.
         diagnosed: The cause of its failure; None if it was not sought.
+        remedy: What is changed after it; None if nothing is.
         metrics: The newest value of each metric.
     """
 
@@ -312,7 +338,9 @@ class AttemptState:
     steps: int = 0
     max_steps: int | None = None
     end: TrainingEnded | None = None
+    started: TrainingStarted | None = None
     diagnosed: Diagnosed | None = None
+    remedy: AppliedRemedy | None = None
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
@@ -349,6 +377,11 @@ class RunState:
     def current(self) -> AttemptState | None:
         """The newest attempt."""
         return self.attempts[-1] if self.attempts else None
+
+    @property
+    def remedies(self) -> tuple[AppliedRemedy, ...]:
+        """What was changed after the attempts so far, in order."""
+        return tuple(attempt.remedy for attempt in self.attempts if attempt.remedy)
 
     @property
     def unverified(self) -> tuple[str, ...]:
@@ -402,12 +435,12 @@ def advance(state: RunState, event: Event) -> RunState:
         case Closed():
             state = replace(state, stage=event.stage, because=event.because)
             state = replace(state, refused_by=event.refused_by, codes=event.codes)
-        case Started() | Reported() | ReportsLost() | Polled() | Diagnosed():
+        case Started() | Reported() | ReportsLost() | Polled() | Diagnosed() | Remedied():
             state = _advance_attempts(state, event)
     return replace(state, seen_s=event.at_s)
 
 
-def _advance_attempts(state: RunState, event: Started | Reported | ReportsLost | Polled | Diagnosed) -> RunState:
+def _advance_attempts(state: RunState, event: AttemptEvent) -> RunState:
     """Return the state with one attempt advanced; the run is running if its newest attempt is."""
     reported = event.training_event if isinstance(event, Reported) else None
     attempts = tuple(
@@ -434,7 +467,7 @@ def changes(state: RunState, event: Event) -> bool:
 
 def _advance_attempt(
     attempt: AttemptState,
-    event: Started | Reported | ReportsLost | Polled | Diagnosed,
+    event: AttemptEvent,
     reported: TrainingEvent | None,
 ) -> AttemptState:
     match event:
@@ -448,6 +481,8 @@ def _advance_attempt(
             return _with_heard(attempt, event.process, event.last)
         case Diagnosed():
             return replace(attempt, diagnosed=event)
+        case Remedied():
+            return replace(attempt, remedy=event.remedy)
 
 
 def _advance_poll(attempt: AttemptState, event: Polled) -> AttemptState:
@@ -480,6 +515,7 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
         reports=attempt.reports + 1,
         steps=event.step or attempt.steps,
         max_steps=event.max_steps or attempt.max_steps,
+        started=event if isinstance(event, TrainingStarted) else attempt.started,
         end=event if isinstance(event, TrainingEnded) else None,
         metrics=metrics,
     )

@@ -52,8 +52,10 @@ class SecretReferences:
 
     def refer_plan(self, plan: Plan) -> Plan:
         """Return a plan that holds no secret, and names all whose values it needs."""
-        script, arguments, variables = self._referred([plan.script, plan.arguments, plan.variables])
+        parts = [plan.script, plan.arguments, plan.variables, plan.job, plan.sources]
+        script, arguments, variables, job, sources = self._referred(parts)
         needed = dict.fromkeys([*plan.secrets, *self.values])
+        plan = replace(plan, job=job, sources=sources)
         return replace(plan, script=script, arguments=tuple(arguments), variables=variables, secrets=tuple(needed))
 
     def refer_request(self, request: RunRequest) -> RunRequest:

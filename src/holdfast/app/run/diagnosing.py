@@ -22,6 +22,7 @@ def diagnose_attempt(run: Run, attempt: int, now_s: float) -> Diagnosed:
         fix=cause.fix,
         retry=cause.signature.retry,
         confidence=cause.confidence,
+        suggested=cause.remedy,
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.environment.machine import LocalMachine
-from holdfast.adapters.targets import Target
+from holdfast.adapters.targets import Target, read_referred
 from holdfast.app.rendering import script_of
 from holdfast.app.run.backends import MOUNTED, open_backend
 from holdfast.app.run.estimating import needs_timeout
@@ -21,7 +21,9 @@ from holdfast.core.plan import Plan
 from holdfast.core.redact import named_secrets
 from holdfast.core.secret_references import SecretReferences, separate_secrets
 from holdfast.engine.check.job_facts import process_count
+from holdfast.engine.recover.replanning import job_values
 from holdfast.engine.run.launch import apply_job, apply_place, name_job
+from holdfast.engine.script.render import referred_files
 
 HERE: Final = Placement()
 
@@ -61,7 +63,9 @@ def make_plan(
         processes=process_count(machine, job) if job else _processes(machine, placement),
     )
     if job:
-        plan = apply_job(plan, separate_secrets(job)[0])
+        public = separate_secrets(job)[0]
+        sources = read_referred(referred_files(public), target.document.path)
+        plan = apply_job(replace(plan, job=job_values(public), sources=sources), public)
     elif placement.is_elsewhere:
         plan = apply_place(plan, placement.where, placement.environment)
     plan = references.refer_plan(plan)

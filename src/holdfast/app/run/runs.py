@@ -18,6 +18,7 @@ from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.backends import open_backend
 from holdfast.app.run.delivering import verify_push
 from holdfast.app.run.outputs import open_output
+from holdfast.app.run.remedied import write_remedied_job
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
 from holdfast.core.event import (
@@ -33,6 +34,8 @@ from holdfast.core.event import (
 )
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.training_event import CheckpointSaved
+from holdfast.engine.recover.checkpoints import usable_steps
+from holdfast.engine.recover.replanning import remedied_plan
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.drive import Dependencies, drive
 from holdfast.engine.run.supervise import Limits
@@ -92,6 +95,7 @@ class Run:
             verify=verify_push,
             orders=observer,
             observe=look,
+            plan=plan,
         )
         with log_to_run(self.folder, time.strftime("%Y%m%d", time.localtime(clock.now_s()))):
             limits = Limits(attempts=plan.attempts, timeout_s=plan.timeout_s, poll_s=backend.capabilities.poll_s)
@@ -127,7 +131,9 @@ class Run:
     def _prepare(self, plan: Plan, output: AttemptOutput, number: int, *, resume: bool) -> Attempt:
         """Make an attempt's folder, and find the checkpoint that it continues from."""
         folder = self.folder / "attempts" / str(number)
+        plan = remedied_plan(plan, remedies := self.state().remedies)
         write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
+        write_remedied_job(self.folder, folder, remedies)
         checkpoint, passed_over = self._newest_checkpoint(output) if resume else (None, ())
         return Attempt(
             run=self.name,
@@ -145,7 +151,7 @@ class Run:
         submitted = [attempt for attempt in fold(events).attempts if attempt.id]
         if not submitted:
             return None, ()
-        newest, passed_over = output.newest_checkpoint(submitted[-1], saved)
+        newest, passed_over = output.newest_checkpoint(submitted[-1], saved, usable_steps(events).has)
         return newest, tuple(map(describe_damage, passed_over))
 
 

@@ -6,9 +6,12 @@ from msgspec import convert
 
 from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import AttemptState, Delivered, Diagnosed, RunStage, RunState
+from holdfast.core.remedy import AppliedRemedy
 from holdfast.engine.run.advice import next_commands
+from holdfast.results.diagnose import RemedyEdit
 from holdfast.results.run import (
     AttemptDiagnosis,
+    AttemptRecovery,
     AttemptResult,
     DamagedFile,
     DeliveryResult,
@@ -74,13 +77,38 @@ def _attempt(attempt: AttemptState) -> AttemptResult:
         passed_over=attempt.passed_over,
         exit_code=attempt.exit_code,
         diagnosis=_diagnosis(attempt.diagnosed) if attempt.diagnosed and attempt.diagnosed.name else None,
-        remedy=None,
+        remedy=_edits(attempt.remedy) if attempt.remedy else None,
+        recovery=_recovery(attempt.remedy) if attempt.remedy else None,
+    )
+
+
+def _edits(remedy: AppliedRemedy) -> list[RemedyEdit]:
+    return [
+        RemedyEdit(key=each.key, action="remove" if each.after is None else "set", before=each.before, after=each.after)
+        for each in remedy.changes
+    ]
+
+
+def _recovery(remedy: AppliedRemedy) -> AttemptRecovery:
+    return AttemptRecovery(
+        permission=remedy.permission,
+        because=remedy.because,
+        skips=remedy.skips,
+        resumes_until=remedy.resumes_until,
+        keeps=remedy.keeps,
+        differs=remedy.differs,
+        undo=remedy.undo(),
     )
 
 
 def _diagnosis(cause: Diagnosed) -> AttemptDiagnosis:
     return AttemptDiagnosis(
-        name=cause.name, title=cause.title, fix=cause.fix, retry=cause.retry, confidence=cause.confidence
+        name=cause.name,
+        title=cause.title,
+        fix=cause.fix,
+        retry=cause.retry,
+        confidence=cause.confidence,
+        stops=cause.stops,
     )
 
 

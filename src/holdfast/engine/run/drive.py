@@ -21,9 +21,9 @@ from holdfast.core.event import (
     changes,
     fold,
 )
-from holdfast.core.plan import Attempt
+from holdfast.core.plan import Attempt, Plan
+from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.delivery import Delivery
-from holdfast.engine.run.recovery import with_next_attempt
 from holdfast.engine.run.supervise import (
     Action,
     Close,
@@ -60,6 +60,7 @@ class Dependencies:
         verify: Finds out whether what was pushed to a repository is there, given the repository's name and the run's state.
         orders: The orders of the person at the terminal.
         observe: Called with the state and the new events after each action.
+        plan: What attempts start from; without it nothing of the job is changed for another attempt.
     """
 
     store: Store
@@ -71,6 +72,7 @@ class Dependencies:
     verify: Callable[[str, RunState], Delivery]
     orders: Orders
     observe: Callable[[RunState, Sequence[Event]], None]
+    plan: Plan | None = None
 
 
 def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
@@ -118,7 +120,7 @@ class _Loop:
                 self._signal(action)
             case FindCause(attempts):
                 cause = self._dependencies.diagnose(self._current.number, self._now)
-                self._record(with_next_attempt(cause, self.state, attempts))
+                self._record(*decide(cause, self.state, attempts, self._dependencies.plan))
             case Pause(for_s):
                 self._pause(for_s)
             case Verify(repository):

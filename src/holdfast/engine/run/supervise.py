@@ -17,7 +17,7 @@ from holdfast.core.event import (
     fold,
 )
 from holdfast.core.training_event import TrainingEnded
-from holdfast.engine.run.recovery import ended_unasked
+from holdfast.engine.recover.policy import ended_unasked
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,8 @@ def verdict(state: RunState) -> tuple[RunStage, str]:
     if state.stop:
         stage = RunStage.CANCELLED if state.stop is Stopper.PERSON else RunStage.FAILED
         return stage, f"stopped by {state.stop} {_reached(current)}"
-    return RunStage.FAILED, how_it_failed(current)
+    stops = current.diagnosed.stops if current.diagnosed else ""
+    return RunStage.FAILED, f"{how_it_failed(current)}; no other attempt: {stops}" if stops else how_it_failed(current)
 
 
 def how_it_failed(attempt: AttemptState) -> str:
