@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from signal import SIGINT, SIGKILL, SIGTERM
-from typing import Any, Literal, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 import msgspec
 
@@ -27,6 +27,8 @@ from holdfast.core.training_event import (
 )
 
 Kind = TypeVar("Kind", bound=TrainingEvent)
+LOST_STEPS: Final = 3
+"""Logged steps in a row without a finite gradient or a loss, after which a training is stopped."""
 ENDED_FROM_OUTSIDE = (128 + SIGTERM, -SIGTERM, -SIGINT, -SIGKILL)
 """Exit codes of a process that was stopped or killed."""
 
@@ -51,6 +53,12 @@ class Stopper(StrEnum):
 
     PERSON = "a person"
     TIMEOUT = "the timeout"
+    NAN = "the watch on the loss"
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether a person, or a limit that a person set, asked for it: then no attempt follows by itself."""
+        return self is not Stopper.NAN
 
 
 Refuser = Literal["check", "rehearsal", ""]
@@ -297,6 +305,26 @@ EARLIER_WORDS: Mapping[str, str] = {"asked": "requested", "stopasked": "stop_req
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LostLoss:
+    """Steps since which neither the gradients nor the loss of an attempt are finite.
+
+    Attributes:
+        after: The last logged step with finite gradients.
+        first: The first logged one without.
+        count: How many logged steps since had no loss either: the trainer logs 0 in its place, or what is not finite.
+    """
+
+    after: int
+    first: int
+    count: int = 0
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the weights are lost: no training comes back from that."""
+        return self.count >= LOST_STEPS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptState:
     """The state of one attempt.
 
@@ -316,6 +344,8 @@ class AttemptState:
         started: What its training began with; None before it reported that.
         diagnosed: The cause of its failure; None if it was not sought.
         remedy: What is changed after it; None if nothing is.
+        finite_step: The last logged step with finite gradients.
+        lost: Since when they are not; None if they are.
         metrics: The newest value of each metric.
     """
 
@@ -341,6 +371,8 @@ class AttemptState:
     started: TrainingStarted | None = None
     diagnosed: Diagnosed | None = None
     remedy: AppliedRemedy | None = None
+    finite_step: int = 0
+    lost: LostLoss | None = None
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
@@ -506,6 +538,10 @@ def _with_heard(attempt: AttemptState, process: str, number: int) -> AttemptStat
 
 def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState:
     metrics = dict(attempt.metrics)
+    if isinstance(event, TrainingStarted):
+        attempt = replace(attempt, started=event, finite_step=event.step or 0, lost=None)
+    if isinstance(event, StepDone):
+        attempt = _advance_lost(attempt, event)
     if isinstance(event, StepDone) and event.loss is not None:
         metrics["train_loss"] = event.loss
     if isinstance(event, Evaluated):
@@ -515,10 +551,21 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
         reports=attempt.reports + 1,
         steps=event.step or attempt.steps,
         max_steps=event.max_steps or attempt.max_steps,
-        started=event if isinstance(event, TrainingStarted) else attempt.started,
         end=event if isinstance(event, TrainingEnded) else None,
         metrics=metrics,
     )
+
+
+def _advance_lost(attempt: AttemptState, event: StepDone) -> AttemptState:
+    """Return an attempt after a step, of which only a logged one tells whether its gradients are finite."""
+    step = event.step or 0
+    if event.grad_norm is not None:
+        return replace(attempt, finite_step=step, lost=None)
+    if "grad_norm" not in event.nan:
+        return attempt
+    lost = attempt.lost or LostLoss(after=attempt.finite_step, first=step)
+    has_loss = event.loss not in (0, None)  # None: it is not finite
+    return replace(attempt, lost=replace(lost, count=0 if has_loss else lost.count + 1))
 
 
 def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> RunStage:

@@ -1,9 +1,9 @@
-"""The checkpoints that a run may continue from: after some remedies, not those of before."""
+"""The checkpoints that a run may continue from: not those that lost weights were saved in, nor, after some remedies, those of before."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from holdfast.core.event import Event, Remedied, Reported
+from holdfast.core.event import Event, Remedied, Reported, RunState, Stopper, StopRequested, advance
 from holdfast.core.training_event import CheckpointSaved
 
 
@@ -12,8 +12,8 @@ class UsableSteps:
     """The steps whose checkpoints can be continued from.
 
     Attributes:
-        until: The last of those of before a remedy; None if all can.
-        since: Those that were saved after it.
+        until: The last of those that were saved until then; None if all can.
+        since: Those that were saved since.
     """
 
     until: int | None = None
@@ -24,19 +24,30 @@ class UsableSteps:
         return self.until is None or step <= self.until or step in self.since
 
 
-ALL_STEPS = UsableSteps()
-
-
 def usable_steps(events: Iterable[Event]) -> UsableSteps:
-    """Return the steps whose checkpoints can be continued from, by the remedies and the saves of a run in order."""
-    usable = ALL_STEPS
+    """Return the steps whose checkpoints can be continued from, by the events of a run in order."""
+    usable, state = UsableSteps(), RunState()
     for event in events:
-        if isinstance(event, Remedied) and event.remedy.resumes_until is not None:
-            until = event.remedy.resumes_until
-            kept = frozenset(step for step in usable.since if step <= until)
-            usable = UsableSteps(until if usable.until is None else min(until, usable.until), kept)
+        state = advance(state, event)
+        last = _last_usable(event, state)
+        if last is not None:
+            earlier = last if usable.until is None else min(last, usable.until)
+            usable = UsableSteps(earlier, frozenset(step for step in usable.since if step <= last))
         elif usable.until is not None and isinstance(event, Reported):
-            saved = event.training_event
-            if isinstance(saved, CheckpointSaved) and saved.step is not None:
-                usable = UsableSteps(usable.until, usable.since | {saved.step})
+            usable = UsableSteps(usable.until, usable.since | _saved_step(event, state))
     return usable
+
+
+def _last_usable(event: Event, state: RunState) -> int | None:
+    """Return the last step of which a checkpoint can be continued from after an event; None if it says nothing of that."""
+    if isinstance(event, Remedied):
+        return event.remedy.resumes_until
+    lost = state.current.lost if state.current else None
+    return lost.after if isinstance(event, StopRequested) and event.by is Stopper.NAN and lost else None
+
+
+def _saved_step(event: Reported, state: RunState) -> frozenset[int]:
+    """Return the step of a checkpoint that was saved, unless its weights are lost."""
+    saved = event.training_event
+    lost = any(each.number == event.attempt and each.lost for each in state.attempts)
+    return frozenset({saved.step}) if isinstance(saved, CheckpointSaved) and saved.step and not lost else frozenset()

@@ -35,7 +35,14 @@ Decision = tuple[Diagnosed] | tuple[Diagnosed, Remedied]
 def ended_unasked(state: RunState) -> bool:
     """True if the newest attempt failed, and nobody had asked for its end."""
     current = state.current
-    return current is not None and current.stage in (RunStage.FAILED, RunStage.CANCELLED) and not state.stop
+    return (
+        current is not None and current.stage in (RunStage.FAILED, RunStage.CANCELLED) and not was_asked_to_end(state)
+    )
+
+
+def was_asked_to_end(state: RunState) -> bool:
+    """True if a person, or a limit that a person set, asked for the newest attempt's end."""
+    return state.stop is not None and state.stop.was_asked
 
 
 def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None = None) -> Decision:

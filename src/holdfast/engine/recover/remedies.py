@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from holdfast.core.diagnosis import Remedy
+from holdfast.core.event import LostLoss
 from holdfast.core.remedy import AppliedRemedy, Permission, SettingChange
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.recover.memory import LADDERS
@@ -25,6 +26,9 @@ SAFE_ATTENTION: Final = "sdpa"
 
 def remedies_for(job: FailedJob) -> Iterator[AppliedRemedy]:
     """Yield what may help a job, the first thing first, permitted or not; what is so already is left out."""
+    if job.attempt.lost and job.attempt.lost.is_proven:
+        yield from _without_lost_steps(job, job.attempt.lost)
+        return
     ladder = LADDERS.get(job.cause.name)
     if ladder:
         yield from ladder(job)
@@ -50,6 +54,28 @@ def _suggested(job: FailedJob, suggested: Remedy) -> SettingChange | None:
     before = job.setting(suggested.key.removeprefix("train."))
     after = suggested.value if suggested.action == "set" else None
     return None if before == after else SettingChange(key=suggested.key, before=before, after=after)
+
+
+def _without_lost_steps(job: FailedJob, lost: LostLoss) -> Iterator[AppliedRemedy]:
+    """Yield what helps against gradients that are not finite: their batches left out, then a lower learning rate."""
+    first, rate = lost.after + 1, job.setting("learning_rate")
+    if not job.job.method.generates:  # a batch that is left out would leave out the generation of others
+        yield AppliedRemedy(
+            permission="skip_batches",
+            because=f"the gradients of step {lost.first} are not finite, and those of step {lost.after} were",
+            skips=(first, lost.first),
+            resumes_until=lost.after,
+            differs=("the rows of the skipped steps train nothing; the schedule goes on as if they did",),
+        )
+    if isinstance(rate, float):
+        yield AppliedRemedy(
+            permission="learning_rate",
+            because=f"with a learning rate of {rate:g}, the gradients of step {lost.first} are not finite",
+            changes=(job.change("learning_rate", rate / 2),),
+            resumes_until=0,
+            keeps=("effective_batch", "data_order", "optimizer"),
+            differs=("a checkpoint would go on with the rate that it was saved with, so that training begins anew",),
+        )
 
 
 def _other_attention(job: FailedJob) -> Iterator[AppliedRemedy]:

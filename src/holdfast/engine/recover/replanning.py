@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from holdfast.core.document import Remove, Set, ValueEdit, apply_edits
 from holdfast.core.job import Job
@@ -48,6 +48,8 @@ def remedied_plan(plan: Plan, remedies: Iterable[AppliedRemedy]) -> Plan:
     if job is None or not remedies:
         return plan
     variables = {**plan.variables, **_changed_variables(job, remedies)}
+    if skips := [remedy.skips for remedy in remedies if remedy.skips]:
+        variables[SKIPPED] = ",".join(f"{first}-{last}" for first, last in skips)
     gone = {
         change.key.rpartition(".")[2]
         for remedy in remedies
@@ -62,7 +64,9 @@ def remedied_plan(plan: Plan, remedies: Iterable[AppliedRemedy]) -> Plan:
     )
 
 
-VARIABLES = "environment.variables."
+VARIABLES: Final = "environment.variables."
+SKIPPED: Final = "HOLDFAST_SKIP"
+"""The variable that tells `payload/runtime.py` which steps to skip."""
 
 
 def _changed_variables(job: Job, remedies: Iterable[AppliedRemedy]) -> dict[str, str]:

@@ -251,7 +251,7 @@ class _Loop:
         match self._take_order():
             case "detach":
                 raise _Detached
-            case "stop" | "kill":
+            case "stop" | "kill":  # nothing runs that could be signalled
                 self._record(StopRequested(at_s=self._now, by=Stopper.PERSON))
             case _:
                 self._dependencies.clock.sleep(for_s)
