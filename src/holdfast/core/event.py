@@ -8,12 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from signal import SIGINT, SIGKILL, SIGTERM
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from holdfast.core.diagnosis import Remedy
 from holdfast.core.errors import LedgerError
+from holdfast.core.lost_loss import LostLoss, follow_loss
 from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.training_event import (
@@ -27,8 +28,6 @@ from holdfast.core.training_event import (
 )
 
 Kind = TypeVar("Kind", bound=TrainingEvent)
-LOST_STEPS: Final = 3
-"""Logged steps in a row without a finite gradient or a loss, after which a training is stopped."""
 ENDED_FROM_OUTSIDE = (128 + SIGTERM, -SIGTERM, -SIGINT, -SIGKILL)
 """Exit codes of a process that was stopped or killed."""
 
@@ -54,10 +53,11 @@ class Stopper(StrEnum):
     PERSON = "a person"
     TIMEOUT = "the timeout"
     NAN = "the watch on the loss"
+    PROMISE = "the check of a remedy"
 
     @property
     def was_asked(self) -> bool:
-        """Whether a person, or a limit that a person set, asked for it: then no attempt follows by itself."""
+        """Whether it is final, as a person's request or a limit is: then no attempt follows by itself."""
         return self is not Stopper.NAN
 
 
@@ -305,26 +305,6 @@ EARLIER_WORDS: Mapping[str, str] = {"asked": "requested", "stopasked": "stop_req
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LostLoss:
-    """Steps since which neither the gradients nor the loss of an attempt are finite.
-
-    Attributes:
-        after: The last logged step with finite gradients.
-        first: The first logged one without.
-        count: How many logged steps since had no loss either: the trainer logs 0 in its place, or what is not finite.
-    """
-
-    after: int
-    first: int
-    count: int = 0
-
-    @property
-    def is_proven(self) -> bool:
-        """Whether the weights are lost: no training comes back from that."""
-        return self.count >= LOST_STEPS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptState:
     """The state of one attempt.
 
@@ -541,7 +521,8 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
     if isinstance(event, TrainingStarted):
         attempt = replace(attempt, started=event, finite_step=event.step or 0, lost=None)
     if isinstance(event, StepDone):
-        attempt = _advance_lost(attempt, event)
+        finite_step, lost = follow_loss(attempt.finite_step, attempt.lost, event)
+        attempt = replace(attempt, finite_step=finite_step, lost=lost)
     if isinstance(event, StepDone) and event.loss is not None:
         metrics["train_loss"] = event.loss
     if isinstance(event, Evaluated):
@@ -554,18 +535,6 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
         end=event if isinstance(event, TrainingEnded) else None,
         metrics=metrics,
     )
-
-
-def _advance_lost(attempt: AttemptState, event: StepDone) -> AttemptState:
-    """Return an attempt after a step, of which only a logged one tells whether its gradients are finite."""
-    step = event.step or 0
-    if event.grad_norm is not None:
-        return replace(attempt, finite_step=step, lost=None)
-    if "grad_norm" not in event.nan:
-        return attempt
-    lost = attempt.lost or LostLoss(after=attempt.finite_step, first=step)
-    has_loss = event.loss not in (0, None)  # None: it is not finite
-    return replace(attempt, lost=replace(lost, count=0 if has_loss else lost.count + 1))
 
 
 def _how_it_ended(attempt: AttemptState, exit_code: int | None) -> RunStage:

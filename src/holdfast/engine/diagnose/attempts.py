@@ -30,6 +30,7 @@ STOPPED_BY: Final[Mapping[Stopper, str]] = {
     Stopper.PERSON: "job-cancelled-externally",
     Stopper.TIMEOUT: "job-time-limit",
     Stopper.NAN: "nan-loss-silent-success",
+    Stopper.PROMISE: "resume-settings-changed",
 }
 """Class by who asked an attempt to end."""
 NO_MEMORY_KILL: Final = ("job-cancelled-externally", 0.6)

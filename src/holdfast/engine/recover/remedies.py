@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from holdfast.core.diagnosis import Remedy
-from holdfast.core.event import LostLoss
+from holdfast.core.lost_loss import LostLoss
 from holdfast.core.remedy import AppliedRemedy, Permission, SettingChange
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.recover.memory import LADDERS

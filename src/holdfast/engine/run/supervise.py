@@ -18,6 +18,7 @@ from holdfast.core.event import (
 )
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.recover.policy import ended_unasked, was_asked_to_end
+from holdfast.engine.recover.promises import broken_promises
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +133,8 @@ def _follow(state: RunState, limits: Limits) -> Flow:
             continue  # it has ended: there is nothing to stop, and its verdict is how it ended
         if state.stop and stop_s is None:
             stop_s = state.seen_s  # by the supervisor's clock: another process may have asked, by another
-        over_time = _is_over_time(state.current, state.seen_s, limits)
-        if not state.stop and (over_time or _is_lost(state)):
-            state = fold((yield Stop(Stopper.TIMEOUT if over_time else Stopper.NAN)), state)
+        if not state.stop and (by := _reason_to_stop(state, state.current, limits)):
+            state = fold((yield Stop(by)), state)
             stop_s = state.seen_s
         elif stop_s is not None and state.seen_s - stop_s > limits.grace_s and (last := next(last_resorts, None)):
             state = fold((yield last), state)
@@ -188,6 +188,15 @@ def _is_over_time(attempt: AttemptState, now_s: float, limits: Limits) -> bool:
     return limits.timeout_s is not None and not attempt.waiting and now_s - attempt.running_s > limits.timeout_s
 
 
+def _reason_to_stop(state: RunState, current: AttemptState, limits: Limits) -> Stopper | None:
+    """Return why an attempt that nobody asked to end is stopped; None if it is not."""
+    if _is_over_time(current, state.seen_s, limits):
+        return Stopper.TIMEOUT
+    if _is_lost(state):
+        return Stopper.NAN
+    return Stopper.PROMISE if any(broken_promises(state)) else None
+
+
 def _is_lost(state: RunState) -> bool:
     """True if a job file's training has lost its weights. One in float16 is left alone, since its trainer passes over such steps."""
     current = state.current
@@ -217,12 +226,19 @@ def verdict(state: RunState) -> tuple[RunStage, str]:
         )
     if state.stop:
         stage = RunStage.CANCELLED if state.stop is Stopper.PERSON else RunStage.FAILED
-        return stage, f"stopped by {state.stop} {_reached(current)}{_lost_words(current)}{_stops(current)}"
+        return (
+            stage,
+            f"stopped by {state.stop} {_reached(current)}{_lost_words(current)}{_stops(current)}{_broken_words(state)}",
+        )
     return RunStage.FAILED, f"{how_it_failed(current)}{_stops(current)}"
 
 
 def _stops(attempt: AttemptState) -> str:
     return f"; no other attempt: {attempt.diagnosed.stops}" if attempt.diagnosed and attempt.diagnosed.stops else ""
+
+
+def _broken_words(state: RunState) -> str:
+    return f": {', '.join(broken_promises(state))}" if state.stop is Stopper.PROMISE else ""
 
 
 def _lost_words(attempt: AttemptState) -> str:
