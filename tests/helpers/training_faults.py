@@ -44,6 +44,8 @@ ERRORS: dict[str, BaseException] = {
         "DataLoader worker (pid 4242) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. "
         "Please try to raise your shared memory limit."
     ),
+    "oom-activations": torch.OutOfMemoryError(OUT_OF_MEMORY),
+    "odd": RuntimeError("flux capacitor desynchronised"),
     "disk": OSError(28, "No space left on device"),
     "port": OSError(98, "Address already in use"),
     "bug": ValueError("rows of unequal length"),
@@ -64,18 +66,21 @@ def rewrite(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def strikes(trainer: Any, inputs: Any) -> bool:
-    """Whether the fault is there: one of memory as long as the batch is larger than two rows, others as their cause has it."""
-    if trainer.state.global_step < STEP:
-        return False
-    if KIND in ("oom-train", "oom-main", "cublas"):
-        return int(inputs["input_ids"].shape[0]) > 2
-    if KIND == "oom-pieces":
-        return "PYTORCH_CUDA_ALLOC_CONF" not in os.environ
-    if KIND in ("worker", "shm"):
-        return bool(trainer.args.dataloader_num_workers)
-    if KIND in ("disk", "bug"):
-        return True
-    return FIRST
+    """Whether the fault is there: as long as what causes it is as it was; if that passes by itself, in the first attempt alone."""
+    args = trainer.args
+    large = int(inputs["input_ids"].shape[0]) > 2
+    causes = {
+        "oom-train": large,
+        "oom-main": large,
+        "cublas": large,
+        "oom-pieces": "PYTORCH_CUDA_ALLOC_CONF" not in os.environ,
+        "oom-activations": not args.gradient_checkpointing,
+        "worker": bool(args.dataloader_num_workers),
+        "shm": bool(args.dataloader_num_workers),
+        "disk": True,
+        "bug": True,
+    }
+    return trainer.state.global_step >= STEP and causes.get(KIND, FIRST)
 
 
 def training_step(self: Any, model: Any, inputs: Any, *rest: Any) -> Any:

@@ -18,6 +18,7 @@ from holdfast.core.lost_loss import LostLoss, follow_loss
 from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.training_event import (
+    CheckpointSaved,
     Evaluated,
     PushStarted,
     StepDone,
@@ -324,6 +325,7 @@ class AttemptState:
         started: What its training began with; None before it reported that.
         diagnosed: The cause of its failure; None if it was not sought.
         remedy: What is changed after it; None if nothing is.
+        checkpoint_bytes: The size of the newest checkpoint; None before the first.
         finite_step: The last logged step with finite gradients.
         lost: Since when they are not; None if they are.
         metrics: The newest value of each metric.
@@ -351,6 +353,7 @@ class AttemptState:
     started: TrainingStarted | None = None
     diagnosed: Diagnosed | None = None
     remedy: AppliedRemedy | None = None
+    checkpoint_bytes: int | None = None
     finite_step: int = 0
     lost: LostLoss | None = None
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -527,6 +530,8 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
         metrics["train_loss"] = event.loss
     if isinstance(event, Evaluated):
         metrics |= dict(event.figures())
+    if isinstance(event, CheckpointSaved):
+        attempt = replace(attempt, checkpoint_bytes=event.bytes or attempt.checkpoint_bytes)
     return replace(
         attempt,
         reports=attempt.reports + 1,

@@ -262,3 +262,21 @@ def test_checkpoints_of_before_a_new_beginning_are_not_continued_from() -> None:
 
     assert [step for step in (4, 8, 12, 16) if usable.has(step)] == [8]
     assert usable_steps(saved[:2]).has(16)
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        (2, "keeps 2: with the one that is written, they need 6 GB"),
+        (None, "keeps all of them"),
+        ("all", "keeps all of them"),
+    ],
+)
+def test_a_full_disk_ends_a_run_that_says_how_much_room_it_needs(limit: object, said: str) -> None:
+    """Nothing is deleted."""
+    job = failed(make_job(), "disk-full", config={"save_total_limit": limit})
+    attempt = replace(job.attempt, checkpoint_bytes=2_000_000_000, diagnosed=job.cause)
+    cause, *remedied = decide(job.cause, RunState(attempts=(attempt,)), 3, plan_of(job.job))
+
+    assert not remedied
+    assert said in cause.stops

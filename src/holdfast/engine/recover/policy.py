@@ -16,6 +16,7 @@ from holdfast.core.remedy import AppliedRemedy
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.recover.remedies import remedies_for
 from holdfast.engine.recover.replanning import can_be_changed, remedied_job
+from holdfast.engine.units import render_bytes
 
 CERTAIN: Final = 0.75
 """The confidence that a cause needs, so that money is spent again."""
@@ -23,6 +24,7 @@ BY_PEOPLE: Final = frozenset({"job-cancelled-externally", "killed-by-sighup", "s
 """Classes of failure in which a person, or what a person set up, ended the attempt."""
 PREEMPTED: Final = "job-preempted-or-requeued"
 """The class of a signal from outside. On this machine no scheduler sends one: there it counts as a person's, too."""
+FULL_DISKS: Final = frozenset({"disk-full", "disk-quota-exceeded"})
 FIRST_PAUSE_S: Final = 30.0
 LONGEST_PAUSE_S: Final = 600.0
 SAME_CAUSE: Final = 2
@@ -94,7 +96,7 @@ def _change(cause: Diagnosed, state: RunState, current: AttemptState, job: Job, 
     helpful = [*remedies_for(FailedJob(job=job, cause=cause, attempt=current))]
     chosen = next((each for each in helpful if each.permission is None or each.permission in job.recover.allow), None)
     if chosen is None:
-        return (replace(cause, stops=_refused(helpful)),)
+        return (replace(cause, stops=describe_room(cause, current) or _refused(helpful)),)
     if not can_be_changed(plan):
         return (
             replace(
@@ -116,6 +118,17 @@ def _used_up(cause: Diagnosed, state: RunState) -> str:
     if len(steps) == 3 and max(steps[1:]) <= steps[0]:  # noqa: PLR2004 - two attempts, and the one before them
         return "two attempts came no further than the one before them"
     return ""
+
+
+def describe_room(cause: Diagnosed, attempt: AttemptState) -> str:
+    """Return how much room the checkpoints of a run take whose disk was full; empty if that was not the cause, or is not known."""
+    if cause.name not in FULL_DISKS or not attempt.checkpoint_bytes or attempt.started is None:
+        return ""
+    size, kept = render_bytes(attempt.checkpoint_bytes), attempt.started.config.get("save_total_limit")
+    if not isinstance(kept, int):
+        return f"a checkpoint takes {size}, and `save_total_limit` keeps all of them: free some disk, or limit them"
+    room = render_bytes((kept + 1) * attempt.checkpoint_bytes)
+    return f"a checkpoint takes {size}, and `save_total_limit` keeps {kept}: with the one that is written, they need {room}"
 
 
 def _refused(helpful: list[AppliedRemedy]) -> str:
