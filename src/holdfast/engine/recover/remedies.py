@@ -36,8 +36,12 @@ def remedies_for(job: FailedJob) -> Iterator[AppliedRemedy]:
     if own := OWN.get(job.cause.name):
         yield from own(job)
     if changes := tuple(_suggested_changes(job)):
-        permission = next((SUGGESTED.get(each.key) for each in changes if SUGGESTED.get(each.key)), None)
-        yield AppliedRemedy(permission=permission, because=job.cause.fix or job.cause.title, changes=changes)
+        permissions: list[Permission] = [permission for each in changes if (permission := SUGGESTED[each.key])]
+        yield AppliedRemedy(
+            permission=permissions[0] if permissions else None,
+            because=job.cause.fix or job.cause.title,
+            changes=changes,
+        )
 
 
 def _suggested_changes(job: FailedJob) -> Iterator[SettingChange]:
