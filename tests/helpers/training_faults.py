@@ -7,7 +7,6 @@ The file travels in the script, so that it imports nothing of ours. Each fault r
 
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,6 @@ ERRORS: dict[str, BaseException] = {
         "Please try to raise your shared memory limit."
     ),
     "oom-activations": torch.OutOfMemoryError(OUT_OF_MEMORY),
-    "odd": RuntimeError("flux capacitor desynchronised"),
     "disk": OSError(28, "No space left on device"),
     "port": OSError(98, "Address already in use"),
     "bug": ValueError("rows of unequal length"),
@@ -90,7 +88,7 @@ def training_step(self: Any, model: Any, inputs: Any, *rest: Any) -> Any:
     if KIND in ("kill", "term", "hup") and self.state.global_step == STEP and FIRST:
         os.kill(os.getpid(), {"kill": signal.SIGKILL, "term": signal.SIGTERM, "hup": signal.SIGHUP}[KIND])
     if KIND == "exit" and self.state.global_step == STEP and FIRST:
-        sys.exit(3)
+        os._exit(3)  # without a word
     loss = train(self, model, inputs, *rest)
     if KIND == "nan" and self.state.global_step == STEP:
         for parameter in model.parameters():
