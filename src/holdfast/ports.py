@@ -1,12 +1,12 @@
 """Protocols of the adapters: what the engine may need from outside."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from holdfast.core.backends import BackendCapabilities
-from holdfast.core.checkpoint import CheckpointIntegrity
+from holdfast.core.checkpoint import CheckpointIntegrity, any_step
 from holdfast.core.columns import Type
 from holdfast.core.event import AttemptState, Event, Liveness, Reported, ReportsLost
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
@@ -148,13 +148,14 @@ class AttemptOutput(Protocol):
         ...
 
     def newest_checkpoint(
-        self, attempt: AttemptState, saved: Collection[str]
+        self, attempt: AttemptState, saved: Collection[str], usable: Callable[[int], bool] = any_step
     ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
         """Return the newest checkpoint that the run can resume from, and the newer ones that are not whole.
 
         Args:
             attempt: The newest attempt.
             saved: Folders in which attempts said that they save checkpoints.
+            usable: Whether the checkpoint of a step may be continued from.
         """
         ...
 

@@ -1,11 +1,11 @@
 """Stand-ins for the doors, for tests that need no world."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from holdfast.core.backends import BackendCapabilities
-from holdfast.core.checkpoint import CheckpointIntegrity
+from holdfast.core.checkpoint import CheckpointIntegrity, any_step
 from holdfast.core.event import AttemptState, Event, Liveness, Reported
 from holdfast.core.plan import Attempt, Plan
 from holdfast.ports import Order, OutputNews, PollResult
@@ -84,6 +84,7 @@ class FakeBackend:
         self,
         attempt: AttemptState,  # noqa: ARG002 - it saves none
         saved: Collection[str],  # noqa: ARG002
+        usable: Callable[[int], bool] = any_step,  # noqa: ARG002
     ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
         return None, ()
 

@@ -12,14 +12,19 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from holdfast.core.diagnosis import Remedy
 from holdfast.core.errors import LedgerError
+from holdfast.core.lost_loss import LostLoss, follow_loss
+from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.training_event import (
+    CheckpointSaved,
     Evaluated,
     PushStarted,
     StepDone,
     TrainingEnded,
     TrainingEvent,
+    TrainingStarted,
     parse_training_event,
 )
 
@@ -48,6 +53,13 @@ class Stopper(StrEnum):
 
     PERSON = "a person"
     TIMEOUT = "the timeout"
+    NAN = "the watch on the loss"
+    PROMISE = "the check of a remedy"
+
+    @property
+    def was_asked(self) -> bool:
+        """Whether it is final, as a person's request or a limit is: then no attempt follows by itself."""
+        return self is not Stopper.NAN
 
 
 Refuser = Literal["check", "rehearsal", ""]
@@ -255,6 +267,8 @@ class Diagnosed:
         retry: Whether another attempt can help.
         confidence: Between 0 and 1.
         next_s: Seconds after which another attempt follows by itself; None if none does.
+        suggested: The changes that the class names, with the log's values.
+        stops: Why no attempt follows, if that is not plain.
     """
 
     at_s: float
@@ -265,21 +279,29 @@ class Diagnosed:
     retry: Literal["yes", "after-change", "no"] = "no"
     confidence: float = 0.0
     next_s: float | None = None
+    suggested: tuple[Remedy, ...] = ()
+    stops: str = ""
 
 
-Event = (
-    RunRequested
-    | Starting
-    | Started
-    | Reported
-    | ReportsLost
-    | Polled
-    | StopRequested
-    | Diagnosed
-    | Delivered
-    | ModelEvaluated
-    | Closed
-)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remedied:
+    """The job is changed for the attempts that follow a failed one.
+
+    Attributes:
+        attempt: The attempt that failed.
+        cause: The class of its failure.
+        remedy: What is changed.
+    """
+
+    at_s: float
+    attempt: int
+    cause: str
+    remedy: AppliedRemedy
+
+
+AttemptEvent = Started | Reported | ReportsLost | Polled | Diagnosed | Remedied
+"""An event that advances the state of one attempt."""
+Event = RunRequested | Starting | AttemptEvent | StopRequested | Delivered | ModelEvaluated | Closed
 KINDS: Mapping[str, type[Event]] = {
     "requested": RunRequested,
     "starting": Starting,
@@ -289,6 +311,7 @@ KINDS: Mapping[str, type[Event]] = {
     "polled": Polled,
     "stop_requested": StopRequested,
     "diagnosed": Diagnosed,
+    "remedied": Remedied,
     "delivered": Delivered,
     "model_evaluated": ModelEvaluated,
     "closed": Closed,
@@ -316,7 +339,12 @@ class AttemptState:
         steps: Optimizer steps done, counted over all attempts, as the trainer counts.
         max_steps: Optimizer steps that the trainer plans; None before it reports them.
         end: The last event of the training process, if that ended it.
+        started: What its training began with; None before it reported that.
         diagnosed: The cause of its failure; None if it was not sought.
+        remedy: What is changed after it; None if nothing is.
+        checkpoint_bytes: The size of the newest checkpoint; None before the first.
+        finite_step: The last logged step with finite gradients.
+        lost: Since when they are not; None if they are.
         metrics: The newest value of each metric.
     """
 
@@ -339,7 +367,12 @@ class AttemptState:
     steps: int = 0
     max_steps: int | None = None
     end: TrainingEnded | None = None
+    started: TrainingStarted | None = None
     diagnosed: Diagnosed | None = None
+    remedy: AppliedRemedy | None = None
+    checkpoint_bytes: int | None = None
+    finite_step: int = 0
+    lost: LostLoss | None = None
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
@@ -378,6 +411,11 @@ class RunState:
     def current(self) -> AttemptState | None:
         """The newest attempt."""
         return self.attempts[-1] if self.attempts else None
+
+    @property
+    def remedies(self) -> tuple[AppliedRemedy, ...]:
+        """What was changed after the attempts so far, in order."""
+        return tuple(attempt.remedy for attempt in self.attempts if attempt.remedy)
 
     @property
     def unverified(self) -> tuple[str, ...]:
@@ -437,12 +475,12 @@ def advance(state: RunState, event: Event) -> RunState:
         case Closed():
             state = replace(state, stage=event.stage, because=event.because)
             state = replace(state, refused_by=event.refused_by, codes=event.codes)
-        case Started() | Reported() | ReportsLost() | Polled() | Diagnosed():
+        case Started() | Reported() | ReportsLost() | Polled() | Diagnosed() | Remedied():
             state = _advance_attempts(state, event)
     return replace(state, seen_s=event.at_s)
 
 
-def _advance_attempts(state: RunState, event: Started | Reported | ReportsLost | Polled | Diagnosed) -> RunState:
+def _advance_attempts(state: RunState, event: AttemptEvent) -> RunState:
     """Return the state with one attempt advanced; the run is running if its newest attempt is."""
     reported = event.training_event if isinstance(event, Reported) else None
     attempts = tuple(
@@ -469,7 +507,7 @@ def changes(state: RunState, event: Event) -> bool:
 
 def _advance_attempt(
     attempt: AttemptState,
-    event: Started | Reported | ReportsLost | Polled | Diagnosed,
+    event: AttemptEvent,
     reported: TrainingEvent | None,
 ) -> AttemptState:
     match event:
@@ -483,6 +521,8 @@ def _advance_attempt(
             return _with_heard(attempt, event.process, event.last)
         case Diagnosed():
             return replace(attempt, diagnosed=event)
+        case Remedied():
+            return replace(attempt, remedy=event.remedy)
 
 
 def _advance_poll(attempt: AttemptState, event: Polled) -> AttemptState:
@@ -506,10 +546,17 @@ def _with_heard(attempt: AttemptState, process: str, number: int) -> AttemptStat
 
 def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState:
     metrics = dict(attempt.metrics)
+    if isinstance(event, TrainingStarted):
+        attempt = replace(attempt, started=event, finite_step=event.step or 0, lost=None)
+    if isinstance(event, StepDone):
+        finite_step, lost = follow_loss(attempt.finite_step, attempt.lost, event)
+        attempt = replace(attempt, finite_step=finite_step, lost=lost)
     if isinstance(event, StepDone) and event.loss is not None:
         metrics["train_loss"] = event.loss
     if isinstance(event, Evaluated):
         metrics |= dict(event.figures())
+    if isinstance(event, CheckpointSaved):
+        attempt = replace(attempt, checkpoint_bytes=event.bytes or attempt.checkpoint_bytes)
     return replace(
         attempt,
         reports=attempt.reports + 1,

@@ -28,6 +28,7 @@ from holdfast.core.errors import GroupedError
 from holdfast.core.job_examples import EXAMPLES
 from holdfast.core.job_problems import FUNCTION, NAME, job_errors
 from holdfast.core.methods import Method
+from holdfast.core.remedy import Permission
 
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION: Final = r"^[0-9]{1,6}(\.[0-9]{1,6})?[smhd]$"
@@ -272,10 +273,10 @@ class Recover(_Part):
     attempts: PositiveInt = 3
     """How often the job may be started by itself, in total. Another attempt follows one that failed for a cause against which it can
     help as it is: a lost machine, a network that failed. Each continues from the newest complete checkpoint."""
-    allow: list[
-        Literal["batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once"]
-    ] = ["batch_size", "checkpointing"]
-    """Kinds of changes that may be made without asking. Has no effect yet."""
+    allow: list[Permission] = ["batch_size", "checkpointing"]
+    """Kinds of changes that may be made without asking, after a failure against which they help: a smaller batch with as many rows per
+    step; activations computed again; an optimizer with less memory; larger hardware; a lower learning rate; batches with which the
+    loss is not finite left out; one more attempt if the cause is unknown. See `docs/recover.md`."""
 
 
 class Notify(_Part):

@@ -85,6 +85,8 @@ class Plan:
         attempts: How many attempts the run may have without being asked for.
         options: The backend's own options.
         files: Files that a machine which shares none needs, by their paths from `cwd`, with their sizes in bytes.
+        job: The job that the script was rendered from, as a job file gives it; None for a script of the user's own. It holds no secret.
+        sources: The text of each file that the script carries, by the name in the job.
         key: A random text, made once for the run: names of runs are unique in one runs folder only.
         evaluations: What the final model is evaluated on when training has ended.
     """
@@ -103,6 +105,8 @@ class Plan:
     attempts: int = 1
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     files: Mapping[str, int] = field(default_factory=dict[str, int])
+    job: Mapping[str, Any] | None = None
+    sources: Mapping[str, str] = field(default_factory=dict[str, str])
     key: str = ""
     evaluations: tuple[PlannedEvaluation, ...] = ()
 

@@ -13,6 +13,7 @@ from holdfast.core.plan import Plan, RunRequest
 from holdfast.core.redact import is_random, is_secret, redact, redact_parts
 
 REFERENCE: Final = re.compile(r"<holdfast-secret:(\w+)>")
+UNNEEDED: Final = "[redacted]"
 UNNAMED: Final = "HOLDFAST_SECRET_"
 """Variable of a secret that has no name of its own, with its number in the order in which they stand."""
 
@@ -54,6 +55,8 @@ class SecretReferences:
         """Return a plan that holds no secret, and names all whose values it needs."""
         script, arguments, variables = self._referred([plan.script, plan.arguments, plan.variables])
         needed = dict.fromkeys([*plan.secrets, *self.values])
+        job, sources = redact_parts([plan.job, plan.sources], self._known, self._reference_if_needed)
+        plan = replace(plan, job=job, sources=sources)
         return replace(plan, script=script, arguments=tuple(arguments), variables=variables, secrets=tuple(needed))
 
     def refer_request(self, request: RunRequest) -> RunRequest:
@@ -63,6 +66,11 @@ class SecretReferences:
 
     def _referred(self, parts: list[Any]) -> Any:
         return redact_parts(parts, self._known, self._reference)
+
+    def _reference_if_needed(self, secret: str, kind: str) -> str:
+        """Return the reference of a secret that an attempt needs; of any other, nothing that it could be known by."""
+        name = self._names.get(secret)
+        return self._reference(secret, kind) if name in self.values else UNNEEDED
 
     def _reference(self, secret: str, _kind: str) -> str:
         name = self._names.get(secret) or f"{UNNAMED}{1 + sum(each.startswith(UNNAMED) for each in self.values)}"

@@ -7,6 +7,7 @@ package than the script imports. Environment variables tell it:
 * `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
 * `HOLDFAST_FILES`, if set, has the job's own files, with which it works in a new folder
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
+* `HOLDFAST_SKIP`      steps whose batches train nothing, as in `9-9,20-24`
 * `HOLDFAST_EVENTS`    `log` has the events written into the log too, for where the folder is not shared; no signal reaches the
                        process there, so that files in the folder ask for the same: `stop` for SIGTERM, `stacks` for SIGUSR1
 
@@ -326,6 +327,7 @@ class TrainerWatch:
         self._waiting: dict[str, Any] | None = None  # a step whose loss the trainer is about to log
         self._logged: dict[str, Any] = {}
         self._epoch_began, self._saved = 0, -1  # steps
+        self._finite = True  # the gradients that were logged last
 
     def on_train_begin(self, args: Any, state: Any, _control: Any, model: Any = None, **_: Any) -> None:
         """Report the training that begins: its configuration, model and hardware."""
@@ -381,7 +383,9 @@ class TrainerWatch:
             size = seal(folder, stamps_of(folder), step=state.global_step, world_size=args.world_size)
             self._attempt.write("checkpoint", path=str(folder), bytes=size, elapsed_s=self._lap())
         while self._rotations:
-            self._rotations.pop()()
+            rotate = self._rotations.pop()
+            if self._finite:  # or the last checkpoints with finite weights would make room for those without
+                rotate()
         self._saved = state.global_step
         if leaving and state.global_step < state.max_steps:
             self._stop.agreed(args.device)  # or torchrun ends rank 0 before its manifest, because another left
@@ -406,6 +410,8 @@ class TrainerWatch:
         if self._waiting:
             figures, lost = split_nonfinite(self._logged)
             own = {name: figures.pop(name, None) for name in ("loss", "grad_norm", "learning_rate")}
+            if "grad_norm" in self._logged:
+                self._finite = own["grad_norm"] is not None
             own["tokens"] = self._waiting.pop("tokens") or int(figures.get("num_tokens") or 0) or None
             cuda, rss = sys.modules["torch"].cuda, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             own["memory_bytes"] = cuda.max_memory_allocated() if cuda.is_initialized() else rss
@@ -426,6 +432,7 @@ class TrainerPatches:
 
     def __init__(self, module: Any, attempt: AttemptProcess, stop: StopRequest) -> None:
         self._attempt, self._stop, attempt.phase = attempt, stop, "load"
+        self._skipped = parse_steps(os.environ.get("HOLDFAST_SKIP", ""))
         self._rotations: list[Callable[[], None]] = []  # deletions of checkpoints, until the newest one is whole
         self._callback = type("HoldfastCallback", (TrainerWatch, module.TrainerCallback), {})
         wrap(module.Trainer, "__init__", self._init)
@@ -434,6 +441,8 @@ class TrainerPatches:
         wrap(module.Trainer, "_save", save_without_token)
         wrap(module.Trainer, "_save_checkpoint", functools.partial(self._during, "save"))
         wrap(module.Trainer, "evaluate", functools.partial(self._during, "evaluate"))
+        if self._skipped:
+            wrap(module.Trainer, "training_step", self._training_step)
         for owner, name in ((module, "rotate_checkpoints"), (module.Trainer, "_rotate_checkpoints")):
             if hasattr(owner, name):  # the former since transformers 5
                 wrap(owner, name, self._put_off)
@@ -460,6 +469,14 @@ class TrainerPatches:
         finally:
             self._stop.training, self._attempt.phase = False, "finish"
 
+    def _training_step(self, train: Any, trainer: Any, *args: Any, **kwargs: Any) -> Any:
+        step = trainer.state.global_step + 1
+        if not any(first <= step <= last for first, last in self._skipped):
+            return train(trainer, *args, **kwargs)
+        return sys.modules["torch"].zeros(
+            (), device=trainer.args.device
+        )  # without a gradient, the optimizer changes nothing
+
     def _save_model(self, save: Any, trainer: Any, output_dir: Any = None, *args: Any, **kwargs: Any) -> None:
         folder, seals = Path(output_dir or trainer.args.output_dir), trainer.is_world_process_zero()
         if seals:
@@ -479,6 +496,12 @@ class TrainerPatches:
 
     def _put_off(self, rotate: Any, *args: Any, **kwargs: Any) -> None:
         self._rotations.append(functools.partial(rotate, *args, **kwargs))
+
+
+def parse_steps(text: str) -> list[tuple[int, int]]:
+    """Return the first and the last step of each range: `9-9,20-24`."""
+    ranges = [each.split("-") for each in text.split(",") if each]
+    return [(int(first), int(last)) for first, last in ranges]
 
 
 def save_without_token(save: Any, trainer: Any, *args: Any, **kwargs: Any) -> None:

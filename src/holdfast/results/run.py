@@ -7,8 +7,10 @@ from msgspec import UNSET, UnsetType, field
 
 from holdfast.core.diagnosis import Retry
 from holdfast.core.event import RunStage
+from holdfast.core.remedy import Kept, Permission
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import CheckResult
+from holdfast.results.diagnose import RemedyEdit
 from holdfast.results.rehearse import RehearseResult
 
 
@@ -21,6 +23,7 @@ class AttemptDiagnosis(ResultPart, frozen=True, kw_only=True):
         fix: How to fix it.
         retry: Whether another attempt can help.
         confidence: Between 0 and 1.
+        stops: Why no attempt followed, if that is known; else empty.
     """
 
     name: str = field(name="class")
@@ -28,6 +31,29 @@ class AttemptDiagnosis(ResultPart, frozen=True, kw_only=True):
     fix: str
     retry: Retry
     confidence: float
+    stops: str
+
+
+class AttemptRecovery(ResultPart, frozen=True, kw_only=True):
+    """What was changed after a failed attempt, so that the run could go on.
+
+    Attributes:
+        permission: The entry of `recover.allow` that permits it; null if it needs none, since it changes nothing of the training.
+        because: Why.
+        skips: The first and the last step whose batches are skipped; null if none are.
+        resumes_until: The last step whose checkpoint can be continued from; 0 if training begins anew, null if all can.
+        keeps: What is as it was: `effective_batch`, `data_order`, `optimizer`, `learning_rate`.
+        differs: What is not exactly as it was.
+        undo: The options that give the settings back what they were; empty if none was changed.
+    """
+
+    permission: Permission | None
+    because: str
+    skips: tuple[int, int] | None
+    resumes_until: int | None
+    keeps: Sequence[Kept]
+    differs: Sequence[str]
+    undo: str
 
 
 class AttemptResult(ResultPart, frozen=True, kw_only=True):
@@ -45,7 +71,8 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
         exit_code: Negative for a signal; null if unknown.
         diagnosis: Why it failed. Null if it did not, if no cause was found, or if no other attempt was allowed to follow; then use
             `holdfast diagnose`.
-        remedy: What was changed for the next attempt. Always null so far.
+        remedy: The settings that were changed for the attempts that follow. Null if nothing was.
+        recovery: Why, and what else that changes. Null if nothing was changed.
     """
 
     number: int
@@ -58,7 +85,8 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
     passed_over: Sequence[str]
     exit_code: int | None
     diagnosis: AttemptDiagnosis | None
-    remedy: None
+    remedy: Sequence[RemedyEdit] | None
+    recovery: AttemptRecovery | None
 
 
 class DeliveryResult(ResultPart, frozen=True, kw_only=True):

@@ -21,11 +21,9 @@ from holdfast.core.finding import Case, Finding, Rule, Severity
 IDLE = {
     "output.gguf": "nothing is exported to GGUF",
     "notify.webhook": "no message is sent when the run ends",
-    "recover.allow": "a run goes on by itself as it is; no setting is changed for it",
 }
-# What a job gets that does not name the key: nothing was asked for.
-DEFAULTS = {"recover.allow": ["batch_size", "checkpointing"]}
 UNCHOSEN = {"where.hardware": "the hardware of this machine cannot be chosen"}
+PERMITTED = "hardware"
 UNPRICED = {"where.budget_usd": "this backend has no prices"}
 
 
@@ -34,12 +32,20 @@ def check(job: Document) -> Iterator[Finding]:
     backend = backend_of(job)
     here = {**({} if backend.chooses_hardware else UNCHOSEN), **({} if backend.has_flavors else UNPRICED)}
     for key, instead in {**IDLE, **here}.items():
-        if job.get(key) not in (ABSENT, None, [], {}, DEFAULTS.get(key)):
+        if job.get(key) not in (ABSENT, None, [], {}):
             yield Finding(key, f"`{key}` has no effect yet: {instead}")
+    if PERMITTED in _listed(job.get("recover.allow", [])) and not backend.has_flavors:
+        yield Finding(
+            "recover.allow", f"`{PERMITTED}` of `recover.allow` has no effect: the {backend.name} backend has no other"
+        )
     nodes = job.get("where.nodes", 1)
     if not backend.spans_machines and isinstance(nodes, int) and nodes > 1:
         message = f"the {backend.name} backend has one machine, not {nodes}"
         yield Finding("where.nodes", message, severity=Severity.ERROR)
+
+
+def _listed(value: object) -> list[object]:
+    return list(value) if isinstance(value, list) else []
 
 
 JOB = """
@@ -57,14 +63,14 @@ RULE = Rule(
     source="This version's own code: `app/run/verb.py` and `engine/script/render.py` read none of these keys.",
     bad=(
         Case(job=JOB + "output: {gguf: [q4_k_m]}\n", at="output.gguf"),
-        Case(job=JOB + "recover: {allow: [learning_rate]}\n", at="recover.allow"),
+        Case(job=JOB + "recover: {allow: [hardware]}\n", at="recover.allow"),
         Case(job=JOB + "where: {budget_usd: 10}\n", at="where.budget_usd"),
         Case(job=JOB + "where: {hardware: a10g-large}\n", at="where.hardware"),
         Case(job=JOB + "where: {nodes: 2}\n", at="where.nodes"),
     ),
     good=(
         Case(job=JOB),
-        Case(job=JOB + "recover: {attempts: 2, allow: [batch_size, checkpointing]}\n"),
+        Case(job=JOB + "recover: {attempts: 2, allow: [batch_size, optimizer]}\n"),
         Case(job=JOB + "output: {push_to: me/model, gguf: []}\nwhere: {nodes: 1}\n"),
         Case(job=JOB + "where: {backend: hf-jobs, hardware: a10g-large, timeout: 4h}\n"),
     ),

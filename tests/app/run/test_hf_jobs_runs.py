@@ -83,7 +83,7 @@ def test_a_run_goes_on_by_itself_when_its_machine_is_lost(
     hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The cause is in the ledger and in the answer; a fresh machine continues from what had arrived."""
-    monkeypatch.setattr("holdfast.engine.run.recovery.FIRST_PAUSE_S", 0.2)
+    monkeypatch.setattr("holdfast.engine.recover.policy.FIRST_PAUSE_S", 0.2)
     hub.jobs.mishap("machine_gone", at_line="line 10")
     run = begin(tmp_path, attempts=3)
     state = run.supervise(NO_OBSERVER, diagnose_attempt)
@@ -100,7 +100,7 @@ def test_what_another_attempt_does_not_help_against_costs_no_second(
     hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mishap: MishapKind
 ) -> None:
     """No job is submitted for it, however many attempts are allowed."""
-    monkeypatch.setattr("holdfast.engine.run.recovery.FIRST_PAUSE_S", 0.2)
+    monkeypatch.setattr("holdfast.engine.recover.policy.FIRST_PAUSE_S", 0.2)
     hub.jobs.mishap(mishap, at_line="line 10")
     state = begin(tmp_path, attempts=3).supervise(NO_OBSERVER, diagnose_attempt)
 

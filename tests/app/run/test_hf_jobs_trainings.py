@@ -68,7 +68,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub
     """A Hub with a tiny model, and a folder with jobs."""
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
     monkeypatch.setattr(HfJobsBackend, "capabilities", replace(HF_JOBS, poll_s=0.2))
-    monkeypatch.setattr("holdfast.engine.run.recovery.FIRST_PAUSE_S", 0.5)
+    monkeypatch.setattr("holdfast.engine.recover.policy.FIRST_PAUSE_S", 0.5)
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         Path(name).write_text(text)

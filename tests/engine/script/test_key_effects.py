@@ -1,20 +1,26 @@
 """Every key of a job file does something, or JOB103 says that it does not."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 import pytest
 
 from holdfast.core.document import Document, Set, apply_edits
+from holdfast.core.event import RunState
 from holdfast.core.facts import Machine
-from holdfast.core.job import parse_job
+from holdfast.core.job import Job, parse_job
 from holdfast.core.job_examples import EXAMPLES
 from holdfast.core.plan import Plan
+from holdfast.core.remedy import AppliedRemedy
 from holdfast.engine.check.job_facts import process_count
+from holdfast.engine.recover.policy import decide
+from holdfast.engine.recover.replanning import job_values
 from holdfast.engine.run.launch import apply_job, name_job
 from holdfast.engine.script.render import render_script
 from holdfast.rules.job103_idle_key import IDLE, RULE
+from tests.helpers.failed_jobs import failed
 
 PATH: Final = "job.yaml"
 PLAIN: Final[dict[str, Any]] = {"method": "sft", "model": "a/b", "dataset": "c/d", "train": {"max_steps": 10}}
@@ -44,16 +50,30 @@ OTHERWISE: Final[Mapping[str, Any]] = {
 OF_ITEMS: Final = tuple(key for key in EXAMPLES if key.startswith("evaluate."))
 
 
-def effects(values: Mapping[str, Any]) -> tuple[str, Plan, str]:
-    """Return all that comes of a job on this machine: its script, its plan and its runs folder."""
+Effects = tuple[str, Plan, str, tuple[AppliedRemedy, ...]]
+
+
+def effects(values: Mapping[str, Any]) -> Effects:
+    """Return all that comes of a job on this machine: its script, its plan, its runs folder, and what is changed when memory runs out."""
     job = parse_job(Document(path=PATH, kind="job", values=values))
     name = name_job(job, PATH)
     plan = Plan(name=name, script="", script_name="", cwd="/", processes=process_count(Machine(cpus=1), job))
-    return render_script(job, name=name, sources=SOURCES), apply_job(plan, job), job.output.folder
+    script = render_script(job, name=name, sources=SOURCES)
+    return script, apply_job(plan, job), job.output.folder, tuple(_remedies(job, replace(plan, script=script)))
+
+
+def _remedies(job: Job, plan: Plan) -> Iterator[AppliedRemedy]:
+    """Yield what is changed after a step of one row found no memory, if activations were kept."""
+    last = failed(
+        job, "cuda-oom-train-step", config={"per_device_train_batch_size": 1, "gradient_checkpointing": False}
+    )
+    state = RunState(attempts=(replace(last.attempt, diagnosed=last.cause),))
+    _, *remedied = decide(last.cause, state, 9, replace(plan, job=job_values(job), sources=SOURCES))
+    yield from (each.remedy for each in remedied)
 
 
 @cache
-def usual_effects(number: int) -> tuple[str, Plan, str]:
+def usual_effects(number: int) -> Effects:
     return effects(JOBS[number])
 
 

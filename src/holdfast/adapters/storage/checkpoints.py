@@ -7,7 +7,7 @@ Not covered: optimizers of FSDP and DeepSpeed, which save under other names, so 
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -27,6 +27,7 @@ from holdfast.core.checkpoint import (
     CheckpointProblem,
     IntegrityVerdict,
     Manifest,
+    any_step,
     parse_manifest,
 )
 from holdfast.core.errors import SourceError, UsageError
@@ -92,13 +93,17 @@ def _require_something(folder: Path) -> None:
     raise UsageError("nothing to verify: the folder has no weights", where=str(folder), fix=fix)
 
 
-def newest_whole(folder: Path) -> tuple[Path | None, list[CheckpointIntegrity]]:
+def newest_whole(
+    folder: Path, usable: Callable[[int], bool] = any_step
+) -> tuple[Path | None, list[CheckpointIntegrity]]:
     """Return the newest checkpoint that is whole and can be resumed from, and the newer ones that were passed over.
 
     Args:
         folder: Where the trainer saves its `checkpoint-<step>`.
+        usable: Whether the checkpoint of a step is to be considered.
     """
-    found = [path for path in folder.glob("checkpoint-*") if path.is_dir() and _step_of(path) is not None]
+    stepped = ((path, _step_of(path)) for path in folder.glob("checkpoint-*") if path.is_dir())
+    found = [path for path, step in stepped if step is not None and usable(step)]
     passed_over: list[CheckpointIntegrity] = []
     for path in sorted(found, key=lambda path: _step_of(path) or 0, reverse=True):
         wholeness = verify_checkpoint(path)

@@ -1,11 +1,11 @@
 """The output of attempts that write into the run's folder themselves: on this machine, or on one that shares its files."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.storage.checkpoints import newest_whole
-from holdfast.core.checkpoint import CheckpointIntegrity
+from holdfast.core.checkpoint import CheckpointIntegrity, any_step
 from holdfast.core.event import AttemptState, Reported
 from holdfast.core.training_event import event_of_line
 from holdfast.ports import OutputNews
@@ -35,10 +35,11 @@ class SharedOutput:
         self,
         attempt: AttemptState,  # noqa: ARG002 - the folder has those of all attempts
         saved: Collection[str],
+        usable: Callable[[int], bool] = any_step,
     ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
         """Return the newest complete checkpoint of all folders in which the run saved one, and the newer ones that are damaged."""
         folders = {*saved, *map(str, self._folder.glob("checkpoints/*"))}
-        found = [newest_whole(Path(folder)) for folder in sorted(folders)]
+        found = [newest_whole(Path(folder), usable) for folder in sorted(folders)]
         newest = max((str(path) for path, _ in found if path), key=_step, default=None)
         damaged = [each for _, passed_over in found for each in passed_over]
         return newest, [each for each in damaged if newest is None or _step(each.path) > _step(newest)]

@@ -52,8 +52,8 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
         UsageError: There is no such log and no such run, or it is not text; or `ended` is not how a process can end.
     """
     named = as_paths(targets)
-    patterns = PatternIndex(all_signatures())
     past = _past(named, str(ended), fspath(runs) if runs else None)
+    patterns = PatternIndex(past.possible(all_signatures()))
     log = read_log(past.files, patterns.sought)
     alone = judge(log, patterns, past.knows)
     job = _read_job(past, alone)

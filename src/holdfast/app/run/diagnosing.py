@@ -22,11 +22,13 @@ def diagnose_attempt(run: Run, attempt: int, now_s: float) -> Diagnosed:
         fix=cause.fix,
         retry=cause.signature.retry,
         confidence=cause.confidence,
+        suggested=cause.remedy,
     )
 
 
 def _likeliest_cause(run: Run) -> Cause | None:
     """Return the first cause that the logs and the ledger show; None if they show none."""
-    patterns, history = PatternIndex(all_signatures()), read_history(run)
+    history = read_history(run)
+    patterns = PatternIndex(history.possible(all_signatures()))
     found = diagnose(read_log(history.files, patterns.sought), patterns, history.knows, history.asked)
     return next(iter(found.causes), None) if found.verdict == "diagnosed" else None

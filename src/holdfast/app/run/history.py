@@ -11,7 +11,7 @@ from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.app.run.kept_results import load_result
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Event, RunStage, training_events
+from holdfast.core.event import Event, RunStage, Stopper, training_events
 from holdfast.core.json_text import parse_json
 from holdfast.core.log import Line
 from holdfast.core.training_event import CheckpointSaved, TrainingStarted
@@ -47,6 +47,7 @@ def read_history(run: Run) -> RunHistory:
         job=job,
         text=text,
         versions={name: version for name, version in started.versions.items() if name != "python"},
+        changed=bool(state.remedies) and state.stop is not Stopper.PROMISE,
         running="" if state.stage.ended or not is_supervised(run.folder) else run.name,
     )
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.storage.resolved import with_absolute_paths
-from holdfast.adapters.targets import Target
+from holdfast.adapters.targets import Target, read_referred
 from holdfast.app.rendering import script_of
 from holdfast.app.run.backends import MOUNTED, open_backend
 from holdfast.app.run.estimating import needs_timeout
@@ -22,7 +22,9 @@ from holdfast.core.plan import Plan
 from holdfast.core.redact import named_secrets
 from holdfast.core.secret_references import SecretReferences, separate_secrets
 from holdfast.engine.check.job_facts import process_count
+from holdfast.engine.recover.replanning import job_values
 from holdfast.engine.run.launch import apply_job, apply_place, name_job
+from holdfast.engine.script.render import referred_files
 
 HERE: Final = Placement()
 
@@ -62,7 +64,10 @@ def make_plan(
         processes=process_count(machine, job) if job else _processes(machine, placement),
     )
     if job:
-        plan = apply_job(plan, with_absolute_paths(separate_secrets(job)[0], target.document.path))
+        public = separate_secrets(job)[0]
+        sources = read_referred(referred_files(public), target.document.path)
+        plan = replace(plan, job=job_values(public), sources=sources)
+        plan = apply_job(plan, with_absolute_paths(public, target.document.path))
     elif placement.is_elsewhere:
         plan = apply_place(plan, placement.where, placement.environment)
     plan = references.refer_plan(plan)

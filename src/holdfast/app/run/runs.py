@@ -19,6 +19,7 @@ from holdfast.app.run.backends import open_backend
 from holdfast.app.run.delivering import verify_push
 from holdfast.app.run.evaluating import evaluate_final
 from holdfast.app.run.outputs import open_output
+from holdfast.app.run.remedied import write_remedied_job
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
 from holdfast.core.event import (
@@ -34,6 +35,8 @@ from holdfast.core.event import (
 )
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.training_event import CheckpointSaved
+from holdfast.engine.recover.checkpoints import usable_steps
+from holdfast.engine.recover.replanning import remedied_plan
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.drive import Dependencies, drive
 from holdfast.engine.run.supervise import Limits
@@ -94,6 +97,7 @@ class Run:
             evaluate=lambda heed: evaluate_final(self.folder, plan.evaluations, heed, observer.on_evaluation_progress),
             orders=observer,
             observe=look,
+            plan=plan,
         )
         with log_to_run(self.folder, time.strftime("%Y%m%d", time.localtime(clock.now_s()))):
             limits = Limits(
@@ -134,7 +138,9 @@ class Run:
     def _prepare(self, plan: Plan, output: AttemptOutput, number: int, *, resume: bool) -> Attempt:
         """Make an attempt's folder, and find the checkpoint that it continues from."""
         folder = self.folder / "attempts" / str(number)
+        plan = remedied_plan(plan, remedies := self.state().remedies)
         write_whole(folder / "attempt.py", render_attempt(plan.script, plan.script_name, load_runtime()))
+        write_remedied_job(self.folder, folder, remedies)
         checkpoint, passed_over = self._newest_checkpoint(output) if resume else (None, ())
         return Attempt(
             run=self.name,
@@ -152,7 +158,7 @@ class Run:
         submitted = [attempt for attempt in fold(events).attempts if attempt.id]
         if not submitted:
             return None, ()
-        newest, passed_over = output.newest_checkpoint(submitted[-1], saved)
+        newest, passed_over = output.newest_checkpoint(submitted[-1], saved, usable_steps(events).has)
         return newest, tuple(map(describe_damage, passed_over))
 
 

@@ -9,12 +9,21 @@ from types import MappingProxyType
 
 from click import style
 
+from holdfast.cli.text.diagnosis import render_edit
 from holdfast.cli.text.findings import render_findings
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.errors import HoldfastError
 from holdfast.engine.units import render_number
 from holdfast.results.check import CheckResult
-from holdfast.results.run import AttemptResult, RequestedRun, RunRefusal, RunResult, RunsResult, VerifyResult
+from holdfast.results.run import (
+    AttemptRecovery,
+    AttemptResult,
+    RequestedRun,
+    RunRefusal,
+    RunResult,
+    RunsResult,
+    VerifyResult,
+)
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 COLOURS = {
@@ -74,7 +83,7 @@ def render_show(result: RunResult) -> str:
         *([("job", _job_words(result.asked))] if result.asked.target else []),
         ("started", _moment(result.started_at)),
         *([("rehearsal", result.rehearsed)] if result.rehearsed else []),
-        *(("attempt", _attempt(attempt)) for attempt in result.attempts),
+        *(entry for attempt in result.attempts for entry in _attempt_entries(attempt)),
         *([("metrics", _measures(result.metrics))] if result.metrics else []),
         *_evaluated(result),
         *_places(result),
@@ -161,6 +170,28 @@ def _job_words(requested: RequestedRun) -> str:
 
 def _short_request(requested: RequestedRun) -> str:
     return f"{requested.method} of {requested.model} on {requested.dataset}" if requested.method else requested.target
+
+
+def _attempt_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
+    yield "attempt", _attempt(attempt)
+    if attempt.diagnosis:
+        yield "cause", attempt.diagnosis.title
+    if attempt.recovery:
+        edits = [render_edit(each).partition(" ")[2] for each in attempt.remedy or ()]
+        yield "changed", "; ".join([*edits, *_else_changed(attempt.recovery)]) or "nothing"
+        yield "because", attempt.recovery.because
+        for each in attempt.recovery.differs:
+            yield "differs", each
+        if attempt.recovery.undo:
+            yield "undo", attempt.recovery.undo
+
+
+def _else_changed(recovery: AttemptRecovery) -> Iterator[str]:
+    if recovery.skips:
+        first, last = recovery.skips
+        yield f"steps {first} to {last} are skipped"
+    if recovery.resumes_until == 0:
+        yield "training begins anew"
 
 
 def _attempt(attempt: AttemptResult) -> str:

@@ -103,7 +103,7 @@ def _cause(cause: ReportedCause, *, knows_job: bool) -> Iterator[str]:
     yield _paragraph("fix", cause.fix)
     # A log alone does not show whether a setting is there that an edit removes.
     edits = [each for each in cause.remedy or () if knows_job or each.action != "remove" or each.before is not None]
-    yield from (f"  {style('edit', fg='green')} {_edit(remedy)}" for remedy in edits)
+    yield from (f"  {style('edit', fg='green')} {render_edit(remedy)}" for remedy in edits)
     change = "the fix" if not edits else "this edit" if len(edits) == 1 else "these edits"
     yield f"  {style('retry', dim=True)} {RETRY[cause.retry].format(change=change)}"
     if cause.prevented_by:
@@ -113,10 +113,10 @@ def _cause(cause: ReportedCause, *, knows_job: bool) -> Iterator[str]:
     yield f"  {style('more', dim=True)} holdfast explain {cause.name}"
 
 
-def _edit(remedy: RemedyEdit) -> str:
+def render_edit(remedy: RemedyEdit) -> str:
     """Return a change in words.
 
-    >>> _edit(RemedyEdit(key="train.max_seq_length", action="rename", before=256, after="max_length"))
+    >>> render_edit(RemedyEdit(key="train.max_seq_length", action="rename", before=256, after="max_length"))
     'rename `train.max_seq_length` to `max_length`'
     """
     change = f"{remedy.action} `{remedy.key}`"

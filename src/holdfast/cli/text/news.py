@@ -7,6 +7,7 @@ from holdfast.core.event import (
     Event,
     Liveness,
     Polled,
+    Remedied,
     Reported,
     ReportsLost,
     Started,
@@ -55,14 +56,22 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
             lost = f"{event.count} events" if event.count > 1 else "1 event" if event.count else "Events"
             verb = "was" if event.count == 1 else "were"
             text, style = f"{lost} of the training process {verb} lost: {event.because}", "yellow"
-        case Diagnosed():
-            again = f"; the next attempt begins in {render_duration(event.next_s)}" if event.next_s is not None else ""
-            text, style = f"attempt {event.attempt} failed: {event.title or 'cause unknown'}{again}", "yellow"
+        case Diagnosed() | Remedied():
+            text, style = _describe_failure(event), "yellow"
         case StopRequested():
             text, style = f"stop requested by {event.by}: saves a checkpoint, then ends", "yellow"
         case _:
             return None
     return Text(text, style)
+
+
+def _describe_failure(event: Diagnosed | Remedied) -> str:
+    """Return why an attempt failed and what follows, or what is changed for that."""
+    if isinstance(event, Remedied):
+        return f"changed: {event.remedy.describe() or 'nothing'}, because {event.remedy.because}"
+    follows = f"; the next attempt begins in {render_duration(event.next_s)}" if event.next_s else ""
+    stops = f"; no other attempt: {event.stops}" if event.stops else ""
+    return f"attempt {event.attempt} failed: {event.title or 'cause unknown'}{follows or stops}"
 
 
 def _render_poll(event: Polled) -> Text | None:

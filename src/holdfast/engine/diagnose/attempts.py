@@ -26,6 +26,13 @@ REASONS: Final[Mapping[object, tuple[str, float]]] = {
     EndReason.DATA_EXHAUSTED: ("too-few-training-steps", 0.6),
 }
 """Class and weight by the reason of a script that left without an error, before its training was over."""
+STOPPED_BY: Final[Mapping[Stopper, str]] = {
+    Stopper.PERSON: "job-cancelled-externally",
+    Stopper.TIMEOUT: "job-time-limit",
+    Stopper.NAN: "nan-loss-silent-success",
+    Stopper.PROMISE: "resume-settings-changed",
+}
+"""Class by who asked an attempt to end."""
 NO_MEMORY_KILL: Final = ("job-cancelled-externally", 0.6)
 """A SIGKILL of which the kernel says that it was not for lack of memory: a person, a script or a scheduler sent it."""
 SWALLOWED: Final = ("user-code-error", 0.55)
@@ -82,7 +89,7 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
     run = PurePath(state.folder).name
     values = {"run": run} if run else {}
     if state.stop:
-        name = "job-time-limit" if state.stop is Stopper.TIMEOUT else "job-cancelled-externally"
+        name = STOPPED_BY[state.stop]
         yield EndingFact(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97, values)
         return
     end = attempt.end or TrainingEnded()

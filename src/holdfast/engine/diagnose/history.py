@@ -1,12 +1,16 @@
 """Everything that a job can be diagnosed from: its logs, and what else is known about it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
+from holdfast.core.diagnosis import Signature
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.silent import ClassEvidence
 
+CHANGED: Final = "resume-settings-changed"
+"""The class of a resume with other settings than the checkpoint's, of which transformers warns."""
 OpenedLogs = list[tuple[str, Iterator[bytes]]]
 
 
@@ -24,6 +28,7 @@ class RunHistory:
         text: The content of that file when the run began.
         versions: Releases of the libraries that it trained with, by package.
         running: The name of the run whose logs these are, while it goes on under supervision; empty otherwise.
+        changed: Whether a remedy changed settings before its newest attempt: that a checkpoint has others is no fault then.
     """
 
     files: OpenedLogs
@@ -35,3 +40,8 @@ class RunHistory:
     text: str = ""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     running: str = ""
+    changed: bool = False
+
+    def possible(self, signatures: Iterable[Signature]) -> list[Signature]:
+        """Return the classes that can be the cause."""
+        return [each for each in signatures if not (self.changed and each.name == CHANGED)]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from holdfast.core.event import AttemptState, Event, Liveness, Polled, RunStage, training_events
+from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.training_event import CheckpointSaved, TrainingStarted
 from holdfast.engine.report.chart import evenly
 from holdfast.engine.report.curves import Curve
@@ -42,6 +43,7 @@ class AttemptRow:
     took: str
     exit_code: int | None
     because: str
+    remedy: AppliedRemedy | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,7 @@ def list_attempts(progress: Progress, events: Sequence[Event], now_s: float) -> 
             took=render_duration(took_s),
             exit_code=attempt.exit_code,
             because=_because(attempt) if attempt.stage is RunStage.FAILED else "",
+            remedy=attempt.remedy,
         )
 
 

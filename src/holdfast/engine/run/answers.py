@@ -7,11 +7,14 @@ from msgspec import UNSET, convert, structs
 
 from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import AttemptState, Delivered, Diagnosed, ModelEvaluated, RunStage, RunState
+from holdfast.core.remedy import AppliedRemedy
 from holdfast.engine.evaluate.headlines import describe_figure, main_figure
 from holdfast.engine.run.advice import next_commands
+from holdfast.results.diagnose import RemedyEdit
 from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.run import (
     AttemptDiagnosis,
+    AttemptRecovery,
     AttemptResult,
     DamagedFile,
     DeliveryResult,
@@ -110,13 +113,38 @@ def _attempt(attempt: AttemptState) -> AttemptResult:
         passed_over=attempt.passed_over,
         exit_code=attempt.exit_code,
         diagnosis=_diagnosis(attempt.diagnosed) if attempt.diagnosed and attempt.diagnosed.name else None,
-        remedy=None,
+        remedy=_edits(attempt.remedy) if attempt.remedy else None,
+        recovery=_recovery(attempt.remedy) if attempt.remedy else None,
+    )
+
+
+def _edits(remedy: AppliedRemedy) -> list[RemedyEdit]:
+    return [
+        RemedyEdit(key=each.key, action="remove" if each.after is None else "set", before=each.before, after=each.after)
+        for each in remedy.changes
+    ]
+
+
+def _recovery(remedy: AppliedRemedy) -> AttemptRecovery:
+    return AttemptRecovery(
+        permission=remedy.permission,
+        because=remedy.because,
+        skips=remedy.skips,
+        resumes_until=remedy.resumes_until,
+        keeps=remedy.keeps,
+        differs=remedy.differs,
+        undo=remedy.undo(),
     )
 
 
 def _diagnosis(cause: Diagnosed) -> AttemptDiagnosis:
     return AttemptDiagnosis(
-        name=cause.name, title=cause.title, fix=cause.fix, retry=cause.retry, confidence=cause.confidence
+        name=cause.name,
+        title=cause.title,
+        fix=cause.fix,
+        retry=cause.retry,
+        confidence=cause.confidence,
+        stops=cause.stops,
     )
 
 

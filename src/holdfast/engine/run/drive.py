@@ -22,9 +22,9 @@ from holdfast.core.event import (
     changes,
     fold,
 )
-from holdfast.core.plan import Attempt
+from holdfast.core.plan import Attempt, Plan
+from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.delivery import Delivery
-from holdfast.engine.run.recovery import with_next_attempt
 from holdfast.engine.run.supervise import (
     Action,
     Close,
@@ -63,6 +63,7 @@ class Dependencies:
         evaluate: Evaluates the final model, given what it calls again and again, so that the person's orders are heard.
         orders: The orders of the person at the terminal.
         observe: Called with the state and the new events after each action.
+        plan: What attempts start from; without it nothing of the job is changed for another attempt.
     """
 
     store: Store
@@ -75,6 +76,7 @@ class Dependencies:
     evaluate: Callable[[Callable[[], None]], ModelEvaluated]
     orders: Orders
     observe: Callable[[RunState, Sequence[Event]], None]
+    plan: Plan | None = None
 
 
 def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
@@ -126,7 +128,7 @@ class _Loop:
                 self._signal(action)
             case FindCause(attempts):
                 cause = self._dependencies.diagnose(self._current.number, self._now)
-                self._record(with_next_attempt(cause, self.state, attempts))
+                self._record(*decide(cause, self.state, attempts, self._dependencies.plan))
             case Pause(for_s):
                 self._pause(for_s)
             case Verify() | EvaluateModel():
@@ -257,7 +259,7 @@ class _Loop:
         match self._take_order():
             case "detach":
                 raise _Detached
-            case "stop" | "kill":
+            case "stop" | "kill":  # nothing runs that could be signalled
                 self._record(StopRequested(at_s=self._now, by=Stopper.PERSON))
             case _:
                 self._dependencies.clock.sleep(for_s)

@@ -91,7 +91,7 @@ class Progress:
         attempt = self.attempt
         if self.state.stage.ended:
             return "refused" if self.state.refused_by else self.state.stage.value
-        if self.state.stop:
+        if self.state.stop and not (attempt and attempt.stage.ended):
             return "stopping"
         if attempt is None or not attempt.id:
             return "queued"

@@ -2,12 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Final, Protocol
 
-from holdfast.core.checkpoint import MANIFEST, CheckpointIntegrity
+from holdfast.core.checkpoint import MANIFEST, CheckpointIntegrity, any_step
 from holdfast.core.errors import LogGoneError, UnreachableError
 from holdfast.core.event import AttemptState, Reported, ReportsLost
 from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, checkpoint_files, judge_listed
@@ -117,10 +117,13 @@ class RetrievedOutput:
         self,
         attempt: AttemptState,
         saved: Collection[str],  # noqa: ARG002 - where it saved is not this machine's to look
+        usable: Callable[[int], bool] = any_step,
     ) -> tuple[str | None, Sequence[CheckpointIntegrity]]:
         """Return the newest whole checkpoint in the run's folder there; of checkpoints, only manifests are fetched."""
         passed_over: list[CheckpointIntegrity] = []
         for folder, files in checkpoint_files(self._listed(attempt)).items():
+            if not usable(int(folder.rpartition("-")[2])):
+                continue
             manifest = ""
             if MANIFEST in files:
                 name = f"{folder}/{MANIFEST}"

@@ -17,7 +17,8 @@ from holdfast.core.event import (
     fold,
 )
 from holdfast.core.training_event import TrainingEnded
-from holdfast.engine.run.recovery import ended_unasked
+from holdfast.engine.recover.policy import ended_unasked, was_asked_to_end
+from holdfast.engine.recover.promises import broken_promises
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ def supervise(state: RunState, limits: Limits) -> Flow:
         if (pause_s := _pause_s(state)) is None:
             break
         state = yield from _pause(state, pause_s, limits)
-        if state.stop:
+        if was_asked_to_end(state):
             break
         state = yield from _start(state, Start(len(state.attempts) + 1, resume=True))
         state = yield from _follow(state, limits)
@@ -141,8 +142,8 @@ def _follow(state: RunState, limits: Limits) -> Flow:
             continue  # it has ended: there is nothing to stop, and its verdict is how it ended
         if state.stop and stop_s is None:
             stop_s = state.seen_s  # by the supervisor's clock: another process may have asked, by another
-        if not state.stop and _is_over_time(state.current, state.seen_s, limits):
-            state = fold((yield Stop(Stopper.TIMEOUT)), state)
+        if not state.stop and (by := _reason_to_stop(state, state.current, limits)):
+            state = fold((yield Stop(by)), state)
             stop_s = state.seen_s
         elif stop_s is not None and state.seen_s - stop_s > limits.grace_s and (last := next(last_resorts, None)):
             state = fold((yield last), state)
@@ -164,7 +165,7 @@ def _pause_s(state: RunState) -> float | None:
 
 def _pause(state: RunState, left_s: float, limits: Limits) -> Flow:
     """Pause before the next attempt, until a stop is requested."""
-    while left_s > 0 and not state.stop:
+    while left_s > 0 and not was_asked_to_end(state):
         state = fold((yield Pause(min(left_s, limits.poll_s))), state)
         left_s -= limits.poll_s
     return state
@@ -198,6 +199,24 @@ def _is_over_time(attempt: AttemptState, now_s: float, limits: Limits) -> bool:
     return limits.timeout_s is not None and not attempt.waiting and now_s - attempt.running_s > limits.timeout_s
 
 
+def _reason_to_stop(state: RunState, current: AttemptState, limits: Limits) -> Stopper | None:
+    """Return why an attempt that nobody asked to end is stopped; None if it is not."""
+    if _is_over_time(current, state.seen_s, limits):
+        return Stopper.TIMEOUT
+    if _is_lost(state):
+        return Stopper.NAN
+    return Stopper.PROMISE if any(broken_promises(state)) else None
+
+
+def _is_lost(state: RunState) -> bool:
+    """True if a job file's training has lost its weights. One in float16 is left alone, since its trainer passes over such steps."""
+    current = state.current
+    if current is None or not (current.lost and current.lost.is_proven) or not state.about.method:
+        return False
+    config = current.started.config if current.started else {}
+    return not config.get("fp16") and not config.get("deepspeed")
+
+
 def _was_killed(state: RunState) -> bool:
     """True if the newest attempt ended without reporting an end, and nobody had requested a stop."""
     current = state.current
@@ -218,8 +237,25 @@ def verdict(state: RunState) -> tuple[RunStage, str]:
         )
     if state.stop:
         stage = RunStage.CANCELLED if state.stop is Stopper.PERSON else RunStage.FAILED
-        return stage, f"stopped by {state.stop} {_reached(current)}"
-    return RunStage.FAILED, how_it_failed(current)
+        return (
+            stage,
+            f"stopped by {state.stop} {_reached(current)}{_lost_words(current)}{_stops(current)}{_broken_words(state)}",
+        )
+    return RunStage.FAILED, f"{how_it_failed(current)}{_stops(current)}"
+
+
+def _stops(attempt: AttemptState) -> str:
+    return f"; no other attempt: {attempt.diagnosed.stops}" if attempt.diagnosed and attempt.diagnosed.stops else ""
+
+
+def _broken_words(state: RunState) -> str:
+    return f": {', '.join(broken_promises(state))}" if state.stop is Stopper.PROMISE else ""
+
+
+def _lost_words(attempt: AttemptState) -> str:
+    if attempt.lost is None or not attempt.lost.is_proven:
+        return ""
+    return f": since step {attempt.lost.first}, neither the gradients nor the loss are finite"
 
 
 def how_it_failed(attempt: AttemptState) -> str:

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from holdfast.core.event import AttemptState, Diagnosed, Liveness, RunStage, RunState, Starting, Stopper, StopRequested
+from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.drive import Dependencies, drive
-from holdfast.engine.run.recovery import with_next_attempt
 from holdfast.engine.run.supervise import Limits
 from holdfast.ports import Order
 from tests.engine.run.test_supervise import dependencies
@@ -89,7 +89,7 @@ def test_what_another_attempt_does_not_help_against_ends_the_run(cause: Diagnose
 def test_a_signal_on_this_machine_is_a_persons(backend: str, name: str, follows: bool) -> None:
     """No scheduler sends one here; what fails by itself is tried again here too."""
     failed = AttemptState(number=1, backend=backend, started_s=0, stage=RunStage.FAILED, steps=2)
-    cause = with_next_attempt(replace(PREEMPTED, name=name), RunState(attempts=(failed,)), 3)
+    cause = decide(replace(PREEMPTED, name=name), RunState(attempts=(failed,)), 3)[0]
 
     assert (cause.next_s is not None) == follows
 

@@ -1,0 +1,144 @@
+"""Whether a run whose attempt failed goes on by itself, and with what changed.
+
+A failed attempt is followed by another if its cause is known, and either gone by itself or one that a permitted change of the job helps
+against, and if no person ended it. The number of attempts is bounded; a cause against which two changes did not help ends the run, and so does
+an attempt that came no further, or two of them if something was changed in between.
+"""
+
+from dataclasses import replace
+from typing import Final
+
+from holdfast.core.backends import DEFAULT_BACKEND
+from holdfast.core.event import AttemptState, Diagnosed, Remedied, RunStage, RunState
+from holdfast.core.job import Job
+from holdfast.core.plan import Plan
+from holdfast.core.remedy import AppliedRemedy
+from holdfast.engine.recover.failed_job import FailedJob
+from holdfast.engine.recover.remedies import remedies_for
+from holdfast.engine.recover.replanning import can_be_changed, remedied_job
+from holdfast.engine.units import render_bytes
+
+CERTAIN: Final = 0.75
+"""The confidence that a cause needs, so that money is spent again."""
+BY_PEOPLE: Final = frozenset({"job-cancelled-externally", "killed-by-sighup", "stdout-closed"})
+"""Classes of failure in which a person, or what a person set up, ended the attempt."""
+PREEMPTED: Final = "job-preempted-or-requeued"
+"""The class of a signal from outside. On this machine no scheduler sends one: there it counts as a person's, too."""
+FULL_DISKS: Final = frozenset({"disk-full", "disk-quota-exceeded"})
+FIRST_PAUSE_S: Final = 30.0
+LONGEST_PAUSE_S: Final = 600.0
+SAME_CAUSE: Final = 2
+"""How many changes are tried against one cause."""
+
+Decision = tuple[Diagnosed] | tuple[Diagnosed, Remedied]
+"""The cause of a failure, with the pause before the next attempt, if there is to be one; and what is changed for it."""
+
+
+def ended_unasked(state: RunState) -> bool:
+    """True if the newest attempt failed, and nobody had asked for its end."""
+    current = state.current
+    return (
+        current is not None and current.stage in (RunStage.FAILED, RunStage.CANCELLED) and not was_asked_to_end(state)
+    )
+
+
+def was_asked_to_end(state: RunState) -> bool:
+    """True if a person, or a limit that a person set, asked for the newest attempt's end."""
+    return state.stop is not None and state.stop.was_asked
+
+
+def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None = None) -> Decision:
+    """Return the cause of an attempt's failure with what follows from it.
+
+    Args:
+        cause: The cause.
+        state: The run, whose newest attempt failed.
+        attempts: How many attempts it may have.
+        plan: What its attempts start from; without it nothing can be changed.
+    """
+    if not ended_unasked(state) or len(state.attempts) >= attempts or _is_by_people(cause, state):
+        return (cause,)
+    if cause.name and cause.confidence < CERTAIN:
+        return (replace(cause, stops=f"the cause is not certain enough to try again: {cause.title}"),)
+    if cause.retry == "yes":
+        return (_again(cause, state),)
+    job = remedied_job(plan, state.remedies) if plan else None
+    if job is None or plan is None or state.current is None:
+        return (replace(cause, stops="a script is not changed by itself" if cause.name and plan else ""),)
+    if not cause.name:
+        return (_again_once(cause, state, job),)
+    return _change(cause, state, state.current, job, plan)
+
+
+def _again(cause: Diagnosed, state: RunState) -> Diagnosed:
+    """Return a cause that is gone by itself, with a pause that grows; without one if the attempt came no further."""
+    before = [each.steps for each in state.attempts[-2:]]
+    if len(before) > 1 and before[1] <= before[0]:
+        return replace(cause, stops="it came no further than the attempt before it")
+    doubled: float = FIRST_PAUSE_S * 2 ** (len(state.attempts) - 1)
+    return replace(cause, next_s=min(doubled, LONGEST_PAUSE_S))
+
+
+def _again_once(cause: Diagnosed, state: RunState, job: Job) -> Diagnosed:
+    """Return an unknown cause, with the one more attempt that a job may permit against any of them."""
+    tried = any(each.diagnosed and not each.diagnosed.name for each in state.attempts[:-1])
+    if "unknown_once" not in job.recover.allow:
+        return replace(cause, stops="the cause is unknown, and `recover.allow` does not have `unknown_once`")
+    if tried:
+        return replace(cause, stops="the cause is unknown for the second time")
+    return replace(cause, next_s=FIRST_PAUSE_S)
+
+
+def _change(cause: Diagnosed, state: RunState, current: AttemptState, job: Job, plan: Plan) -> Decision:
+    """Return the first permitted change against a cause, or why there is none."""
+    if stops := _used_up(cause, state):
+        return (replace(cause, stops=stops),)
+    helpful = [*remedies_for(FailedJob(job=job, cause=cause, attempt=current))]
+    chosen = next((each for each in helpful if each.permission is None or each.permission in job.recover.allow), None)
+    if chosen is None:
+        return (replace(cause, stops=describe_room(cause, current) or _refused(helpful)),)
+    if not can_be_changed(plan):
+        return (
+            replace(
+                cause, stops=f"the job has a secret in its settings, and is not rendered anew: {chosen.describe()}"
+            ),
+        )
+    remedied = Remedied(at_s=cause.at_s, attempt=current.number, cause=cause.name, remedy=chosen)
+    return replace(cause, next_s=0.0), remedied
+
+
+def _used_up(cause: Diagnosed, state: RunState) -> str:
+    """Return why nothing more is tried against a cause; empty if something may be."""
+    earlier = [
+        each for each in state.attempts[:-1] if each.diagnosed and each.diagnosed.name == cause.name and each.remedy
+    ]
+    if len(earlier) >= SAME_CAUSE:
+        return f"{SAME_CAUSE} changes did not help against this cause"
+    steps = [each.steps for each in state.attempts[-3:]]
+    if len(steps) == 3 and max(steps[1:]) <= steps[0]:  # noqa: PLR2004 - two attempts, and the one before them
+        return "two attempts came no further than the one before them"
+    return ""
+
+
+def describe_room(cause: Diagnosed, attempt: AttemptState) -> str:
+    """Return how much room the checkpoints of a run take whose disk was full; empty if that was not the cause, or is not known."""
+    if cause.name not in FULL_DISKS or not attempt.checkpoint_bytes or attempt.started is None:
+        return ""
+    size, kept = render_bytes(attempt.checkpoint_bytes), attempt.started.config.get("save_total_limit")
+    if not isinstance(kept, int):
+        return f"a checkpoint takes {size}, and `save_total_limit` keeps all of them: free some disk, or limit them"
+    room = render_bytes((kept + 1) * attempt.checkpoint_bytes)
+    return f"a checkpoint takes {size}, and `save_total_limit` keeps {kept}: with the one that is written, they need {room}"
+
+
+def _refused(helpful: list[AppliedRemedy]) -> str:
+    """Return why none of the changes that help is made."""
+    if not helpful:
+        return "nothing that a run changes by itself helps against it"
+    named = "; ".join(f"{each.describe()} (`{each.permission}`)" for each in helpful)
+    return f"`recover.allow` does not permit what may help: {named}"
+
+
+def _is_by_people(cause: Diagnosed, state: RunState) -> bool:
+    is_here = state.current is not None and state.current.backend == DEFAULT_BACKEND.name
+    return cause.name in ({*BY_PEOPLE, PREEMPTED} if is_here else BY_PEOPLE)

@@ -1,0 +1,125 @@
+"""What helps against each class of failure, the first thing first.
+
+Nothing here changes the method, the data or `max_length`; what changes the training beyond rounding says so.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from holdfast.core.diagnosis import Remedy
+from holdfast.core.lost_loss import LostLoss
+from holdfast.core.remedy import AppliedRemedy, Permission, SettingChange
+from holdfast.engine.recover.failed_job import FailedJob
+from holdfast.engine.recover.memory import LADDERS
+
+SUGGESTED: Final[Mapping[str, Permission | None]] = {
+    "train.dataloader_num_workers": None,
+    "train.dataset_num_proc": None,
+    "train.ddp_timeout": None,
+    "train.ddp_find_unused_parameters": None,
+    "train.gradient_checkpointing_kwargs": "checkpointing",
+}
+"""Settings that a class of failure may have changed as its signature says, with the permission that this needs."""
+FLASH: Final = "flash_attention"
+SAFE_ATTENTION: Final = "sdpa"
+
+
+def remedies_for(job: FailedJob) -> Iterator[AppliedRemedy]:
+    """Yield what may help a job, the first thing first, permitted or not; what is so already is left out."""
+    if job.attempt.lost and job.attempt.lost.is_proven:
+        yield from _without_lost_steps(job, job.attempt.lost)
+        return
+    ladder = LADDERS.get(job.cause.name)
+    if ladder:
+        yield from ladder(job)
+        return
+    if own := OWN.get(job.cause.name):
+        yield from own(job)
+    if changes := tuple(_suggested_changes(job)):
+        permissions: list[Permission] = [permission for each in changes if (permission := SUGGESTED[each.key])]
+        yield AppliedRemedy(
+            permission=permissions[0] if permissions else None,
+            because=job.cause.fix or job.cause.title,
+            changes=changes,
+        )
+
+
+def _suggested_changes(job: FailedJob) -> Iterator[SettingChange]:
+    """Yield the changes that the signature names, if all of them may be made by themselves."""
+    changes = [change for each in job.cause.suggested if (change := _suggested(job, each))]
+    if len(changes) == len(job.cause.suggested):
+        yield from changes
+
+
+def _suggested(job: FailedJob, suggested: Remedy) -> SettingChange | None:
+    """Return the change of a suggested setting; None if it may not be changed by itself, or is so already."""
+    if suggested.key not in SUGGESTED or suggested.action not in ("set", "remove"):
+        return None
+    before = job.setting(suggested.key.removeprefix("train."))
+    after = suggested.value if suggested.action == "set" else None
+    return None if before == after else SettingChange(key=suggested.key, before=before, after=after)
+
+
+def _without_lost_steps(job: FailedJob, lost: LostLoss) -> Iterator[AppliedRemedy]:
+    """Yield what helps against gradients that are not finite: their batches left out, then a lower learning rate."""
+    first, rate = lost.after + 1, job.setting("learning_rate")
+    if not job.job.method.generates:  # a batch that is left out would leave out the generation of others
+        yield AppliedRemedy(
+            permission="skip_batches",
+            because=f"the gradients of step {lost.first} are not finite, and those of step {lost.after} were",
+            skips=(first, lost.first),
+            resumes_until=lost.after,
+            differs=("the rows of the skipped steps train nothing; the schedule goes on as if they did",),
+        )
+    if isinstance(rate, float):
+        yield AppliedRemedy(
+            permission="learning_rate",
+            because=f"with a learning rate of {rate:g}, the gradients of step {lost.first} are not finite",
+            changes=(job.change("learning_rate", rate / 2),),
+            resumes_until=0,
+            keeps=("effective_batch", "data_order", "optimizer"),
+            differs=("a checkpoint would go on with the rate that it was saved with, so that training begins anew",),
+        )
+
+
+def _other_attention(job: FailedJob) -> Iterator[AppliedRemedy]:
+    """Yield an attention that every GPU has, unless rows are packed, which flash attention alone keeps apart."""
+    named = job.job.model.attn_implementation or ""
+    packs = job.setting("packing") or job.setting("padding_free")
+    if FLASH in named and not packs and "attn_implementation" not in (job.job.train.get("model_init_kwargs") or {}):
+        yield AppliedRemedy(
+            because="flash attention is not there, and PyTorch's own computes the same",
+            changes=(SettingChange(key="model.attn_implementation", before=named, after=SAFE_ATTENTION),),
+            differs=("attention is rounded differently",),
+        )
+
+
+def _other_port(job: FailedJob) -> Iterator[AppliedRemedy]:
+    """Yield another port, where the job names one; where it does not, the next attempt draws one."""
+    variable = job.job.environment.variables.get("MASTER_PORT", "")
+    if variable.isdigit():
+        key = "environment.variables.MASTER_PORT"
+        change = SettingChange(key=key, before=variable, after=str(_next_port(int(variable))))
+        yield AppliedRemedy(because=f"port {variable} is in use", changes=(change,))
+    elif job.setting("use_vllm") and job.setting("vllm_mode") == "server" and (port := job.count("vllm_group_port")):
+        change = job.change("vllm_group_port", _next_port(port))
+        yield AppliedRemedy(because=f"port {port} may be in use", changes=(change,))
+    else:
+        yield AppliedRemedy(because="the next attempt draws another port")
+
+
+def _next_port(port: int) -> int:
+    """Return another port, far enough from this one that neighbours of the same job do not have it.
+
+    >>> _next_port(29500), _next_port(65535)
+    (29537, 29537)
+    """
+    return port + 37 if port + 37 < 65536 else 29537  # noqa: PLR2004 - the number of ports
+
+
+OWN: Final[Mapping[str, Callable[[FailedJob], Iterator[AppliedRemedy]]]] = {
+    "flash-attn-abi-mismatch": _other_attention,
+    "flash-attn-unsupported-gpu": _other_attention,
+    "port-in-use": _other_port,
+}
+"""Remedies that depend on the job's own settings, by class."""

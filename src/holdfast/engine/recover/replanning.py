@@ -1,0 +1,83 @@
+"""The plan of a job with changed settings: the script is rendered anew. Pure: the plan has the job, and the files that it carries."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Final
+
+from holdfast.core.document import Remove, Set, ValueEdit, apply_edits
+from holdfast.core.job import Job
+from holdfast.core.plan import Plan
+from holdfast.core.remedy import AppliedRemedy, SettingChange
+from holdfast.engine.script.render import render_script
+
+
+def job_values(job: Job) -> dict[str, Any]:
+    """Return a job as a job file gives it, with every key said."""
+    return job.model_dump(by_alias=True) | {"method": job.method.value}
+
+
+def with_changes(job: Job, changes: Iterable[SettingChange]) -> Job:
+    """Return a job with some settings changed.
+
+    >>> job = Job(method="sft", model="tiny", dataset="rows.jsonl", train={"max_length": 64})
+    >>> with_changes(job, [SettingChange(key="train.per_device_train_batch_size", before=8, after=4)]).train
+    {'max_length': 64, 'per_device_train_batch_size': 4}
+    """
+    edits: list[ValueEdit] = [Remove(each.key) if each.after is None else Set(each.key, each.after) for each in changes]
+    return Job.model_validate(apply_edits(job_values(job), edits))
+
+
+def remedied_job(plan: Plan, remedies: Iterable[AppliedRemedy]) -> Job | None:
+    """Return the job of a plan as the remedies leave it; None for a script of the user's own."""
+    if plan.job is None:
+        return None
+    changes = [change for remedy in remedies for change in remedy.changes]
+    return with_changes(Job.model_validate(plan.job), changes)
+
+
+def can_be_changed(plan: Plan) -> bool:
+    """True if a plan's job gives its script: what was rendered with a secret in it, for example, cannot be rendered anew."""
+    job = remedied_job(plan, ())
+    return job is not None and _script(plan, job) == plan.script
+
+
+def remedied_plan(plan: Plan, remedies: Iterable[AppliedRemedy]) -> Plan:
+    """Return the plan of the attempts that follow some remedies."""
+    remedies = tuple(remedies)
+    job = remedied_job(plan, remedies)
+    if job is None or not remedies:
+        return plan
+    variables = {**plan.variables, **_changed_variables(job, remedies)}
+    if skips := [remedy.skips for remedy in remedies if remedy.skips]:
+        variables[SKIPPED] = ",".join(f"{first}-{last}" for first, last in skips)
+    gone = {
+        change.key.rpartition(".")[2]
+        for remedy in remedies
+        for change in remedy.changes
+        if change.key.startswith(VARIABLES) and change.after is None
+    }
+    return replace(
+        plan,
+        script=_script(plan, job),
+        hardware=job.where.hardware,
+        variables={name: value for name, value in variables.items() if name not in gone},
+    )
+
+
+VARIABLES: Final = "environment.variables."
+SKIPPED: Final = "HOLDFAST_SKIP"
+"""The variable that tells `payload/runtime.py` which steps to skip."""
+
+
+def _changed_variables(job: Job, remedies: Iterable[AppliedRemedy]) -> dict[str, str]:
+    names = [
+        change.key.removeprefix(VARIABLES)
+        for remedy in remedies
+        for change in remedy.changes
+        if change.key.startswith(VARIABLES)
+    ]
+    return {name: job.environment.variables[name] for name in names if name in job.environment.variables}
+
+
+def _script(plan: Plan, job: Job) -> str:
+    return render_script(job, name=plan.name, sources=plan.sources)
