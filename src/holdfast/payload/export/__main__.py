@@ -1,0 +1,76 @@
+"""Does one stage of an export, and answers on standard output, in one line of JSON. What libraries print goes to standard error.
+
+`python -m holdfast.payload.export STAGE REQUEST`, where REQUEST is a file of JSON with the fields of the stage's request.
+"""
+
+import errno
+import json
+import math
+import os
+import resource
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import ExportError
+
+WORDS = 600
+FULL = (errno.ENOSPC, errno.EDQUOT)
+KIB = 1024
+
+
+def _merge(asked: dict[str, Any]) -> dict[str, Any]:
+    from .merging import MergeRequest, merge
+
+    return merge(MergeRequest(**asked))
+
+
+STAGES: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"merge": _merge}
+
+
+def main(stage: str, request: Path) -> None:
+    """Do a stage, and answer."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    try:
+        told: dict[str, Any] = STAGES[stage](json.loads(request.read_text(encoding="utf-8")))
+        told["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
+    except Exception as error:  # noqa: BLE001 - libraries raise what they like for a model that they cannot use
+        traceback.print_exc()
+        told = {"failed": kind_of(error), "because": describe(error)}
+    told = {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in told.items()
+    }
+    print(json.dumps(told), file=answers, flush=True)
+
+
+def kind_of(error: BaseException) -> str:
+    """Return the kind of an error."""
+    if isinstance(error, ExportError):
+        return error.kind
+    if _is_full(error):
+        return "disk"
+    if isinstance(error, MemoryError) or "out of memory" in str(error).lower() or "can't allocate memory" in str(error):
+        return "memory"
+    frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    return "adapter" if any("/peft/" in each for each in frames) else "other"
+
+
+def _is_full(error: BaseException) -> bool:
+    """True if the disk was full; libraries that write in Rust or C say it in words alone."""
+    numbered = isinstance(error, OSError) and error.errno in FULL
+    return numbered or any(words in str(error) for words in ("No space left on device", "os error 28"))
+
+
+def describe(error: BaseException) -> str:
+    """Return an error in one line."""
+    words = " ".join(str(error).split())[:WORDS]
+    if isinstance(error, ExportError):
+        return words
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
