@@ -1,8 +1,32 @@
-"""What the process of an export answers, stage by stage. A figure is None if it is no number."""
+"""What an export needs, and what its process answers, stage by stage. A figure is None if it is no number."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from msgspec import Struct
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportTools:
+    """What this machine has for GGUF files.
+
+    Attributes:
+        runtime: The version of the runtime, llama-cpp-python; empty if it is not installed.
+        broken: Why the runtime does not load; empty if it does.
+        compiler: Whether there is a C++ compiler.
+        cmake: Whether there is CMake.
+        missing: The Python packages that the converter needs and that are not installed.
+        system: What the system calls itself, and what it is like: `debian`.
+        free_bytes: The free space of the disk of the export.
+    """
+
+    runtime: str
+    broken: str
+    compiler: bool
+    cmake: bool
+    missing: tuple[str, ...]
+    system: tuple[str, ...]
+    free_bytes: int
 
 
 class StageAnswer(Struct, frozen=True, kw_only=True):
@@ -49,16 +73,36 @@ class VocabularyAnswer(StageAnswer, frozen=True, kw_only=True):
     Attributes:
         pre_tokenizer: The name that the runtime is given; empty if the vocabulary needs none.
         found_by: How it was found: `hash`, `proof`, or `none` if it needs none.
+        listed: The name that the converter's table of hashes has; empty if it has none.
         texts: How many texts were compared.
         equal: How many of them have equal token ids.
+        composed: How many of those only once their characters are composed, as the original does by itself.
+        unspaced: How many of those only without the space that they begin with.
         first: The first that differs, with the ids of both; empty if none does.
     """
 
     pre_tokenizer: str
     found_by: str
+    listed: str
     texts: int
     equal: int
+    composed: int
+    unspaced: int
     first: str
+
+
+class ChatParts(Struct, frozen=True, kw_only=True):
+    """What a chat template writes around each message.
+
+    Attributes:
+        begin: What a chat begins with.
+        roles: What stands before and after a message of a role.
+        opening: What the model's answer begins after.
+    """
+
+    begin: str
+    roles: Mapping[str, tuple[str, str]]
+    opening: str
 
 
 class ReferenceAnswer(StageAnswer, frozen=True, kw_only=True):
@@ -69,12 +113,20 @@ class ReferenceAnswer(StageAnswer, frozen=True, kw_only=True):
         tokens: How many tokens of it were predicted.
         generated: How many tokens it writes for the prompt.
         ended: Whether it ended the answer itself.
+        chat: What stands around messages; None if that depends on more than their roles.
+        begins: The token that begins a text; empty if there is none.
+        stops: The tokens that end an answer.
+        sampling: How it is sampled from.
     """
 
     perplexity: float | None
     tokens: int
     generated: int
     ended: bool
+    chat: ChatParts | None = None
+    begins: str = ""
+    stops: Sequence[str] = ()
+    sampling: Mapping[str, float] = {}
 
 
 class FileAnswer(StageAnswer, frozen=True, kw_only=True):
@@ -84,6 +136,8 @@ class FileAnswer(StageAnswer, frozen=True, kw_only=True):
         types: How many tensors have each type.
         texts: How many texts were compared.
         equal: How many of them have equal token ids.
+        composed: How many of those only once their characters are composed, as the original does by itself.
+        unspaced: How many of those only without the space that they begin with.
         first: The first that differs, with the ids of both; empty if none does.
         template: Whether it has the chat template of the original.
         relative: The size of the difference of logits, relative to how much they vary over the vocabulary.
@@ -99,6 +153,8 @@ class FileAnswer(StageAnswer, frozen=True, kw_only=True):
     types: Mapping[str, int]
     texts: int
     equal: int
+    composed: int
+    unspaced: int
     first: str
     template: bool
     relative: float | None

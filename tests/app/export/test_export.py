@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,25 @@ import pytest
 
 from holdfast.adapters.export.process import FailedStage, StageReport
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.app.export import exporting
+from holdfast.app.export import steps
 from holdfast.cli.main import run_command
 from holdfast.core.event import RunRequested
 from holdfast.core.requested_job import RequestedJob
 from tests.helpers.exported import exportable_models  # noqa: F401 - the fixture `exportable`
+from tests.helpers.hub import loopback_hub
+from tests.helpers.tiny import quiet_environment
 
+ROOT = Path(__file__).parents[3]
+PUSH = """\
+import os, sys
+import huggingface_hub
+from holdfast.cli.main import main
+
+if os.environ["LOST"] == "1":  # as a proxy does that answers for the Hub
+    upload = huggingface_hub.HfApi.upload_folder
+    huggingface_hub.HfApi.upload_folder = lambda self, **named: upload(self, **named, ignore_patterns=["*.safetensors"])
+main(sys.argv[1:])
+"""
 Ask = Callable[..., tuple[int, dict[str, Any]]]
 
 
@@ -125,7 +140,7 @@ def test_a_step_that_fails_leaves_nothing_behind(
         Path(asked["out"], "model.safetensors").write_bytes(b"half")
         return StageReport(failed, 0.1)
 
-    monkeypatch.setattr(exporting, "run_stage", half)
+    monkeypatch.setattr(steps, "run_stage", half)
     code, answer = ask("lora", "--out", "out")
 
     assert code == 1
@@ -149,4 +164,36 @@ def test_a_model_that_gives_no_numbers_is_not_delivered(ask: Ask, tmp_path: Path
 
     assert (code, answer["verdict"], answer["output"], answer["files"][0]["path"]) == (1, "fail", "", "")
     assert "no numbers" in answer["files"][0]["checks"][0]["because"]
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.train
+@pytest.mark.parametrize(("lost", "code", "verdict"), [(False, 0, "arrived"), (True, 1, "missing")])
+def test_a_push_is_verified(exportable: Path, tmp_path: Path, lost: bool, code: int, verdict: str) -> None:
+    """As pushes of training are: what the Hub has is compared with what was made. The card replaces that of TRL."""
+    with loopback_hub() as hub:
+        environment = quiet_environment(**hub.variables, LOST=str(int(lost)), PYTHONPATH=str(ROOT))
+        words = ["export", str(exportable / "lora"), "--out", "out", "--push", "me/sums", "--format", "json"]
+        done = subprocess.run(
+            [sys.executable, "-c", PUSH, *words],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        answer = json.loads(done.stdout)
+
+    assert done.returncode == code, done.stderr
+    assert (answer["pushed"]["repository"], answer["pushed"]["verdict"]) == ("me/sums", verdict)
+    assert answer["verdict"] == ("fail" if lost else "pass")
+    assert "holdfast export" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.train
+def test_a_push_that_cannot_be_is_refused_first(ask: Ask, tmp_path: Path) -> None:
+    code, answer = ask("lora", "--out", "out", "--push", "me/sums")
+
+    assert code == 2
+    assert "--push needs the Hub" in answer["errors"][0]["what"]
     assert not (tmp_path / "out").exists()

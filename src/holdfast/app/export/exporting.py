@@ -1,87 +1,27 @@
-"""The steps of an export, in a folder that appears once they are done."""
+"""An export, in a folder that appears once everything is done."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final
 
+from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.export.output_folder import bytes_of, deliver, draft_of
-from holdfast.adapters.export.process import FailedStage, run_stage
-from holdfast.app.export.finding import ExportSource
-from holdfast.core.errors import HoldfastError, SourceError, UsageError
-from holdfast.core.export import MergeAnswer, StageAnswer
+from holdfast.adapters.export.pushing import push_folder
+from holdfast.app.export.describing import CARD, MODELFILE, write_card, write_modelfile
+from holdfast.app.export.gguf import GgufPlan, make_gguf, prepare_gguf
+from holdfast.app.export.steps import Export, ExportRequest
+from holdfast.app.run.delivering import verify_folder
+from holdfast.core.export import MergeAnswer
+from holdfast.core.reference import Reference
 from holdfast.engine.export.merging import merge_checks, merge_notes
-from holdfast.results.export import ExportedFile, ExportResult, ExportStep
+from holdfast.engine.export.modelfile import has_template
+from holdfast.results.export import ExportedFile, ExportResult
+from holdfast.results.run import DeliveryResult
 
-Answer = TypeVar("Answer", bound=StageAnswer)
 WEIGHTS: Final = "*.safetensors"
 LIBRARIES: Final = ("torch", "transformers", "peft", "safetensors")
-ASKED_WRONGLY: Final[Mapping[str, str]] = {
-    "adapter": "name the base that it was trained on with --base",
-    "embeddings": "train again with the embeddings saved: `trainable_token_indices` or `modules_to_save` of LoraConfig",
-    "several": "merge them one after the other: export the first, and the next with --base",
-    "unmergeable": "such an adapter is served beside its base",
-    "quantized": "name the model that it was quantized from with --base",
-    "overflow": "choose bfloat16 or float32 with --dtype",
-}
-"""What to do about a kind of failure for which the question was wrong."""
-BROKEN: Final[Mapping[str, str]] = {
-    "disk": "free some disk space, or choose another disk with --out",
-    "memory": "use a machine with more memory",
-    "killed": "use a machine with more memory",
-    "damaged": "`holdfast verify` says whether its files are whole",
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportRequest:
-    """What is asked for.
-
-    Attributes:
-        source: What is exported.
-        out: The folder to make.
-        dtype: The dtype of the weights; None for that of the base.
-        shard_size: The largest file of weights.
-        offline: Don't contact the Hub.
-    """
-
-    source: ExportSource
-    out: Path
-    dtype: str | None
-    shard_size: str
-    offline: bool
-
-
-@dataclass(slots=True)
-class Export:
-    """An export on its way.
-
-    Attributes:
-        request: What is asked for.
-        on_progress: Is told what happens.
-        steps: What was done.
-        notes: What is worth knowing.
-    """
-
-    request: ExportRequest
-    on_progress: Callable[[str], None]
-    steps: list[ExportStep] = field(default_factory=list[ExportStep])
-    notes: list[str] = field(default_factory=list[str])
-
-    def do(self, name: str, stage: str, asked: Mapping[str, Any], answer: type[Answer]) -> Answer:
-        """Do a step.
-
-        Raises:
-            UsageError: The question was wrong.
-            SourceError: It failed.
-        """
-        self.on_progress(name)
-        report = run_stage(stage, asked, answer, offline=self.request.offline)
-        if isinstance(report.answer, FailedStage):
-            raise _error(name, report.answer, self.request)
-        self.steps.append(ExportStep(name=name, elapsed_s=report.elapsed_s, peak_bytes=report.answer.peak_bytes))
-        return report.answer
+RUNTIME: Final = "llama-cpp-python"
 
 
 def run_export(request: ExportRequest, on_progress: Callable[[str], None]) -> ExportResult:
@@ -93,22 +33,58 @@ def run_export(request: ExportRequest, on_progress: Callable[[str], None]) -> Ex
     """
     export = Export(request, on_progress, notes=[*request.source.notes])
     with draft_of(request.out) as scratch:
+        plan = prepare_gguf(export, scratch) if request.gguf else None
         draft = scratch / "export"
         merged = _merge(export, draft)
-        checks = merge_checks(merged, bytes_of(draft, WEIGHTS))
-        good = all(check.verdict == "pass" for check in checks)
-        model = ExportedFile(
-            path=str(request.out) if good else "",
-            format="safetensors",
-            quantization=None,
-            bytes=bytes_of(draft, WEIGHTS),
-            memory_bytes=bytes_of(draft, WEIGHTS),
-            types={},
-            checks=checks,
-        )
+        files = [_safetensors(request.out, merged, bytes_of(draft, WEIGHTS))]
+        good = bool(files[0].path)
+        if good and plan is not None:
+            files += make_gguf(export, plan, draft, scratch)
         if good:
+            _describe(export, files, draft, _versions(plan))
             deliver(draft, request.out)
-    return _result(export, merged, [model], delivered=good)
+    pushed = _push(request) if good and request.push else None
+    return _result(export, merged, files, plan, pushed)
+
+
+def _versions(plan: GgufPlan | None) -> dict[str, str]:
+    return {name: version(name) for name in (LIBRARIES if plan is None else (*LIBRARIES, RUNTIME))}
+
+
+def _describe(export: Export, files: list[ExportedFile], draft: Path, versions: dict[str, str]) -> None:
+    """Write what goes along with the models."""
+    write_card(export.request, files, versions, draft)
+    original = export.original
+    if original is None or not write_modelfile(files, original, draft):
+        return
+    if export.request.source.found.template and not has_template(original):
+        export.notes.append(
+            "the chat template depends on more than roles, so the Modelfile has none: Ollama looks for a similar one"
+        )
+
+
+def _push(request: ExportRequest) -> DeliveryResult:
+    """Push the folder, and look whether it arrived."""
+    began = SystemClock().now_s()
+    push_folder(request.out, request.push, private=request.private)
+    found = verify_folder(Reference(role="target", name=request.push, key="--push"), str(request.out), began)
+    return DeliveryResult(
+        repository=request.push, verdict=found.verdict, because=found.because, folder=str(request.out)
+    )
+
+
+def _safetensors(out: Path, merged: MergeAnswer, size: int) -> ExportedFile:
+    checks = merge_checks(merged, size)
+    good = all(check.verdict == "pass" for check in checks)
+    return ExportedFile(
+        path=str(out) if good else "",
+        format="safetensors",
+        quantization=None,
+        bytes=size,
+        memory_bytes=size,
+        types={},
+        checks=checks,
+    )
 
 
 def _merge(export: Export, draft: Path) -> MergeAnswer:
@@ -129,12 +105,17 @@ def _merge(export: Export, draft: Path) -> MergeAnswer:
     return merged
 
 
-def _result(export: Export, merged: MergeAnswer, files: list[ExportedFile], *, delivered: bool) -> ExportResult:
+def _result(
+    export: Export, merged: MergeAnswer, files: list[ExportedFile], plan: GgufPlan | None, pushed: DeliveryResult | None
+) -> ExportResult:
     source = export.request.source
     failed = any(check.verdict == "fail" for file in files for check in file.checks)
+    lost = pushed is not None and pushed.verdict != "arrived"
+    delivered = bool(files[0].path)
+    made = any(file.format == "gguf" and file.path for file in files)
     return ExportResult(
         verb="export",
-        verdict="fail" if failed else "pass",
+        verdict="fail" if failed or lost else "pass",
         model=source.name,
         base=source.base,
         adapters=source.adapters,
@@ -144,29 +125,12 @@ def _result(export: Export, merged: MergeAnswer, files: list[ExportedFile], *, d
         precision=merged.precision,
         tied=merged.tied,
         added_tokens=merged.resized,
-        converter="",
-        pre_tokenizer="",
-        modelfile="",
-        card="",
+        converter=plan.told if plan else "",
+        pre_tokenizer=plan.pre_tokenizer_told if plan else "",
+        modelfile=str(export.request.out / MODELFILE) if made else "",
+        card=str(export.request.out / CARD) if delivered else "",
         notes=export.notes,
         steps=export.steps,
-        versions={name: version(name) for name in LIBRARIES},
-        pushed=None,
+        versions=_versions(plan),
+        pushed=pushed,
     )
-
-
-def _error(step: str, failed: FailedStage, request: ExportRequest) -> HoldfastError:
-    """Return what a failed step is told as."""
-    source = request.source.found.source
-    where = source.adapter if failed.failed == "adapter" and source.adapter else source.path
-    if failed.failed == "adapter":
-        what = f"the adapter does not fit its base {source.path}: {failed.because}"
-        return UsageError(what, where=where, fix=ASKED_WRONGLY["adapter"])
-    if failed.failed in ASKED_WRONGLY:
-        return UsageError(failed.because, where=where, fix=ASKED_WRONGLY[failed.failed])
-    place = str(request.out.parent) if failed.failed == "disk" else where
-    fix = BROKEN.get(
-        failed.failed,
-        "`holdfast verify` says whether the model's files are whole, `holdfast doctor` checks this machine",
-    )
-    return SourceError(f"{step} failed: {failed.because}", where=place, fix=fix)

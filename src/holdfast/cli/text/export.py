@@ -48,3 +48,6 @@ def _verdict(result: ExportResult) -> Iterator[str]:
         told += f", merged into {result.base} in {result.precision}, saved as {result.dtype}"
     yield style(told, fg=COLOURS[result.verdict], bold=True)
     yield f"written: {result.output}" if result.output else "nothing is written"
+    if result.pushed:
+        because = f": {result.pushed.because}" if result.pushed.because else ""
+        yield f"push to {result.pushed.repository}: {result.pushed.verdict}{because}"

@@ -6,7 +6,7 @@ import click
 
 from holdfast.app.export.verb import DTYPES, export
 from holdfast.cli import options
-from holdfast.cli.completion import complete_models
+from holdfast.cli.completion import complete_models, complete_quantizations
 from holdfast.cli.output import echo
 from holdfast.cli.text.export import render_export
 
@@ -23,6 +23,22 @@ from holdfast.cli.text.export import render_export
 @click.option("--adapter", multiple=True, metavar="ADAPTER", help="Merge this adapter of the same base too.")
 @click.option("--dtype", type=click.Choice(DTYPES), help="Dtype of the weights. Default: that of the base.")
 @click.option("--shard-size", default="5GB", metavar="SIZE", help="Largest file of weights. Default: 5GB.")
+@click.option(
+    "--gguf",
+    multiple=True,
+    metavar="QUANTIZATION",
+    shell_complete=complete_quantizations,
+    help="Make a GGUF file: f16, q8_0, q6_k, q5_k_m, q4_k_m, q4_k_s, q3_k_m, q2_k; several with commas.",
+)
+@click.option("--sample", metavar="FILE", type=click.Path(), help="Text to measure the perplexity on.")
+@click.option(
+    "--max-loss",
+    type=click.FloatRange(min=0),
+    metavar="PERCENT",
+    help="Most that a quantization may raise the perplexity. Default: five times what is usual.",
+)
+@click.option("--push", metavar="REPO", help="Push the folder to this repository of the Hub.")
+@click.option("--public", is_flag=True, help="Make the repository public, if it is made. Default: private.")
 @options.runs
 @options.offline
 @options.quiet
@@ -34,12 +50,17 @@ def command(
     adapter: tuple[str, ...],
     dtype: str | None,
     shard_size: str,
+    gguf: tuple[str, ...],
+    sample: str | None,
+    max_loss: float | None,
+    push: str | None,
+    public: bool,
     runs: str | None,
     offline: bool,
     quiet: bool,
     format_: str,
 ) -> int:
-    """Export a model: merge adapters into their base, and prove that the result is the same model.
+    """Export a model: merge adapters into their base, convert it, and prove that the result is the same model.
 
     MODEL is a folder, a run, or the id of a Hub model; of an adapter, its base is found.
     """
@@ -50,6 +71,11 @@ def command(
         adapter=adapter,
         dtype=dtype,
         shard_size=shard_size,
+        gguf=gguf,
+        sample=sample,
+        max_loss=max_loss,
+        push=push,
+        public=public,
         runs=runs,
         offline=offline,
         on_progress=(lambda _: None) if quiet or not sys.stderr.isatty() else _say,

@@ -27,7 +27,49 @@ def _merge(asked: dict[str, Any]) -> dict[str, Any]:
     return merge(MergeRequest(**asked))
 
 
-STAGES: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"merge": _merge}
+def _vocabulary(asked: dict[str, Any]) -> dict[str, Any]:
+    from .vocabulary import VocabularyRequest, look
+
+    return look(VocabularyRequest(**asked))
+
+
+def _reference(asked: dict[str, Any]) -> dict[str, Any]:
+    from .reference import ReferenceRequest, refer
+
+    return refer(ReferenceRequest(**asked))
+
+
+def _convert(asked: dict[str, Any]) -> dict[str, Any]:
+    from .converter import Converter
+
+    words = ("--outtype", "f16", "--model-name", asked["name"])
+    Converter(asked["converter"]).convert(
+        Path(asked["model"]), Path(asked["out"]), *words, pre_tokenizer=asked["pre_tokenizer"]
+    )
+    return {}
+
+
+def _quantize(asked: dict[str, Any]) -> dict[str, Any]:
+    from .runtime import quantize
+
+    quantize(asked["file"], asked["out"], asked["file_type"])
+    return {}
+
+
+def _prove(asked: dict[str, Any]) -> dict[str, Any]:
+    from .proving import ProofRequest, prove
+
+    return prove(ProofRequest(**asked))
+
+
+STAGES: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "merge": _merge,
+    "vocabulary": _vocabulary,
+    "reference": _reference,
+    "convert": _convert,
+    "quantize": _quantize,
+    "prove": _prove,
+}
 
 
 def main(stage: str, request: Path) -> None:
@@ -55,6 +97,8 @@ def kind_of(error: BaseException) -> str:
     if isinstance(error, MemoryError) or "out of memory" in str(error).lower() or "can't allocate memory" in str(error):
         return "memory"
     frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    if any("/conversion/" in each or "/gguf-py/" in each for each in frames):
+        return "converter"
     return "adapter" if any("/peft/" in each for each in frames) else "other"
 
 

@@ -13,6 +13,7 @@ import transformers
 from .adapting import adapter_names, add_adapters, fit_embeddings, is_tied, labels_of, set_tied
 from .errors import ExportError
 from .logits import largest_difference, logits_of, measured, relative_difference
+from .tokenizers import load_tokenizer, save_tokenizer
 
 ROOM = 1.2
 """How much more memory than the weights in float32 is free where they are merged in it."""
@@ -52,7 +53,7 @@ class MergeRequest:
 
 def merge(request: MergeRequest) -> dict[str, Any]:
     """Write the whole model; return what was measured on the way."""
-    tokenizer = load_tokenizer(request)
+    tokenizer = load_tokenizer(request.tokenizer, request.template)
     if not request.adapters and request.dtype is None and (folder := _stored_whole(request)):
         return _copy(folder, tokenizer, request)
     model, precision, kept = _in_full_precision(load_base(request))
@@ -72,8 +73,8 @@ def merge(request: MergeRequest) -> dict[str, Any]:
 def _copy(folder: Path, tokenizer: Any, request: MergeRequest) -> dict[str, Any]:
     """Copy a model that is whole already, and load the copy."""
     shutil.copytree(folder, request.out, dirs_exist_ok=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
-    if request.template:
-        tokenizer.save_pretrained(request.out)
+    if request.template or request.tokenizer != request.path:
+        save_tokenizer(tokenizer, [request.tokenizer, request.path], Path(request.out))
     model = _load(request.out, None, classifies=request.classifies, dtype="auto")
     logits = list(logits_of(model, tokenizer))
     return {**measured(logits, logits), "dtype": _dtype_of(model), "precision": "copied", "tied": is_tied(model)}
@@ -90,14 +91,6 @@ def _merged(model: Any, tokenizer: Any, adapters: list[str]) -> tuple[Any, dict[
         effect = largest_difference(before, list(logits_of(adapted, tokenizer)))
     merged = adapted.merge_and_unload(safe_merge=True, adapter_names=adapter_names(adapters))
     return merged, {**measured(before, list(logits_of(merged, tokenizer))), "effect": effect, "before": before}
-
-
-def load_tokenizer(request: MergeRequest) -> Any:
-    """Return the tokenizer, with a chat template if there is one."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(request.tokenizer)
-    if request.template and not tokenizer.chat_template:
-        tokenizer.chat_template = request.template
-    return tokenizer
 
 
 def load_base(request: MergeRequest) -> Any:
@@ -179,7 +172,7 @@ def save(model: Any, tokenizer: Any, request: MergeRequest, out: Path) -> None:
     if generation is not None:
         model.generation_config = transformers.GenerationConfig()  # saving refuses settings that loading takes
     model.save_pretrained(out, max_shard_size=request.shard_size)
-    tokenizer.save_pretrained(out)
+    save_tokenizer(tokenizer, [request.tokenizer, request.path], out)
     if generation is None:
         return
     told = generation.to_diff_dict().items()
