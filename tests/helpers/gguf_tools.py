@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from holdfast.adapters.export.converter import Converter, open_converter
+from holdfast.adapters.export.converter import KeptConverter, open_converter
 from holdfast.adapters.export.toolchain import PACKAGES, runtime_version
 from holdfast.adapters.storage.check_cache import user_cache
 from holdfast.core.errors import UsageError
@@ -18,7 +18,7 @@ CACHE = user_cache(os.environ)
 """As it is before a test changes the environment."""
 
 
-def kept_converter() -> Converter:
+def kept_converter() -> KeptConverter:
     """Return the converter in the user's cache, or skip the test."""
     release = runtime_version()
     if not release:

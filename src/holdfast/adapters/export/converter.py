@@ -43,7 +43,7 @@ class ConverterSource(Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Converter:
+class KeptConverter:
     """A converter in the user's cache.
 
     Attributes:
@@ -62,7 +62,7 @@ class Converter:
         return frozenset(NAME.findall(told[1])) if told else frozenset()
 
 
-def open_converter(cache: Path, release: str, *, offline: bool) -> Converter:
+def open_converter(cache: Path, release: str, *, offline: bool) -> KeptConverter:
     """Return the converter of a release of the runtime; it is fetched if it is not in the cache, or no longer what it was.
 
     Args:
@@ -93,7 +93,7 @@ def open_converter(cache: Path, release: str, *, offline: bool) -> Converter:
         return keep_converter(archive, folder, release)
 
 
-def keep_converter(archive: Path, folder: Path, release: str) -> Converter:
+def keep_converter(archive: Path, folder: Path, release: str) -> KeptConverter:
     """Take the converter out of an archive into the cache; it appears there whole.
 
     Raises:
@@ -116,7 +116,7 @@ def keep_converter(archive: Path, folder: Path, release: str) -> Converter:
     except (OSError, tarfile.TarError) as error:
         what = f"the converter cannot be kept: {error}"
         raise UsageError(what, where=str(folder), fix="free some disk space, or check permissions") from error
-    return Converter(folder, release, digest)
+    return KeptConverter(folder, release, digest)
 
 
 def _wanted(packed: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
@@ -127,12 +127,12 @@ def _wanted(packed: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
             yield member.replace(name=str(PurePosixPath(*parts[2:])))
 
 
-def _kept(folder: Path, release: str) -> Converter | None:
+def _kept(folder: Path, release: str) -> KeptConverter | None:
     """Return the converter in the cache; None if there is none, or another one than was put there."""
     with suppress(OSError, DecodeError, ValidationError):
         source = json.decode((folder / SOURCE).read_bytes(), type=ConverterSource)
         if source.files == _digest(folder):
-            return Converter(folder, release, source.sha256)
+            return KeptConverter(folder, release, source.sha256)
     return None
 
 

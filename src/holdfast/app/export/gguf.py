@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.export.converter import Converter, open_converter
+from holdfast.adapters.export.converter import KeptConverter, open_converter
 from holdfast.adapters.export.toolchain import look_at_tools
 from holdfast.adapters.storage.check_cache import user_cache
 from holdfast.app.evaluate.models import model_facts
@@ -35,7 +35,7 @@ class GgufPlan:
         vocabulary: What is known of the vocabulary.
     """
 
-    converter: Converter
+    converter: KeptConverter
     vocabulary: VocabularyAnswer
 
     @property
@@ -60,7 +60,7 @@ def prepare_gguf(export: Export, scratch: Path) -> GgufPlan:
     source = request.source.found.source
     tools = look_at_tools(request.out)
     problems: list[HoldfastError] = [*_unsuited(request), *why_not_ready(tools, _needed(request), str(request.out))]
-    converter: Converter | None = None
+    converter: KeptConverter | None = None
     if tools.runtime:
         try:
             converter = open_converter(user_cache(os.environ), tools.runtime, offline=request.offline)
@@ -90,7 +90,7 @@ def _needed(request: ExportRequest) -> int:
     return needed_bytes(sum(facts.parameters.values()), stored, request.gguf)
 
 
-def _look(export: Export, converter: Converter, scratch: Path) -> VocabularyAnswer:
+def _look(export: Export, converter: KeptConverter, scratch: Path) -> VocabularyAnswer:
     """Return what is known of the vocabulary.
 
     Raises:

@@ -43,7 +43,7 @@ def export(  # noqa: PLR0913 - a verb has as many arguments as its command has o
     offline: bool = False,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> ExportResult:
-    """Export a model: merge adapters into their base, convert it, and prove that the result is the same model.
+    """Export a model: merge, convert to GGUF, and prove the result.
 
     >>> import holdfast
     >>> answer = holdfast.export("runs/quickstart-20261121-154501-x7", out="merged")  # doctest: +SKIP

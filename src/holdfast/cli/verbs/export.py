@@ -60,7 +60,7 @@ def command(
     quiet: bool,
     format_: str,
 ) -> int:
-    """Export a model: merge adapters into their base, convert it, and prove that the result is the same model.
+    """Export a model: merge, convert to GGUF, and prove the result.
 
     MODEL is a folder, a run, or the id of a Hub model; of an adapter, its base is found.
     """
