@@ -168,7 +168,9 @@ def test_a_model_that_gives_no_numbers_is_not_delivered(ask: Ask, tmp_path: Path
 
 
 @pytest.mark.train
-@pytest.mark.parametrize(("lost", "code", "verdict"), [(False, 0, "arrived"), (True, 1, "missing")])
+@pytest.mark.parametrize(
+    ("lost", "code", "verdict"), [pytest.param(False, 0, "arrived", marks=pytest.mark.long), (True, 1, "missing")]
+)
 def test_a_push_is_verified(exportable: Path, tmp_path: Path, lost: bool, code: int, verdict: str) -> None:
     """As pushes of training are: what the Hub has is compared with what was made. The card replaces that of TRL."""
     with loopback_hub() as hub:

@@ -1,8 +1,11 @@
 """The model card and the file for Ollama say what is known, and nothing else."""
 
+from msgspec import structs
+
 from holdfast.core.export import ChatParts, ReferenceAnswer
 from holdfast.engine.export.model_card import CardFacts, render_card
 from holdfast.engine.export.modelfile import has_template, render_modelfile
+from holdfast.results.evaluate import BaseFigure, EvaluateResult, EvaluationFigure, EvaluationSettings
 from holdfast.results.export import ExportCheck, ExportedFile
 
 CHECK = ExportCheck(name="token-ids", verdict="pass", value=1.0, because="the ids of 415 of 415 texts are equal")
@@ -58,6 +61,28 @@ def test_what_is_known_is_there() -> None:
     )
     assert "- trained on: acme/chats" in card
     assert "```yaml\nmethod: sft\n```" in card
+
+
+def test_figures_have_their_intervals() -> None:
+    """Only those of whole datasets; beside the base's, with the verdict."""
+    base = BaseFigure(
+        value=0.2, difference=0.3, low=0.2, high=0.4, p_value=0.01, test="paired", verdict="better", rows_needed=None
+    )
+    figure = EvaluationFigure(
+        dataset="test.jsonl", split="test", rows=1200, metric="f1", value=0.5, low=0.45, high=0.55, interval="bootstrap", rows_needed=None, where=None, base=base,
+    )  # fmt: skip
+    settings = EvaluationSettings(
+        max_new_tokens=1, stop_strings=[], temperature=0, top_p=1, top_k=0, seed=0, batch_size=1, template="", device="cpu", dtype="float32",
+    )  # fmt: skip
+    part = structs.replace(figure, where={"level": "easy"}, value=0.9)
+    result = EvaluateResult(
+        verb="evaluate", verdict="pass", model="sums", base="acme/base", results=[figure, part], datasets=[], failed=[], leaked=[], worst=[],
+        gates=[], answers=[], metrics=[], settings=settings, versions={}, files=[], samples="",
+    )  # fmt: skip
+    card = render_card(facts(evaluation=result))
+
+    assert "| test.jsonl | f1 | 0.5 | 0.45 to 0.55 | 1,200 | 0.2 | better |" in card
+    assert "0.9" not in card
 
 
 def original(chat: ChatParts | None) -> ReferenceAnswer:

@@ -33,10 +33,10 @@ def write_card(request: ExportRequest, files: list[ExportedFile], versions: dict
     base = source.found.base or source.base or ""
     dataset = source.found.trained_on or ""
     facts = CardFacts(
-        name=source.name,
-        base=base,
+        name=Path(source.name).name,
+        base=_told(base),
         method=method[1] if method else "",
-        dataset=dataset,
+        dataset=_told(dataset),
         settings=settings,
         base_licence=_licence(base),
         data_licence=_licence(dataset),
@@ -60,11 +60,18 @@ def write_modelfile(files: list[ExportedFile], original: ReferenceAnswer, draft:
 
 def command_of(request: ExportRequest) -> str:
     """Return the command that makes the same again."""
-    words = ["holdfast", "export", request.source.name]
-    words += [word for each in request.source.adapters[1:] for word in ("--adapter", each)]
+    source = request.source
+    words = ["holdfast", "export", _told(source.name)]
+    words += ["--base", _told(source.base or "")] if source.base_chosen else []
+    words += [word for each in source.adapters[1:] for word in ("--adapter", _told(each))]
     words += ["--dtype", request.dtype] if request.dtype else []
     words += ["--gguf", ",".join(request.gguf)] if request.gguf else []
     return shlex.join(words)
+
+
+def _told(name: str) -> str:
+    """Return a name as others may read it: without the folders of this machine."""
+    return Path(name).name if Path(name).is_absolute() else name
 
 
 def run_folder(source: ExportSource) -> Path | None:

@@ -20,6 +20,7 @@ class ExportSource:
         found: The model, with its tokenizer and its template.
         adapters: The adapters, in the order in which they are merged.
         base: The base of the adapters; None if there are none.
+        base_chosen: Whether it was named with `--base`.
         revision: The revision of the base; None for the newest.
         config: The configuration of the base, or of the whole model.
         notes: What is worth knowing of it.
@@ -29,6 +30,7 @@ class ExportSource:
     found: FoundModel
     adapters: tuple[str, ...]
     base: str | None
+    base_chosen: bool
     revision: str | None
     config: Mapping[str, Any]
     notes: tuple[str, ...]
@@ -73,6 +75,7 @@ def find_source(
         found=found,
         adapters=adapters,
         base=path if adapters else None,
+        base_chosen=base is not None,
         revision=revision,
         config=facts.config or {},
         notes=tuple(_notes(named, path, found)),

@@ -3,10 +3,10 @@
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import numpy as np
-from llama_cpp import llama_cpp as c
 
 from .errors import ExportError
 
@@ -15,6 +15,11 @@ TEXT = 128
 MARGIN = 16
 CONTEXT = 4096
 HALF = 2
+
+
+def library() -> Any:
+    """Return the C interface. It is imported when it is needed, since few machines have it."""
+    return import_module("llama_cpp.llama_cpp")
 
 
 class Gguf:
@@ -28,50 +33,51 @@ class Gguf:
     """
 
     def __init__(self, path: str, *, pre_tokenizer: str = "", vocabulary: bool = False, context: int = 512) -> None:
-        settings = c.llama_model_default_params()
+        self._c = library()
+        settings = self._c.llama_model_default_params()
         settings.vocab_only = vocabulary
         settings.n_gpu_layers = 0
         settings.use_extra_bufts = False  # repacked weights are another program, which crashes on some processors
         self._kept = _overrides(pre_tokenizer)
         if self._kept is not None:
             settings.kv_overrides = self._kept
-        self._model = c.llama_model_load_from_file(path.encode(), settings)
+        self._model = self._c.llama_model_load_from_file(path.encode(), settings)
         if not self._model:
             raise ExportError("unloadable", f"the runtime does not load {path}")
-        self._vocabulary = c.llama_model_get_vocab(self._model)
+        self._vocabulary = self._c.llama_model_get_vocab(self._model)
         self._size = context
 
     def close(self) -> None:
         """Free its memory."""
-        c.llama_model_free(self._model)
+        self._c.llama_model_free(self._model)
 
     def ids(self, text: str, *, special: bool = False) -> list[int]:
         """Return the token ids of a text; with those that stand around every text, if that is asked for."""
         given = text.encode()
         room = len(given) + MARGIN
-        tokens = (c.llama_token * room)()
-        count = c.llama_tokenize(self._vocabulary, given, len(given), tokens, room, special, True)  # noqa: FBT003 - C
+        tokens = (self._c.llama_token * room)()
+        count = self._c.llama_tokenize(self._vocabulary, given, len(given), tokens, room, special, True)  # noqa: FBT003 - C
         return [int(each) for each in tokens[: max(0, count)]]
 
     def ends(self, token: int) -> bool:
         """Whether a token ends an answer."""
-        return bool(c.llama_vocab_is_eog(self._vocabulary, token))
+        return bool(self._c.llama_vocab_is_eog(self._vocabulary, token))
 
     def text(self, tokens: Sequence[int]) -> str:
         """Return the text of some tokens."""
         room, parts = ctypes.create_string_buffer(TEXT), []
         for each in tokens:
-            size = c.llama_token_to_piece(self._vocabulary, each, room, TEXT, 0, True)  # noqa: FBT003 - C
+            size = self._c.llama_token_to_piece(self._vocabulary, each, room, TEXT, 0, True)  # noqa: FBT003 - C
             parts.append(room.raw[: max(0, size)])
         return b"".join(parts).decode("utf-8", "replace")
 
     def memory_bytes(self) -> int:
         """Return what its weights and a cache of many tokens need."""
-        heads = max(1, c.llama_model_n_head(self._model))
-        width = c.llama_model_n_embd(self._model) // heads * c.llama_model_n_head_kv(self._model)
-        tokens = min(CONTEXT, c.llama_model_n_ctx_train(self._model))
-        cache = 2 * HALF * int(c.llama_model_n_layer(self._model)) * int(width) * int(tokens)
-        return int(c.llama_model_size(self._model)) + cache
+        heads = max(1, self._c.llama_model_n_head(self._model))
+        width = self._c.llama_model_n_embd(self._model) // heads * self._c.llama_model_n_head_kv(self._model)
+        tokens = min(CONTEXT, self._c.llama_model_n_ctx_train(self._model))
+        cache = 2 * HALF * int(self._c.llama_model_n_layer(self._model)) * int(width) * int(tokens)
+        return int(self._c.llama_model_size(self._model)) + cache
 
     def logits(self, tokens: Sequence[int]) -> Any:
         """Return the logits at every position, as an array."""
@@ -91,39 +97,40 @@ class Gguf:
 
     @contextmanager
     def _context(self) -> Iterator[Any]:
-        settings = c.llama_context_default_params()
+        settings = self._c.llama_context_default_params()
         settings.n_ctx = settings.n_batch = settings.n_ubatch = self._size
-        context = c.llama_init_from_model(self._model, settings)
+        context = self._c.llama_init_from_model(self._model, settings)
         if not context:
             raise ExportError("unloadable", "the runtime has no memory for a context")
         try:
             yield context
         finally:
-            c.llama_free(context)
+            self._c.llama_free(context)
 
     def _read(self, context: Any, tokens: Sequence[int], start: int, *, whole: bool) -> Any:
-        batch = c.llama_batch_init(len(tokens), 0, 1)
+        batch = self._c.llama_batch_init(len(tokens), 0, 1)
         try:
             batch.n_tokens = len(tokens)
             for at, token in enumerate(tokens):
                 batch.token[at], batch.pos[at] = token, start + at
                 batch.n_seq_id[at], batch.seq_id[at][0] = 1, 0
                 batch.logits[at] = whole or at == len(tokens) - 1
-            if code := c.llama_decode(context, batch):
+            if code := self._c.llama_decode(context, batch):
                 raise ExportError("unloadable", f"the runtime cannot read the tokens: llama_decode gives {code}")
-            width = c.llama_vocab_n_tokens(self._vocabulary)
+            width = self._c.llama_vocab_n_tokens(self._vocabulary)
             rows = range(len(tokens)) if whole else [len(tokens) - 1]
             return np.stack(
-                [np.ctypeslib.as_array(c.llama_get_logits_ith(context, row), (width,)).copy() for row in rows]
+                [np.ctypeslib.as_array(self._c.llama_get_logits_ith(context, row), (width,)).copy() for row in rows]
             )
         finally:
-            c.llama_batch_free(batch)
+            self._c.llama_batch_free(batch)
 
 
 def _overrides(pre_tokenizer: str) -> Any:
     """Return the metadata to use in the place of a file's own; None if there is none."""
     if not pre_tokenizer:
         return None
+    c = library()
     both = (c.llama_model_kv_override * 2)()
     both[0].key, both[0].tag = PRE_TOKENIZER, c.LLAMA_KV_OVERRIDE_TYPE_STR
     at = ctypes.addressof(both[0].value) + c.llama_model_kv_override_value.val_str.offset
@@ -134,6 +141,7 @@ def _overrides(pre_tokenizer: str) -> Any:
 
 def quantize(source: str, out: str, file_type: int) -> None:
     """Write a GGUF file with weights of another type."""
+    c = library()
     settings = c.llama_model_quantize_default_params()
     settings.ftype = file_type
     if code := c.llama_model_quantize(source.encode(), out.encode(), settings):
