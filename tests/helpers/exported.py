@@ -58,7 +58,7 @@ def make_bases(folder: Path) -> None:
     bases = {
         "half": tiny.to(torch.bfloat16),
         "untied": Qwen2ForCausalLM(Qwen2Config(**{**given, "tie_word_embeddings": False})),
-        "llama": LlamaForCausalLM(LlamaConfig(**small)),
+        "llama": LlamaForCausalLM(LlamaConfig(**{**small, "num_hidden_layers": 3})),
     }
     for name, model in bases.items():
         model.save_pretrained(folder / name)
@@ -75,7 +75,8 @@ def adapters() -> dict[str, tuple[str, Any, dict[str, Any]]]:
     """The adapters: of which base, how configured, and what else is done.
 
     head: LoRA on the output layer alone, of tied weights. whole-head: the output layer saved whole. grown: two more tokens,
-    embeddings saved; unsaved: not saved. idle: as it was initialized. foreign: of llama, with tiny as its base.
+    embeddings saved; unsaved: not saved. idle: as it was initialized. foreign: of llama, with tiny as its base, which has
+    fewer layers; wide: of llama, with tiny as its base, whose keys are narrower.
     """
     from peft import LoraConfig, PromptTuningConfig
 
@@ -94,6 +95,7 @@ def adapters() -> dict[str, tuple[str, Any, dict[str, Any]]]:
         "on-half": ("half", LoraConfig(**whole), {}),
         "idle": ("tiny", LoraConfig(r=4, target_modules="all-linear", task_type="CAUSAL_LM"), {}),
         "foreign": ("llama", LoraConfig(**lora, target_modules=["q_proj", "up_proj"]), {"named": "tiny"}),
+        "wide": ("llama", LoraConfig(**lora, target_modules=["k_proj"], layers_to_transform=[0]), {"named": "tiny"}),
         "prompt": ("tiny", PromptTuningConfig(num_virtual_tokens=3, task_type="CAUSAL_LM"), {}),
     }
 
