@@ -22,6 +22,7 @@ from holdfast.results.diagnose import DiagnoseResult
 from holdfast.results.doctor import DoctorResult
 from holdfast.results.evaluate import EvaluateResult
 from holdfast.results.explain import ExplainResult
+from holdfast.results.export import ExportResult
 from holdfast.results.inspect import InspectResult
 from holdfast.results.plan import PlanResult
 from holdfast.results.rehearse import RehearseResult
@@ -38,6 +39,7 @@ RESULTS: Final[Mapping[str, type[Result]]] = {
     "runs": RunsResult,
     "logs": LogsResult,
     "evaluate": EvaluateResult,
+    "export": ExportResult,
     "diagnose": DiagnoseResult,
     "verify": VerifyResult,
     "explain": ExplainResult,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from holdfast.app.check import verb as _check
     from holdfast.app.diagnose import verb as _diagnose
     from holdfast.app.evaluate import verb as _evaluate
+    from holdfast.app.export import verb as _export
     from holdfast.app.inspect import verb as _inspect
     from holdfast.app.plan import verb as _plan
     from holdfast.app.rehearse import verb as _rehearse
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     plan = in_json(_plan.plan)
     diagnose = in_json(_diagnose.diagnose)
     evaluate = in_json(_evaluate.evaluate)
+    export = in_json(_export.export)
     run, resume, stop = in_json(_run.run), in_json(_run.resume), in_json(_run.stop)
     runs, show, logs = in_json(_queries.runs), in_json(_queries.show), in_json(_queries.logs)
     watch, verify = in_json(_queries.watch), in_json(_queries.verify)
@@ -53,6 +55,7 @@ __all__ = [
     "doctor",
     "evaluate",
     "explain",
+    "export",
     "inspect",
     "logs",
     "plan",

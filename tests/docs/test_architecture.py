@@ -60,6 +60,7 @@ TARGETS = {
         "",
         {"on": "builtin:stdlib-docstrings", "rows": 4, "base": "builtin:tiny-chat", "trained_on": "builtin:stdlib-docstrings"},
     ),
+    "export": ("builtin:tiny-chat", "", {"offline": True}),
     "run": ("job.yaml", JOB, {"rehearse": False, "offline": True}),
 }
 
@@ -76,7 +77,7 @@ def steps(verb: str) -> list[str]:
         "check",
         "inspect",
         "diagnose",
-        *(pytest.param(each, marks=[pytest.mark.train, pytest.mark.long]) for each in ("rehearse", "evaluate", "run")),
+        *(pytest.param(each, marks=[pytest.mark.train, pytest.mark.long]) for each in ("rehearse", "evaluate", "export", "run")),
     ],
 )
 def test_a_verb_goes_the_way_that_the_page_tells(verb: str, tmp_path: Path) -> None:

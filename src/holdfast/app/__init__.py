@@ -32,6 +32,7 @@ VERBS: Mapping[str, str] = {
     "logs": "holdfast.app.run.queries",
     "watch": "holdfast.app.run.queries",
     "evaluate": "holdfast.app.evaluate.verb",
+    "export": "holdfast.app.export.verb",
     "diagnose": "holdfast.app.diagnose.verb",
     "verify": "holdfast.app.run.queries",
     "doctor": "holdfast.app.doctoring",

@@ -65,6 +65,13 @@ def complete_models(ctx: click.Context, param: click.Parameter, incomplete: str)
     return complete_runs(ctx, param, incomplete) or [CompletionItem(incomplete, type="dir")]
 
 
+def complete_quantizations(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the quantizations that begin so."""
+    from holdfast.engine.export.quantizations import QUANTIZATIONS
+
+    return _beginning(incomplete, ((name, f"{each.bits:g} bits a weight") for name, each in QUANTIZATIONS.items()))
+
+
 def complete_metrics(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the metrics that begin so, else files with functions."""
     from holdfast.catalog.metrics import METRICS

@@ -38,6 +38,7 @@ SUMMARIES: Mapping[str, str] = {
     "logs": "Print the output of a run's training process.",
     "watch": "Follow a run from any terminal.",
     "evaluate": "Evaluate a model: metrics with intervals, beside its base.",
+    "export": "Export a model: merge, convert to GGUF, and prove the result.",
     "diagnose": "Find the cause of a failure in logs.",
     "verify": "Verify that a checkpoint or model folder is complete.",
     "doctor": "Check this machine, its libraries and the Hub.",

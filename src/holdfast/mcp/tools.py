@@ -17,6 +17,7 @@ from holdfast.results.check import CheckResult
 from holdfast.results.diagnose import DiagnoseResult
 from holdfast.results.doctor import DoctorResult
 from holdfast.results.evaluate import EvaluateResult
+from holdfast.results.export import ExportResult
 from holdfast.results.inspect import InspectResult
 from holdfast.results.plan import PlanResult
 from holdfast.results.rehearse import RehearseResult
@@ -179,6 +180,7 @@ NOTES: Final[Mapping[str, tuple[str, ...]]] = {
         "Loads the model, so it may take minutes, and writes its results.",
         "A difference whose interval holds 0 is undecided: it shows neither better nor worse.",
     ),
+    "export": ("Loads the model twice, so it may take minutes. A folder that is there already is not overwritten.",),
     "stop": ("The run can be resumed.",),
     "render": ("Answers with the script.",),
 }
@@ -263,6 +265,24 @@ TOOLS: Final = (
             "offline",
         ),
         result=EvaluateResult,
+        fixed={},
+    ),
+    VerbTool(
+        verb="export",
+        arguments=(
+            "model",
+            "out",
+            "base",
+            "adapter",
+            "dtype",
+            "shard_size",
+            "gguf",
+            "sample",
+            "max_loss",
+            "runs",
+            "offline",
+        ),
+        result=ExportResult,
         fixed={},
     ),
     VerbTool(verb="diagnose", arguments=("targets", "ended", "runs"), result=DiagnoseResult, fixed={}, reads_only=True),

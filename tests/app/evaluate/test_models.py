@@ -83,6 +83,17 @@ def test_an_adapter_reads_as_its_base_does(run: Path) -> None:
     assert found.base == found.source.path
 
 
+def test_an_adapter_on_an_adapter_is_refused(run: Path) -> None:
+    """Only the last one would be loaded, in silence."""
+    for name, base in (("first", f"../{NAME}/model"), ("second", "../first")):
+        (run.parent / name).mkdir()
+        (run.parent / name / "adapter_config.json").write_text(json.dumps({"base_model_name_or_path": base}))
+        (run.parent / name / "adapter_model.safetensors").write_bytes(b"\x02\0\0\0\0\0\0\0{}")
+
+    with pytest.raises(UsageError, match="is an adapter itself"):
+        find_model(str(run.parent / "second"), runs=None, offline=True)
+
+
 def test_a_head_has_labels(tmp_path: Path) -> None:
     """By number, whatever their order in the file; a reward model has one."""
     named = {"10": "k", **{str(number): "abcdefghij"[number] for number in range(10)}}

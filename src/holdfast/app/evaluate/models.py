@@ -75,7 +75,7 @@ def find_model(name: str, *, runs: PathName | None, offline: bool, where: str = 
         raise UsageError(f"GGUF files cannot be evaluated: {name}", where=where, fix=fix)
     if run := _run_of(name, runs):
         return run
-    return _found(name, _facts(name, offline=offline, where=where), offline=offline, where=where)
+    return _found(name, model_facts(name, offline=offline, where=where), offline=offline, where=where)
 
 
 def _run_of(name: str, runs: PathName | None) -> FoundModel | None:
@@ -110,7 +110,7 @@ def _final_model(folder: Path, run: RunState) -> FoundModel:
         because = run.because or f"it is {run.stage}"
         what, fix = f"the run {folder.name} has no final model: {because}", "name a checkpoint's folder"
         raise UsageError(what, where="MODEL", fix=fix)
-    found = _found(str(model), _facts(str(model), offline=True, where="MODEL"), offline=True, where="MODEL")
+    found = _found(str(model), model_facts(str(model), offline=True, where="MODEL"), offline=True, where="MODEL")
     return replace(
         found,
         name=folder.name,
@@ -128,7 +128,7 @@ def _resolved_job(folder: Path) -> Document:
     return Document(path=path.name, kind="job", values={})
 
 
-def _facts(name: str, *, offline: bool, where: str) -> ModelFacts:
+def model_facts(name: str, *, offline: bool, where: str) -> ModelFacts:
     """Return the facts about a model's files.
 
     Raises:
@@ -234,9 +234,12 @@ def _adapter(name: str, facts: ModelFacts, files: frozenset[str], *, offline: bo
     beside = expanded(name) / named
     path = str(beside) if not is_there(expanded(named)) and is_there(beside) else named
     try:
-        base = _found(path, _facts(path, offline=offline, where=key), offline=offline, where=key)
+        base = _found(path, model_facts(path, offline=offline, where=key), offline=offline, where=key)
     except UsageError as error:
         raise UsageError(f"the base of the adapter {name}: {error.what}", where=key, fix=error.fix) from error
+    if base.source.adapter is not None:
+        fix = f"merge {path} into its base with `holdfast export`, and name the result in adapter_config.json"
+        raise UsageError(f"the base of the adapter {name} is an adapter itself: {path}", where=key, fix=fix)
     tokenizer = name if VOCABULARIES & files else base.source.tokenizer
     classifies = adapter.get("task_type") == CLASSIFIES
     return FoundModel(

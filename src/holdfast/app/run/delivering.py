@@ -14,13 +14,24 @@ def verify_push(repository: str, state: RunState) -> Delivery:
     """Return whether the last push to a repository arrived; unknown if the Hub does not answer."""
     push = state.pushes[repository]
     reference = Reference(role="target", name=repository, key="output.push_to", revision=push.revision)
+    return verify_folder(reference, push.folder or "", push.at or 0.0)
+
+
+def verify_folder(reference: Reference, pushed: str, pushed_s: float) -> Delivery:
+    """Return whether a folder arrived in a repository; unknown if the Hub does not answer.
+
+    Args:
+        reference: The repository.
+        pushed: The folder; empty if it is not known.
+        pushed_s: Unix time at which the push began.
+    """
     try:
         there = open_hub().repo_tree(reference)
     except SourceError as error:
-        return Delivery("unknown", f"whether it arrived at {repository} is not known: {error.what}")
+        return Delivery("unknown", f"whether it arrived at {reference.name} is not known: {error.what}")
     here = {}
-    if push.folder:
-        folder = Path(push.folder)
+    if pushed:
+        folder = Path(pushed)
         names = needed_files(path.name for path in folder.glob("*") if path.is_file())
         here = {name: read_stored(folder / name) for name in names}
-    return judge_delivery(repository, here, there, push.at or 0.0)
+    return judge_delivery(reference.name, here, there, pushed_s)

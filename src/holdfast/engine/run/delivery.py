@@ -12,10 +12,10 @@ from typing import Final, Literal
 from holdfast.core.hub import RepoTree, StoredFile
 
 NEEDED: Final = re.compile(
-    r"config\.json|adapter_config\.json|tokenizer(_config)?\.json|.+\.index\.json|.+\.safetensors|(pytorch|adapter)_model.*\.bin"
+    r"config\.json|adapter_config\.json|tokenizer(_config)?\.json|.+\.index\.json|.+\.(safetensors|gguf)|(pytorch|adapter)_model.*\.bin"
 )
 """Names of the files without which a model cannot be loaded."""
-WEIGHTS: Final = re.compile(r".+\.(safetensors|bin|index\.json)")
+WEIGHTS: Final = re.compile(r".+\.(safetensors|gguf|bin|index\.json)")
 """Those of them that training changes; the others are written anew with each save, and may differ in details."""
 SKEW_S: Final = 300.0
 """How much the clocks of this machine and of the Hub may differ."""

@@ -1,0 +1,99 @@
+"""The process that does a stage of an export; it is ended with all that it started."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from signal import SIGKILL
+from typing import Any, Final, Generic, TypeVar
+from uuid import uuid4
+
+from msgspec import DecodeError, Struct, ValidationError, json
+
+from holdfast.adapters.environment.marked_processes import end_group
+from holdfast.core.export import StageAnswer
+
+MARK: Final = "HOLDFAST_EXPORT"
+"""Variable by which processes are known that the export started, wherever they went."""
+SHOWN: Final = 600
+"""Characters of what a process last wrote that are shown."""
+VARIABLES: Final = {
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "CUDA_VISIBLE_DEVICES": "",
+}
+Answer = TypeVar("Answer", bound=StageAnswer)
+
+
+class FailedStage(Struct, frozen=True):
+    """Why a stage failed, as its process tells it.
+
+    Attributes:
+        failed: What is wrong, in a word; `killed` or `died` if the process did not live to tell.
+        because: What is wrong.
+    """
+
+    failed: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class StageReport(Generic[Answer]):
+    """What came of a stage.
+
+    Attributes:
+        answer: Its answer, or why there is none.
+        elapsed_s: How long it took.
+    """
+
+    answer: Answer | FailedStage
+    elapsed_s: float
+
+
+def run_stage(
+    stage: str, request: Mapping[str, Any], answer: type[Answer], *, offline: bool = False
+) -> StageReport[Answer]:
+    """Do a stage in a process of its own.
+
+    Args:
+        stage: The stage.
+        request: The fields of its request.
+        answer: The type of its answer.
+        offline: Don't contact the Hub.
+    """
+    token, began = uuid4().hex, time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="holdfast-export-") as box:
+        asked = Path(box, "request.json")
+        asked.write_bytes(json.encode(request))
+        child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
+            [sys.executable, "-P", "-m", "holdfast.payload.export", stage, str(asked)],
+            env={**os.environ, **VARIABLES, MARK: token, **({"HF_HUB_OFFLINE": "1"} if offline else {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
+        try:
+            out, errors = child.communicate()
+        finally:
+            end_group(child.pid, MARK, token)
+            child.communicate()
+    return StageReport(_read(out, errors, child.returncode, answer), time.monotonic() - began)
+
+
+def _read(out: bytes, errors: bytes, code: int, answer: type[Answer]) -> Answer | FailedStage:
+    """Return the answer of a process that has ended."""
+    with suppress(DecodeError, ValidationError):
+        return json.decode(out, type=FailedStage)
+    with suppress(DecodeError, ValidationError):
+        return json.decode(out, type=answer)
+    if code == -SIGKILL:
+        return FailedStage("killed", "the process was killed, most likely by the system for want of memory")
+    last = errors.decode("utf-8", "replace").strip()[-SHOWN:]
+    return FailedStage("died", f"the process ended with exit code {code}" + (f": {last}" if last else ""))

@@ -1,0 +1,107 @@
+"""What goes along with an export: the model card, and the file for Ollama."""
+
+import re
+import shlex
+from pathlib import Path
+from typing import Final
+
+from msgspec import DecodeError, ValidationError, json
+
+from holdfast.adapters.foreign_files import expanded, read_foreign, read_foreign_text
+from holdfast.adapters.secrets import redacted
+from holdfast.app.evaluate.models import cached_folder
+from holdfast.app.export.finding import ExportSource
+from holdfast.app.export.steps import ExportRequest
+from holdfast.core.export import ReferenceAnswer
+from holdfast.engine.export.model_card import CardFacts, render_card
+from holdfast.engine.export.modelfile import render_modelfile
+from holdfast.results.evaluate import EvaluateResult
+from holdfast.results.export import ExportedFile
+
+CARD: Final = "README.md"
+MODELFILE: Final = "Modelfile"
+LICENCE: Final = re.compile(r"\A---\n(?:.*\n)*?license: *([\w.-]+)")
+METHOD: Final = re.compile(r"^method: *(\w+)", re.MULTILINE)
+
+
+def write_card(request: ExportRequest, files: list[ExportedFile], versions: dict[str, str], draft: Path) -> None:
+    """Write the model card into the draft of the folder."""
+    source = request.source
+    run = run_folder(source)
+    settings = redacted(_read(run / "job.resolved.yaml")) if run else ""
+    method = METHOD.search(settings)
+    base = source.found.base or source.base or ""
+    dataset = source.found.trained_on or ""
+    facts = CardFacts(
+        name=Path(source.name).name,
+        base=_told(base),
+        method=method[1] if method else "",
+        dataset=_told(dataset),
+        settings=settings,
+        base_licence=_licence(base),
+        data_licence=_licence(dataset),
+        evaluation=_newest_evaluation(run) if run else None,
+        files=files,
+        versions=versions,
+        command=command_of(request),
+    )
+    (draft / CARD).write_text(render_card(facts), encoding="utf-8")
+
+
+def write_modelfile(files: list[ExportedFile], original: ReferenceAnswer, draft: Path) -> bool:
+    """Write the file for Ollama beside the smallest GGUF file; False if there is none."""
+    made = [file for file in files if file.format == "gguf" and file.path]
+    if not made:
+        return False
+    smallest = min(made, key=lambda file: file.bytes)
+    (draft / MODELFILE).write_text(render_modelfile(Path(smallest.path).name, original), encoding="utf-8")
+    return True
+
+
+def command_of(request: ExportRequest) -> str:
+    """Return the command that makes the same again."""
+    source = request.source
+    words = ["holdfast", "export", _told(source.name)]
+    words += ["--base", _told(source.base or "")] if source.base_chosen else []
+    words += [word for each in source.adapters[1:] for word in ("--adapter", _told(each))]
+    words += ["--dtype", request.dtype] if request.dtype else []
+    words += ["--gguf", ",".join(request.gguf)] if request.gguf else []
+    return shlex.join(words)
+
+
+def _told(name: str) -> str:
+    """Return a name as others may read it: without the folders of this machine."""
+    return Path(name).name if Path(name).is_absolute() else name
+
+
+def run_folder(source: ExportSource) -> Path | None:
+    """Return the folder of the run whose final model is exported; None if it is no run's."""
+    if not source.found.is_run:
+        return None
+    return Path(source.found.source.adapter or source.found.source.path).parent
+
+
+def _newest_evaluation(run: Path) -> EvaluateResult | None:
+    """Return the newest evaluation of a run's final model; None if there is none that can be read."""
+    for path in sorted((run / "results").glob("evaluation-*.json"), reverse=True):
+        try:
+            return json.decode(read_foreign(path), type=EvaluateResult)
+        except (OSError, DecodeError, ValidationError):
+            continue
+    return None
+
+
+def _licence(name: str) -> str:
+    """Return the licence that the card of a model or dataset on this machine names; empty if it is not known."""
+    if not name:
+        return ""
+    here = expanded(name) if expanded(name).is_dir() else cached_folder(name)
+    found = LICENCE.match(_read(here / CARD)) if here else None
+    return found[1] if found else ""
+
+
+def _read(path: Path) -> str:
+    try:
+        return read_foreign_text(path)
+    except OSError:
+        return ""

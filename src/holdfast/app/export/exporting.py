@@ -1,0 +1,136 @@
+"""An export, in a folder that appears once everything is done."""
+
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.export.output_folder import bytes_of, deliver, draft_of
+from holdfast.adapters.export.pushing import push_folder
+from holdfast.app.export.describing import CARD, MODELFILE, write_card, write_modelfile
+from holdfast.app.export.gguf import GgufPlan, make_gguf, prepare_gguf
+from holdfast.app.export.steps import Export, ExportRequest
+from holdfast.app.run.delivering import verify_folder
+from holdfast.core.export import MergeAnswer
+from holdfast.core.reference import Reference
+from holdfast.engine.export.merging import merge_checks, merge_notes
+from holdfast.engine.export.modelfile import has_template
+from holdfast.results.export import ExportedFile, ExportResult
+from holdfast.results.run import DeliveryResult
+
+WEIGHTS: Final = "*.safetensors"
+LIBRARIES: Final = ("torch", "transformers", "peft", "safetensors")
+RUNTIME: Final = "llama-cpp-python"
+
+
+def run_export(request: ExportRequest, on_progress: Callable[[str], None]) -> ExportResult:
+    """Export a model.
+
+    Raises:
+        UsageError: The model cannot be exported.
+        SourceError: It cannot be loaded, or the disk is full.
+    """
+    export = Export(request, on_progress, notes=[*request.source.notes])
+    with draft_of(request.out) as scratch:
+        plan = prepare_gguf(export, scratch) if request.gguf else None
+        draft = scratch / "export"
+        merged = _merge(export, draft)
+        files = [_safetensors(request.out, merged, bytes_of(draft, WEIGHTS))]
+        good = bool(files[0].path)
+        if good and plan is not None:
+            files += make_gguf(export, plan, draft, scratch)
+        if good:
+            _describe(export, files, draft, _versions(plan))
+            deliver(draft, request.out)
+    pushed = _push(request) if good and request.push else None
+    return _result(export, merged, files, plan, pushed)
+
+
+def _versions(plan: GgufPlan | None) -> dict[str, str]:
+    return {name: version(name) for name in (LIBRARIES if plan is None else (*LIBRARIES, RUNTIME))}
+
+
+def _describe(export: Export, files: list[ExportedFile], draft: Path, versions: dict[str, str]) -> None:
+    """Write what goes along with the models."""
+    write_card(export.request, files, versions, draft)
+    original = export.original
+    if original is None or not write_modelfile(files, original, draft):
+        return
+    if export.request.source.found.template and not has_template(original):
+        export.notes.append(
+            "the chat template depends on more than roles, so the Modelfile has none: Ollama looks for a similar one"
+        )
+
+
+def _push(request: ExportRequest) -> DeliveryResult:
+    """Push the folder, and look whether it arrived."""
+    began = SystemClock().now_s()
+    push_folder(request.out, request.push, private=request.private)
+    found = verify_folder(Reference(role="target", name=request.push, key="--push"), str(request.out), began)
+    return DeliveryResult(
+        repository=request.push, verdict=found.verdict, because=found.because, folder=str(request.out)
+    )
+
+
+def _safetensors(out: Path, merged: MergeAnswer, size: int) -> ExportedFile:
+    checks = merge_checks(merged, size)
+    good = all(check.verdict == "pass" for check in checks)
+    return ExportedFile(
+        path=str(out) if good else "",
+        format="safetensors",
+        quantization=None,
+        bytes=size,
+        memory_bytes=size,
+        types={},
+        checks=checks,
+    )
+
+
+def _merge(export: Export, draft: Path) -> MergeAnswer:
+    source = export.request.source
+    asked = {
+        "path": source.found.source.path,
+        "revision": source.revision,
+        "adapters": source.adapters,
+        "tokenizer": source.found.source.tokenizer,
+        "template": source.found.source.template,
+        "classifies": source.found.source.classifies,
+        "dtype": export.request.dtype,
+        "shard_size": export.request.shard_size,
+        "out": str(draft),
+    }
+    merged = export.do("merge", "merge", asked, MergeAnswer)
+    export.notes += merge_notes(merged, adapters=bool(source.adapters))
+    return merged
+
+
+def _result(
+    export: Export, merged: MergeAnswer, files: list[ExportedFile], plan: GgufPlan | None, pushed: DeliveryResult | None
+) -> ExportResult:
+    source = export.request.source
+    failed = any(check.verdict == "fail" for file in files for check in file.checks)
+    lost = pushed is not None and pushed.verdict != "arrived"
+    delivered = bool(files[0].path)
+    made = any(file.format == "gguf" and file.path for file in files)
+    return ExportResult(
+        verb="export",
+        verdict="fail" if failed or lost else "pass",
+        model=source.name,
+        base=source.base,
+        adapters=source.adapters,
+        output=str(export.request.out) if delivered else "",
+        files=files,
+        dtype=merged.dtype,
+        precision=merged.precision,
+        tied=merged.tied,
+        added_tokens=merged.resized,
+        converter=plan.told if plan else "",
+        pre_tokenizer=plan.pre_tokenizer_told if plan else "",
+        modelfile=str(export.request.out / MODELFILE) if made else "",
+        card=str(export.request.out / CARD) if delivered else "",
+        notes=export.notes,
+        steps=export.steps,
+        versions=_versions(plan),
+        pushed=pushed,
+    )

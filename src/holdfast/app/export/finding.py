@@ -1,0 +1,142 @@
+"""What is exported: a whole model, or adapters with the base that they were trained on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.foreign_files import expanded, is_there
+from holdfast.app.arguments import PathName, as_path
+from holdfast.app.evaluate.models import FoundModel, find_model, model_facts
+from holdfast.core.errors import HoldfastError, UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportSource:
+    """What is exported.
+
+    Attributes:
+        name: The model, as it was named.
+        found: The model, with its tokenizer and its template.
+        adapters: The adapters, in the order in which they are merged.
+        base: The base of the adapters; None if there are none.
+        base_chosen: Whether it was named with `--base`.
+        revision: The revision of the base; None for the newest.
+        config: The configuration of the base, or of the whole model.
+        notes: What is worth knowing of it.
+    """
+
+    name: str
+    found: FoundModel
+    adapters: tuple[str, ...]
+    base: str | None
+    base_chosen: bool
+    revision: str | None
+    config: Mapping[str, Any]
+    notes: tuple[str, ...]
+
+
+def find_source(
+    name: str, *, base: PathName | None, more: Sequence[str], runs: PathName | None, offline: bool
+) -> ExportSource:
+    """Return what is exported; nothing is loaded.
+
+    Args:
+        name: The model.
+        base: The base to merge into, in the place of the one that the adapter names.
+        more: Further adapters of the same base.
+        runs: The runs folder.
+        offline: Don't contact the Hub.
+
+    Raises:
+        UsageError: There is none of that name, or it cannot be exported.
+    """
+    if name.lower().endswith(".gguf"):
+        what, fix = (
+            f"{name} is a GGUF file, from which nothing is exported",
+            "name the folder that it was converted from",
+        )
+        raise UsageError(what, where="MODEL", fix=fix)
+    found = find_model(name, runs=runs, offline=offline)
+    adapters = tuple(each for each in (found.source.adapter, *more) if each)
+    if not adapters:
+        _refuse_base_of_none(base)
+    named = found.source.path
+    if base is not None:
+        given = find_model(as_path(base), runs=runs, offline=offline, where="--base")
+        found = replace(
+            found, source=replace(found.source, path=given.source.path), template=found.template or given.template
+        )
+    path = found.source.path
+    facts = model_facts(path, offline=offline, where="the base")
+    revision = _revision(adapters, offline=offline) if not is_there(expanded(path)) and base is None else None
+    source = ExportSource(
+        name=found.name,
+        found=found,
+        adapters=adapters,
+        base=path if adapters else None,
+        base_chosen=base is not None,
+        revision=revision,
+        config=facts.config or {},
+        notes=tuple(_notes(named, path, found)),
+    )
+    errors = [*_problems(source), *_foreign(adapters[1:], adapters[:1], offline=offline)]
+    if errors:
+        raise errors[0]
+    return source
+
+
+def _refuse_base_of_none(base: PathName | None) -> None:
+    if base is not None:
+        what = "--base is given, and nothing is merged: the model is no adapter"
+        raise UsageError(what, where="--base", fix="leave it out, or name an adapter")
+
+
+def _problems(source: ExportSource) -> Iterator[HoldfastError]:
+    """Yield why a source cannot be exported."""
+    path = source.found.source.path
+    stored = source.config.get("quantization_config")
+    if stored:
+        method = stored.get("quant_method") if isinstance(stored, Mapping) else None
+        told = f"stored quantized ({method or 'as its config.json says'})"
+        if source.adapters:
+            what = f"the base {path} is {told}: merging into rounded weights makes another model than was trained"
+            yield UsageError(
+                what, where=f"{path}/config.json", fix="name the model that it was quantized from with --base"
+            )
+        else:
+            fix = "name the model that it was quantized from"
+            yield UsageError(f"{path} is {told}", where=f"{path}/config.json", fix=fix)
+
+
+def _foreign(more: Sequence[str], first: Sequence[str], *, offline: bool) -> Iterator[HoldfastError]:
+    """Yield which further adapters are none, or are for another base than the first."""
+    for each in more:
+        facts = model_facts(each, offline=offline, where="--adapter")
+        if facts.adapter is None:
+            yield UsageError(f"{each} is no adapter", where="--adapter", fix="name the folder of an adapter")
+            continue
+        own, other = (_base_named(name, offline=offline) for name in (first[0], each)) if first else ("", "")
+        if own != other:
+            what = f"the adapter {each} was trained on {other}, and {first[0]} on {own}"
+            yield UsageError(what, where="--adapter", fix="merge only adapters of the same base")
+
+
+def _base_named(adapter: str, *, offline: bool) -> str:
+    told = str((model_facts(adapter, offline=offline, where="--adapter").adapter or {}).get("base_model_name_or_path"))
+    return str(expanded(told).resolve()) if is_there(expanded(told)) else told
+
+
+def _revision(adapters: Sequence[str], *, offline: bool) -> str | None:
+    """Return the revision of the base that an adapter was trained on; None if it does not say."""
+    if not adapters:
+        return None
+    told = (model_facts(adapters[0], offline=offline, where="MODEL").adapter or {}).get("revision")
+    return told if isinstance(told, str) and told else None
+
+
+def _notes(named: str, path: str, found: FoundModel) -> Iterator[str]:
+    if path != named and Path(path).name != Path(named).name:
+        yield f"merged into {path}, as --base says; the adapter names {named}"
+    if found.template is None:
+        yield "there is no chat template: what serves the model has to be told how a chat is written"

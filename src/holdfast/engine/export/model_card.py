@@ -1,0 +1,127 @@
+"""The model card: what is known, and what is not."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from holdfast.engine.units import render_bytes
+from holdfast.results.evaluate import EvaluateResult, EvaluationFigure
+from holdfast.results.export import ExportedFile
+
+UNKNOWN = "not known"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CardFacts:
+    """What is known of a model. What is empty is not known.
+
+    Attributes:
+        name: Its name.
+        base: The model that it was trained from.
+        method: The method of training.
+        dataset: The dataset that it was trained on.
+        settings: The job file with all settings.
+        base_licence: The licence of the base.
+        data_licence: The licence of the dataset.
+        evaluation: The newest evaluation of it.
+        files: The models that were made, with their proofs.
+        versions: The versions of the libraries.
+        command: The command that made them.
+    """
+
+    name: str
+    base: str
+    method: str
+    dataset: str
+    settings: str
+    base_licence: str
+    data_licence: str
+    evaluation: EvaluateResult | None
+    files: Sequence[ExportedFile]
+    versions: Mapping[str, str]
+    command: str
+
+
+def render_card(facts: CardFacts) -> str:
+    """Return the card, as Markdown with the metadata that the Hub reads."""
+    return (
+        "\n".join(
+            [*_metadata(facts), "", *_origin(facts), "", *_figures(facts), "", *_files(facts), "", *_repeat(facts)]
+        )
+        + "\n"
+    )
+
+
+def _metadata(facts: CardFacts) -> Iterator[str]:
+    yield "---"
+    if facts.base and not facts.base.startswith(("/", ".", "builtin:")):
+        yield f"base_model: {facts.base}"
+    if facts.base_licence:
+        yield f"license: {facts.base_licence}"
+    yield "library_name: transformers"
+    yield (
+        "tags: ["
+        + ", ".join([*([facts.method] if facts.method else []), *(["gguf"] if _has_gguf(facts) else []), "holdfast"])
+        + "]"
+    )
+    yield "---"
+
+
+def _has_gguf(facts: CardFacts) -> bool:
+    return any(file.format == "gguf" and file.path for file in facts.files)
+
+
+def _origin(facts: CardFacts) -> Iterator[str]:
+    yield f"# {facts.name}"
+    yield ""
+    yield f"- trained from: {facts.base or UNKNOWN}"
+    yield f"- trained on: {facts.dataset or UNKNOWN}"
+    yield f"- method: {facts.method or UNKNOWN}"
+    yield f"- licence of the base: {facts.base_licence or UNKNOWN}"
+    yield f"- licence of the data: {facts.data_licence or UNKNOWN}"
+
+
+def _figures(facts: CardFacts) -> Iterator[str]:
+    yield "## Figures"
+    yield ""
+    if facts.evaluation is None:
+        yield "It was not evaluated with `holdfast evaluate`."
+        return
+    yield "| dataset | metric | value | 95 % interval | rows | base | verdict |"
+    yield "|---|---|---|---|---|---|---|"
+    for figure in facts.evaluation.results:
+        if not figure.where and figure.value is not None:
+            yield _row(figure)
+
+
+def _row(figure: EvaluationFigure) -> str:
+    interval = UNKNOWN if figure.low is None else f"{figure.low:.4g} to {figure.high:.4g}"
+    base = figure.base
+    beside = (f"{base.value:.4g}" if base and base.value is not None else "", base.verdict if base else "")
+    cells = (figure.dataset, figure.metric, f"{figure.value:.4g}", interval, f"{figure.rows:,}", *beside)
+    return f"| {' | '.join(cells)} |"
+
+
+def _files(facts: CardFacts) -> Iterator[str]:
+    yield "## Files"
+    yield ""
+    for file in facts.files:
+        if file.path:
+            yield f"- {file.quantization or 'safetensors'}: {render_bytes(file.bytes)}, {render_bytes(file.memory_bytes)} of memory"
+            yield from (f"  - {check.name}: {check.because}" for check in file.checks)
+
+
+def _repeat(facts: CardFacts) -> Iterator[str]:
+    yield "## How to repeat"
+    yield ""
+    if facts.settings:
+        yield "    holdfast run job.yaml"
+    yield f"    {facts.command}"
+    yield ""
+    yield f"With {', '.join(f'{name} {version}' for name, version in facts.versions.items())}."
+    if facts.settings:
+        yield ""
+        yield "`job.yaml`:"
+        yield ""
+        yield "```yaml"
+        yield facts.settings.rstrip()
+        yield "```"

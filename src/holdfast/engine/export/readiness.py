@@ -1,0 +1,67 @@
+"""Whether GGUF files can be made here: everything that is missing at once, before anything heavy is done."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.export import ExportTools
+from holdfast.engine.units import render_bytes
+
+HERE: Final = "this machine"
+SYSTEM_COMMANDS: Final[Mapping[str, str]] = {
+    "debian": "sudo apt-get install --yes build-essential cmake",
+    "ubuntu": "sudo apt-get install --yes build-essential cmake",
+    "fedora": "sudo dnf install --assumeyes gcc-c++ make cmake",
+    "rhel": "sudo dnf install --assumeyes gcc-c++ make cmake",
+    "arch": "sudo pacman -S --noconfirm base-devel cmake",
+    "alpine": "sudo apk add build-base cmake",
+    "darwin": "xcode-select --install; brew install cmake",
+}
+BUILD: Final = "CMAKE_ARGS=-DGGML_NATIVE=OFF pip install 'holdfast[gguf]'"
+
+
+def why_not_ready(tools: ExportTools, needed_bytes: int, out: str) -> Iterator[HoldfastError]:
+    """Yield what is missing.
+
+    Args:
+        tools: What there is.
+        needed_bytes: How much disk all steps take.
+        out: The folder of the export.
+    """
+    if not tools.runtime:
+        yield UsageError(
+            "llama-cpp-python, the runtime of GGUF files, is not installed", where="this environment", fix=BUILD
+        )
+        yield from _unbuildable(tools)
+    elif tools.broken:
+        yield UsageError(
+            f"llama-cpp-python {tools.runtime} does not load: {tools.broken}",
+            where="this environment",
+            fix=f"build it again: {BUILD} --force-reinstall --no-cache-dir",
+        )
+    if tools.missing:
+        what = f"the converter needs {', '.join(tools.missing)}"
+        yield UsageError(what, where="this environment", fix=f"pip install {' '.join(tools.missing)}")
+    if needed_bytes > tools.free_bytes:
+        what = f"all steps together need {render_bytes(needed_bytes)} of disk, and {render_bytes(tools.free_bytes)} are free"
+        yield UsageError(what, where=out, fix="free some disk space, or choose another disk with --out")
+
+
+def _unbuildable(tools: ExportTools) -> Iterator[HoldfastError]:
+    """Yield what is missing to build the runtime, which has no wheel on PyPI."""
+    command = next((SYSTEM_COMMANDS[name] for name in tools.system if name in SYSTEM_COMMANDS), "")
+    fix = command or "install a C++ compiler and CMake with the system's own package manager"
+    lacking = {"C++ compiler (c++, g++ or clang++)": tools.compiler, "CMake": tools.cmake}
+    for name, there in lacking.items():
+        if not there:
+            yield UsageError(f"there is no {name}, with which the runtime is built", where=HERE, fix=fix)
+
+
+def why_unknown(
+    architectures: Sequence[str], known: Collection[str], release: str, where: str
+) -> Iterator[HoldfastError]:
+    """Yield that the converter does not know the architecture of a model, if that is so."""
+    name = next(iter(architectures), "")
+    if name not in known:
+        what = f"the converter of llama-cpp-python {release} does not know the architecture {name or '(none is named)'}"
+        yield UsageError(what, where=where, fix="leave out --gguf, or install a newer llama-cpp-python that knows it")

@@ -1,0 +1,120 @@
+"""Does one stage of an export, and answers on standard output, in one line of JSON. What libraries print goes to standard error.
+
+`python -m holdfast.payload.export STAGE REQUEST`, where REQUEST is a file of JSON with the fields of the stage's request.
+"""
+
+import errno
+import json
+import math
+import os
+import resource
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import ExportError
+
+WORDS = 600
+FULL = (errno.ENOSPC, errno.EDQUOT)
+KIB = 1024
+
+
+def _merge(asked: dict[str, Any]) -> dict[str, Any]:
+    from .merging import MergeRequest, merge
+
+    return merge(MergeRequest(**asked))
+
+
+def _vocabulary(asked: dict[str, Any]) -> dict[str, Any]:
+    from .vocabulary import VocabularyRequest, look
+
+    return look(VocabularyRequest(**asked))
+
+
+def _reference(asked: dict[str, Any]) -> dict[str, Any]:
+    from .reference import ReferenceRequest, refer
+
+    return refer(ReferenceRequest(**asked))
+
+
+def _convert(asked: dict[str, Any]) -> dict[str, Any]:
+    from .converter import Converter
+
+    words = ("--outtype", "f16", "--model-name", asked["name"])
+    Converter(asked["converter"]).convert(
+        Path(asked["model"]), Path(asked["out"]), *words, pre_tokenizer=asked["pre_tokenizer"]
+    )
+    return {}
+
+
+def _quantize(asked: dict[str, Any]) -> dict[str, Any]:
+    from .runtime import quantize
+
+    quantize(asked["file"], asked["out"], asked["file_type"])
+    return {}
+
+
+def _prove(asked: dict[str, Any]) -> dict[str, Any]:
+    from .proving import ProofRequest, prove
+
+    return prove(ProofRequest(**asked))
+
+
+STAGES: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "merge": _merge,
+    "vocabulary": _vocabulary,
+    "reference": _reference,
+    "convert": _convert,
+    "quantize": _quantize,
+    "prove": _prove,
+}
+
+
+def main(stage: str, request: Path) -> None:
+    """Do a stage, and answer."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    try:
+        told: dict[str, Any] = STAGES[stage](json.loads(request.read_text(encoding="utf-8")))
+        told["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
+    except Exception as error:  # noqa: BLE001 - libraries raise what they like for a model that they cannot use
+        traceback.print_exc()
+        told = {"failed": kind_of(error), "because": describe(error)}
+    told = {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in told.items()
+    }
+    print(json.dumps(told), file=answers, flush=True)
+
+
+def kind_of(error: BaseException) -> str:
+    """Return the kind of an error."""
+    if isinstance(error, ExportError):
+        return error.kind
+    if _is_full(error):
+        return "disk"
+    if isinstance(error, MemoryError) or "out of memory" in str(error).lower() or "can't allocate memory" in str(error):
+        return "memory"
+    frames = [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
+    if any("/conversion/" in each or "/gguf-py/" in each for each in frames):
+        return "converter"
+    return "adapter" if any("/peft/" in each for each in frames) else "other"
+
+
+def _is_full(error: BaseException) -> bool:
+    """True if the disk was full; libraries that write in Rust or C say it in words alone."""
+    numbered = isinstance(error, OSError) and error.errno in FULL
+    return numbered or any(words in str(error) for words in ("No space left on device", "os error 28"))
+
+
+def describe(error: BaseException) -> str:
+    """Return an error in one line."""
+    words = " ".join(str(error).split())[:WORDS]
+    if isinstance(error, ExportError):
+        return words
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))

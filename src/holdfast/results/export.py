@@ -1,0 +1,113 @@
+"""The result of `export`."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from holdfast.results import Result, ResultPart
+from holdfast.results.run import DeliveryResult
+
+
+class ExportCheck(ResultPart, frozen=True, kw_only=True):
+    """A proof of a file.
+
+    Attributes:
+        name: What was compared. `weights`: whether all of them are finite and there.
+        verdict: Whether it holds.
+        value: The figure that decides it: of `token-ids`, the share of texts with equal ids; of `logits`, the size of the
+            difference, relative to how much the logits vary over the vocabulary; of `perplexity`, the increase over the original's,
+            as a share of it; of `generation`, the number of tokens; of `weights`, the number of bytes. Null if it could not be
+            measured.
+        because: The evidence.
+    """
+
+    name: Literal["weights", "token-ids", "logits", "perplexity", "generation"]
+    verdict: Literal["pass", "fail"]
+    value: float | None
+    because: str
+
+
+class ExportedFile(ResultPart, frozen=True, kw_only=True):
+    """A model that was made: the files of weights of a folder, or a GGUF file.
+
+    Attributes:
+        path: The folder or the file; empty if it was not delivered, since a check failed.
+        format: The format.
+        quantization: The quantization of a GGUF file; null for safetensors.
+        bytes: The size of the weights.
+        memory_bytes: The memory that loading it takes, with a context of 4,096 tokens (or all that it can read, if less), so far as
+            its weights and its cache need it.
+        types: How many tensors have each type.
+        checks: The proofs.
+    """
+
+    path: str
+    format: Literal["safetensors", "gguf"]
+    quantization: str | None
+    bytes: int
+    memory_bytes: int
+    types: Mapping[str, int]
+    checks: Sequence[ExportCheck]
+
+
+class ExportStep(ResultPart, frozen=True, kw_only=True):
+    """A step, with what it took.
+
+    Attributes:
+        name: `merge`, `vocabulary`, `reference`, `convert`, or `quantize` and `prove` with the quantization.
+        elapsed_s: Its time.
+        peak_bytes: The most memory of its process.
+    """
+
+    name: str
+    elapsed_s: float
+    peak_bytes: int
+
+
+class ExportResult(Result, frozen=True, kw_only=True):
+    """A model as it is used elsewhere, and the proof that it is the same.
+
+    Attributes:
+        verdict: `fail` if a check failed, or a push did not arrive.
+        model: The model, as it was named.
+        base: The base that adapters were merged into; null if there were none.
+        adapters: The adapters, in the order in which they were merged.
+        output: The folder of the export; empty if nothing could be delivered.
+        files: The models that were made.
+        dtype: The dtype of the safetensors files.
+        precision: The dtype in which the adapters were merged; `copied` if there was nothing to merge.
+        tied: Whether the output layer has the weights of the embeddings.
+        added_tokens: How many rows of the embeddings training added to those of the base.
+        converter: The converter with its release and the SHA-256 of the archive that it is from; empty if there is no GGUF file.
+        pre_tokenizer: How the GGUF files split texts before they are made tokens, and how that was found out; empty if there is none.
+        modelfile: The file for Ollama; empty if there is no GGUF file.
+        card: The model card.
+        notes: What is worth knowing before the model is used.
+        steps: The steps, with what each took.
+        versions: The versions of the libraries.
+        pushed: Whether the export arrived on the Hub; null if it was not pushed.
+    """
+
+    verb: Literal["export"]
+    verdict: Literal["pass", "fail"]
+    model: str
+    base: str | None
+    adapters: Sequence[str]
+    output: str
+    files: Sequence[ExportedFile]
+    dtype: str
+    precision: str
+    tied: bool
+    added_tokens: int
+    converter: str
+    pre_tokenizer: str
+    modelfile: str
+    card: str
+    notes: Sequence[str]
+    steps: Sequence[ExportStep]
+    versions: Mapping[str, str]
+    pushed: DeliveryResult | None
+
+    @property
+    def exit_code(self) -> int:
+        """1 where the verdict is `fail`."""
+        return int(self.verdict == "fail")

@@ -1,0 +1,117 @@
+"""The model card and the file for Ollama say what is known, and nothing else."""
+
+from msgspec import structs
+
+from holdfast.core.export import ChatParts, ReferenceAnswer
+from holdfast.engine.export.model_card import CardFacts, render_card
+from holdfast.engine.export.modelfile import has_template, render_modelfile
+from holdfast.results.evaluate import BaseFigure, EvaluateResult, EvaluationFigure, EvaluationSettings
+from holdfast.results.export import ExportCheck, ExportedFile
+
+CHECK = ExportCheck(name="token-ids", verdict="pass", value=1.0, because="the ids of 415 of 415 texts are equal")
+FILES = [
+    ExportedFile(
+        path="out", format="safetensors", quantization=None, bytes=2000, memory_bytes=2000, types={}, checks=[]
+    ),
+    ExportedFile(
+        path="out/a-q8_0.gguf",
+        format="gguf",
+        quantization="q8_0",
+        bytes=1000,
+        memory_bytes=1500,
+        types={},
+        checks=[CHECK],
+    ),
+    ExportedFile(path="", format="gguf", quantization="q2_k", bytes=0, memory_bytes=0, types={}, checks=[]),
+]
+CHAT = ChatParts(
+    begin="<s>",
+    roles={"user": ("<u>", "</u>\n"), "assistant": ("<a>", "</a>\n"), "system": ("<y>", "</y>\n")},
+    opening="<a>",
+)
+
+
+def facts(**more: object) -> CardFacts:
+    known: dict[str, object] = {
+        "name": "sums", "base": "", "method": "", "dataset": "", "settings": "", "base_licence": "", "data_licence": "",
+        "evaluation": None, "files": FILES, "versions": {"torch": "2.13"}, "command": "holdfast export sums --gguf q8_0",
+    }  # fmt: skip
+    return CardFacts(**{**known, **more})  # type: ignore[arg-type]
+
+
+def test_what_is_not_known_is_said() -> None:
+    """No licence, no data and no figure is made up; a file that was not delivered is not listed."""
+    card = render_card(facts())
+
+    assert card.count("not known") == 5
+    assert "license:" not in card
+    assert "base_model:" not in card
+    assert "It was not evaluated" in card
+    assert "q2_k" not in card
+    assert "415 of 415" in card
+
+
+def test_what_is_known_is_there() -> None:
+    card = render_card(
+        facts(base="acme/base", base_licence="mit", method="sft", dataset="acme/chats", settings="method: sft\n")
+    )
+
+    assert card.startswith(
+        "---\nbase_model: acme/base\nlicense: mit\nlibrary_name: transformers\ntags: [sft, gguf, holdfast]\n---\n"
+    )
+    assert "- trained on: acme/chats" in card
+    assert "```yaml\nmethod: sft\n```" in card
+
+
+def test_figures_have_their_intervals() -> None:
+    """Only those of whole datasets; beside the base's, with the verdict."""
+    base = BaseFigure(
+        value=0.2, difference=0.3, low=0.2, high=0.4, p_value=0.01, test="paired", verdict="better", rows_needed=None
+    )
+    figure = EvaluationFigure(
+        dataset="test.jsonl", split="test", rows=1200, metric="f1", value=0.5, low=0.45, high=0.55, interval="bootstrap", rows_needed=None, where=None, base=base,
+    )  # fmt: skip
+    settings = EvaluationSettings(
+        max_new_tokens=1, stop_strings=[], temperature=0, top_p=1, top_k=0, seed=0, batch_size=1, template="", device="cpu", dtype="float32",
+    )  # fmt: skip
+    part = structs.replace(figure, where={"level": "easy"}, value=0.9)
+    result = EvaluateResult(
+        verb="evaluate", verdict="pass", model="sums", base="acme/base", results=[figure, part], datasets=[], failed=[], leaked=[], worst=[],
+        gates=[], answers=[], metrics=[], settings=settings, versions={}, files=[], samples="",
+    )  # fmt: skip
+    card = render_card(facts(evaluation=result))
+
+    assert "| test.jsonl | f1 | 0.5 | 0.45 to 0.55 | 1,200 | 0.2 | better |" in card
+    assert "0.9" not in card
+
+
+def original(chat: ChatParts | None) -> ReferenceAnswer:
+    return ReferenceAnswer(
+        perplexity=2.0,
+        tokens=10,
+        generated=3,
+        ended=True,
+        chat=chat,
+        begins="<s>",
+        stops=["</a>"],
+        sampling={"top_k": 20},
+    )
+
+
+def test_the_template_for_ollama() -> None:
+    """What Ollama adds itself, the token that begins a text, is left out."""
+    told = render_modelfile("a-q8_0.gguf", original(CHAT))
+
+    assert told.splitlines()[0] == "FROM ./a-q8_0.gguf"
+    assert (
+        'TEMPLATE """{{ range .Messages }}{{ if eq .Role "user" }}<u>{{ .Content }}</u>\n{{ else if eq .Role "assistant" }}'
+        in told
+    )
+    assert told.endswith('{{ end }}{{ end }}<a>"""\nPARAMETER stop "</a>"\nPARAMETER top_k 20\n')
+
+
+def test_a_template_that_cannot_be_written_is_left_out() -> None:
+    odd = ChatParts(begin="", roles={"user": ('"""', "")}, opening="")
+
+    assert not has_template(original(odd))
+    assert "TEMPLATE" not in render_modelfile("a.gguf", original(None)) + render_modelfile("a.gguf", original(odd))
