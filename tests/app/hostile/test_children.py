@@ -28,8 +28,9 @@ LISTED: Final = {
     "adapters/declared/uv.py:_run": "uv is no Python",
     "adapters/environment/program_output.py:output_of": "nvidia-smi and uv are no Python, and what tries the sandbox is isolated",
     "adapters/environment/marked_processes.py:marked_child": "its words are those of its callers",
-    "adapters/environment/registry.py:_run": "its words are those of `_pip`, which are isolated, or uv's",
+    "adapters/environment/registry.py:_run": "its words are those of `pip_command`, which are isolated, or uv's",
     "adapters/tracing.py:_run": "a file of ours, whose own folder is first on its path",
+    "adapters/export/converter.py:open_converter": "its words are those of `pip_command`",
     "adapters/rehearsal/server.py:__init__": "a file of ours, whose own folder is first on its path",
     "app/cataloguing.py:_read_all": "forked: what it needs is imported",
     "app/check/many.py:share_out": "forked: what it needs is imported",
@@ -69,10 +70,10 @@ def test_each_child_process_is_isolated_or_listed_with_a_reason() -> None:
 
 def test_pip_is_asked_from_no_user_s_folder(tmp_path: Path) -> None:
     """`-m` alone would take `pip.py` of the folder that one is in."""
-    from holdfast.adapters.environment.registry import _pip
+    from holdfast.adapters.environment.registry import pip_command
 
     (tmp_path / "pip.py").write_text("print('trapped')")
-    done = subprocess.run([*_pip(), "--version"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run([*pip_command(), "--version"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "trapped" not in done.stdout
 
 

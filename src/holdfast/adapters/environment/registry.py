@@ -28,7 +28,7 @@ class Registry:
 
     def __init__(self, command: Sequence[str] | None = None) -> None:
         """Take the command that stands for pip. Default: this environment's, else the one that uv brings."""
-        self._command = tuple(command) if command is not None else _pip()
+        self._command = tuple(command) if command is not None else pip_command()
 
     def versions(self, package: str) -> list[str]:
         """Return every release of a package, in the order in which the registry gives them.
@@ -86,7 +86,8 @@ class Registry:
         return " ".join(self._command)
 
 
-def _pip() -> tuple[str, ...]:
+def pip_command() -> tuple[str, ...]:
+    """Return the command that stands for pip: this environment's, which imports nothing from the user's folder, else uv's."""
     if find_spec("pip") is None and which("uv"):
         return ("uv", "tool", "run", "pip")
     return (sys.executable, "-P", "-m", "pip")

@@ -4,7 +4,6 @@ Covered: datasets that fail by themselves; a process that dies, of which the res
 environments than this one; several GPUs.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -14,11 +13,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from signal import SIGKILL
 from typing import Final
-from uuid import uuid4
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
-from holdfast.adapters.environment.marked_processes import end_group
+from holdfast.adapters.environment.marked_processes import marked_child
 from holdfast.core.errors import SourceError
 from holdfast.core.evaluation import GenerationSettings, WorkKind
 
@@ -146,29 +144,18 @@ def _run(
     offline: bool,
 ) -> None:
     """Run one process to its end; at least one dataset is then done or failed."""
-    token = uuid4().hex
     with tempfile.TemporaryDirectory(prefix="holdfast-evaluate-") as box:
-        request, log = Path(box, "request.json"), Path(box, "stderr.log")
+        request, log, current = Path(box, "request.json"), Path(box, "stderr.log"), ""
         request.write_bytes(json.encode({"model": asdict(model), "work": [asdict(each) for each in work]}))
-        with log.open("wb") as errors:
-            child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
-                [sys.executable, "-P", "-m", "holdfast.payload.evaluate", str(request)],
-                env={**os.environ, **VARIABLES, MARK: token, **({"HF_HUB_OFFLINE": "1"} if offline else {})},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                start_new_session=True,
-            )
-        current = ""
-        try:
+        words = [sys.executable, "-P", "-m", "holdfast.payload.evaluate", str(request)]
+        variables = {**VARIABLES, **({"HF_HUB_OFFLINE": "1"} if offline else {})}
+        with (
+            log.open("wb") as errors,
+            marked_child(words, MARK, variables=variables, stdout=subprocess.PIPE, stderr=errors) as child,
+        ):
             for event in _events(child):
                 current = _note(event, model, report, current, on_progress)
             code = child.wait()
-        finally:
-            end_group(child.pid, MARK, token)
-            child.wait()
-            if child.stdout:
-                child.stdout.close()
         if code or (current and current not in report.done | report.failed.keys()):
             _note_death(code, current or work[0].name, report, log)
 

@@ -5,8 +5,8 @@ again. Covered: the archive of llama-cpp-python. Not covered: runtimes of other 
 """
 
 import re
+import shlex
 import subprocess
-import sys
 import tarfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,6 +18,7 @@ from typing import Final
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
+from holdfast.adapters.environment.registry import pip_command
 from holdfast.adapters.export.toolchain import RUNTIME
 from holdfast.core.errors import UsageError
 
@@ -76,20 +77,19 @@ def open_converter(cache: Path, release: str, *, offline: bool) -> KeptConverter
     folder = cache / "converters" / f"{RUNTIME}-{release}"
     if found := _kept(folder, release):
         return found
-    command = f"{sys.executable} -m pip download --no-deps --no-binary {RUNTIME} {RUNTIME}=={release}"
+    words = ["download", "--no-deps", "--no-binary", RUNTIME, f"{RUNTIME}=={release}"]
     if offline:
         what = f"the converter of {RUNTIME} {release} is not in the cache, and may not be fetched"
         raise UsageError(what, where=str(folder), fix="export once without --offline")
     with TemporaryDirectory(prefix="holdfast-converter-") as box:
         done = subprocess.run(  # noqa: S603 - the words are a list, no shell reads them
-            [*command.split(" "), "--quiet", "--dest", box], capture_output=True, check=False, text=True
+            [*pip_command(), *words, "--quiet", "--dest", box], capture_output=True, check=False, text=True
         )
         archive = next(Path(box).glob("*.tar.gz"), None)
         if done.returncode or archive is None:
             last = (done.stderr.strip().splitlines() or ["pip gives no reason"])[-1]
-            raise UsageError(
-                f"the converter cannot be fetched: {last}", where=RUNTIME, fix=f"look why this fails: {command}"
-            )
+            fix = f"look why this fails: {shlex.join([*pip_command(), *words])}"
+            raise UsageError(f"the converter cannot be fetched: {last}", where=RUNTIME, fix=fix)
         return keep_converter(archive, folder, release)
 
 

@@ -1,6 +1,5 @@
 """The process that does a stage of an export; it is ended with all that it started."""
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -11,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from signal import SIGKILL
 from typing import Any, Final, Generic, TypeVar
-from uuid import uuid4
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
-from holdfast.adapters.environment.marked_processes import end_group
+from holdfast.adapters.environment.marked_processes import marked_child
 from holdfast.core.export import StageAnswer
 
 MARK: Final = "HOLDFAST_EXPORT"
@@ -67,23 +65,18 @@ def run_stage(
         answer: The type of its answer.
         offline: Don't contact the Hub.
     """
-    token, began = uuid4().hex, time.monotonic()
+    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="holdfast-export-") as box:
         asked = Path(box, "request.json")
         asked.write_bytes(json.encode(request))
-        child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
+        with marked_child(
             [sys.executable, "-P", "-m", "holdfast.payload.export", stage, str(asked)],
-            env={**os.environ, **VARIABLES, MARK: token, **({"HF_HUB_OFFLINE": "1"} if offline else {})},
-            stdin=subprocess.DEVNULL,
+            MARK,
+            variables={**VARIABLES, **({"HF_HUB_OFFLINE": "1"} if offline else {})},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-        try:
+        ) as child:
             out, errors = child.communicate()
-        finally:
-            end_group(child.pid, MARK, token)
-            child.communicate()
     return StageReport(_read(out, errors, child.returncode, answer), time.monotonic() - began)
 
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import torch
-from peft import PeftConfig, PeftModel
+from peft import PeftConfig, PeftModel, PeftType
 from peft.utils import get_peft_model_state_dict, load_peft_weights
 
 from .errors import ExportError
@@ -37,12 +37,12 @@ def _embedding_rows(adapter: str) -> Iterator[int]:
 def add_adapters(model: Any, adapters: Sequence[str]) -> Any:
     """Return the base with all adapters active."""
     configs = [PeftConfig.from_pretrained(each) for each in adapters]
-    kinds = sorted({str(each.peft_type.value) for each in configs})
+    kinds = sorted({PeftType(each.peft_type).value for each in configs})
     if len(adapters) > 1 and kinds != ["LORA"]:
         raise ExportError("several", f"adapters of type {', '.join(kinds)} cannot be merged together")
     untie_where_adapted(model, configs)
     names = adapter_names(adapters)
-    found = PeftModel.from_pretrained(model, adapters[0], adapter_name=names[0])
+    found: Any = PeftModel.from_pretrained(model, adapters[0], adapter_name=names[0])
     if not hasattr(found, "merge_and_unload"):
         raise ExportError("unmergeable", f"an adapter of type {kinds[0]} has no weights to merge")
     for name, each in zip(names[1:], adapters[1:], strict=True):

@@ -116,7 +116,7 @@ def _load(path: Any, revision: str | None, *, classifies: bool, dtype: Any, **mo
     config = transformers.AutoConfig.from_pretrained(path, revision=revision)
     named = next(iter(config.architectures or ()), "")
     auto = transformers.AutoModelForSequenceClassification if classifies else transformers.AutoModelForCausalLM
-    kind = getattr(transformers, named, auto) if not classifies or "Classification" in named else auto
+    kind: Any = getattr(transformers, named, auto) if not classifies or "Classification" in named else auto
     model, loaded = kind.from_pretrained(path, revision=revision, dtype=dtype, output_loading_info=True, **more)
     missing = sorted(loaded["missing_keys"])
     if missing and not more:

@@ -55,7 +55,7 @@ def some_texts(number: int, seed: int = 0) -> list[str]:
     500
     """
     draw = random.Random(seed)  # noqa: S311 - nothing is secret
-    texts = dict.fromkeys(LINES)
+    texts: dict[str, None] = dict.fromkeys(LINES)
     while len(texts) < number:
         parts = draw.choices(LINES, k=draw.randint(1, MOST_JOINED))
         cut = [part[draw.randrange(len(part)) :] if draw.random() < 1 / 2 else part for part in parts]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import transformers
-from transformers.utils import cached_file
+from transformers.utils.hub import cached_file
 
 SENTENCEPIECE = ("tokenizer.model", "spiece.model")
 """What transformers no longer saves, and the converter needs for the scores of pieces."""
