@@ -109,6 +109,8 @@ def play(number: int, folder: Path, straight: SmallRun, whole_s: float) -> Case:
     if interrupted := run.state().stage != "succeeded":
         code, printed = run.resume()
         wrongs += [f"`resume` ended with {code}: {printed}"] if code else []
+    else:  # a supervisor that was killed before it wrote the report leaves that to the next command that looks
+        run.start("show", run.name).communicate(timeout=PATIENCE_S)
     wrongs += judge(run, straight.weights())
     if not wrongs:
         shutil.rmtree(folder)
