@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol
 from holdfast.core.backends import BackendCapabilities
 from holdfast.core.checkpoint import CheckpointIntegrity, any_step
 from holdfast.core.columns import Type
-from holdfast.core.event import AttemptState, Event, Liveness, Reported, ReportsLost
+from holdfast.core.event import Event, Liveness, Reported, ReportsLost
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
 from holdfast.core.job import Data
@@ -16,6 +16,7 @@ from holdfast.core.job import Model as BaseModel
 from holdfast.core.methods import Method
 from holdfast.core.plan import Attempt
 from holdfast.core.reference import Reference
+from holdfast.core.run_state import AttemptState
 from holdfast.core.scan import UnreadablePart
 
 

@@ -11,8 +11,9 @@ from msgspec import structs
 from holdfast.cli.text.answers import render_check, render_errors, render_run, render_runs, render_show, render_verify
 from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, IntegrityVerdict
 from holdfast.core.errors import JobError, Spot, UsageError
-from holdfast.core.event import AttemptState, RunStage, RunState
+from holdfast.core.event import RunStage
 from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run_state import AttemptState, RunState
 from holdfast.engine.run.answers import run_result, verify_result
 from holdfast.results.run import RunResult, RunsResult
 from tests.helpers.results import checked, finding, target

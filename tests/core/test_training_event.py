@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from holdfast.core.event import Event, Reported, RunRequested, Starting, fold
+from holdfast.core.event import Event, Reported, RunRequested, Starting
+from holdfast.core.run_state import fold
 from holdfast.core.training_event import KINDS, StepDone, TrainingEnded, TrainingEvent, parse_training_event
 
 JSON = st.recursive(

@@ -6,8 +6,9 @@ from typing import Any
 
 from holdfast.core.backends import BackendCapabilities
 from holdfast.core.checkpoint import CheckpointIntegrity, any_step
-from holdfast.core.event import AttemptState, Event, Liveness, Reported
+from holdfast.core.event import Event, Liveness, Reported
 from holdfast.core.plan import Attempt, Plan
+from holdfast.core.run_state import AttemptState
 from holdfast.ports import Order, OutputNews, PollResult
 
 PLAN = Plan(name="job", script="print('trained')\n", script_name="train.py", cwd="/")

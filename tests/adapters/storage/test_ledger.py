@@ -27,9 +27,9 @@ from holdfast.core.event import (
     Stopper,
     StopRequested,
     event_to_json,
-    fold,
 )
 from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run_state import fold
 
 WRITERS, EVENTS_EACH = 200, 20
 

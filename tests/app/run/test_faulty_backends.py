@@ -14,8 +14,9 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import make_run_folder, save_plan
 from holdfast.app.run.queries import logs
 from holdfast.app.run.runs import NO_OBSERVER, NullObserver, Run
-from holdfast.core.event import Event, Polled, Reported, ReportsLost, RunRequested, RunStage, RunState
+from holdfast.core.event import Event, Polled, Reported, ReportsLost, RunRequested, RunStage
 from holdfast.core.plan import Plan
+from holdfast.core.run_state import RunState
 from holdfast.ports import Order
 from tests.adapters.backends.harnesses import processes_with
 from tests.helpers.sampling import sampled

@@ -19,8 +19,8 @@ from holdfast.core.event import (
     RunStage,
     Started,
     Starting,
-    fold,
 )
+from holdfast.core.run_state import fold
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence
 from holdfast.engine.diagnose.endings import ending_evidence
 from holdfast.engine.script.literal_rows import literal_rows

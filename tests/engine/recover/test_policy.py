@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from holdfast.core.event import AttemptState, Diagnosed, Liveness, RunStage, RunState, Starting, Stopper, StopRequested
+from holdfast.core.event import Diagnosed, Liveness, RunStage, Starting, Stopper, StopRequested
+from holdfast.core.run_state import AttemptState, RunState
 from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.drive import Dependencies, drive
 from holdfast.engine.run.supervise import Limits

@@ -13,13 +13,13 @@ from holdfast.core.event import (
     Reported,
     RunRequested,
     RunStage,
-    RunState,
     Started,
     Starting,
     Stopper,
     StopRequested,
 )
 from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run_state import RunState
 from holdfast.engine.run.advice import next_commands
 from holdfast.engine.run.progress import COLUMNS, RECENT, MetricValue, Progress, follow
 from holdfast.engine.run.summary import render_summary

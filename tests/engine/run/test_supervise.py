@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from holdfast.core.backends import BackendCapabilities
 from holdfast.core.errors import BackendError, LedgerError, UnreachableError
 from holdfast.core.event import (
-    AttemptState,
     Closed,
     Delivered,
     Diagnosed,
@@ -24,17 +23,16 @@ from holdfast.core.event import (
     ReportsLost,
     RunRequested,
     RunStage,
-    RunState,
     Started,
     Starting,
     Stopper,
     StopRequested,
     event_from_json,
     event_to_json,
-    fold,
 )
 from holdfast.core.plan import Attempt
 from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run_state import AttemptState, RunState, fold
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.drive import DRAINING, Dependencies, drive
 from holdfast.engine.run.supervise import (

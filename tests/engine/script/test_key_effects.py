@@ -8,12 +8,12 @@ from typing import Any, Final
 import pytest
 
 from holdfast.core.document import Document, Set, apply_edits
-from holdfast.core.event import RunState
 from holdfast.core.facts import Machine
 from holdfast.core.job import Job, parse_job
 from holdfast.core.job_examples import EXAMPLES
 from holdfast.core.plan import Plan
 from holdfast.core.remedy import AppliedRemedy
+from holdfast.core.run_state import RunState
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.recover.policy import decide
 from holdfast.engine.recover.replanning import job_values

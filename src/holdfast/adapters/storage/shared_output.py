@@ -6,7 +6,8 @@ from typing import Any
 
 from holdfast.adapters.storage.checkpoints import newest_whole
 from holdfast.core.checkpoint import CheckpointIntegrity, any_step
-from holdfast.core.event import AttemptState, Reported
+from holdfast.core.event import Reported
+from holdfast.core.run_state import AttemptState
 from holdfast.core.training_event import event_of_line
 from holdfast.ports import OutputNews
 

@@ -16,7 +16,7 @@ from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rendering import script_of
 from holdfast.core.errors import HoldfastError
-from holdfast.core.event import RunState, fold
+from holdfast.core.run_state import RunState, fold
 from holdfast.engine.check.answers import JOB_FILES
 from holdfast.engine.checklist.earlier import Earlier
 

@@ -19,10 +19,10 @@ from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.catalog.references import some_of
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError, SourceError, UsageError
-from holdfast.core.event import RunState, fold
 from holdfast.core.facts import ModelFacts
 from holdfast.core.nearest import nearest
 from holdfast.core.reference import Reference
+from holdfast.core.run_state import RunState, fold
 
 VOCABULARIES: Final = frozenset(
     {"tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "spm.model", "tekken.json"}

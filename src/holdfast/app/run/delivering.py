@@ -5,8 +5,8 @@ from pathlib import Path
 from holdfast.adapters.hub import open_hub
 from holdfast.adapters.local.stored import read_stored
 from holdfast.core.errors import SourceError
-from holdfast.core.event import RunState
 from holdfast.core.reference import Reference
+from holdfast.core.run_state import RunState
 from holdfast.engine.run.delivery import Delivery, judge_delivery, needed_files
 
 

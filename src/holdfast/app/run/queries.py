@@ -15,7 +15,7 @@ from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
 from holdfast.core.errors import LedgerError, UsageError
-from holdfast.core.event import fold
+from holdfast.core.run_state import fold
 from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.run.answers import run_result, verify_result, with_evaluations
 from holdfast.results.rehearse import RehearseResult

@@ -22,18 +22,9 @@ from holdfast.app.run.outputs import open_output
 from holdfast.app.run.remedied import write_remedied_job
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
-from holdfast.core.event import (
-    Closed,
-    Diagnosed,
-    Event,
-    Refuser,
-    RunRequested,
-    RunStage,
-    RunState,
-    fold,
-    training_events,
-)
+from holdfast.core.event import Closed, Diagnosed, Event, Refuser, RunRequested, RunStage, training_events
 from holdfast.core.plan import Attempt, Plan
+from holdfast.core.run_state import RunState, fold
 from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.recover.checkpoints import usable_steps
 from holdfast.engine.recover.replanning import remedied_plan

@@ -16,7 +16,8 @@ from rich.text import Text
 
 from holdfast.cli.output import shown
 from holdfast.cli.text.news import render_news, render_standing
-from holdfast.core.event import Event, Polled, Reported, RunState, Starting
+from holdfast.core.event import Event, Polled, Reported, Starting
+from holdfast.core.run_state import RunState
 from holdfast.core.training_event import StepDone
 from holdfast.engine.run.progress import Progress, follow
 from holdfast.engine.run.screen import TerminalStream

@@ -9,8 +9,9 @@ from pathlib import PurePath
 from signal import SIGKILL, Signals
 from typing import Final
 
-from holdfast.core.event import AttemptState, Delivered, EndReason, RunStage, RunState, Stopper
+from holdfast.core.event import Delivered, EndReason, RunStage, Stopper
 from holdfast.core.log import Line
+from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, name_state, signal_of
 from holdfast.engine.diagnose.hangs import find_hang

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from holdfast.core.event import Event, Remedied, Reported, RunState, Stopper, StopRequested, advance
+from holdfast.core.event import Event, Remedied, Reported, Stopper, StopRequested
+from holdfast.core.run_state import RunState, advance
 from holdfast.core.training_event import CheckpointSaved
 
 

@@ -6,9 +6,10 @@ from typing import Any
 from holdfast.catalog.calls.train_arguments import arguments
 from holdfast.core.api import REQUIRED
 from holdfast.core.document import Unknown
-from holdfast.core.event import AttemptState, Diagnosed
+from holdfast.core.event import Diagnosed
 from holdfast.core.job import Job
 from holdfast.core.remedy import SettingChange
+from holdfast.core.run_state import AttemptState
 from holdfast.core.training_event import TrainingStarted
 
 NOT_STARTED = TrainingStarted()

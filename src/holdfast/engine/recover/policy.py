@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.core.backends import DEFAULT_BACKEND
-from holdfast.core.event import AttemptState, Diagnosed, Remedied, RunStage, RunState
+from holdfast.core.event import Diagnosed, Remedied, RunStage
 from holdfast.core.job import Job
 from holdfast.core.plan import Plan
 from holdfast.core.remedy import AppliedRemedy
+from holdfast.core.run_state import AttemptState, RunState
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.recover.remedies import remedies_for
 from holdfast.engine.recover.replanning import can_be_changed, remedied_job

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import pairwise
 
-from holdfast.core.event import RunState
+from holdfast.core.run_state import RunState
 from holdfast.core.training_event import TrainingStarted
 
 ROWS = ("per_device_train_batch_size", "gradient_accumulation_steps")

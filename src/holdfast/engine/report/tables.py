@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from holdfast.core.event import AttemptState, Event, Liveness, Polled, RunStage, training_events
+from holdfast.core.event import Event, Liveness, Polled, RunStage, training_events
 from holdfast.core.remedy import AppliedRemedy
+from holdfast.core.run_state import AttemptState
 from holdfast.core.training_event import CheckpointSaved, TrainingStarted
 from holdfast.engine.report.chart import evenly
 from holdfast.engine.report.curves import Curve

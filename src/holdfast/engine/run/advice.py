@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from shlex import quote
 
 from holdfast.core.backends import BACKEND_KEY, DEFAULT_BACKEND
-from holdfast.core.event import RunStage, RunState
+from holdfast.core.event import RunStage
 from holdfast.core.requested_job import RequestedJob
+from holdfast.core.run_state import RunState
 from holdfast.results.run import NextCommand
 
 

@@ -6,8 +6,9 @@ from typing import Literal
 from msgspec import UNSET, convert, structs
 
 from holdfast.core.checkpoint import CheckpointIntegrity
-from holdfast.core.event import AttemptState, Delivered, Diagnosed, ModelEvaluated, RunStage, RunState
+from holdfast.core.event import Delivered, Diagnosed, ModelEvaluated, RunStage
 from holdfast.core.remedy import AppliedRemedy
+from holdfast.core.run_state import AttemptState, RunState
 from holdfast.engine.evaluate.headlines import describe_figure, main_figure
 from holdfast.engine.run.advice import next_commands
 from holdfast.results.diagnose import RemedyEdit

@@ -6,7 +6,6 @@ from typing import Final, TypeVar
 
 from holdfast.core.errors import BackendError, UnreachableError
 from holdfast.core.event import (
-    AttemptState,
     Closed,
     Delivered,
     Diagnosed,
@@ -14,15 +13,13 @@ from holdfast.core.event import (
     Liveness,
     ModelEvaluated,
     Polled,
-    RunState,
     Started,
     Starting,
     Stopper,
     StopRequested,
-    changes,
-    fold,
 )
 from holdfast.core.plan import Attempt, Plan
+from holdfast.core.run_state import AttemptState, RunState, changes, fold
 from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.supervise import (

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from holdfast.core.event import AttemptState, Event, Liveness, Polled, Reported, RunState, Starting, advance
+from holdfast.core.event import Event, Liveness, Polled, Reported, Starting
+from holdfast.core.run_state import AttemptState, RunState, advance
 from holdfast.core.training_event import (
     CheckpointSaved,
     Evaluated,

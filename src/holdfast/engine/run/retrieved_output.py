@@ -9,7 +9,8 @@ from typing import Final, Protocol
 
 from holdfast.core.checkpoint import MANIFEST, CheckpointIntegrity, any_step
 from holdfast.core.errors import LogGoneError, UnreachableError
-from holdfast.core.event import AttemptState, Reported, ReportsLost
+from holdfast.core.event import Reported, ReportsLost
+from holdfast.core.run_state import AttemptState
 from holdfast.engine.run.listed_checkpoints import IN_CHECKPOINT, checkpoint_files, judge_listed
 from holdfast.engine.run.listed_files import inside_run
 from holdfast.engine.run.telemetry import MOST_READINGS, CarriedEvent, LogNews, LostEvents, TelemetryReader

@@ -8,14 +8,8 @@ from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from signal import Signals
 
-from holdfast.core.event import (
-    AttemptState,
-    Event,
-    RunStage,
-    RunState,
-    Stopper,
-    fold,
-)
+from holdfast.core.event import Event, RunStage, Stopper
+from holdfast.core.run_state import AttemptState, RunState, fold
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.recover.policy import ended_unasked, was_asked_to_end
 from holdfast.engine.recover.promises import broken_promises
