@@ -95,6 +95,11 @@ evaluate:
             "rewards: accuracy_reward",
             "is the text 'accuracy_reward': it should be a list; put it in brackets: `rewards: [acc",
         ),
+        ("evaluate: a.jsonl", "it should be a list; put it in brackets: `evaluate: [{dataset: a.jsonl}]`"),
+        (
+            "evaluate: [a.jsonl]",
+            "`evaluate.0` is the text 'a.jsonl': it should be a mapping; write a mapping, such as `- dataset",
+        ),
         ("seed: '42'", "`seed` is the text '42': it should be a whole number; write `42`"),
         ("dataset: {path: d, rows: 10_000}", "is the text '10_000': it should be a whole number; write `10000`"),
         ("dataset: {path: d, rows: 1e4}", "`dataset.rows` is 10000.0: it should be a whole number; write `10000`"),

@@ -225,10 +225,14 @@ def _advice(error: Mapping[str, Any]) -> str:
     """Return the fix for a wrong value."""
     value, name = error["input"], error["loc"][-1]
     shown = "…" if _is_private(error) or isinstance(value, (dict, list)) else value
-    below = f"write its keys under `{name}:`, on lines of their own, indented"
+    below = (
+        f"write a mapping, such as `- dataset: {shown}`"  # only `evaluate` is a list of mappings
+        if isinstance(name, int)
+        else f"write its keys under `{name}:`, on lines of their own, indented"
+    )
     hints = {
         "string_type": "write text, in quotes",
-        "list_type": f"put it in brackets: `{name}: [{shown}]`",
+        "list_type": f"put it in brackets: `{name}: [{f'{{dataset: {shown}}}' if name == 'evaluate' else shown}]`",
         "dict_type": below,
         "model_type": below,
         "bool_type": _boolean(value),
