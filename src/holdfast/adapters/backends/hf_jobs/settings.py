@@ -51,7 +51,9 @@ class JobSettings:
             fix = "name a flavor: `hardware: a10g-large`; `hf jobs hardware` lists them with their prices"
             raise UsageError("the job names no hardware", where="where.hardware", fix=fix)
         if plan.timeout_s is None:
-            fix = "name the longest time that the run may take: `timeout: 4h`"
+            fix = (
+                "name the longest time that the run may take: `--set where.timeout=4h`, or `timeout: 4h` under `where:`"
+            )
             raise UsageError("the job has no timeout", where="where.timeout", fix=fix)
         namespace, bucket = (_text(plan.options, name) for name in ("namespace", "bucket"))
         for option, name in (("namespace", namespace), ("bucket", bucket)):
