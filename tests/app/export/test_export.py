@@ -58,7 +58,9 @@ def test_a_run_is_exported_into_its_folder(ask: Ask, tmp_path: Path) -> None:
     name = "sums-20261127-090000-x7"
     folder = tmp_path / "runs" / name
     shutil.copytree(tmp_path / "lora", folder / "model")
-    (folder / "job.resolved.yaml").write_text("method: sft\n")
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text('{"text": "a"}\n')
+    (folder / "job.resolved.yaml").write_text(f"method: sft\nmodel: base/model\ndataset: {rows}\n")
     about = RequestedJob(job="sums", method="sft", model="base/model", dataset="train.jsonl")
     Ledger(tmp_path / "runs").append(name, [RunRequested(at_s=1.0, folder=str(folder), about=about)])
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def asking(
 
 
 def test_all_that_is_missing_is_told_at_once(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With commands to copy; nothing of the system is installed, and nothing is loaded."""
+    """With commands to copy; nothing of the system is installed, and nothing is loaded. What the extra brings is not told apart from it."""
     monkeypatch.setattr(gguf, "look_at_tools", lambda _: NOTHING)
     monkeypatch.setattr(steps, "run_stage", None)
     code, answer = ask("lora", "--gguf", "q8_0")
@@ -48,8 +49,8 @@ def test_all_that_is_missing_is_told_at_once(ask: Ask, tmp_path: Path, monkeypat
     assert code == 2
     assert [
         any(words in what for what, _ in told)
-        for words in ("llama-cpp-python", "C++ compiler", "CMake", "sentencepiece", "of disk")
-    ] == [True] * 5
+        for words in ("llama-cpp-python", "C++ compiler", "CMake", "of disk", "sentencepiece")
+    ] == [True, True, True, True, False]
     assert "sudo apt-get install --yes build-essential cmake" in [fix for _, fix in told]
     assert not (tmp_path / "out").exists()
 
@@ -62,6 +63,17 @@ def test_options_that_name_nothing(ask: Ask, words: tuple[str, ...], fix: str) -
 
     assert code == 2
     assert fix in answer["errors"][0]["fix"]
+
+
+def test_a_package_that_the_converter_lacks_is_told(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = replace(NOTHING, runtime="0.3.36", free_bytes=10**15)
+    monkeypatch.setattr(gguf, "look_at_tools", lambda _: tools)
+    code, answer = ask("lora", "--gguf", "q8_0")
+
+    assert code == 2
+    assert ("the converter needs sentencepiece", "pip install sentencepiece") in [
+        (error["what"], error["fix"]) for error in answer["errors"]
+    ]
 
 
 def test_the_converter_is_not_fetched_offline(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -212,6 +212,10 @@ def test_what_is_not_certain_is_not_acted_on() -> None:
 
     assert said.startswith("the cause is not certain enough")
 
+    (said,) = play(make_job(), [replace(diagnosed(TRAIN, confidence=0.6), retry="no")], {})
+
+    assert said.startswith("another one would most likely fail, too")
+
 
 def test_a_script_is_not_changed() -> None:
     """It has no job to render anew."""

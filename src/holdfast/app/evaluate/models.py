@@ -169,7 +169,9 @@ def _cached(name: str) -> ModelFacts | None:
 
 
 def cached_folder(name: str) -> Path | None:
-    """Return the folder of a model in the cache of `huggingface_hub`; None if it is not there."""
+    """Return the folder of a model in the cache of `huggingface_hub`; None if it is not there, or no repository can be called so."""
+    if not may_be_repository(name):
+        return None
     from huggingface_hub import try_to_load_from_cache
 
     for file in ("adapter_config.json", "config.json"):

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from click import style
 
-from holdfast.cli.text.diagnosis import render_edit
+from holdfast.cli.text.diagnosis import render_confidence, render_edit
 from holdfast.cli.text.findings import render_findings
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.errors import HoldfastError
@@ -175,7 +175,7 @@ def _short_request(requested: RequestedRun) -> str:
 def _attempt_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
     yield "attempt", _attempt(attempt)
     if attempt.diagnosis:
-        yield "cause", attempt.diagnosis.title
+        yield "cause", f"{attempt.diagnosis.title} ({render_confidence(attempt.diagnosis.confidence)})"
     if attempt.recovery:
         edits = [render_edit(each).partition(" ")[2] for each in attempt.remedy or ()]
         yield "changed", "; ".join([*edits, *_else_changed(attempt.recovery)]) or "nothing"

@@ -72,9 +72,17 @@ def _unknown(result: DiagnoseResult, read: str) -> Iterator[str]:
 
 
 def _named(cause: ReportedCause, **styles: Any) -> str:
-    guess = "a guess, " if cause.confidence < GUESSED else ""
-    sure = style(f"{guess}{100 * cause.confidence:.0f} %", dim=True)
+    sure = style(render_confidence(cause.confidence), dim=True)
     return f"{style(cause.name, bold=True, **styles)} ({sure}): {cause.title}"
+
+
+def render_confidence(confidence: float) -> str:
+    """Return the confidence of a cause; a low one is called a guess.
+
+    >>> render_confidence(0.6), render_confidence(0.93)
+    ('a guess, 60 %', '93 %')
+    """
+    return f"{'a guess, ' if confidence < GUESSED else ''}{100 * confidence:.0f} %"
 
 
 def _plainly(cause: ReportedCause) -> str:

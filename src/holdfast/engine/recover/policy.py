@@ -60,7 +60,8 @@ def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None =
     if not ended_unasked(state) or len(state.attempts) >= attempts or _is_by_people(cause, state):
         return (cause,)
     if cause.name and cause.confidence < CERTAIN:
-        return (replace(cause, stops=f"the cause is not certain enough to try again: {cause.title}"),)
+        why = "another one would most likely fail, too" if cause.retry == "no" else "the cause is not certain enough"
+        return (replace(cause, stops=f"{why}: {cause.title}"),)
     if cause.retry == "yes":
         return (_again(cause, state),)
     job = remedied_job(plan, state.remedies) if plan else None
