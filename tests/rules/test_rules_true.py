@@ -353,6 +353,7 @@ def test_every_example_is_accounted_for() -> None:
         "JOB101",  # likewise
         "JOB102",  # the rendered script's own check
         "JOB103",  # about what holdfast itself does not do yet
+        "EVL107",  # about what `holdfast evaluate` refuses: tests/app/evaluate
         "MOD101",  # below
         *(
             f"RES{number}" for number in (101, 102, 103)
