@@ -20,6 +20,8 @@ SHAPES = {
 }
 """What text of a pattern looks like."""
 
+LISTED: Final = "evaluate"
+"""The key whose value is a list of mappings."""
 WANTED = {
     "string_type": "text",
     "string_too_short": "text with something in it",
@@ -225,14 +227,15 @@ def _advice(error: Mapping[str, Any]) -> str:
     """Return the fix for a wrong value."""
     value, name = error["input"], error["loc"][-1]
     shown = "…" if _is_private(error) or isinstance(value, (dict, list)) else value
-    below = (
-        f"write a mapping, such as `- dataset: {shown}`"  # only `evaluate` is a list of mappings
-        if isinstance(name, int)
-        else f"write its keys under `{name}:`, on lines of their own, indented"
-    )
+    if LISTED in error["loc"][-2:]:
+        below = f"write a mapping, such as `- dataset: {shown}`"
+        listed = f"{{dataset: {shown}}}"
+    else:
+        below = f"write its keys under `{name}:`, on lines of their own, indented"
+        listed = shown
     hints = {
         "string_type": "write text, in quotes",
-        "list_type": f"put it in brackets: `{name}: [{f'{{dataset: {shown}}}' if name == 'evaluate' else shown}]`",
+        "list_type": f"put it in brackets: `{name}: [{listed}]`",
         "dict_type": below,
         "model_type": below,
         "bool_type": _boolean(value),
