@@ -1,5 +1,6 @@
 """Options that several commands share, and how their results are printed."""
 
+import sys
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -51,6 +52,19 @@ class WithArguments(click.Command):
         at = args.index("--") if "--" in args else len(args)
         ctx.meta[ARGUMENTS] = tuple(args[at + 1 :])
         return super().parse_args(ctx, args[:at])
+
+
+def progress(*, quiet: bool, verb: str = "") -> Callable[[str], None]:
+    """Return what prints the progress of a command to standard error: nothing with `--quiet`, or where every line would be kept.
+
+    Args:
+        quiet: Whether `--quiet` was given.
+        verb: A word before each line.
+    """
+    if quiet or not sys.stderr.isatty():
+        return lambda _: None
+    begin = f"{verb}: " if verb else ""
+    return lambda what: echo(f"{begin}{what} …", err=True, dim=True)
 
 
 def print_result(result: Answer, format_: str, text: Callable[[Answer], str]) -> int:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.foreign_files import expanded
 from holdfast.app.evaluate.models import FoundModel
+from holdfast.app.extras import require_extra
 from holdfast.app.inspect.rows import RowSource
 from holdfast.catalog.metrics import METRICS, AtLeast, parse_at_least
 from holdfast.catalog.trl_rewards import TRL_REWARDS
@@ -85,10 +85,7 @@ def want_libraries() -> None:
     Raises:
         UsageError: Something is not.
     """
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        what = f"an evaluation needs {', '.join(missing)}"
-        raise UsageError(what, where="this environment", fix="pip install 'holdfast[evaluate]'")
+    require_extra("evaluate", NEEDED, "an evaluation")
 
 
 def split_metrics(names: Sequence[str], errors: list[HoldfastError]) -> tuple[tuple[str, ...], tuple[str, ...]]:

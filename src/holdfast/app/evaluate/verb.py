@@ -86,7 +86,7 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         results: The folder for results. Default: a run's own, else `./results`.
         runs: The runs folder.
         offline: Don't contact the Hub.
-        on_progress: Is told what happens.
+        on_progress: Receives each line of progress.
 
     Raises:
         UsageError: A model, a dataset, a function or a metric does not exist, or a library is missing.

@@ -53,7 +53,7 @@ def prepare_gguf(export: Export, scratch: Path) -> GgufPlan:
     """Return how GGUF files are made; nothing heavy is done.
 
     Raises:
-        UsageError: They cannot be made, each reason of which is told.
+        UsageError: They cannot be made; one error for each reason.
         SourceError: The tokenizer cannot be loaded.
     """
     request = export.request

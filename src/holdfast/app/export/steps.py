@@ -67,7 +67,7 @@ class Export:
 
     Attributes:
         request: What is asked for.
-        on_progress: Is told what happens.
+        on_progress: Receives each line of progress.
         steps: What was done.
         notes: What is worth knowing.
         original: What the original gave; None if nothing was compared with it.
@@ -95,7 +95,7 @@ class Export:
 
 
 def error_of(step: str, failed: FailedStage, request: ExportRequest) -> HoldfastError:
-    """Return what a failed step is told as."""
+    """Return the error of a failed step."""
     source = request.source.found.source
     where = source.adapter if failed.failed == "adapter" and source.adapter else source.path
     if failed.failed == "adapter":

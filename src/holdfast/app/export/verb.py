@@ -1,7 +1,6 @@
 """The verb `export`: a model as it is used elsewhere, with the proof that it is the same."""
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +12,7 @@ from holdfast.app.export.describing import run_folder
 from holdfast.app.export.exporting import run_export
 from holdfast.app.export.finding import ExportSource, find_source
 from holdfast.app.export.steps import ExportRequest
+from holdfast.app.extras import require_extra
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.nearest import nearest
 from holdfast.core.reference import Reference
@@ -64,7 +64,7 @@ def export(  # noqa: PLR0913 - a verb has as many arguments as its command has o
         public: Make that repository public, if it is made.
         runs: The runs folder.
         offline: Don't contact the Hub.
-        on_progress: Is told what happens.
+        on_progress: Receives each line of progress.
 
     Raises:
         UsageError: The model cannot be exported, or something is missing.
@@ -145,10 +145,7 @@ def want_libraries() -> None:
     Raises:
         UsageError: Something is not.
     """
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        what = f"an export needs {', '.join(missing)}"
-        raise UsageError(what, where="this environment", fix="pip install 'holdfast[export]'")
+    require_extra("export", NEEDED, "an export")
 
 
 def _default_folder(source: ExportSource) -> Path:

@@ -23,7 +23,7 @@ def evaluate_final(
         folder: The run's folder.
         evaluations: What it is evaluated on.
         heed: Called again and again; it raises if the person wants it to end.
-        say: Is told what happens.
+        say: Receives each line of progress.
     """
     files, failures = list[str](), list[str]()
     if because := _why_not(folder / "model"):

@@ -1,6 +1,5 @@
 """`holdfast evaluate`."""
 
-import sys
 from typing import Literal
 
 import click
@@ -8,7 +7,6 @@ import click
 from holdfast.app.evaluate.verb import BATCH, evaluate
 from holdfast.cli import options
 from holdfast.cli.completion import complete_metrics, complete_models
-from holdfast.cli.output import echo
 from holdfast.cli.text.evaluation import render_evaluation
 
 
@@ -128,10 +126,6 @@ def command(
         results=results,
         runs=runs,
         offline=offline,
-        on_progress=(lambda _: None) if quiet or not sys.stderr.isatty() else _say,
+        on_progress=options.progress(quiet=quiet),
     )
     return options.print_result(answer, format_, render_evaluation)
-
-
-def _say(what: str) -> None:
-    echo(f"{what} …", err=True, dim=True)

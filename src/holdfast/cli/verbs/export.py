@@ -1,13 +1,10 @@
 """`holdfast export`."""
 
-import sys
-
 import click
 
 from holdfast.app.export.verb import DTYPES, export
 from holdfast.cli import options
 from holdfast.cli.completion import complete_models, complete_quantizations
-from holdfast.cli.output import echo
 from holdfast.cli.text.export import render_export
 
 
@@ -78,10 +75,6 @@ def command(
         public=public,
         runs=runs,
         offline=offline,
-        on_progress=(lambda _: None) if quiet or not sys.stderr.isatty() else _say,
+        on_progress=options.progress(quiet=quiet),
     )
     return options.print_result(answer, format_, render_export)
-
-
-def _say(what: str) -> None:
-    echo(f"{what} …", err=True, dim=True)

@@ -1,6 +1,5 @@
 """`holdfast rehearse`."""
 
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import click
 from holdfast.app.rehearse.verb import LIMIT_S, rehearse
 from holdfast.app.rehearse.watching import rehearse_whenever_saved
 from holdfast.cli import options
-from holdfast.cli.output import echo
 from holdfast.cli.text.rehearsal import render_rehearsal
 
 
@@ -55,7 +53,7 @@ def command(
     arguments = ctx.meta[options.ARGUMENTS]
     if target is None and not arguments:
         raise click.UsageError("name a script, a notebook or a job file, or a command line behind `--`", ctx)
-    on_progress = (lambda _: None) if quiet or not sys.stderr.isatty() else _say
+    on_progress = options.progress(quiet=quiet, verb="rehearsing")
     ask = partial(
         rehearse,
         target or "--",
@@ -75,7 +73,3 @@ def command(
         options.print_result(answer, format_, render_rehearsal)
         on_progress("again when a file is saved; Ctrl-C ends")
     return 0
-
-
-def _say(what: str) -> None:
-    echo(f"rehearsing: {what} …", err=True, dim=True)
