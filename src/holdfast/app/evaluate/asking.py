@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.foreign_files import expanded
-from holdfast.app.evaluate.models import FoundModel
 from holdfast.app.extras import require_extra
 from holdfast.app.inspect.rows import RowSource
+from holdfast.app.models.found_model import FoundModel
 from holdfast.catalog.metrics import METRICS, AtLeast, parse_at_least
 from holdfast.catalog.trl_rewards import TRL_REWARDS
 from holdfast.core.errors import HoldfastError, UsageError

@@ -7,8 +7,8 @@ from typing import Final
 from holdfast.adapters.evaluation.process import WorkFailure
 from holdfast.app.evaluate.asking import EvaluationOptions
 from holdfast.app.evaluate.data import EvaluationData, read_data
-from holdfast.app.evaluate.models import FoundModel
 from holdfast.app.inspect.rows import RowSource
+from holdfast.app.models.found_model import FoundModel
 from holdfast.catalog.metrics import METRICS
 from holdfast.core.errors import HoldfastError
 from holdfast.core.evaluation import Example, TaskName, WorkKind

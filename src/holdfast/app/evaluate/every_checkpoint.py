@@ -9,7 +9,7 @@ from holdfast.adapters.evaluation.store import EvaluationStore
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.app.evaluate.asking import EvaluationRequest
 from holdfast.app.evaluate.evaluating import run_evaluation
-from holdfast.app.evaluate.models import find_model
+from holdfast.app.models.finding import find_model
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.results.evaluate import EvaluatedCheckpoint, EvaluateResult
@@ -33,9 +33,9 @@ def run_with_checkpoints(
 
 def _checkpoints(request: EvaluationRequest) -> list[tuple[int, Path]]:
     """Return the checkpoints of the run, by step."""
-    if not request.model.is_run:
+    run = request.model.run
+    if run is None or not request.model.is_final:
         raise UsageError(f"{request.name} is no run", where="--every", fix="name a run; `holdfast runs` lists them")
-    run = Path(request.model.folder).parent
     numbered = [(path.name.rpartition("-")[2], path) for path in run.glob("checkpoints/*/checkpoint-*")]
     found = sorted((int(step), path) for step, path in numbered if step.isdigit() and path.is_dir())
     if not found:

@@ -8,8 +8,9 @@ from typing import Final
 from holdfast.app.arguments import PathName, as_path
 from holdfast.app.evaluate.asking import EvaluationOptions, EvaluationRequest
 from holdfast.app.evaluate.data import find_data
-from holdfast.app.evaluate.models import FoundModel, find_model
 from holdfast.app.inspect.rows import RowSource
+from holdfast.app.models.finding import find_model
+from holdfast.app.models.found_model import FoundModel
 from holdfast.core.errors import GroupedError, HoldfastError, UsageError
 
 RESULTS: Final = "results"
@@ -131,4 +132,4 @@ def results_folder(results: str | None, model: FoundModel) -> Path:
     """Return the folder for results: the one that is asked for, a run's own, or `./results`."""
     if results is not None:
         return Path(results)
-    return Path(model.folder).parent / RESULTS if model.is_run else Path(RESULTS)
+    return model.run / RESULTS if model.run and model.is_final else Path(RESULTS)

@@ -12,7 +12,7 @@ from holdfast.adapters.evaluation.process import DatasetWork, WorkEvent, WorkFai
 from holdfast.adapters.evaluation.store import EvaluationStore, OutputFile, work_lines
 from holdfast.adapters.foreign_files import read_foreign
 from holdfast.app.evaluate.asking import EvaluationOptions
-from holdfast.app.evaluate.models import FoundModel
+from holdfast.app.models.found_model import FoundModel
 from holdfast.core.evaluation import Example, ModelOutput, WorkKind
 
 LIBRARIES: Final = ("torch", "transformers")

@@ -8,9 +8,8 @@ from typing import Final
 from msgspec import DecodeError, ValidationError, json
 
 from holdfast.adapters.foreign_files import expanded, read_foreign, read_foreign_text
+from holdfast.adapters.hub.cached import cached_folder
 from holdfast.adapters.secrets import redacted
-from holdfast.app.evaluate.models import cached_folder
-from holdfast.app.export.finding import ExportSource
 from holdfast.app.export.steps import ExportRequest
 from holdfast.core.export import ReferenceAnswer
 from holdfast.engine.export.model_card import CardFacts, render_card
@@ -27,7 +26,7 @@ METHOD: Final = re.compile(r"^method: *(\w+)", re.MULTILINE)
 def write_card(request: ExportRequest, files: list[ExportedFile], versions: dict[str, str], draft: Path) -> None:
     """Write the model card into the draft of the folder."""
     source = request.source
-    run = run_folder(source)
+    run = source.found.run
     settings = redacted(_read(run / "job.resolved.yaml")) if run else ""
     method = METHOD.search(settings)
     base = source.found.base or source.base or ""
@@ -40,7 +39,7 @@ def write_card(request: ExportRequest, files: list[ExportedFile], versions: dict
         settings=settings,
         base_licence=_licence(base),
         data_licence=_licence(dataset),
-        evaluation=_newest_evaluation(run) if run else None,
+        evaluation=_newest_evaluation(run) if run and source.found.is_final else None,
         files=files,
         versions=versions,
         command=command_of(request),
@@ -72,13 +71,6 @@ def command_of(request: ExportRequest) -> str:
 def _told(name: str) -> str:
     """Return a name as others may read it: without the folders of this machine."""
     return Path(name).name if Path(name).is_absolute() else name
-
-
-def run_folder(source: ExportSource) -> Path | None:
-    """Return the folder of the run whose final model is exported; None if it is no run's."""
-    if not source.found.is_run:
-        return None
-    return Path(source.found.source.adapter or source.found.source.path).parent
 
 
 def _newest_evaluation(run: Path) -> EvaluateResult | None:

@@ -7,7 +7,9 @@ from typing import Any
 
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.app.arguments import PathName, as_path
-from holdfast.app.evaluate.models import FoundModel, find_model, model_facts
+from holdfast.app.models.finding import find_model
+from holdfast.app.models.found_model import FoundModel
+from holdfast.app.models.model_files import model_facts
 from holdfast.core.errors import HoldfastError, UsageError
 
 

@@ -10,8 +10,8 @@ from typing import Final
 from holdfast.adapters.export.converter import KeptConverter, open_converter
 from holdfast.adapters.export.toolchain import look_at_tools
 from holdfast.adapters.storage.check_cache import user_cache
-from holdfast.app.evaluate.models import model_facts
 from holdfast.app.export.steps import Export, ExportRequest
+from holdfast.app.models.model_files import model_facts
 from holdfast.catalog.builtin import stdlib_docstrings
 from holdfast.core.errors import GroupedError, HoldfastError, UsageError
 from holdfast.core.export import FileAnswer, ReferenceAnswer, StageAnswer, VocabularyAnswer

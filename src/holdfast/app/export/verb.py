@@ -8,7 +8,6 @@ from holdfast.adapters.export.output_folder import refuse_taken
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.hub import open_hub
 from holdfast.app.arguments import PathName, Texts, as_path, as_texts
-from holdfast.app.export.describing import run_folder
 from holdfast.app.export.exporting import run_export
 from holdfast.app.export.finding import ExportSource, find_source
 from holdfast.app.export.steps import ExportRequest
@@ -149,5 +148,7 @@ def want_libraries() -> None:
 
 
 def _default_folder(source: ExportSource) -> Path:
-    run = run_folder(source)
-    return run / FOLDER if run else Path(FOLDER) / Path(source.name).name
+    run, name = source.found.run, Path(source.name).name
+    if run is None:
+        return Path(FOLDER) / name
+    return run / (FOLDER if source.found.is_final else f"{FOLDER}-{name}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.app.evaluate.models import find_model
+from holdfast.app.models.finding import find_model
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunRequested
 from holdfast.core.requested_job import RequestedJob
@@ -38,13 +38,13 @@ def finished_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", [NAME, "sums", f"runs/{NAME}", f"./runs/{NAME}/"])
+@pytest.mark.parametrize("name", [NAME, "sums", f"runs/{NAME}", f"./runs/{NAME}/", f"runs/{NAME}/model"])
 def test_a_run_is_its_final_model(run: Path, name: str) -> None:
     """By its name, the beginning of it, or its folder; its job tells what it was trained from, and on."""
     found = find_model(name, runs=None, offline=True)
 
     assert found.source.path == str(run / "model")
-    assert (found.name, found.base, found.trained_on, found.is_run) == (NAME, "base/model", "train.jsonl", True)
+    assert (found.name, found.base, found.trained_on, found.is_final) == (NAME, "base/model", "train.jsonl", True)
 
 
 def test_a_run_without_a_final_model(run: Path) -> None:
@@ -54,11 +54,32 @@ def test_a_run_without_a_final_model(run: Path) -> None:
         find_model("sums", runs=None, offline=True)
 
 
-def test_a_folder_is_no_run(run: Path) -> None:
-    """Also one inside of it, such as a checkpoint."""
-    found = find_model(str(run / "model"), runs=None, offline=True)
+def test_a_checkpoint_knows_its_run(run: Path) -> None:
+    """Its card names the data and the base, though it is not what the run ended with."""
+    checkpoint = run / "checkpoints" / "1" / "checkpoint-10"
+    make_model(checkpoint)
 
-    assert (found.is_run, found.base, found.template) == (False, None, "{{ messages }}")
+    found = find_model(f"runs/{NAME}/checkpoints/1/checkpoint-10", runs=None, offline=True)
+
+    assert (found.run, found.is_final) == (run, False)
+    assert (found.source.path, found.base, found.trained_on) == (str(checkpoint), "base/model", "train.jsonl")
+
+
+def test_a_folder_outside_runs_is_of_no_run(run: Path) -> None:
+    shutil.copytree(run / "model", run.parent / "copied")
+
+    found = find_model("runs/copied", runs=None, offline=True)
+
+    assert (found.run, found.base, found.template) == (None, None, "{{ messages }}")
+
+
+@pytest.mark.parametrize("name", ["sms", "sum-20261127-090000-x7"])
+@pytest.mark.usefixtures("run")
+def test_a_misspelt_run_has_a_nearest(name: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        find_model(name, runs=None, offline=True)
+
+    assert caught.value.fix == f"there is the run {NAME}; `holdfast runs` lists all"
 
 
 def test_other_weights_are_another_model(run: Path) -> None:

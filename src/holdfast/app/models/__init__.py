@@ -1,0 +1,1 @@
+"""The models that the verbs `evaluate` and `export` are given."""

@@ -1,0 +1,102 @@
+"""The models of a run, with the base and the dataset that its job names."""
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.foreign_files import expanded, is_there, read_foreign_text
+from holdfast.adapters.readers.job_file import JobFileReader
+from holdfast.adapters.storage import resolved
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.app.arguments import PathName, runs_folder
+from holdfast.app.models.found_model import FoundModel, found_model
+from holdfast.app.models.model_files import model_facts
+from holdfast.core.document import Document
+from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.run_state import RunState, fold
+
+FINAL: Final = "model"
+"""The folder of a run's final model, in the run's folder."""
+
+
+def model_of_run(name: str, runs: PathName | None) -> FoundModel | None:
+    """Return the model of a run; None if the name is neither a run's nor that of a folder in one.
+
+    Args:
+        name: The run's name, the beginning of it, its folder, or the folder of one of its models, such as a checkpoint.
+        runs: The runs folder.
+
+    Raises:
+        UsageError: The run has no final model, or several runs begin with the name.
+    """
+    path = expanded(name)
+    if (run := _enclosing_run(path)) is not None:
+        state = fold(Ledger(run.parent).outline(run.name))
+        if path.resolve() in (run, run / FINAL):
+            return _final_model(run, state)
+        return replace(_model_in(run, path.resolve(), state), name=name)
+    if is_there(path) or "/" in name:
+        return None
+    base = runs_folder(runs)
+    found = _run_called(name, base)
+    return _final_model(base / found, fold(Ledger(base).outline(found))) if found else None
+
+
+def _enclosing_run(path: Path) -> Path | None:
+    """Return the folder of the run in which a folder is; None if it is in none."""
+    here = path.resolve()
+    inside = (here, *here.parents[:3])  # the deepest is runs/NAME/checkpoints/ATTEMPT/checkpoint-STEP
+    return next((each for each in inside if (each / resolved.FILE).is_file()), None)
+
+
+def _run_called(name: str, base: Path) -> str | None:
+    """Return the run of a name, or of the beginning of one; None if there is none.
+
+    Raises:
+        UsageError: Several runs begin so.
+    """
+    known = known_runs(base)
+    matching = [each for each in known if each == name] or [each for each in known if each.startswith(name)]
+    if len(matching) > 1:
+        what = f"{len(matching)} runs begin with {name!r}"
+        raise UsageError(what, where=str(base), fix=f"one of {', '.join(matching)}")
+    return matching[0] if matching else None
+
+
+def known_runs(base: Path) -> tuple[str, ...]:
+    """Return the names of the runs in a runs folder."""
+    return tuple(Ledger(base).runs()) if base.is_dir() else ()
+
+
+def _final_model(run: Path, state: RunState) -> FoundModel:
+    """Return the final model of a run.
+
+    Raises:
+        UsageError: There is none.
+    """
+    if not (run / FINAL).is_dir():
+        because = state.because or f"it is {state.stage}"
+        what, fix = f"the run {run.name} has no final model: {because}", "name a checkpoint's folder"
+        raise UsageError(what, where="MODEL", fix=fix)
+    return replace(_model_in(run, run / FINAL, state), name=run.name, is_final=True)
+
+
+def _model_in(run: Path, folder: Path, state: RunState) -> FoundModel:
+    """Return a model in the folder of a run, with its base and its dataset as the resolved job file names them."""
+    found = found_model(str(folder), model_facts(str(folder), offline=True, where="MODEL"), offline=True, where="MODEL")
+    job = _resolved_job(run)
+    return replace(
+        found,
+        base=found.base or job.get("model.path", state.about.model),
+        trained_on=job.get("dataset.path", state.about.dataset),
+        run=run,
+    )
+
+
+def _resolved_job(run: Path) -> Document:
+    """Return the job of a run with absolute paths; one without values if it cannot be read."""
+    path = run / resolved.FILE
+    with suppress(OSError, ExceptionGroup, HoldfastError):
+        return JobFileReader().read(read_foreign_text(path), path.name)
+    return Document(path=path.name, kind="job", values={})
