@@ -14,6 +14,7 @@ from holdfast.adapters.evaluation.process import DatasetWork, ModelSource, WorkR
 from holdfast.core.errors import SourceError
 from holdfast.core.evaluation import GenerationSettings, WorkKind
 from tests.helpers.evaluated import made_models  # noqa: F401 - the fixture `models`
+from tests.helpers.forked_children import evaluations_forked
 from tests.helpers.tiny import quiet_environment
 
 pytestmark = pytest.mark.train
@@ -66,7 +67,8 @@ def doing(models: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Works
     }
     # A crash left two rows done, and a line half written.
     Path(works["resumed"].out).write_text('{"row": 0, "text": "kept"}\n{"row": 4, "text": "kept"}\n{"row": 1, "te')
-    return works, do_work(source(models / "tiny"), list(works.values()), lambda _: None)
+    with evaluations_forked():
+        return works, do_work(source(models / "tiny"), list(works.values()), lambda _: None)
 
 
 @pytest.mark.parametrize("name", ["greedy", "sampled"])
@@ -159,12 +161,13 @@ def test_models_that_give_nothing(
     """Weights that are no numbers make no figure; an adapter of another shape is told with its base."""
     work = work_of(tmp_path, "scored", "score", PAIRS[:2])
     if what is None:
-        report = do_work(source(models / name), [work], lambda _: None)
+        with evaluations_forked():
+            report = do_work(source(models / name), [work], lambda _: None)
         assert report.failed["scored"].name == "nan-loss-silent-success"
         assert "NaN" in report.failed["scored"].because
         return
     model = source(models / "tiny", **{key: str(models / value) for key, value in more.items()})
-    with pytest.raises(SourceError, match=what):
+    with evaluations_forked(), pytest.raises(SourceError, match=what):
         do_work(model, [work], lambda _: None)
 
 

@@ -12,8 +12,12 @@ import pytest
 import holdfast
 from holdfast.cli.main import run_command
 from tests.helpers.evaluated import made_models  # noqa: F401 - the fixture `models`
+from tests.helpers.forked_children import (
+    evaluations_forked,
+    fork_evaluations,  # noqa: F401 - the fixture `forked_evaluations`
+)
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.usefixtures("forked_evaluations")]
 Row = dict[str, Any]
 SUMS: list[Row] = [{"question": f"{a} plus {b}", "answer": str(a + b), "level": "easy" if a < 3 else "hard"} for a in range(6) for b in range(2)]  # fmt: skip
 CHATS: list[Row] = [{"messages": [{"role": "user", "content": row["question"]}, {"role": "assistant", "content": row["answer"]}]} for row in SUMS]  # fmt: skip
@@ -83,7 +87,7 @@ def evaluating(models: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     with (folder / "pairs.jsonl").open("a") as file:
         file.write('{"prompt": "1 plus\n')
     named = ("sums", "chats", "choices", "pairs", "odd", "torn", "empty", "lacking")
-    with chdir(folder):
+    with chdir(folder), evaluations_forked():
         answer = holdfast.evaluate(
             models / "adapter", on=[f"{name}.jsonl" for name in named], max_new_tokens=6, by="level"
         )

@@ -14,8 +14,9 @@ from holdfast.core.event import RunRequested
 from holdfast.core.requested_job import RequestedJob
 from holdfast.payload.runtime import seal, stamps_of
 from tests.helpers.evaluated import made_models  # noqa: F401 - the fixture `models`
+from tests.helpers.forked_children import fork_evaluations  # noqa: F401 - the fixture `forked_evaluations`
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.usefixtures("forked_evaluations")]
 NAME = "sums-20261127-090000-x7"
 
 

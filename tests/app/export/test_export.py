@@ -17,6 +17,7 @@ from holdfast.cli.main import run_command
 from holdfast.core.event import RunRequested
 from holdfast.core.requested_job import RequestedJob
 from tests.helpers.exported import exportable_models  # noqa: F401 - the fixture `exportable`
+from tests.helpers.forked_children import fork_exports  # noqa: F401 - the fixture `forked_exports`
 from tests.helpers.hub import loopback_hub
 from tests.helpers.tiny import quiet_environment
 
@@ -31,6 +32,7 @@ if os.environ["LOST"] == "1":  # as a proxy does that answers for the Hub
     huggingface_hub.HfApi.upload_folder = lambda self, **named: upload(self, **named, ignore_patterns=["*.safetensors"])
 main(sys.argv[1:])
 """
+pytestmark = pytest.mark.usefixtures("forked_exports")
 Ask = Callable[..., tuple[int, dict[str, Any]]]
 
 

@@ -25,7 +25,9 @@ from holdfast.core.plan import PlannedEvaluation
 from holdfast.core.requested_job import RequestedJob
 from holdfast.results import to_json
 from tests.helpers.evaluated import made_models  # noqa: F401 - the fixture `models`
+from tests.helpers.forked_children import fork_evaluations  # noqa: F401 - the fixture `forked_evaluations`
 
+pytestmark = pytest.mark.usefixtures("forked_evaluations")
 NAME = "sums-20261127-090000-x7"
 SUMS = "".join(json.dumps({"question": f"{a} plus 1", "answer": str(a + 1)}) + "\n" for a in range(8))
 

@@ -11,7 +11,8 @@ class Library:
     """Stands for a module, and has all public names of the module."""
 
     def __init__(self, name: str) -> None:
-        self._module = name
+        self._name = name
+        self._module: Any = None
 
     def __getattr__(self, name: str) -> Any:
         """Return an attribute of the module; private ones, which `inspect` and doctests look for, are no reason to import it.
@@ -22,7 +23,9 @@ class Library:
         """
         if name.startswith("_"):
             raise AttributeError(name)
-        return getattr(import_module(self._module), name)
+        if self._module is None:  # kept: a hook on each module of a model asks hundreds of thousands of times
+            self._module = import_module(self._name)
+        return getattr(self._module, name)
 
 
 datasets: Any = Library("datasets")

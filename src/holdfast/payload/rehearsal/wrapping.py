@@ -51,7 +51,7 @@ def replace_everywhere(name: str, old: object, new: object) -> None:
     """Put something in the place of what modules have imported from one another under a name."""
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", None)
-        if isinstance(names, dict) and names.get(name) is old:
+        if type(names) is dict and names.get(name) is old:
             names[name] = new
 
 

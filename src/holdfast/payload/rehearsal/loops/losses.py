@@ -144,9 +144,11 @@ class LossRecord:
             self._updates.accelerator = None
 
     def _look_at_call(self, module: Any, _args: Any, kwargs: Any, output: Any) -> None:
+        labels: Any = kwargs.get("labels") if kwargs else None
+        if labels is None and self.evaluates:
+            return  # nearly every call: each module of a model is called
         if not torch.is_grad_enabled() and not self.evaluates and self._events.is_outside:
             self.evaluates = not module.training and self._is_trained(module)
-        labels: Any = kwargs.get("labels") if kwargs else None
         if not torch.is_tensor(labels) or not self._events.is_outside or not torch.is_grad_enabled():
             return
         masked: Any = labels == IGNORED

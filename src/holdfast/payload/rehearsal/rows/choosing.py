@@ -64,7 +64,7 @@ def first_rows(dataset: Any, rows: int, size: int) -> Any:
 def row_lengths(table: Any) -> Any:
     """Return the characters (bytes of UTF-8) and items of each row: int64, (rows,)."""
     total = np.zeros(table.num_rows, dtype=np.int64)
-    for column in table.columns:
+    for column in table.combine_chunks().columns:  # there may be a chunk a row
         parts = [_lengths(chunk) for chunk in column.chunks]
         if parts:
             total += np.concatenate(parts)
