@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin/
 # uv does not read pip's variables; a machine that keeps wheels of its own says so to pip.
-UV := UV_FIND_LINKS="$(PIP_FIND_LINKS)" UV_COMPILE_BYTECODE=1 $(BIN)uv pip install --quiet --python $(BIN)python
+UV := UV_FIND_LINKS="$(PIP_FIND_LINKS)" $(BIN)uv pip install --quiet --python $(BIN)python
 # One worker a core, each with one thread: torch's own would fight over the cores. A worker that is done takes half of
 # what another has left, so that most files, whose tests share runs, stay together.
 SPREAD := --numprocesses auto --dist worksteal

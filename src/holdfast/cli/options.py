@@ -1,6 +1,7 @@
 """Options that several commands share, and how their results are printed."""
 
 import sys
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -42,6 +43,7 @@ offline = click.option("--offline", is_flag=True, help="Don't contact the Hub; s
 
 Answer = TypeVar("Answer", bound=Result)
 ARGUMENTS = "holdfast.arguments"
+SELDOM_S = 30.0
 
 
 class WithArguments(click.Command):
@@ -55,16 +57,26 @@ class WithArguments(click.Command):
 
 
 def progress(*, quiet: bool, verb: str = "") -> Callable[[str], None]:
-    """Return what prints the progress of a command to standard error: nothing with `--quiet`, or where every line would be kept.
+    """Return what prints the progress of a command to standard error; nothing with `--quiet`.
+
+    Where every line is kept, as in the log of a CI job, one line in each `SELDOM_S` seconds is enough.
 
     Args:
         quiet: Whether `--quiet` was given.
         verb: A word before each line.
     """
-    if quiet or not sys.stderr.isatty():
+    if quiet:
         return lambda _: None
     begin = f"{verb}: " if verb else ""
-    return lambda what: echo(f"{begin}{what} …", err=True, dim=True)
+    pause_s, last_s = 0.0 if sys.stderr.isatty() else SELDOM_S, time.monotonic()
+
+    def show(what: str) -> None:
+        nonlocal last_s
+        if (now_s := time.monotonic()) >= last_s + pause_s:
+            last_s = now_s
+            echo(f"{begin}{what} …", err=True, dim=True)
+
+    return show
 
 
 def print_result(result: Answer, format_: str, text: Callable[[Answer], str]) -> int:

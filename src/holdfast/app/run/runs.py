@@ -164,6 +164,10 @@ class RunObserver(Protocol):
         """Receive what the job is estimated to need, in a few lines."""
         ...
 
+    def on_trial(self, said: str) -> None:
+        """Receive what is said of the trial that comes before the job."""
+        ...
+
     def on_rehearsal_progress(self, said: str) -> None:
         """Receive a message on each step of the rehearsal before the run."""
         ...
@@ -192,6 +196,9 @@ class NullObserver:
         """Do nothing."""
 
     def on_planned(self, said: str) -> None:
+        """Do nothing."""
+
+    def on_trial(self, said: str) -> None:
         """Do nothing."""
 
     def on_rehearsal_progress(self, said: str) -> None:

@@ -1,6 +1,5 @@
 """Starting, supervising, stopping and resuming a run."""
 
-import time
 from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
@@ -8,40 +7,28 @@ from pathlib import Path
 from msgspec import structs
 
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.storage import resolved
-from holdfast.adapters.storage.ledger import Ledger, start_journal
 from holdfast.adapters.storage.run_folder import (
     has_plan,
     is_supervised,
     load_request,
-    make_run_folder,
-    save_request,
     supervising,
-    write_redacted,
 )
-from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts, runs_folder
+from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
 from holdfast.app.run.backends import attach_backend
-from holdfast.app.run.background import send_to_background
-from holdfast.app.run.diagnosing import diagnose_attempt
-from holdfast.app.run.evaluating import load_evaluations
-from holdfast.app.run.preparing import CheckedJob, RunClosed, cancel_unstarted, check_job, prepare_run
-from holdfast.app.run.reporting import write_report
+from holdfast.app.run.preparing import RunClosed, cancel_unstarted, check_job, prepare_run
 from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_run
 from holdfast.app.run.secrets import resolve_request, with_secrets
+from holdfast.app.run.starting import start_run, supervise_or_watch
+from holdfast.app.run.trial import try_job
 from holdfast.core.errors import UsageError
-from holdfast.core.event import RunRequested, RunStage, Stopper, StopRequested
+from holdfast.core.event import RunStage, Stopper, StopRequested
 from holdfast.core.plan import RunRequest
-from holdfast.core.secret_references import separate_secrets
-from holdfast.engine.run.answers import run_result, with_evaluations
-from holdfast.engine.run.launch import name_job, requested_job
-from holdfast.engine.run.progress import follow
-from holdfast.engine.run.summary import render_summary
-from holdfast.engine.script.outline import with_schedule
+from holdfast.engine.run.answers import run_result
 from holdfast.results.run import RunResult
 
-STARTED = "%Y%m%d-%H%M%S"
 START_ANEW = "`holdfast run` starts the job anew"
+NOT_STARTED = "The trial did not succeed, so the job was not started."
 
 
 def run(
@@ -54,6 +41,7 @@ def run(
     detach: bool = False,
     offline: bool = False,
     rehearse: bool = True,
+    try_first: bool = False,
     observer: RunObserver = NO_OBSERVER,
 ) -> RunResult:
     """Check, rehearse, start and supervise a job; return when it has ended.
@@ -72,6 +60,8 @@ def run(
         detach: Return at once; a supervisor continues in the background.
         offline: Don't contact the Hub when the job is checked and rehearsed.
         rehearse: Rehearse the job first, unless it already passed a rehearsal.
+        try_first: Run a trial of the job first: a few steps, evaluated, saved and pushed, on the same backend. If it fails,
+            the result is that of the trial, and the job is not started. With `detach`, the trial is awaited.
         observer: Follows the run; may stop it or detach from it.
 
     Raises:
@@ -90,13 +80,12 @@ def run(
         address=named if path != named else None,
     )
     job = check_job(request, path)
-    begun = _begin(job, request, runs_folder(runs, job.target.job.output.folder if job.target.job else None))
-    try:
-        with supervising(begun.folder):
-            prepare_run(begun, job, request, observer)
-    except RunClosed as closed:
-        return closed.result
-    return _supervise_or_watch(begun, observer, detach=detach or observer.take() == "detach")
+    if not try_first or job.plan is None:
+        return start_run(request, job, runs, observer, detach=detach)
+    trial = try_job(request, path, job, runs, observer)
+    if trial.exit_code or trial.stage is not RunStage.SUCCEEDED:  # it failed, was stopped, or goes on in the background
+        return structs.replace(trial, summary=f"{NOT_STARTED} {trial.summary or trial.because}")
+    return structs.replace(start_run(request, job, runs, observer, detach=detach), trial=trial.run)
 
 
 def resume(
@@ -132,7 +121,7 @@ def resume(
         ready = _with_plan(opened) if has_plan(opened.folder) else _prepare_again(opened, observer)
     except RunClosed as closed:
         return closed.result
-    return _supervise_or_watch(ready, observer, detach=detach)
+    return supervise_or_watch(ready, observer, detach=detach)
 
 
 def _with_plan(run: Run) -> Run:
@@ -184,55 +173,10 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
         return _stop_unstarted(opened)
     if state.current.id:
         attach_backend(state.current.backend).stop(state.current.id)
-    return _supervise_or_watch(opened, observer, detach=False)
+    return supervise_or_watch(opened, observer, detach=False)
 
 
 def _stop_unstarted(run: Run) -> RunResult:
     """Close a run that has no attempt, unless another process is preparing it: that process closes it itself."""
     with supervising(run.folder) as mine:
         return cancel_unstarted(run) if mine else run_result(run.name, run.state())
-
-
-def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
-    """Make the run's folder, and record the request there and in the ledger."""
-    target, ledger = job.target, Ledger(base)
-    now_s, path = SystemClock().now_s(), target.document.path
-    kept_request = job.references.refer_request(request)
-    about = requested_job(
-        target.job,
-        kept_request,
-        path,
-        backend=job.plan.backend if job.plan else None,
-        runs=None if base == runs_folder(None) else str(base),
-    )
-
-    def record(draft: Path, folder: Path) -> None:
-        ledger.make_index()
-        save_request(draft, kept_request)
-        start_journal(draft, RunRequested(at_s=now_s, folder=str(folder), about=about))
-
-    folder = make_run_folder(base, about.job, time.strftime(STARTED, time.localtime(now_s)), record)
-    begun = Run(name=folder.name, folder=folder, ledger=ledger, secrets=job.references.values)
-    if target.job:
-        write_redacted(folder / "job.yaml", target.document.text)
-        public, _ = separate_secrets(target.job)
-        named = with_schedule(public).model_copy(update={"name": name_job(target.job, path)})
-        kept = resolved.with_absolute_paths(named, path)
-        write_redacted(folder / resolved.FILE, resolved.resolved_yaml(kept))
-    return begun
-
-
-def _supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> RunResult:
-    """Supervise a run; if another process does so already, watch the run until it ends."""
-    if detach:
-        send_to_background(run)
-        return run_result(run.name, run.state())
-    with supervising(run.folder) as mine:
-        state = run.supervise(observer, diagnose_attempt) if mine else run.watch(observer)
-        if mine and state.stage.ended:
-            write_report(run)
-    if mine and not state.stage.ended and observer.has_left():
-        send_to_background(run)
-    progress = follow(event for _, event in run.ledger.read(run.name))
-    result = with_evaluations(run_result(run.name, state), load_evaluations(state.evaluated))
-    return structs.replace(result, summary=render_summary(progress, SystemClock().now_s()))

@@ -39,7 +39,9 @@ class RunDisplay:
         self._listens = listens
         self._view: LiveView | None = None
         self._tails: dict[tuple[int, str], Tail] = {}
+        self._shown = ""
         self._stack = ExitStack()
+        self._views = self._stack.enter_context(ExitStack())
         asks = sys.stdin.isatty() and self._console.is_terminal
         self._orders = SignalOrders(CtrlCQuestion(Keys(sys.stdin.fileno()), self._ask) if asks else None)
 
@@ -61,23 +63,29 @@ class RunDisplay:
     def on_planned(self, said: str) -> None:
         """Show what the job is estimated to need."""
         for line in said.splitlines():
-            self._console.print(shown(f"plan: {line}"), style="dim", markup=False, soft_wrap=True)
+            self._say("plan", line)
+
+    def on_trial(self, said: str) -> None:
+        """Show what is said of the trial."""
+        self._say("trial", said)
 
     def on_rehearsal_progress(self, said: str) -> None:
         """Show the progress of the rehearsal."""
-        self._console.print(shown(f"rehearsal: {said}"), style="dim", markup=False, soft_wrap=True)
+        self._say("rehearsal", said)
 
     def on_evaluation_progress(self, said: str) -> None:
         """Show the progress of the evaluation, unless every line would be kept."""
         if self._console.is_terminal:
-            self._console.print(shown(f"evaluation: {said}"), style="dim", markup=False, soft_wrap=True)
+            self._say("evaluation", said)
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """Show what happened, and what the training process wrote meanwhile."""
         self._orders.supervising = True
         comes_late = self._view is None  # what the process wrote before is not shown
-        if self._view is None:
-            self._view = self._stack.enter_context(LiveView(self._console, run.name, SystemClock().now_s))
+        if self._view is None or run.name != self._shown:  # a trial is followed by the job itself
+            self._views.close()
+            self._view = self._views.enter_context(LiveView(self._console, run.name, SystemClock().now_s))
+            self._shown, self._tails = run.name, {}
         self._view.observe(state, events)
         if state.current:
             self._pass_on(run.folder, state.current.number, past=not comes_late)
@@ -93,6 +101,9 @@ class RunDisplay:
     def exit_code(self, code: int) -> int:
         """Return 130 if the person interrupted, else the code."""
         return INTERRUPTED if self._orders.interrupted else code
+
+    def _say(self, what: str, said: str) -> None:
+        self._console.print(shown(f"{what}: {said}"), style="dim", markup=False, soft_wrap=True)
 
     def _pass_on(self, folder: Path, attempt: int, *, past: bool) -> None:
         for stream in ("stdout", "stderr"):

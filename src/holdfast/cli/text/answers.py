@@ -73,7 +73,8 @@ def render_run(result: RunResult) -> str:
         lines = [render_rehearsal(result.rehearsal), "", *lines]
     if summary := result.summary or result.because:
         lines.append(f"  {summary}")
-    entries = [*_evaluated(result), *_places(result), *((each.label, each.command) for each in result.next)]
+    trial = [("trial", result.trial)] if result.trial else []
+    entries = [*trial, *_evaluated(result), *_places(result), *((each.label, each.command) for each in result.next)]
     return "\n".join([*lines, *_entries(entries)])
 
 

@@ -16,6 +16,7 @@ from holdfast.cli.text.answers import render_run
 @options.despite
 @options.detach
 @click.option("--no-rehearse", is_flag=True, help="Don't rehearse the job first.")
+@click.option("--try", "try_first", is_flag=True, help="Run a few steps of the job first; go on if they succeed.")
 @options.offline
 @options.runs
 @options.quiet
@@ -28,6 +29,7 @@ def command(
     despite: tuple[str, ...],
     detach: bool,
     no_rehearse: bool,
+    try_first: bool,
     offline: bool,
     runs: str | None,
     quiet: bool,
@@ -48,6 +50,7 @@ def command(
             detach=detach,
             offline=offline,
             rehearse=not no_rehearse,
+            try_first=try_first,
             observer=display,
         )
     return display.exit_code(options.print_result(answer, format_, render_run))
