@@ -7,31 +7,19 @@ something that the source does not show.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
-from holdfast.core.calls import Guard
+from holdfast.core.calls import AttributeRead, Call, Guard, Import
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Severity, Skip
-from holdfast.core.text import Place
 from holdfast.engine.check.rule_runner import severity_of
 
 HANDLER: Final = "in an `except` clause"
 """How the reason of code begins that runs only after an error: it is the other way of what was tried, and may fail."""
 
 
-class Guarded(Protocol):
-    """Something in a program that a guard stands around."""
-
-    @property
-    def guard(self) -> Guard:
-        """What stands around it."""
-
-    @property
-    def place(self) -> Place:
-        """Where it is written."""
-
-
-Item = TypeVar("Item", bound=Guarded)
+Item = TypeVar("Item", Import, Call, AttributeRead)
+"""What a guard may stand around."""
 
 
 def undecided(
@@ -66,7 +54,7 @@ def _is_open_question(guard: Guard) -> bool:
 
 def _reasons(document: Document) -> dict[int, str]:
     """Return why nothing is said of a line, by line."""
-    items: Iterable[Guarded] = (*document.imports, *document.calls, *document.reads)
+    items: tuple[Import | Call | AttributeRead, ...] = (*document.imports, *document.calls, *document.reads)
     return {each.place.line or 0: each.guard.because for each in items if _is_open_question(each.guard)}
 
 
@@ -89,4 +77,4 @@ def _unguarded(document: Document) -> Document:
 def _opened(item: Item) -> Item:
     if not _is_open_question(item.guard):
         return item
-    return replace(item, guard=replace(item.guard, because=""))  # type: ignore[type-var] - each is a dataclass
+    return replace(item, guard=replace(item.guard, because=""))
