@@ -156,7 +156,7 @@ def place(fault: str) -> Iterator[Path]:
 def difference(model: Path, right: Mapping[str, object]) -> float:
     """Return the largest difference of a model's weights from the right ones."""
     weights = load_file(model / "model.safetensors")
-    return max(float((weights[name] - value).abs().max()) for name, value in right.items())  # type: ignore[operator, attr-defined]
+    return max(float((weights[name] - value).abs().max()) for name, value in right.items())
 
 
 def play_bare(injected: Injected, right: Mapping[str, object]) -> Outcome:

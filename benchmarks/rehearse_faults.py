@@ -23,13 +23,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
-from holdfast import check
+from holdfast import check, rehearse
 from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, run_parts
-from holdfast.app.rehearse.verb import make_part_request, rehearse, wanted
+from holdfast.app.rehearse.verb import make_part_request, wanted
 from tests.helpers.fault_places import OFFLINE, PLACES, REASONS, arguments_of, stock, trouble, variables_of
 from tests.helpers.fault_world import make_world
 from tests.helpers.hub import LoopbackHub, loopback_hub
@@ -146,7 +146,7 @@ def _rehearsed(
         make_part_request(program, folder, gpu=False, offline=False), gpu="none", token=rights[0], writable=rights[1]
     )
     parts = run_parts(server, part_request, limit_s, lambda _: None)
-    found = judge_parts(parts, observe(parts["whole"], folder / "whole"), imports_s=0.0)
+    found = judge_parts(parts, observe(parts["whole"], folder / "whole").objections, imports_s=0.0)
     failed = tuple((each.stage, each.cause.signature.name) for each in found.failures)
     because = found.failures[0].cause.cause if found.failures else ""
     return Told(fault, failed, because, time.monotonic() - began_s)

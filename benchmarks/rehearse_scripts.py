@@ -94,7 +94,7 @@ def rehearse_each(
                 if whole
                 else run_parts(server, part_request, limit_s, lambda _: None)
             )
-            objections = observe(parts["whole"], folder / name / "whole")
+            objections = observe(parts["whole"], folder / name / "whole").objections
             found = judge_parts(parts, objections, imports_s=0.0)
             yield show(Told(name, found, time.monotonic() - began_s))
 

@@ -1,5 +1,6 @@
 """What somebody may have meant by a name that does not exist."""
 
+from collections.abc import Sequence
 from difflib import SequenceMatcher, get_close_matches
 from functools import lru_cache
 from typing import Final
@@ -12,6 +13,9 @@ SURE: Final = 0.75
 
 SAME_LETTERS: Final = 0.9
 """How alike the letters of two names are where only their words are parted otherwise, or a letter is wrong."""
+
+MOST: Final = 3
+"""How many of the names that are most alike are looked at: difflib's own number."""
 
 
 def plays_same_role(name: str, other: str) -> bool:
@@ -38,7 +42,21 @@ def nearest(name: str, known: tuple[str, ...] | frozenset[str], *, cutoff: float
     ('max_length', 'learning_rate')
     >>> nearest("wandb", ("rewards",))
     """
-    alike = get_close_matches(name, known, cutoff=cutoff)
+    return _first_meant(name, get_close_matches(name, known, cutoff=cutoff))
+
+
+@lru_cache(maxsize=1024)
+def nearest_of_role(name: str, known: tuple[str, ...], *, cutoff: float = NEAR) -> str | None:
+    """Return the name that `nearest` returns of those known ones that play the same role.
+
+    >>> nearest_of_role("peft_confg", ("loftq_config", "peft_config")), nearest_of_role("peft_config", ("loftq_config",))
+    ('peft_config', None)
+    """
+    alike = get_close_matches(name, known, n=max(1, len(known)), cutoff=cutoff)
+    return _first_meant(name, [each for each in alike if plays_same_role(name, each)][:MOST])
+
+
+def _first_meant(name: str, alike: Sequence[str]) -> str | None:
     return next((each for each in alike if each[:1].lower() == name[:1].lower() or _is_sure(name, each)), None)
 
 

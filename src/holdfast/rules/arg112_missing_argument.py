@@ -24,7 +24,7 @@ from holdfast.catalog.calls.flags import flag_meant
 from holdfast.core.api import REQUIRED, CallSignature
 from holdfast.core.calls import Call
 from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
 
 SCRIPTS: Final = "0.24.0"  # the scripts of this release and of later ones were read
 HELP: Final = frozenset({"help", "h"})
@@ -50,13 +50,15 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 def _command_findings(job: Document, api: Api) -> Iterator[Finding]:
     """Object to a command of TRL's that names no model, or no dataset."""
     for call in job.calls:
-        if not call.path.startswith("trl ") or call.open or call.guard.because or HELP & call.arguments.keys():
+        if not call.path.startswith("trl ") or call.guard.because or HELP & call.arguments.keys():
             continue
         given = {flag_meant(each, name, None)[0] for name in call.arguments for each in _dataclasses(call, api)}
         given |= {flag for name in call.arguments for flag in ambiguous_flags(job, call, name, api)}
         lacking = [flag for flag, others in NEEDED.items() if not given & {flag, *others}]
         if lacking and any(_dataclasses(call, api)):
             flags = " and ".join(f"`--{flag}`" for flag in lacking)
+            if call.open:
+                raise MissingFactError(flags, f"not all options of `{call.path}` are shown")
             yield Finding(
                 call.key, f"`{call.path}` requires {flags}, which this command does not pass", place=call.name_place
             )

@@ -53,6 +53,17 @@ def nothing_made(hub: LoopbackHub) -> Iterator[None]:
     hub.created.clear()
 
 
+def test_a_program_without_the_client_of_the_hub_sends_its_own_requests(tmp_path: Path, hub: LoopbackHub) -> None:
+    source = """
+import os, sys
+sys.modules["huggingface_hub"] = None  # as where it is not installed
+import httpx
+print(httpx.get(os.environ["HF_ENDPOINT"] + "/api/models/me/none", timeout=20).status_code)
+"""
+    done = play(tmp_path, source, PARTS, hub.variables)
+    assert done.printed == ["401"], done.errors  # as the Hub answers those whom it does not know
+
+
 def test_objects_are_like_the_real_ones(tmp_path: Path, hub: LoopbackHub) -> None:
     """What is returned has the classes and names that a script goes on with."""
     source = """

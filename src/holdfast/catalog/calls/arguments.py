@@ -28,7 +28,7 @@ from holdfast.core.document import ABSENT, Document, Remove, Rename, Set, Unknow
 from holdfast.core.finding import Fix
 from holdfast.core.last_call_cache import cache_last_call
 from holdfast.core.methods import Method
-from holdfast.core.nearest import nearest, plays_same_role
+from holdfast.core.nearest import nearest_of_role
 
 NEAR: Final = 0.7
 """How alike two names are, from 0 to 1, of which one may be meant for the other."""
@@ -184,7 +184,7 @@ def _meant(name: str, taken: tuple[str, ...]) -> str | None:
     """Return the argument that was meant by a name that there is not; None where none is plausible."""
     if name in NAMES:
         return familiar(name, taken)
-    return nearest(name, tuple(each for each in taken if plays_same_role(name, each)), cutoff=NEAR)
+    return nearest_of_role(name, taken, cutoff=NEAR)
 
 
 def _is_method(api: Api, path: str) -> bool:

@@ -18,7 +18,7 @@ from holdfast.core.api import CallSignature, Span
 from holdfast.core.calls import AttributeRead
 from holdfast.core.document import Document, Rename
 from holdfast.core.finding import Finding, Fix
-from holdfast.core.nearest import nearest, plays_same_role
+from holdfast.core.nearest import nearest_of_role
 
 PLAIN: Final = "TrainingArguments"
 TRAINER: Final = "transformers.trainer.Trainer"
@@ -104,8 +104,7 @@ def _unknown(job: Document, api: Api, signature: CallSignature, read: AttributeR
     owner = next((path for path in _settings_of(job) if _has(api, path, read.name)), "")
     if owner:
         return _finding(api, read, f"it belongs to `{owner.rpartition('.')[2]}`", None)
-    alike = tuple(each for each in signature.parameters if plays_same_role(read.name, each))
-    meant = nearest(read.name, alike, cutoff=NEAR)
+    meant = nearest_of_role(read.name, tuple(signature.parameters), cutoff=NEAR)
     if meant:
         return _finding(api, read, f"did you mean `{meant}`?", _renamed(read, meant, safe=False))
     return _finding(api, read, "nothing there is called like that", None)

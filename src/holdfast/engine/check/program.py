@@ -18,6 +18,7 @@ from holdfast.core.finding import Finding, Rule, Severity, Skip
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.core.text import Place
 from holdfast.engine.check.gather import gather
+from holdfast.engine.check.guarded import undecided
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, applicable_rules, usable_dataset
 from holdfast.engine.check.process_counts import check_any_count, check_one_process
 from holdfast.engine.check.renamed import check_with_renames, identity, without_known
@@ -212,6 +213,7 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], context:
         for result in results
     ]
     results += _rules_not_checked(rules, documents, context)
+    results += undecided(documents, results, lambda each: _ask_about(rules, each, context, context.versions))
     told = {identity(result) for result in results}
     return [*results, *(each for each in _older(rules, documents, context) if identity(each) not in told)]
 

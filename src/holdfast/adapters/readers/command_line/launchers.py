@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from holdfast.adapters.readers.command_line.words import ASSIGNMENT, Word
+from holdfast.adapters.readers.command_line.words import ASSIGNMENT, ELIDED, Word
 from holdfast.catalog.environment.launcher_options import OPTIONS, LauncherOptions
 from holdfast.catalog.environment.misspelt_commands import misspelt_word
 from holdfast.core.backends import BACKEND_KEY, HF_JOBS
@@ -291,7 +291,7 @@ def _launched_by_variable(launch: Launch) -> bool:
 
 def is_hidden(word: Word) -> bool:
     """True if it is not known how a word begins: it may be a command, an option, several words or none."""
-    return not word.known and word.text.startswith(("$", "`"))
+    return not word.known and (word.text.startswith(("$", "`")) or word.text in ELIDED)
 
 
 def _launcher_of(words: Sequence[Word]) -> LauncherCommand | None:

@@ -32,6 +32,8 @@ BETWEEN: Final = frozenset({"space", "comment", "end", "redirect", "here"})
 EXPORT: Final = "export"
 DECLARATIONS: Final = frozenset({EXPORT, "declare", "local", "readonly"})
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
+ELIDED: Final = frozenset({"...", "…"})
+"""Words that stand for options which are not shown, as documentation writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,8 @@ class Scanner:
             place = self._lines.place(self._path, self._start, end)
             for parts in _fields(self._parts):
                 text = "".join(part.text for part in parts)
-                known, quoted = all(part.known for part in parts), any(part.quoted for part in parts)
+                quoted = any(part.quoted for part in parts)
+                known = all(part.known for part in parts) and (quoted or text not in ELIDED)
                 self._command.append(Word(text, place, known, quoted, self._subshells))
         self._redirected, self._parts = False, []
 

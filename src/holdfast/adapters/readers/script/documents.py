@@ -165,7 +165,7 @@ class DocumentBuilder:
             key=f"reads.{number}",
             calls=tuple(self.keys[maker] for maker in makers if maker in self.keys),
             place=read.place,
-            guard=Guard(read.guard.catches, because),
+            guard=replace(read.guard, because=because),
             exposed=any(thing.address in self.reading.exposed for thing in read.things),
             own=self._own_attributes(read),
         )
@@ -181,7 +181,7 @@ class DocumentBuilder:
     def override(self, override: OverriddenMethod) -> OverriddenMethod:
         """Return a method that is defined anew, with what is known of the library's own."""
         because = override.guard.because or _patched(self.reading.patched, override.path)
-        return replace(override, guard=Guard(override.guard.catches, because))
+        return replace(override, guard=replace(override.guard, because=because))
 
     def _put(self, under: Key, values: dict[str, Any], library_call: LibraryCall) -> None:
         if library_call.via == "parser":
@@ -202,7 +202,7 @@ class DocumentBuilder:
 
     def _guard(self, library_call: LibraryCall) -> Guard:
         because = library_call.guard.because or _patched(self.reading.patched, library_call.path)
-        return Guard(library_call.guard.catches, because)
+        return replace(library_call.guard, because=because)
 
 
 def _own(value: Any) -> Any:

@@ -6,10 +6,12 @@ written to is known of the part request. Xet, which sends files by itself, is of
 """
 
 import importlib
+import importlib.util
 import os
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,12 @@ def _stage_refusals(module: Any, events: EventWriter) -> None:
         wrap(module, "hf_raise_for_status", judge)
 
 
+@cache
+def has_client() -> bool:
+    """True if the Hub's client is installed."""
+    return importlib.util.find_spec("huggingface_hub") is not None
+
+
 class in_push:  # noqa: N801 - a context manager
     """Go through a part of a push amid another stage, which goes on afterwards; other threads have no stage."""
 
@@ -112,6 +120,8 @@ class RequestInterceptor:
         return DryResponse(response.status_code, response.content)
 
     def _answer(self, method: str, url: str, headers: Any, read: Callable[[], bytes]) -> DryResponse | None:
+        if not has_client():
+            return None  # a program without the Hub's client pushes nothing, and its other requests are its own
         if method in WRITES and self._is_offline():
             return None  # the client refuses that itself
         asked = DryRequest(method, url, {str(name).lower(): str(value) for name, value in headers.items()}, read)
