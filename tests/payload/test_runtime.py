@@ -579,6 +579,8 @@ def test_a_heartbeat_tells_what_goes_on(tmp_path: Path) -> None:
     ended = run(tmp_path, script, text=runtime_with("HEARTBEAT_S", "0.01"))
 
     assert (ended.events[0]["event"], ended.events[0]["phase"]) == ("heartbeat", "import")
+    assert ended.events[0]["activity"] == "import"
+    assert ended.events[0]["idle_s"] > 0
 
 
 def test_a_script_on_disk_goes_by_its_place(tmp_path: Path) -> None:

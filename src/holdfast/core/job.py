@@ -188,6 +188,9 @@ class Where(_Part):
     """How several processes share the work."""
     timeout: Annotated[str, Field(pattern=DURATION), BeforeValidator(_duration)] | None = None
     """Longest time that the run may take, such as `4h`."""
+    stall_timeout: Annotated[str, Field(pattern=DURATION), BeforeValidator(_duration)] | None = None
+    """Longest time without a sign of life of the training process, such as `30m`. Then it is stopped, and started again if the cause permits
+    it. Default: judged by how long its own steps, evaluations and saves take (see `docs/recover.md`); with this key, nothing else counts."""
     budget_usd: Annotated[float, Field(gt=0)] | None = None
     """Most money that the run may cost. Before it starts, it is compared with the estimate, if the hardware has a price."""
     options: dict[str, Any] = {}
@@ -197,6 +200,11 @@ class Where(_Part):
     def timeout_s(self) -> float | None:
         """The timeout in seconds."""
         return parse_duration(self.timeout) if self.timeout else None
+
+    @property
+    def stall_timeout_s(self) -> float | None:
+        """The longest silence in seconds; None for that of the job's own rhythm."""
+        return parse_duration(self.stall_timeout) if self.stall_timeout else None
 
 
 class Track(_Part):

@@ -82,6 +82,7 @@ class Plan:
         variables: Environment variables of the training process; never a secret's value.
         secrets: Names of variables whose values come from where holdfast runs, or from the job's own file.
         timeout_s: Seconds that the run may take; None if it has no limit.
+        stall_timeout_s: Seconds without a sign of life after which an attempt is stopped; None for what its own rhythm says.
         attempts: How many attempts the run may have without being asked for.
         options: The backend's own options.
         files: Files that a machine which shares none needs, by their paths from `cwd`, with their sizes in bytes.
@@ -102,6 +103,7 @@ class Plan:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     secrets: tuple[str, ...] = ()
     timeout_s: float | None = None
+    stall_timeout_s: float | None = None
     attempts: int = 1
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     files: Mapping[str, int] = field(default_factory=dict[str, int])

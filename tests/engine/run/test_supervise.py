@@ -46,8 +46,8 @@ from holdfast.engine.run.supervise import (
     Stop,
     TakeStacks,
     supervise,
-    verdict,
 )
+from holdfast.engine.run.verdict import verdict
 from holdfast.engine.run.watch import watch_run
 from holdfast.ports import Order, OutputNews, PollResult
 from tests.helpers.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore, Look

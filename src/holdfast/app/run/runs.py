@@ -96,6 +96,7 @@ class Run:
                 timeout_s=plan.timeout_s,
                 poll_s=backend.capabilities.poll_s,
                 evaluates=bool(plan.evaluations),
+                stall_s=plan.stall_timeout_s,
             )
             return drive(self.name, limits, dependencies)
 

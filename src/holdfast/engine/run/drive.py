@@ -17,6 +17,7 @@ from holdfast.core.event import (
     Starting,
     Stopper,
     StopRequested,
+    TroubleNoted,
 )
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.run_state import AttemptState, RunState, changes, fold
@@ -29,6 +30,7 @@ from holdfast.engine.run.supervise import (
     FindCause,
     Kill,
     Limits,
+    Note,
     Pause,
     Poll,
     Start,
@@ -123,9 +125,8 @@ class _Loop:
                 return self._poll(after_s)
             case Stop() | TakeStacks() | Kill():
                 self._signal(action)
-            case FindCause(attempts):
-                cause = self._dependencies.diagnose(self._current.number, self._now)
-                self._record(*decide(cause, self.state, attempts, self._dependencies.plan))
+            case Note() | FindCause():
+                self._record(*self._find(action))
             case Pause(for_s):
                 self._pause(for_s)
             case Verify() | EvaluateModel():
@@ -251,6 +252,15 @@ class _Loop:
                 self._reach(lambda: self._dependencies.backend.request_stacks(self._current.id))
             case Kill():
                 self._reach(lambda: self._dependencies.backend.kill(self._current.id))
+
+    def _find(self, action: Note | FindCause) -> Sequence[Event]:
+        """Return a sign of trouble, or the cause of a failure with what follows from it, as events."""
+        match action:
+            case Note(trouble):
+                return (TroubleNoted(at_s=self._now, attempt=self._current.number, trouble=trouble),)
+            case FindCause(attempts):
+                cause = self._dependencies.diagnose(self._current.number, self._now)
+                return decide(cause, self.state, attempts, self._dependencies.plan)
 
     def _pause(self, for_s: float) -> None:
         match self._take_order():

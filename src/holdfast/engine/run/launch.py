@@ -47,6 +47,7 @@ def apply_place(plan: Plan, where: Where, environment: Environment) -> Plan:
         variables=environment.variables,
         secrets=tuple(environment.secrets),
         timeout_s=where.timeout_s,
+        stall_timeout_s=where.stall_timeout_s,
         options=where.options,
     )
 
