@@ -25,6 +25,8 @@ SPAN: Final = 0.25
 """Share of the steps before which a loss that does not fall means nothing: the rate may still rise."""
 FALLEN: Final = 0.005
 """Share of the loss by which it has to fall, or nothing is learnt."""
+LEVEL: Final = 0.02
+"""Share of the loss within which it is level, and does not rise."""
 NOTHING: Final = 0.05
 """A loss so small needs not fall."""
 OVERFIT: Final = 1.1
@@ -65,7 +67,8 @@ def _loss_is_flat(course: Course, done: float) -> str:
         return ""
     first, last = course.losses[:size], course.losses[-size:]
     fall, error = mean(first) - mean(last), ((stdev(first) ** 2 + stdev(last) ** 2) / size) ** 0.5
-    if mean(first) < NOTHING or fall + 2 * error > FALLEN * mean(first) or _falls(course.evaluations):
+    is_level = abs(fall) < LEVEL * mean(first) and fall + 2 * error < FALLEN * mean(first)
+    if mean(first) < NOTHING or not is_level or _falls(course.evaluations):
         return ""
     return f"the loss does not fall: {render_number(mean(first))} in the first quarter of the steps, {render_number(mean(last))} in the last"
 
