@@ -28,6 +28,7 @@ from holdfast.core.errors import GroupedError
 from holdfast.core.job_examples import EXAMPLES
 from holdfast.core.job_problems import FUNCTION, NAME, job_errors
 from holdfast.core.methods import Method
+from holdfast.core.notice import NoticeFormat
 from holdfast.core.remedy import Permission
 
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -288,10 +289,13 @@ class Recover(_Part):
 
 
 class Notify(_Part):
-    """Who is told how the run ended."""
+    """Who is told what happens to the run."""
 
     webhook: str | None = None
-    """Address that receives a JSON message. Has no effect yet."""
+    """Address that receives a message about each attempt, sign of trouble, failure and change, and about the end; or `$NAME`, a variable of
+    the environment in which holdfast runs that has the address. An address that is a secret, as those of Slack are, has to be given so."""
+    format: NoticeFormat = "json"
+    """What it receives: `json`, an object with `kind`, `run`, `job`, `stage`, `text`, `step` and `at`; or `slack`."""
 
 
 class Job(_Part):
@@ -331,7 +335,7 @@ class Job(_Part):
     recover: Recover = Field(default_factory=Recover)
     """How a failed run is continued."""
     notify: Notify = Field(default_factory=Notify)
-    """Who is told how it ended."""
+    """Who is told what happens to it."""
     seed: Seed = 42
     """Seed of everything that is random."""
 

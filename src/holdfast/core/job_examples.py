@@ -78,5 +78,6 @@ EXAMPLES: Final[Mapping[str, Any]] = {
     "recover.allow": ["batch_size"],
     "notify": {"webhook": "https://example.org/hook"},
     "notify.webhook": "https://example.org/hook",
+    "notify.format": "slack",
     "seed": 7,
 }

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import convert
 
 from holdfast.core.backends import DEFAULT_BACKEND
+from holdfast.core.notice import NoticeFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +90,8 @@ class Plan:
         job: The job that the script was rendered from, as a job file gives it; None for a script of the user's own. It holds no secret.
         sources: The text of each file that the script carries, by the name in the job.
         key: A random text, made once for the run: names of runs are unique in one runs folder only.
+        webhook: Where messages about the run go, or `$NAME`; empty if nowhere.
+        webhook_format: What is received there.
         evaluations: What the final model is evaluated on when training has ended.
     """
 
@@ -110,6 +113,8 @@ class Plan:
     job: Mapping[str, Any] | None = None
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     key: str = ""
+    webhook: str = ""
+    webhook_format: NoticeFormat = "json"
     evaluations: tuple[PlannedEvaluation, ...] = ()
 
     def as_json(self) -> dict[str, Any]:

@@ -62,6 +62,7 @@ class Dependencies:
         evaluate: Evaluates the final model, given what it calls again and again, so that the person's orders are heard.
         orders: The orders of the person at the terminal.
         observe: Called with the state and the new events after each action.
+        tell: Called with the state and the new events of the ledger, for people who do not look at the run.
         plan: What attempts start from; without it nothing of the job is changed for another attempt.
     """
 
@@ -76,6 +77,7 @@ class Dependencies:
     orders: Orders
     observe: Callable[[RunState, Sequence[Event]], None]
     plan: Plan | None = None
+    tell: Callable[[RunState, Sequence[Event]], None] = lambda _state, _events: None
 
 
 def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
@@ -142,6 +144,7 @@ class _Loop:
         events = (*(event for _, event in stored), *unwritten)
         self.state = fold(events, self.state)
         self._dependencies.observe(self.state, events)
+        self._dependencies.tell(self.state, events)
         return events
 
     @property
