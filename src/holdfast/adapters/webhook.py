@@ -16,7 +16,7 @@ from urllib.request import Request, urlopen
 
 from holdfast.adapters.secrets import redacted
 from holdfast.core.errors import UsageError
-from holdfast.core.notice import VARIABLE, Notice, NoticeFormat
+from holdfast.core.notice import VARIABLE, NoticeFormat, RunNotice
 
 LOG: Final = logging.getLogger("holdfast")
 TIMEOUT_S: Final = 10.0
@@ -59,12 +59,12 @@ class Webhook:
 
     def __init__(self, address: str, style: NoticeFormat, send: Callable[[str, bytes], None] | None = None) -> None:
         self._address, self._style, self._send = address, style, send or post
-        self._waiting: Queue[Notice | None] = Queue(MOST_WAITING)
+        self._waiting: Queue[RunNotice | None] = Queue(MOST_WAITING)
         self._over = Event()
         self._thread = Thread(target=self._work, name="holdfast-webhook", daemon=True)
         self._thread.start()
 
-    def tell(self, notice: Notice) -> None:
+    def tell(self, notice: RunNotice) -> None:
         """Have a message sent; if too many wait, it is left out."""
         try:
             self._waiting.put_nowait(notice)
@@ -84,7 +84,7 @@ class Webhook:
         while (notice := self._waiting.get()) is not None:
             self._try(notice)
 
-    def _try(self, notice: Notice) -> None:
+    def _try(self, notice: RunNotice) -> None:
         body = redacted(json.dumps(notice.body(self._style))).encode()
         for number in range(TRIES):
             try:

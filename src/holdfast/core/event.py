@@ -42,6 +42,7 @@ class Stopper(StrEnum):
     TIMEOUT = "the timeout"
     NAN = "the watch on the loss"
     STALL = "the watch on progress"
+    BUDGET = "the budget"
     PROMISE = "the check of a remedy"
 
     @property

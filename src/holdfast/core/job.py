@@ -193,7 +193,8 @@ class Where(_Part):
     """Longest time without a sign of life of the training process, such as `30m`. Then it is stopped, and started again if the cause permits
     it. Default: judged by how long its own steps, evaluations and saves take (see `docs/recover.md`); with this key, nothing else counts."""
     budget_usd: Annotated[float, Field(gt=0)] | None = None
-    """Most money that the run may cost. Before it starts, it is compared with the estimate, if the hardware has a price."""
+    """Most money that the run may cost, all attempts together, if the hardware has a price. Before it starts, it is compared with the
+    estimate; when it is used up, the attempt is stopped after it saves, and no other follows."""
     options: dict[str, Any] = {}
     """Options of the backend itself, which checks them."""
 

@@ -11,7 +11,7 @@ NoticeKind = Literal["started", "resumed", "trouble", "failed", "changed", "stop
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
+class RunNotice:
     """A message about a run.
 
     Attributes:
@@ -35,7 +35,7 @@ class Notice:
     def body(self, style: NoticeFormat) -> dict[str, Any]:
         """Return the JSON that a service receives.
 
-        >>> notice = Notice(kind="ended", run="a-x7", job="a", stage="failed", text="stopped by the timeout", step=4, at_s=9.0)
+        >>> notice = RunNotice(kind="ended", run="a-x7", job="a", stage="failed", text="stopped by the timeout", step=4, at_s=9.0)
         >>> notice.body("slack")
         {'text': 'a-x7: stopped by the timeout'}
         """

@@ -84,6 +84,7 @@ class Plan:
         secrets: Names of variables whose values come from where holdfast runs, or from the job's own file.
         timeout_s: Seconds that the run may take; None if it has no limit.
         stall_timeout_s: Seconds without a sign of life after which an attempt is stopped; None for what its own rhythm says.
+        budget_usd: What all attempts together may cost; None for no limit.
         attempts: How many attempts the run may have without being asked for.
         options: The backend's own options.
         files: Files that a machine which shares none needs, by their paths from `cwd`, with their sizes in bytes.
@@ -107,6 +108,7 @@ class Plan:
     secrets: tuple[str, ...] = ()
     timeout_s: float | None = None
     stall_timeout_s: float | None = None
+    budget_usd: float | None = None
     attempts: int = 1
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     files: Mapping[str, int] = field(default_factory=dict[str, int])

@@ -62,6 +62,7 @@ class AttemptState:
         waiting: Whether it has not started yet, so that its timeout does not count.
         drains: Whether it has ended, and some of its output has not arrived. Nothing can stop or kill it any more.
         running_s: Unix time since which it runs, as far as is known.
+        ended_s: Unix time at which it was seen to have ended; 0 before.
         reports: Number of the training process' events that were read.
         heard: The number of the last event that was read or lost, by the process that reported it in the log.
         steps: Optimizer steps done, counted over all attempts, as the trainer counts.
@@ -95,6 +96,7 @@ class AttemptState:
     waiting: bool = False
     drains: bool = False
     running_s: float = 0.0
+    ended_s: float = 0.0
     reports: int = 0
     heard: Mapping[str, int] = field(default_factory=dict[str, int])
     steps: int = 0
@@ -271,7 +273,8 @@ def _advance_poll(attempt: AttemptState, event: Polled) -> AttemptState:
     match event.answer:
         case Liveness.ENDED:
             stage = _how_it_ended(attempt, event.exit_code)
-            return replace(attempt, stage=stage, exit_code=event.exit_code, phase="", waiting=False, drains=False)
+            ended = replace(attempt, stage=stage, exit_code=event.exit_code, ended_s=attempt.ended_s or event.at_s)
+            return replace(ended, phase="", waiting=False, drains=False)
         case Liveness.ALIVE:
             running_s = event.at_s if attempt.waiting and not event.waiting else attempt.running_s
             drains = event.drains or attempt.drains  # what has ended does not come back

@@ -18,7 +18,7 @@ from holdfast.core.event import (
     StopRequested,
     TroubleNoted,
 )
-from holdfast.core.notice import Notice
+from holdfast.core.notice import RunNotice
 from holdfast.core.plan import Plan
 from holdfast.core.run_state import fold
 from holdfast.core.trouble import Trouble
@@ -31,20 +31,20 @@ SLACK = "https://hooks.slack.com/services/T0/B0/x"
 class FakeWebhook:
     """Keeps what it is told."""
 
-    told: list[Notice]
+    told: list[RunNotice]
 
     def __init__(self, address: str, style: str) -> None:
         self.told, self.address, self.style, self.closed = [], address, style, False
         FakeWebhook.newest = self  # type: ignore[attr-defined]
 
-    def tell(self, notice: Notice) -> None:
+    def tell(self, notice: RunNotice) -> None:
         self.told.append(notice)
 
     def close(self) -> None:
         self.closed = True
 
 
-def told(monkeypatch: pytest.MonkeyPatch, *batches: Sequence[Event]) -> list[Notice]:
+def told(monkeypatch: pytest.MonkeyPatch, *batches: Sequence[Event]) -> list[RunNotice]:
     """Return the messages about batches of events, of which the first was there before."""
     monkeypatch.setattr(notifying, "Webhook", FakeWebhook)
     state = fold([])

@@ -49,6 +49,7 @@ def apply_place(plan: Plan, where: Where, environment: Environment) -> Plan:
         secrets=tuple(environment.secrets),
         timeout_s=where.timeout_s,
         stall_timeout_s=where.stall_timeout_s,
+        budget_usd=where.budget_usd,
         options=where.options,
     )
 

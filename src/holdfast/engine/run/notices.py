@@ -13,16 +13,16 @@ from holdfast.core.event import (
     StopRequested,
     TroubleNoted,
 )
-from holdfast.core.notice import Notice, NoticeKind
+from holdfast.core.notice import NoticeKind, RunNotice
 from holdfast.core.run_state import RunState
 
 
-def notices_of(events: Iterable[Event], state: RunState) -> Iterator[Notice]:
+def notices_of(events: Iterable[Event], state: RunState) -> Iterator[RunNotice]:
     """Yield the messages about some events, given the state after them."""
     for event in events:
         if told := _told(event):
             kind, text = told
-            yield Notice(
+            yield RunNotice(
                 kind=kind,
                 run=PurePath(state.folder).name,
                 job=state.about.job,

@@ -13,6 +13,7 @@ from holdfast.core.run_state import AttemptState, RunState, fold
 from holdfast.core.trouble import Trouble
 from holdfast.engine.recover.policy import ended_unasked, was_asked_to_end
 from holdfast.engine.recover.promises import broken_promises
+from holdfast.engine.run.spending import Budget, is_used_up
 from holdfast.engine.run.stalls import Hearing, Silence, judge_silence, silence_trouble
 from holdfast.engine.run.troubles import new_troubles
 from holdfast.engine.run.verdict import verdict
@@ -106,6 +107,7 @@ class Limits:
         grace_s: Seconds that an attempt may take to save and end after a stop was requested; then it is killed.
         evaluates: Whether the final model is evaluated.
         stall_s: Seconds without a sign of life after which an attempt is stopped, instead of what its own rhythm says; None for that.
+        budget: What all attempts together may cost; None for no limit.
     """
 
     attempts: int = 1
@@ -114,6 +116,7 @@ class Limits:
     grace_s: float = 600.0
     evaluates: bool = False
     stall_s: float | None = None
+    budget: Budget | None = None
 
 
 STALL_GRACE_S: Final = 60.0
@@ -197,6 +200,8 @@ def _grace_s(state: RunState, limits: Limits) -> float:
 
 def _limits_left(state: RunState, limits: Limits) -> Limits:
     """Return the limits of what follows an attempt: all attempts that follow one another by themselves share one timeout."""
+    if is_used_up(state, limits.budget):
+        return replace(limits, attempts=0)
     if limits.timeout_s is None or state.current is None:
         return limits
     left_s = limits.timeout_s - (state.seen_s - state.current.running_s)
@@ -248,6 +253,8 @@ def _reason_to_stop(state: RunState, current: AttemptState, limits: Limits, sile
     """Return why an attempt that nobody asked to end is stopped; None if it is not."""
     if _is_over_time(current, state.seen_s, limits):
         return Stopper.TIMEOUT
+    if is_used_up(state, limits.budget):
+        return Stopper.BUDGET
     if silence == "stalled":
         return Stopper.STALL
     if _is_lost(state):
