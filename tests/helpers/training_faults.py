@@ -88,7 +88,8 @@ def training_step(self: Any, model: Any, inputs: Any, *rest: Any) -> Any:
         raise ERRORS[KIND]
     if KIND in ("kill", "term", "hup") and self.state.global_step == STEP and FIRST:
         os.kill(os.getpid(), {"kill": signal.SIGKILL, "term": signal.SIGTERM, "hup": signal.SIGHUP}[KIND])
-    if KIND == "hang" and self.state.global_step == STEP and FIRST:
+    hangs = KIND == "hang" or (KIND == "hang-rank-1" and os.environ.get("RANK") == "1")
+    if hangs and self.state.global_step == STEP and FIRST:
         threading.Event().wait()
     if KIND == "exit" and self.state.global_step == STEP and FIRST:
         os._exit(3)  # without a word

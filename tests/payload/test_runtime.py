@@ -11,6 +11,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -653,3 +654,20 @@ def test_an_event_is_lost_only_if_neither_file_nor_log_can_be_written(
         assert [event for event in ("one", "two") if event in path.read_text()] == ["one", "two"][name in full :]
     assert ":2:1/1:" in written["log"].read_text()
     assert ("an event is lost" in capsys.readouterr().err) == (len(full) == len(written))
+
+
+def test_an_upload_that_failed_in_the_background_is_told_once(tmp_path: Path) -> None:
+    """One that succeeded, goes on or was given up is not."""
+    failed, done, given_up = Future[None](), Future[None](), Future[None]()
+    failed.set_exception(OSError("403 Forbidden"))
+    done.set_result(None)
+    given_up.cancel()
+    pushes = SimpleNamespace(jobs=[failed, done, given_up, Future[None]()])
+    attempt = runtime.AttemptProcess(tmp_path)
+    trainer: Any = SimpleNamespace(push_in_progress=pushes)
+    nobody: Any = None
+    watch = runtime.TrainerWatch(trainer, attempt, nobody, [])
+    for _ in range(2):
+        watch._report_failed_pushes()
+
+    assert [event["because"] for event in read_events(tmp_path)] == ["OSError: 403 Forbidden"]

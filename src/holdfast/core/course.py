@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Final
 
-from holdfast.core.training_event import Evaluated, StepDone, TrainingEvent, TrainingStarted
+from holdfast.core.training_event import Evaluated, PushFailed, StepDone, TrainingEvent, TrainingStarted
 
 MOST_LOSSES: Final = 256
 """Losses that are kept; of more, every second one is left out, so that they span the whole training."""
@@ -31,6 +31,7 @@ class Course:
         memory_bytes: The most memory that the process took, after each of the newest steps.
         metrics: The newest values of some metrics.
         hardware: Names of the devices.
+        push_failed: Why the last upload in the background failed; empty if none did.
     """
 
     losses: tuple[float, ...] = ()
@@ -42,6 +43,7 @@ class Course:
     memory_bytes: tuple[int, ...] = ()
     metrics: Mapping[str, tuple[float, ...]] = field(default_factory=dict[str, tuple[float, ...]])
     hardware: tuple[str, ...] = ()
+    push_failed: str = ""
 
 
 def follow_course(course: Course, event: TrainingEvent) -> Course:
@@ -58,6 +60,8 @@ def follow_course(course: Course, event: TrainingEvent) -> Course:
         case Evaluated():
             loss = dict(event.figures()).get("eval_loss")
             return course if loss is None else replace(course, evaluations=(*course.evaluations, loss)[-RECENT:])
+        case PushFailed():
+            return replace(course, push_failed=event.because)
         case _:
             return course
 

@@ -125,7 +125,7 @@ class Heartbeat(TrainingEvent, frozen=True, kw_only=True):
 
 
 class PushStarted(TrainingEvent, frozen=True, kw_only=True):
-    """An upload to the Hub begins; that it fails is not told.
+    """An upload to the Hub begins.
 
     Attributes:
         repository: Where it goes.
@@ -136,6 +136,16 @@ class PushStarted(TrainingEvent, frozen=True, kw_only=True):
     repository: str | None = None
     revision: str | None = None
     folder: str | None = None
+
+
+class PushFailed(TrainingEvent, frozen=True, kw_only=True):
+    """An upload to the Hub in the background failed; the training goes on.
+
+    Attributes:
+        because: Why.
+    """
+
+    because: str = ""
 
 
 class TrainingEnded(TrainingEvent, frozen=True, kw_only=True):
@@ -161,6 +171,7 @@ KINDS: Final[Mapping[object, type[TrainingEvent]]] = {
     "checkpoint": CheckpointSaved,
     "heartbeat": Heartbeat,
     "push": PushStarted,
+    "push_failed": PushFailed,
     "end": TrainingEnded,
 }
 """Kinds of events by the word in `event`."""

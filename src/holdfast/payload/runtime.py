@@ -375,6 +375,7 @@ class TrainerWatch:
         self._logged: dict[str, Any] = {}
         self._epoch_began, self._saved = 0, -1  # steps
         self._finite = True  # the gradients that were logged last
+        self._failed_pushes: set[int] = set()  # of which it was told
 
     def on_train_begin(self, args: Any, state: Any, _control: Any, model: Any = None, **_: Any) -> None:
         """Report the training that begins: its configuration, model and hardware."""
@@ -413,6 +414,7 @@ class TrainerWatch:
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Tell the step; if the trainer is about to log, together with what it logs."""
         self._report_step()
+        self._report_failed_pushes()
         self._attempt.step = state.global_step
         tokens = state.num_input_tokens_seen or None  # TRL logs them instead
         self._waiting = {"max_steps": state.max_steps, "epoch": state.epoch, "elapsed_s": self._lap(), "tokens": tokens}
@@ -467,9 +469,18 @@ class TrainerWatch:
         where = {"repository": self._trainer.hub_model_id, "revision": getattr(args, "hub_revision", None)}
         self._attempt.write("push", step=state.global_step, folder=str(Path(args.output_dir).absolute()), **where)
 
+    def _report_failed_pushes(self) -> None:
+        """Tell of uploads in the background that failed; transformers never looks at them."""
+        for job in getattr(getattr(self._trainer, "push_in_progress", None), "jobs", None) or ():
+            error = job.exception() if job.done() and not job.cancelled() else None
+            if error is not None and id(job) not in self._failed_pushes:
+                self._failed_pushes.add(id(job))
+                self._attempt.write("push_failed", because=f"{type(error).__name__}: {error}"[:500])
+
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Judge how training ended; stop here if that was asked in the meantime, training is not over, and nothing would be lost."""
         self._report_step()
+        self._report_failed_pushes()
         told = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
         self._attempt.ending = judge(state.global_step, state.max_steps, told_to_stop=told)
         vars(self._trainer).pop("_run_epoch", None)

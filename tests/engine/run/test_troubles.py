@@ -186,6 +186,18 @@ def test_pages_of_files_are_no_leak() -> None:
     assert kinds(training(growing, hardware="cpu")) == []
 
 
+def test_a_push_that_failed_is_seen_and_one_that_began_is_not() -> None:
+    """It stops no training, and transformers says nothing of it."""
+    begun: list[Event] = [Starting(at_s=0.0, attempt=1, backend="local"), said("push", repository="me/model")]
+    failed = said("push_failed", because="HTTPError: 403 Forbidden")
+    before, after = (fold(events).current for events in (begun, [*begun, failed]))
+    assert before is not None
+    assert after is not None
+
+    assert kinds(before) == []
+    assert [each.text for each in new_troubles(after)] == ["a push to the Hub failed: HTTPError: 403 Forbidden"]
+
+
 def test_each_sign_is_noted_once() -> None:
     """It is no news at the next step."""
     attempt = training(CASES[0].seen)
@@ -196,6 +208,6 @@ def test_each_sign_is_noted_once() -> None:
 
 
 def test_every_sign_has_a_case() -> None:
-    """Silence and pushes are tested where they are seen."""
-    assert {case.kind for case in CASES} == SIGNS.keys()
-    assert SIGNS.keys() < set(TROUBLE_KINDS)
+    """Silence is tested where it is judged."""
+    assert {*(case.kind for case in CASES), "push-failed"} == SIGNS.keys()
+    assert {*SIGNS, "no-progress"} == set(TROUBLE_KINDS)

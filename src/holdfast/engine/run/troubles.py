@@ -128,6 +128,11 @@ def _memory_grows(course: Course, _done: float) -> str:
     return f"memory grows with each step: from {render_bytes(peaks[0])} to {render_bytes(peaks[-1])} in {size * BLOCKS} steps"
 
 
+def _push_failed(course: Course, _done: float) -> str:
+    """An upload failed, which stops no training."""
+    return f"a push to the Hub failed: {course.push_failed}" if course.push_failed else ""
+
+
 SIGNS: Final[dict[TroubleKind, Callable[[Course, float], str]]] = {
     "loss-rising": _loss_rises,
     "loss-flat": _loss_is_flat,
@@ -136,4 +141,5 @@ SIGNS: Final[dict[TroubleKind, Callable[[Course, float], str]]] = {
     "completions-cut": _completions_are_cut,
     "slower": _is_slower,
     "memory-grows": _memory_grows,
+    "push-failed": _push_failed,
 }
