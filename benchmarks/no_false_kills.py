@@ -30,7 +30,8 @@ from holdfast.core.event import (
     TroubleNoted,
 )
 from holdfast.core.run_state import RunState, fold
-from holdfast.engine.run.supervise import Limits, Note, Poll, Stop, TakeStacks, supervise
+from holdfast.engine.run.actions import Note, Poll, Stop, TakeStacks
+from holdfast.engine.run.supervise import Limits, supervise
 
 POLL_S: Final = 5.0
 FIXED_S: Final = (300, 600, 1800, 3600)

@@ -7,8 +7,9 @@ from holdfast.core.event import Event, Liveness, Polled, Remedied, RunStage, Sta
 from holdfast.core.plan import Plan
 from holdfast.core.remedy import AppliedRemedy, SettingChange
 from holdfast.core.run_state import fold
+from holdfast.engine.run.actions import FindCause, Poll, Start, Stop
 from holdfast.engine.run.spending import Budget, is_used_up, spent_usd
-from holdfast.engine.run.supervise import FindCause, Limits, Poll, Start, Stop, supervise
+from holdfast.engine.run.supervise import Limits, supervise
 from holdfast.engine.run.verdict import verdict
 from tests.engine.run.test_supervise import ASKED
 

@@ -16,8 +16,9 @@ from holdfast.core.event import (
     TroubleNoted,
 )
 from holdfast.core.run_state import RunState, fold
+from holdfast.engine.run.actions import Action, Kill, Note, Poll, Start, Stop, TakeStacks
 from holdfast.engine.run.stalls import Hearing, describe_silence, judge_silence
-from holdfast.engine.run.supervise import Action, Kill, Limits, Note, Poll, Start, Stop, TakeStacks, supervise
+from holdfast.engine.run.supervise import Limits, supervise
 from holdfast.engine.run.verdict import verdict
 from tests.engine.run.test_supervise import ASKED, STARTED, polled, said
 

@@ -33,20 +33,10 @@ from holdfast.core.event import (
 from holdfast.core.plan import Attempt
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import AttemptState, RunState, fold
+from holdfast.engine.run.actions import Close, EvaluateModel, Kill, Poll, Start, Stop, TakeStacks
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.drive import DRAINING, Dependencies, drive
-from holdfast.engine.run.supervise import (
-    Close,
-    EvaluateModel,
-    Flow,
-    Kill,
-    Limits,
-    Poll,
-    Start,
-    Stop,
-    TakeStacks,
-    supervise,
-)
+from holdfast.engine.run.supervise import Flow, Limits, supervise
 from holdfast.engine.run.verdict import verdict
 from holdfast.engine.run.watch import watch_run
 from holdfast.ports import Order, OutputNews, PollResult

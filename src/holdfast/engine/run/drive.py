@@ -22,14 +22,12 @@ from holdfast.core.event import (
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.run_state import AttemptState, RunState, changes, fold
 from holdfast.engine.recover.policy import decide
-from holdfast.engine.run.delivery import Delivery
-from holdfast.engine.run.supervise import (
+from holdfast.engine.run.actions import (
     Action,
     Close,
     EvaluateModel,
     FindCause,
     Kill,
-    Limits,
     Note,
     Pause,
     Poll,
@@ -37,8 +35,9 @@ from holdfast.engine.run.supervise import (
     Stop,
     TakeStacks,
     Verify,
-    supervise,
 )
+from holdfast.engine.run.delivery import Delivery
+from holdfast.engine.run.supervise import Limits, supervise
 from holdfast.ports import AttemptOutput, Backend, Clock, Order, Orders, Store
 
 Answer = TypeVar("Answer")
