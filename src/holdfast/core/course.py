@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import Final
 
 from holdfast.core.training_event import Evaluated, PushFailed, StepDone, TrainingEvent, TrainingStarted
@@ -56,7 +55,7 @@ def follow_course(course: Course, event: TrainingEvent) -> Course:
         case TrainingStarted():
             return Course(hardware=event.hardware)
         case StepDone():
-            return _after_metrics(_after_pace(_after_loss(course, event), event), event)
+            return _after_step(course, event)
         case Evaluated():
             loss = dict(event.figures()).get("eval_loss")
             return course if loss is None else replace(course, evaluations=(*course.evaluations, loss)[-RECENT:])
@@ -66,35 +65,49 @@ def follow_course(course: Course, event: TrainingEvent) -> Course:
             return course
 
 
-def _after_loss(course: Course, event: StepDone) -> Course:
-    if event.loss is None:
-        return course
-    course = replace(course, logged=course.logged + 1)
-    if course.logged % course.stride:
-        return course
-    losses = (*course.losses, event.loss)
-    return (
-        replace(course, losses=losses)
-        if len(losses) <= MOST_LOSSES
-        else replace(course, losses=losses[1::2], stride=2 * course.stride)
+def _after_step(course: Course, event: StepDone) -> Course:
+    """Return the course after a step. It is made at once: a report is made from a hundred thousand of them."""
+    losses, stride, logged = _losses(course, event.loss)
+    seconds = course.seconds
+    if event.elapsed_s and event.activity != "first-step":
+        seconds = (*seconds, event.elapsed_s)[-RECENT:]
+    memory_bytes = (*course.memory_bytes, event.memory_bytes)[-RECENT:] if event.memory_bytes else course.memory_bytes
+    return Course(
+        losses=losses,
+        stride=stride,
+        logged=logged,
+        evaluations=course.evaluations,
+        seconds=seconds,
+        fastest_s=course.fastest_s if seconds is course.seconds else _fastest_s(seconds, course.fastest_s),
+        memory_bytes=memory_bytes,
+        metrics=_metrics(course.metrics, event),
+        hardware=course.hardware,
+        push_failed=course.push_failed,
     )
 
 
-def _after_pace(course: Course, event: StepDone) -> Course:
-    if event.memory_bytes:
-        course = replace(course, memory_bytes=(*course.memory_bytes, event.memory_bytes)[-RECENT:])
-    if not event.elapsed_s or event.activity == "first-step":
-        return course
-    seconds = (*course.seconds, event.elapsed_s)[-RECENT:]
+def _losses(course: Course, loss: float | None) -> tuple[tuple[float, ...], int, int]:
+    """Return the losses, the stride and the number of logged losses after a step."""
+    if loss is None:
+        return course.losses, course.stride, course.logged
+    logged = course.logged + 1
+    if logged % course.stride:
+        return course.losses, course.stride, logged
+    losses = (*course.losses, loss)
+    return (losses, course.stride, logged) if len(losses) <= MOST_LOSSES else (losses[1::2], 2 * course.stride, logged)
+
+
+def _fastest_s(seconds: tuple[float, ...], fastest_s: float | None) -> float | None:
+    """Return the shortest pace after a step; the pace is the upper median."""
     if len(seconds) < PACE:
-        return replace(course, seconds=seconds)
-    pace_s = median(seconds[-PACE:])
-    return replace(course, seconds=seconds, fastest_s=min(pace_s, course.fastest_s or pace_s))
+        return fastest_s
+    pace_s = sorted(seconds[-PACE:])[PACE // 2]
+    return pace_s if fastest_s is None else min(pace_s, fastest_s)
 
 
-def _after_metrics(course: Course, event: StepDone) -> Course:
-    figures = {name: value for name, value in event.figures() if name in KEPT}
+def _metrics(metrics: Mapping[str, tuple[float, ...]], event: StepDone) -> Mapping[str, tuple[float, ...]]:
+    logged = event.metrics or {}
+    figures = {name: value for name in KEPT if isinstance(value := logged.get(name), (int, float))}
     if not figures:
-        return course
-    kept = {name: (*course.metrics.get(name, ()), value)[-RECENT:] for name, value in figures.items()}
-    return replace(course, metrics={**course.metrics, **kept})
+        return metrics
+    return {**metrics, **{name: (*metrics.get(name, ()), value)[-RECENT:] for name, value in figures.items()}}
