@@ -671,3 +671,25 @@ def test_an_upload_that_failed_in_the_background_is_told_once(tmp_path: Path) ->
         watch._report_failed_pushes()
 
     assert [event["because"] for event in read_events(tmp_path)] == ["OSError: 403 Forbidden"]
+
+
+def test_what_runs_seldom_is_no_long_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A callback that generates for minutes, an evaluation after the training: neither is judged by the rhythm of the training."""
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    attempt = runtime.AttemptProcess(tmp_path)
+    patches = types.SimpleNamespace(_attempt=attempt)
+    seen = list[str]()
+
+    def callbacks() -> None:
+        now[0] += 600.0
+        seen.append(attempt.activity)
+
+    attempt.trains, attempt.first, attempt.phase = True, False, "train"
+    runtime.TrainerPatches._call_event(patches, callbacks)  # type: ignore[arg-type]
+    now[0] += 2.0
+
+    assert (seen, attempt.activity, attempt.pulse.idle_s) == (["callback"], "step", 2.0)
+    assert attempt.pulse.take_longest_s() == 2.0
+    attempt.trains, attempt.phase = False, "evaluate"
+    assert attempt.activity == "finish"

@@ -184,6 +184,10 @@ class Pulse:
         now_s = time.monotonic()
         self._longest_s, self._last_s = max(self._longest_s, now_s - self._last_s), now_s
 
+    def pass_over(self) -> None:
+        """Give a sign of life without counting the time since the last one: nobody knows how long that may take."""
+        self._last_s = time.monotonic()
+
     @property
     def idle_s(self) -> float:
         """Seconds since the last sign of life."""
@@ -211,7 +215,9 @@ class AttemptProcess:
         self.first = (
             True  # the next step is the first of a training or an epoch: it compiles, and starts loader workers
         )
+        self.trains = False
         self.leaves = False  # no other step follows
+        self.calls_back = False  # a callback of the user's, or of a tracker, runs
         self._phase = "import"  # then load, train, evaluate, save, finish
         self.step: int | None = None  # none before a trainer trains
         self.max_steps: int | None = None
@@ -229,7 +235,14 @@ class AttemptProcess:
 
     @property
     def activity(self) -> str:
-        """What the script does, with the steps apart: the first of an epoch, others, and what comes after the last."""
+        """What the script does, with the steps apart: the first of an epoch, others, and what comes after the last.
+
+        What runs once, or seldom, has a name of its own, so that it is not taken for a long step or a long evaluation of the training.
+        """
+        if self.calls_back:
+            return "callback"
+        if not self.trains and self._phase in ("evaluate", "save"):
+            return "finish"
         if self._phase != "train":
             return self._phase
         return "finish" if self.leaves else "first-step" if self.first else "step"
@@ -389,7 +402,7 @@ class TrainerWatch:
         self._attempt.ending = ScriptEnding("failed", "left-training", "the script left amid training")
         self._attempt.step, self._attempt.max_steps = state.global_step, state.max_steps
         self._attempt.write("start", max_steps=state.max_steps, pid=os.getpid(), **describe_training(args, model))
-        self._attempt.first, self._attempt.leaves = True, False
+        self._attempt.first, self._attempt.leaves, self._attempt.trains = True, False, True
         self._attempt.pulse.take_longest_s()
         self._lap()
 
@@ -400,6 +413,7 @@ class TrainerWatch:
 
     def on_epoch_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
         """Expect the first step of another epoch, or the end."""
+        end_callbacks(self._attempt)
         self._attempt.first = True
         self._live(state, control)
 
@@ -413,6 +427,7 @@ class TrainerWatch:
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Tell the step; if the trainer is about to log, together with what it logs."""
+        end_callbacks(self._attempt)
         self._report_step()
         self._report_failed_pushes()
         self._attempt.step = state.global_step
@@ -429,6 +444,7 @@ class TrainerWatch:
 
     def on_log(self, _args: Any, _state: Any, _control: Any, logs: Mapping[str, Any], **_: Any) -> None:
         """Complete the step that waits for its loss."""
+        end_callbacks(self._attempt)
         self._logged |= logs
         if self._waiting:
             self._report_step()
@@ -436,6 +452,7 @@ class TrainerWatch:
 
     def on_evaluate(self, _args: Any, state: Any, control: Any, metrics: Mapping[str, Any], **_: Any) -> None:
         """Tell an evaluation's metrics."""
+        end_callbacks(self._attempt)
         figures, lost = split_nonfinite(metrics)
         took_s = next((value for name, value in figures.items() if name.endswith("_runtime")), None)
         idle_s = self._attempt.pulse.take_longest_s()
@@ -448,6 +465,7 @@ class TrainerWatch:
 
     def on_save(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Seal the checkpoint when every rank has written its part; only then may older ones go."""
+        end_callbacks(self._attempt)
         leaving = self._stop.agreed(args.device)
         folder = Path(args.output_dir, f"checkpoint-{state.global_step}").absolute()
         if args.process_index == 0 and folder.is_dir():
@@ -479,6 +497,7 @@ class TrainerWatch:
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Judge how training ended; stop here if that was asked in the meantime, training is not over, and nothing would be lost."""
+        end_callbacks(self._attempt)
         self._report_step()
         self._report_failed_pushes()
         told = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
@@ -529,6 +548,8 @@ class TrainerPatches:
         wrap(module.Trainer, "_save", save_without_token)
         wrap(module.Trainer, "_save_checkpoint", functools.partial(self._during, "save"))
         wrap(module.Trainer, "evaluate", functools.partial(self._during, "evaluate"))
+        if hasattr(module, "CallbackHandler"):
+            wrap(module.CallbackHandler, "call_event", self._call_event)
         if self._skipped:
             wrap(module.Trainer, "training_step", self._training_step)
         for owner, name in ((module, "rotate_checkpoints"), (module.Trainer, "_rotate_checkpoints")):
@@ -555,7 +576,7 @@ class TrainerPatches:
             self._attempt.fail(error)  # even if the script catches it and goes on
             raise
         finally:
-            self._stop.training, self._attempt.phase = False, "finish"
+            self._stop.training, self._attempt.trains, self._attempt.phase = False, False, "finish"
 
     def _training_step(self, train: Any, trainer: Any, *args: Any, **kwargs: Any) -> Any:
         step = trainer.state.global_step + 1
@@ -582,8 +603,23 @@ class TrainerPatches:
         finally:
             self._attempt.phase = before
 
+    def _call_event(self, call: Any, *args: Any, **kwargs: Any) -> Any:
+        self._attempt.pulse.beat()
+        self._attempt.calls_back = True
+        try:
+            return call(*args, **kwargs)
+        finally:
+            end_callbacks(self._attempt)
+
     def _put_off(self, rotate: Any, *args: Any, **kwargs: Any) -> None:
         self._rotations.append(functools.partial(rotate, *args, **kwargs))
+
+
+def end_callbacks(attempt: AttemptProcess) -> None:
+    """Note that other callbacks have run: ours is the last one. They may do anything, such as generate for minutes after each epoch."""
+    if attempt.calls_back:
+        attempt.calls_back = False
+        attempt.pulse.pass_over()
 
 
 def parse_steps(text: str) -> list[tuple[int, int]]:

@@ -88,7 +88,9 @@ def test_a_silence_that_ends_is_noted_once_and_stops_nothing() -> None:
     ] * 2
 
 
-@pytest.mark.parametrize("activity", ["import", "load", "evaluate", "save", "finish", "first-step-of-tomorrow", ""])
+@pytest.mark.parametrize(
+    "activity", ["import", "load", "evaluate", "save", "finish", "callback", "first-step-of-tomorrow", ""]
+)
 def test_what_it_has_not_shown_yet_may_take_as_long_as_it_likes(activity: str) -> None:
     """A first evaluation of two days, and activities of a later runtime."""
     assert answers([alive(beat(172_800.0, activity))]) == []

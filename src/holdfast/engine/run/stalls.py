@@ -16,6 +16,7 @@ ACTIVITIES: Final[Mapping[str, str]] = {
     "step": "it does a step",
     "evaluate": "it evaluates",
     "save": "it saves a checkpoint",
+    "callback": "a callback runs",
     "finish": "its script does what follows the last step",
 }
 """What a training does, in words; an activity without silences of its own is judged by the user's limit alone."""
