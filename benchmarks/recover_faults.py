@@ -104,6 +104,7 @@ FAULTS = (
     Injected(name="unknown cause", fault="exit@5", ends=""),
     Injected(name="fault of the user's code", fault="bug@5", ends="user-code-error"),
     Injected(name="disk full", fault="disk@5", ends="disk-full"),
+    Injected(name="a step that hangs", fault="hang@5", sets=("where.stall_timeout=60s",)),
     Injected(name="SIGKILL by somebody", fault="kill@7", ends="job-cancelled-externally"),
     Injected(name="SIGTERM by somebody", fault="term@7", ends="job-preempted-or-requeued"),
     Injected(name="SIGHUP of a terminal", fault="hup@7", ends="killed-by-sighup"),

@@ -11,9 +11,10 @@ from msgspec import structs
 from holdfast.cli.text.answers import render_check, render_errors, render_run, render_runs, render_show, render_verify
 from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, IntegrityVerdict
 from holdfast.core.errors import JobError, Spot, UsageError
-from holdfast.core.event import RunStage
+from holdfast.core.event import Diagnosed, RunStage
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import AttemptState, RunState
+from holdfast.core.trouble import Trouble
 from holdfast.engine.run.answers import run_result, verify_result
 from holdfast.results.run import RunResult, RunsResult
 from tests.helpers.results import checked, finding, target
@@ -204,6 +205,19 @@ def test_show_tells_each_attempt() -> None:
     assert "1: failed on local, 140/300 steps, exit code -9" in told
     assert "2: succeeded on local, 140/300 steps, from checkpoint-100" in told
     assert "train_loss 2.55  eval_loss 2.80" in told
+
+
+def test_show_tells_what_was_conspicuous_and_where_a_stalled_attempt_stood() -> None:
+    """So that nobody has to open its files for that."""
+    where = "rank 1 is in `score` (rewards.py:3); stacks in attempts/1/stacks.txt"
+    noted = Trouble(kind="slower", text="steps take 3 times as long as before", step=120)
+    cause = Diagnosed(
+        at_s=9.0, attempt=1, name="training-stalled", title="it made no progress", confidence=0.9, where=where
+    )
+    told = unstyle(render_show(run("failed", replace(ATTEMPT, troubles=(noted,), diagnosed=cause))))
+
+    assert "step 120: steps take 3 times as long as before" in told
+    assert where in told
 
 
 def test_runs_stand_in_columns_and_are_never_cut() -> None:

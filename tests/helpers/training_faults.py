@@ -7,6 +7,7 @@ The file travels in the script, so that it imports nothing of ours. Each fault r
 
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,9 @@ def training_step(self: Any, model: Any, inputs: Any, *rest: Any) -> Any:
         raise ERRORS[KIND]
     if KIND in ("kill", "term", "hup") and self.state.global_step == STEP and FIRST:
         os.kill(os.getpid(), {"kill": signal.SIGKILL, "term": signal.SIGTERM, "hup": signal.SIGHUP}[KIND])
+    hangs = KIND == "hang" or (KIND == "hang-rank-1" and os.environ.get("RANK") == "1")
+    if hangs and self.state.global_step == STEP and FIRST:
+        threading.Event().wait()
     if KIND == "exit" and self.state.global_step == STEP and FIRST:
         os._exit(3)  # without a word
     loss = train(self, model, inputs, *rest)

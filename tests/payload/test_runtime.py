@@ -11,6 +11,7 @@ import sys
 import textwrap
 import types
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -579,6 +580,8 @@ def test_a_heartbeat_tells_what_goes_on(tmp_path: Path) -> None:
     ended = run(tmp_path, script, text=runtime_with("HEARTBEAT_S", "0.01"))
 
     assert (ended.events[0]["event"], ended.events[0]["phase"]) == ("heartbeat", "import")
+    assert ended.events[0]["activity"] == "import"
+    assert ended.events[0]["idle_s"] > 0
 
 
 def test_a_script_on_disk_goes_by_its_place(tmp_path: Path) -> None:
@@ -651,3 +654,42 @@ def test_an_event_is_lost_only_if_neither_file_nor_log_can_be_written(
         assert [event for event in ("one", "two") if event in path.read_text()] == ["one", "two"][name in full :]
     assert ":2:1/1:" in written["log"].read_text()
     assert ("an event is lost" in capsys.readouterr().err) == (len(full) == len(written))
+
+
+def test_an_upload_that_failed_in_the_background_is_told_once(tmp_path: Path) -> None:
+    """One that succeeded, goes on or was given up is not."""
+    failed, done, given_up = Future[None](), Future[None](), Future[None]()
+    failed.set_exception(OSError("403 Forbidden"))
+    done.set_result(None)
+    given_up.cancel()
+    pushes = SimpleNamespace(jobs=[failed, done, given_up, Future[None]()])
+    attempt = runtime.AttemptProcess(tmp_path)
+    trainer: Any = SimpleNamespace(push_in_progress=pushes)
+    nobody: Any = None
+    watch = runtime.TrainerWatch(trainer, attempt, nobody, [])
+    for _ in range(2):
+        watch._report_failed_pushes()
+
+    assert [event["because"] for event in read_events(tmp_path)] == ["OSError: 403 Forbidden"]
+
+
+def test_what_runs_seldom_is_no_long_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A callback that generates for minutes, an evaluation after the training: neither is judged by the rhythm of the training."""
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    attempt = runtime.AttemptProcess(tmp_path)
+    patches = types.SimpleNamespace(_attempt=attempt)
+    seen = list[str]()
+
+    def callbacks() -> None:
+        now[0] += 600.0
+        seen.append(attempt.activity)
+
+    attempt.trains, attempt.first, attempt.phase = True, False, "train"
+    runtime.TrainerPatches._call_event(patches, callbacks)  # type: ignore[arg-type]
+    now[0] += 2.0
+
+    assert (seen, attempt.activity, attempt.pulse.idle_s) == (["callback"], "step", 2.0)
+    assert attempt.pulse.take_longest_s() == 2.0
+    attempt.trains, attempt.phase = False, "evaluate"
+    assert attempt.activity == "finish"

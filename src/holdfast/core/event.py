@@ -15,6 +15,7 @@ from holdfast.core.training_event import (
     TrainingEvent,
     parse_training_event,
 )
+from holdfast.core.trouble import Trouble
 
 Kind = TypeVar("Kind", bound=TrainingEvent)
 
@@ -40,12 +41,14 @@ class Stopper(StrEnum):
     PERSON = "a person"
     TIMEOUT = "the timeout"
     NAN = "the watch on the loss"
+    STALL = "the watch on progress"
+    BUDGET = "the budget"
     PROMISE = "the check of a remedy"
 
     @property
     def was_asked(self) -> bool:
         """Whether it is final, as a person's request or a limit is: then no attempt follows by itself."""
-        return self is not Stopper.NAN
+        return self not in (Stopper.NAN, Stopper.STALL)
 
 
 Refuser = Literal["check", "rehearsal", ""]
@@ -255,6 +258,7 @@ class Diagnosed:
         next_s: Seconds after which another attempt follows by itself; None if none does.
         suggested: The changes that the class names, with the log's values.
         stops: Why no attempt follows, if that is not plain.
+        where: Where its processes were when it stalled, in words; empty if it did not, or if that is not known.
     """
 
     at_s: float
@@ -267,6 +271,20 @@ class Diagnosed:
     next_s: float | None = None
     suggested: tuple[Remedy, ...] = ()
     stops: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TroubleNoted:
+    """A sign of trouble was noted in an attempt that goes on.
+
+    Attributes:
+        trouble: The sign.
+    """
+
+    at_s: float
+    attempt: int
+    trouble: Trouble
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,7 +303,7 @@ class Remedied:
     remedy: AppliedRemedy
 
 
-AttemptEvent = Started | Reported | ReportsLost | Polled | Diagnosed | Remedied
+AttemptEvent = Started | Reported | ReportsLost | Polled | Diagnosed | Remedied | TroubleNoted
 """An event that advances the state of one attempt."""
 Event = RunRequested | Starting | AttemptEvent | StopRequested | Delivered | ModelEvaluated | Closed
 KINDS: Mapping[str, type[Event]] = {
@@ -298,6 +316,7 @@ KINDS: Mapping[str, type[Event]] = {
     "stop_requested": StopRequested,
     "diagnosed": Diagnosed,
     "remedied": Remedied,
+    "trouble_noted": TroubleNoted,
     "delivered": Delivered,
     "model_evaluated": ModelEvaluated,
     "closed": Closed,

@@ -28,6 +28,7 @@ from holdfast.core.errors import GroupedError
 from holdfast.core.job_examples import EXAMPLES
 from holdfast.core.job_problems import FUNCTION, NAME, job_errors
 from holdfast.core.methods import Method
+from holdfast.core.notice import NoticeFormat
 from holdfast.core.remedy import Permission
 
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -188,8 +189,12 @@ class Where(_Part):
     """How several processes share the work."""
     timeout: Annotated[str, Field(pattern=DURATION), BeforeValidator(_duration)] | None = None
     """Longest time that the run may take, such as `4h`."""
+    stall_timeout: Annotated[str, Field(pattern=DURATION), BeforeValidator(_duration)] | None = None
+    """Longest time without a sign of life of the training process, such as `30m`. Then it is stopped, and started again if the cause permits
+    it. Default: judged by how long its own steps, evaluations and saves take (see `docs/recover.md`); with this key, nothing else counts."""
     budget_usd: Annotated[float, Field(gt=0)] | None = None
-    """Most money that the run may cost. Before it starts, it is compared with the estimate, if the hardware has a price."""
+    """Most money that the run may cost, all attempts together, if the hardware has a price. Before it starts, it is compared with the
+    estimate; when it is used up, the attempt is stopped after it saves, and no other follows."""
     options: dict[str, Any] = {}
     """Options of the backend itself, which checks them."""
 
@@ -197,6 +202,11 @@ class Where(_Part):
     def timeout_s(self) -> float | None:
         """The timeout in seconds."""
         return parse_duration(self.timeout) if self.timeout else None
+
+    @property
+    def stall_timeout_s(self) -> float | None:
+        """The longest silence in seconds; None for that of the job's own rhythm."""
+        return parse_duration(self.stall_timeout) if self.stall_timeout else None
 
 
 class Track(_Part):
@@ -280,10 +290,13 @@ class Recover(_Part):
 
 
 class Notify(_Part):
-    """Who is told how the run ended."""
+    """Who is told what happens to the run."""
 
     webhook: str | None = None
-    """Address that receives a JSON message. Has no effect yet."""
+    """Address that receives a message about each attempt, sign of trouble, failure and change, and about the end; or `$NAME`, a variable of
+    the environment in which holdfast runs that has the address. An address that is a secret, as those of Slack are, has to be given so."""
+    format: NoticeFormat = "json"
+    """What it receives: `json`, an object with `kind`, `run`, `job`, `stage`, `text`, `step` and `at`; or `slack`."""
 
 
 class Job(_Part):
@@ -323,7 +336,7 @@ class Job(_Part):
     recover: Recover = Field(default_factory=Recover)
     """How a failed run is continued."""
     notify: Notify = Field(default_factory=Notify)
-    """Who is told how it ended."""
+    """Who is told what happens to it."""
     seed: Seed = 42
     """Seed of everything that is random."""
 

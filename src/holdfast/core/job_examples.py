@@ -45,6 +45,7 @@ EXAMPLES: Final[Mapping[str, Any]] = {
     "where.processes": 4,
     "where.strategy": "zero3",
     "where.timeout": "4h",
+    "where.stall_timeout": "30m",
     "where.budget_usd": 20.0,
     "where.options": {"python": ".venv/bin/python"},
     "track": {"with": "trackio"},
@@ -77,5 +78,6 @@ EXAMPLES: Final[Mapping[str, Any]] = {
     "recover.allow": ["batch_size"],
     "notify": {"webhook": "https://example.org/hook"},
     "notify.webhook": "https://example.org/hook",
+    "notify.format": "slack",
     "seed": 7,
 }

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import convert
 
 from holdfast.core.backends import DEFAULT_BACKEND
+from holdfast.core.notice import NoticeFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,12 +83,16 @@ class Plan:
         variables: Environment variables of the training process; never a secret's value.
         secrets: Names of variables whose values come from where holdfast runs, or from the job's own file.
         timeout_s: Seconds that the run may take; None if it has no limit.
+        stall_timeout_s: Seconds without a sign of life after which an attempt is stopped; None for what its own rhythm says.
+        budget_usd: What all attempts together may cost; None for no limit.
         attempts: How many attempts the run may have without being asked for.
         options: The backend's own options.
         files: Files that a machine which shares none needs, by their paths from `cwd`, with their sizes in bytes.
         job: The job that the script was rendered from, as a job file gives it; None for a script of the user's own. It holds no secret.
         sources: The text of each file that the script carries, by the name in the job.
         key: A random text, made once for the run: names of runs are unique in one runs folder only.
+        webhook: Where messages about the run go, or `$NAME`; empty if nowhere.
+        webhook_format: What is received there.
         evaluations: What the final model is evaluated on when training has ended.
     """
 
@@ -102,12 +107,16 @@ class Plan:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     secrets: tuple[str, ...] = ()
     timeout_s: float | None = None
+    stall_timeout_s: float | None = None
+    budget_usd: float | None = None
     attempts: int = 1
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     files: Mapping[str, int] = field(default_factory=dict[str, int])
     job: Mapping[str, Any] | None = None
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     key: str = ""
+    webhook: str = ""
+    webhook_format: NoticeFormat = "json"
     evaluations: tuple[PlannedEvaluation, ...] = ()
 
     def as_json(self) -> dict[str, Any]:

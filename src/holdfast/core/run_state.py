@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from signal import SIGINT, SIGKILL, SIGTERM
 from typing import Final
 
+from holdfast.core.course import Course, follow_course
 from holdfast.core.event import (
     AttemptEvent,
     Closed,
@@ -28,10 +29,12 @@ from holdfast.core.event import (
     Starting,
     Stopper,
     StopRequested,
+    TroubleNoted,
 )
 from holdfast.core.lost_loss import LostLoss, follow_loss
 from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.requested_job import RequestedJob
+from holdfast.core.rhythm import Rhythm, follow_silence
 from holdfast.core.training_event import (
     CheckpointSaved,
     Evaluated,
@@ -41,6 +44,7 @@ from holdfast.core.training_event import (
     TrainingEvent,
     TrainingStarted,
 )
+from holdfast.core.trouble import Trouble
 
 ENDED_FROM_OUTSIDE: Final = (128 + SIGTERM, -SIGTERM, -SIGINT, -SIGKILL)
 """Exit codes of a process that was stopped or killed."""
@@ -58,6 +62,7 @@ class AttemptState:
         waiting: Whether it has not started yet, so that its timeout does not count.
         drains: Whether it has ended, and some of its output has not arrived. Nothing can stop or kill it any more.
         running_s: Unix time since which it runs, as far as is known.
+        ended_s: Unix time at which it was seen to have ended; 0 before.
         reports: Number of the training process' events that were read.
         heard: The number of the last event that was read or lost, by the process that reported it in the log.
         steps: Optimizer steps done, counted over all attempts, as the trainer counts.
@@ -70,6 +75,11 @@ class AttemptState:
         finite_step: The last logged step with finite gradients.
         lost: Since when they are not; None if they are.
         metrics: The newest value of each metric.
+        course: How its numbers have gone.
+        rhythm: How long it is silent while it does a step, an evaluation, a save.
+        activity: What it does, by its last heartbeat; empty if something happened since.
+        idle_s: Seconds since its last sign of life, by its own clock, at its last heartbeat; 0 if something happened since.
+        troubles: The signs of trouble that were noted.
     """
 
     number: int
@@ -86,6 +96,7 @@ class AttemptState:
     waiting: bool = False
     drains: bool = False
     running_s: float = 0.0
+    ended_s: float = 0.0
     reports: int = 0
     heard: Mapping[str, int] = field(default_factory=dict[str, int])
     steps: int = 0
@@ -98,6 +109,11 @@ class AttemptState:
     finite_step: int = 0
     lost: LostLoss | None = None
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
+    course: Course = field(default_factory=Course)
+    rhythm: Rhythm = field(default_factory=Rhythm)
+    activity: str = ""
+    idle_s: float = 0.0
+    troubles: tuple[Trouble, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,7 +208,7 @@ def advance(state: RunState, event: Event) -> RunState:
         case Closed():
             state = replace(state, stage=event.stage, because=event.because)
             state = replace(state, refused_by=event.refused_by, codes=event.codes)
-        case Started() | Reported() | ReportsLost() | Polled() | Diagnosed() | Remedied():
+        case Started() | Reported() | ReportsLost() | Polled() | Diagnosed() | Remedied() | TroubleNoted():
             state = _advance_attempts(state, event)
     return replace(state, seen_s=event.at_s)
 
@@ -236,10 +252,19 @@ def _advance_attempt(
             return _advance_report(_with_heard(attempt, event.process, event.number), reported or TrainingEvent())
         case ReportsLost():
             return _with_heard(attempt, event.process, event.last)
+        case Diagnosed() | Remedied() | TroubleNoted():
+            return _with_judgement(attempt, event)
+
+
+def _with_judgement(attempt: AttemptState, event: Diagnosed | Remedied | TroubleNoted) -> AttemptState:
+    """Return an attempt with what was found out about it."""
+    match event:
         case Diagnosed():
             return replace(attempt, diagnosed=event)
         case Remedied():
             return replace(attempt, remedy=event.remedy)
+        case TroubleNoted():
+            return replace(attempt, troubles=(*attempt.troubles, event.trouble))
 
 
 def _advance_poll(attempt: AttemptState, event: Polled) -> AttemptState:
@@ -248,7 +273,8 @@ def _advance_poll(attempt: AttemptState, event: Polled) -> AttemptState:
     match event.answer:
         case Liveness.ENDED:
             stage = _how_it_ended(attempt, event.exit_code)
-            return replace(attempt, stage=stage, exit_code=event.exit_code, phase="", waiting=False, drains=False)
+            ended = replace(attempt, stage=stage, exit_code=event.exit_code, ended_s=attempt.ended_s or event.at_s)
+            return replace(ended, phase="", waiting=False, drains=False)
         case Liveness.ALIVE:
             running_s = event.at_s if attempt.waiting and not event.waiting else attempt.running_s
             drains = event.drains or attempt.drains  # what has ended does not come back
@@ -274,8 +300,13 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
         metrics |= dict(event.figures())
     if isinstance(event, CheckpointSaved):
         attempt = replace(attempt, checkpoint_bytes=event.bytes or attempt.checkpoint_bytes)
+    rhythm, activity, idle_s = follow_silence(attempt.rhythm, event)
     return replace(
         attempt,
+        course=follow_course(attempt.course, event),
+        rhythm=rhythm,
+        activity=activity,
+        idle_s=idle_s,
         reports=attempt.reports + 1,
         steps=event.step or attempt.steps,
         max_steps=event.max_steps or attempt.max_steps,

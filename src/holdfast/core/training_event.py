@@ -20,11 +20,13 @@ class TrainingEvent(msgspec.Struct, frozen=True, kw_only=True):
         at: Unix time by the training process' clock; None if it does not tell.
         step: Optimizer steps done; 0 before the first.
         max_steps: Optimizer steps that the trainer plans; None before it told.
+        idle_s: Most seconds without a sign of life of its main thread since the event before; of a heartbeat, the seconds since the last.
     """
 
     at: float | None = None
     step: int | None = None
     max_steps: int | None = None
+    idle_s: float | None = None
 
 
 class TrainingStarted(TrainingEvent, frozen=True, kw_only=True):
@@ -76,6 +78,7 @@ class StepDone(Measurement, frozen=True, kw_only=True):
         epoch: Passes over the data.
         tokens: Tokens seen since the training began; None if they are not counted.
         memory_bytes: Most memory that the process took.
+        activity: `first-step` if it is the first of an epoch, which may compile and start loader workers; else `step`.
     """
 
     loss: float | None = None
@@ -84,6 +87,7 @@ class StepDone(Measurement, frozen=True, kw_only=True):
     epoch: float | None = None
     tokens: float | None = None
     memory_bytes: int | None = None
+    activity: str = ""
 
     def figures(self) -> Iterator[tuple[str, float]]:
         """Yield the name and the value of each number; a step's loss is `loss`."""
@@ -112,14 +116,16 @@ class Heartbeat(TrainingEvent, frozen=True, kw_only=True):
     """The process is alive.
 
     Attributes:
-        phase: What it is doing: `import`, `load`, `train`, `evaluate`, `save`.
+        phase: What it is doing: `import`, `load`, `train`, `evaluate`, `save`, `finish`.
+        activity: The same, with `first-step` and `step` in place of `train`; empty if it does not tell.
     """
 
     phase: str = ""
+    activity: str = ""
 
 
 class PushStarted(TrainingEvent, frozen=True, kw_only=True):
-    """An upload to the Hub begins; that it fails is not told.
+    """An upload to the Hub begins.
 
     Attributes:
         repository: Where it goes.
@@ -130,6 +136,16 @@ class PushStarted(TrainingEvent, frozen=True, kw_only=True):
     repository: str | None = None
     revision: str | None = None
     folder: str | None = None
+
+
+class PushFailed(TrainingEvent, frozen=True, kw_only=True):
+    """An upload to the Hub in the background failed; the training goes on.
+
+    Attributes:
+        because: Why.
+    """
+
+    because: str = ""
 
 
 class TrainingEnded(TrainingEvent, frozen=True, kw_only=True):
@@ -155,6 +171,7 @@ KINDS: Final[Mapping[object, type[TrainingEvent]]] = {
     "checkpoint": CheckpointSaved,
     "heartbeat": Heartbeat,
     "push": PushStarted,
+    "push_failed": PushFailed,
     "end": TrainingEnded,
 }
 """Kinds of events by the word in `event`."""

@@ -173,6 +173,33 @@ class ScriptEnding(NamedTuple):
     because: str
 
 
+class Pulse:
+    """Signs of life of the main thread: the time since the last one, by a clock that stands still while the machine sleeps."""
+
+    def __init__(self) -> None:
+        self._last_s, self._longest_s = time.monotonic(), 0.0
+
+    def beat(self) -> None:
+        """Give a sign of life."""
+        now_s = time.monotonic()
+        self._longest_s, self._last_s = max(self._longest_s, now_s - self._last_s), now_s
+
+    def pass_over(self) -> None:
+        """Give a sign of life without counting the time since the last one: nobody knows how long that may take."""
+        self._last_s = time.monotonic()
+
+    @property
+    def idle_s(self) -> float:
+        """Seconds since the last sign of life."""
+        return time.monotonic() - self._last_s
+
+    def take_longest_s(self) -> float:
+        """Return the most seconds without a sign of life since this was last asked."""
+        self.beat()
+        longest_s, self._longest_s = self._longest_s, 0.0
+        return longest_s
+
+
 class AttemptProcess:
     """This process' part of an attempt: how far it is, and what it says of itself."""
 
@@ -184,14 +211,46 @@ class AttemptProcess:
         self._requests = dict(REQUESTS) if os.environ.get("HOLDFAST_EVENTS") == "log" else {}  # not obeyed yet
         self._over = threading.Event()
         self.resume = os.environ.get("HOLDFAST_RESUME", "")  # the next training continues from it
-        self.phase = "import"  # then load, train, evaluate, save, finish
+        self.pulse = Pulse()
+        self.first = (
+            True  # the next step is the first of a training or an epoch: it compiles, and starts loader workers
+        )
+        self.trains = False
+        self.leaves = False  # no other step follows
+        self.calls_back = False  # a callback of the user's, or of a tracker, runs
+        self._phase = "import"  # then load, train, evaluate, save, finish
         self.step: int | None = None  # none before a trainer trains
         self.max_steps: int | None = None
         self.ending = ScriptEnding("finished", "finished", "the script ended")  # if it ended now
 
+    @property
+    def phase(self) -> str:
+        """What the script does."""
+        return self._phase
+
+    @phase.setter
+    def phase(self, phase: str) -> None:
+        self._phase = phase
+        self.pulse.beat()
+
+    @property
+    def activity(self) -> str:
+        """What the script does, with the steps apart: the first of an epoch, others, and what comes after the last.
+
+        What runs once, or seldom, has a name of its own, so that it is not taken for a long step or a long evaluation of the training.
+        """
+        if self.calls_back:
+            return "callback"
+        if not self.trains and self._phase in ("evaluate", "save"):
+            return "finish"
+        if self._phase != "train":
+            return self._phase
+        return "finish" if self.leaves else "first-step" if self.first else "step"
+
     def register(self) -> None:
         """Give a stack on SIGUSR1 and signs of life; last of all say who this process is, now that it can be asked."""
-        stacks = os.fdopen(open_private(self._folder / "stacks.txt"), "a")
+        name = f"stacks-{self._rank}.txt" if self._rank else "stacks.txt"  # a file each, or stacks would mix
+        stacks = os.fdopen(open_private(self._folder / name), "a")
         # The main thread's alone: to walk the stacks of threads that run meanwhile ends a healthy process by SIGSEGV.
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False, chain=False)
         threading.Thread(target=self._beat, name="holdfast-heartbeat", daemon=True).start()
@@ -257,7 +316,8 @@ class AttemptProcess:
 
     def _beat(self) -> None:
         while not self._over.wait(HEARTBEAT_S):
-            self.write("heartbeat", max_steps=self.max_steps, phase=self.phase)
+            doing = {"phase": self.phase, "activity": self.activity, "idle_s": self.pulse.idle_s}
+            self.write("heartbeat", max_steps=self.max_steps, **doing)
 
     def _look_for_requests(self) -> None:
         """Send this process the signal of each request, once: its file may be in the folder for good."""
@@ -328,6 +388,7 @@ class TrainerWatch:
         self._logged: dict[str, Any] = {}
         self._epoch_began, self._saved = 0, -1  # steps
         self._finite = True  # the gradients that were logged last
+        self._failed_pushes: set[int] = set()  # of which it was told
 
     def on_train_begin(self, args: Any, state: Any, _control: Any, model: Any = None, **_: Any) -> None:
         """Report the training that begins: its configuration, model and hardware."""
@@ -341,18 +402,39 @@ class TrainerWatch:
         self._attempt.ending = ScriptEnding("failed", "left-training", "the script left amid training")
         self._attempt.step, self._attempt.max_steps = state.global_step, state.max_steps
         self._attempt.write("start", max_steps=state.max_steps, pid=os.getpid(), **describe_training(args, model))
+        self._attempt.first, self._attempt.leaves, self._attempt.trains = True, False, True
+        self._attempt.pulse.take_longest_s()
         self._lap()
 
     def on_epoch_begin(self, _args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Remember where the epoch began."""
-        self._epoch_began = state.global_step
+        self._epoch_began, self._attempt.first = state.global_step, True
+        self._attempt.pulse.beat()
+
+    def on_epoch_end(self, _args: Any, state: Any, control: Any, **_: Any) -> None:
+        """Expect the first step of another epoch, or the end."""
+        end_callbacks(self._attempt)
+        self._attempt.first = True
+        self._live(state, control)
+
+    def on_substep_end(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """Give a sign of life: a batch of an accumulated step is done."""
+        self._attempt.pulse.beat()
+
+    def on_prediction_step(self, _args: Any, _state: Any, _control: Any, **_: Any) -> None:
+        """Give a sign of life: a batch of an evaluation is done."""
+        self._attempt.pulse.beat()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Tell the step; if the trainer is about to log, together with what it logs."""
+        end_callbacks(self._attempt)
         self._report_step()
+        self._report_failed_pushes()
         self._attempt.step = state.global_step
         tokens = state.num_input_tokens_seen or None  # TRL logs them instead
         self._waiting = {"max_steps": state.max_steps, "epoch": state.epoch, "elapsed_s": self._lap(), "tokens": tokens}
+        self._waiting["activity"], self._attempt.first = "first-step" if self._attempt.first else "step", False
+        self._live(state, control)
         if not control.should_log:
             self._report_step()
         if self._stop.agreed(args.device):
@@ -362,26 +444,35 @@ class TrainerWatch:
 
     def on_log(self, _args: Any, _state: Any, _control: Any, logs: Mapping[str, Any], **_: Any) -> None:
         """Complete the step that waits for its loss."""
+        end_callbacks(self._attempt)
         self._logged |= logs
         if self._waiting:
             self._report_step()
         self._lap()
 
-    def on_evaluate(self, _args: Any, state: Any, _control: Any, metrics: Mapping[str, Any], **_: Any) -> None:
+    def on_evaluate(self, _args: Any, state: Any, control: Any, metrics: Mapping[str, Any], **_: Any) -> None:
         """Tell an evaluation's metrics."""
+        end_callbacks(self._attempt)
         figures, lost = split_nonfinite(metrics)
         took_s = next((value for name, value in figures.items() if name.endswith("_runtime")), None)
-        self._attempt.write("evaluate", step=state.global_step, metrics=figures, nan=lost, elapsed_s=took_s)
+        idle_s = self._attempt.pulse.take_longest_s()
+        self._attempt.write(
+            "evaluate", step=state.global_step, metrics=figures, nan=lost, elapsed_s=took_s, idle_s=idle_s
+        )
         self._logged.clear()
+        self._live(state, control)
         self._lap()
 
     def on_save(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
         """Seal the checkpoint when every rank has written its part; only then may older ones go."""
+        end_callbacks(self._attempt)
         leaving = self._stop.agreed(args.device)
         folder = Path(args.output_dir, f"checkpoint-{state.global_step}").absolute()
         if args.process_index == 0 and folder.is_dir():
+            before, self._attempt.phase = self._attempt.phase, "save"
             size = seal(folder, stamps_of(folder), step=state.global_step, world_size=args.world_size)
-            self._attempt.write("checkpoint", path=str(folder), bytes=size, elapsed_s=self._lap())
+            self._attempt.phase, idle_s = before, self._attempt.pulse.take_longest_s()
+            self._attempt.write("checkpoint", path=str(folder), bytes=size, elapsed_s=self._lap(), idle_s=idle_s)
         while self._rotations:
             rotate = self._rotations.pop()
             if self._finite:  # or the last checkpoints with finite weights would make room for those without
@@ -396,9 +487,19 @@ class TrainerWatch:
         where = {"repository": self._trainer.hub_model_id, "revision": getattr(args, "hub_revision", None)}
         self._attempt.write("push", step=state.global_step, folder=str(Path(args.output_dir).absolute()), **where)
 
+    def _report_failed_pushes(self) -> None:
+        """Tell of uploads in the background that failed; transformers never looks at them."""
+        for job in getattr(getattr(self._trainer, "push_in_progress", None), "jobs", None) or ():
+            error = job.exception() if job.done() and not job.cancelled() else None
+            if error is not None and id(job) not in self._failed_pushes:
+                self._failed_pushes.add(id(job))
+                self._attempt.write("push_failed", because=f"{type(error).__name__}: {error}"[:500])
+
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """Judge how training ended; stop here if that was asked in the meantime, training is not over, and nothing would be lost."""
+        end_callbacks(self._attempt)
         self._report_step()
+        self._report_failed_pushes()
         told = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
         self._attempt.ending = judge(state.global_step, state.max_steps, told_to_stop=told)
         vars(self._trainer).pop("_run_epoch", None)
@@ -415,8 +516,14 @@ class TrainerWatch:
             own["tokens"] = self._waiting.pop("tokens") or int(figures.get("num_tokens") or 0) or None
             cuda, rss = sys.modules["torch"].cuda, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
             own["memory_bytes"] = cuda.max_memory_allocated() if cuda.is_initialized() else rss
+            self._waiting["idle_s"] = self._attempt.pulse.take_longest_s()
             self._attempt.write("step", **self._waiting, **own, metrics=figures, nan=lost)
             self._waiting, self._logged = None, {}
+
+    def _live(self, state: Any, control: Any) -> None:
+        """Give a sign of life, and note whether the training is over: what follows is no step."""
+        self._attempt.leaves = control.should_training_stop or state.global_step >= state.max_steps
+        self._attempt.pulse.beat()
 
     def _end_training(self, **_: Any) -> None:
         self._trainer.control.should_training_stop = True
@@ -441,6 +548,8 @@ class TrainerPatches:
         wrap(module.Trainer, "_save", save_without_token)
         wrap(module.Trainer, "_save_checkpoint", functools.partial(self._during, "save"))
         wrap(module.Trainer, "evaluate", functools.partial(self._during, "evaluate"))
+        if hasattr(module, "CallbackHandler"):
+            wrap(module.CallbackHandler, "call_event", self._call_event)
         if self._skipped:
             wrap(module.Trainer, "training_step", self._training_step)
         for owner, name in ((module, "rotate_checkpoints"), (module.Trainer, "_rotate_checkpoints")):
@@ -467,7 +576,7 @@ class TrainerPatches:
             self._attempt.fail(error)  # even if the script catches it and goes on
             raise
         finally:
-            self._stop.training, self._attempt.phase = False, "finish"
+            self._stop.training, self._attempt.trains, self._attempt.phase = False, False, "finish"
 
     def _training_step(self, train: Any, trainer: Any, *args: Any, **kwargs: Any) -> Any:
         step = trainer.state.global_step + 1
@@ -494,8 +603,23 @@ class TrainerPatches:
         finally:
             self._attempt.phase = before
 
+    def _call_event(self, call: Any, *args: Any, **kwargs: Any) -> Any:
+        self._attempt.pulse.beat()
+        self._attempt.calls_back = True
+        try:
+            return call(*args, **kwargs)
+        finally:
+            end_callbacks(self._attempt)
+
     def _put_off(self, rotate: Any, *args: Any, **kwargs: Any) -> None:
         self._rotations.append(functools.partial(rotate, *args, **kwargs))
+
+
+def end_callbacks(attempt: AttemptProcess) -> None:
+    """Note that other callbacks have run: ours is the last one. They may do anything, such as generate for minutes after each epoch."""
+    if attempt.calls_back:
+        attempt.calls_back = False
+        attempt.pulse.pass_over()
 
 
 def parse_steps(text: str) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType, field
 from holdfast.core.diagnosis import Retry
 from holdfast.core.event import RunStage
 from holdfast.core.remedy import Kept, Permission
+from holdfast.core.trouble import TroubleKind
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import CheckResult
 from holdfast.results.diagnose import RemedyEdit
@@ -24,6 +25,7 @@ class AttemptDiagnosis(ResultPart, frozen=True, kw_only=True):
         retry: Whether another attempt can help.
         confidence: Between 0 and 1.
         stops: Why no attempt followed, if that is known; else empty.
+        where: Where its processes were when it stalled, and where their stacks are; empty if it did not.
     """
 
     name: str = field(name="class")
@@ -32,6 +34,7 @@ class AttemptDiagnosis(ResultPart, frozen=True, kw_only=True):
     retry: Retry
     confidence: float
     stops: str
+    where: str
 
 
 class AttemptRecovery(ResultPart, frozen=True, kw_only=True):
@@ -56,6 +59,20 @@ class AttemptRecovery(ResultPart, frozen=True, kw_only=True):
     undo: str
 
 
+class AttemptTrouble(ResultPart, frozen=True, kw_only=True):
+    """A sign of trouble in an attempt. Nothing is ended for it.
+
+    Attributes:
+        kind: What kind of sign.
+        text: What was seen, with the numbers.
+        step: Optimizer steps done then.
+    """
+
+    kind: TroubleKind
+    text: str
+    step: int
+
+
 class AttemptResult(ResultPart, frozen=True, kw_only=True):
     """An attempt of a run.
 
@@ -73,6 +90,7 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
             `holdfast diagnose`.
         remedy: The settings that were changed for the attempts that follow. Null if nothing was.
         recovery: Why, and what else that changes. Null if nothing was changed.
+        troubles: Signs of trouble that were noted while it went on, oldest first.
     """
 
     number: int
@@ -87,6 +105,7 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
     diagnosis: AttemptDiagnosis | None
     remedy: Sequence[RemedyEdit] | None
     recovery: AttemptRecovery | None
+    troubles: Sequence[AttemptTrouble]
 
 
 class DeliveryResult(ResultPart, frozen=True, kw_only=True):

@@ -20,7 +20,6 @@ from holdfast.core.finding import Case, Finding, Rule, Severity
 # Key: what does not happen.
 IDLE = {
     "output.gguf": "nothing is exported to GGUF",
-    "notify.webhook": "no message is sent when the run ends",
 }
 UNCHOSEN = {"where.hardware": "the hardware of this machine cannot be chosen"}
 PERMITTED = "hardware"

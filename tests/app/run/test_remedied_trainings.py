@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from safetensors.torch import load_file
 
+from holdfast.adapters.payload import load_runtime
 from holdfast.app.run.verb import run
 from holdfast.results.run import RunResult
 from tests.helpers import training_faults
@@ -93,6 +94,27 @@ def test_memory_that_ran_out_in_an_evaluation_costs_nothing(training: Training) 
 
     assert (disturbed.stage, len(disturbed.attempts)) == ("succeeded", 2), disturbed.because
     assert changes(disturbed) == {"per_device_eval_batch_size": 2}
+    assert difference(disturbed, straight) == 0
+
+
+@pytest.mark.long
+def test_a_training_that_hangs_is_ended_and_goes_on(training: Training, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its own rhythm, here with shorter times: its stacks show where it hung, and the weights are those of one that did not, bit for bit."""
+    beating = load_runtime().replace("\nHEARTBEAT_S = ", "\nHEARTBEAT_S = 0.3  # ")
+    monkeypatch.setattr("holdfast.app.run.runs.load_runtime", lambda: beating)
+    monkeypatch.setattr("holdfast.core.rhythm.LEAST_S", 2.0)
+    monkeypatch.setattr("holdfast.engine.run.supervise.STALL_GRACE_S", 0.5)
+    monkeypatch.setattr("holdfast.engine.recover.policy.FIRST_PAUSE_S", 0.1)
+
+    disturbed, straight = training(fault("hang@8")), training()
+
+    assert (disturbed.stage, len(disturbed.attempts)) == ("succeeded", 2), disturbed.because
+    stalled = disturbed.attempts[0]
+    assert stalled.diagnosis is not None
+    assert stalled.diagnosis.name == "training-stalled"
+    assert "`training_step` (faults.py:" in stalled.diagnosis.where
+    assert "training_step" in Path(disturbed.folder, "attempts", "1", "stacks.txt").read_text()
+    assert [each.kind for each in stalled.troubles] == ["no-progress"]
     assert difference(disturbed, straight) == 0
 
 

@@ -14,6 +14,7 @@ from msgspec import convert
 from holdfast.core.document import Document
 from holdfast.core.event import (
     Closed,
+    Diagnosed,
     Event,
     Liveness,
     Polled,
@@ -24,8 +25,10 @@ from holdfast.core.event import (
     Starting,
     Stopper,
     StopRequested,
+    TroubleNoted,
 )
 from holdfast.core.requested_job import RequestedJob
+from holdfast.core.trouble import Trouble
 from holdfast.engine.report.chart import Axis, Series, draw_plot, log_axis, make_axis, thin
 from holdfast.engine.report.curves import Curve, gather_curves
 from holdfast.engine.report.page import ReportData, Sample, render_report
@@ -217,6 +220,16 @@ def test_attempts_and_checkpoints_stand_in_tables() -> None:
     assert f"checkpoint-1033.4 MBwhole{CHECKPOINTS}" in text
     assert text.index("checkpoint-10", text.index("folder")) < text.index("checkpoint-20")
     assert "Damaged: checkpoint-20." in page.text["p"]
+
+
+def test_signs_of_trouble_and_stalls_are_told() -> None:
+    """With the step, and with where the processes stood."""
+    noted = TroubleNoted(at_s=5, attempt=1, trouble=Trouble(kind="slower", text="steps take <3> times as long", step=4))
+    cause = Diagnosed(at_s=9, attempt=1, name="training-stalled", where="rank 1 is in `score` (rewards.py:3)")
+    page = report([ASKED, *started(), *steps(1, 5), noted, ended(8, -9), cause])
+
+    assert "step 4: steps take <3> times as long" in page.text["li"]
+    assert "rank 1 is in `score` (rewards.py:3)" in page.text["li"]
 
 
 def test_generations_are_shown_by_step_from_first_to_last() -> None:

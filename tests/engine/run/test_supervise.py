@@ -27,27 +27,19 @@ from holdfast.core.event import (
     Starting,
     Stopper,
     StopRequested,
+    TroubleNoted,
     event_from_json,
     event_to_json,
 )
 from holdfast.core.plan import Attempt
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import AttemptState, RunState, fold
+from holdfast.core.trouble import TROUBLE_KINDS, Trouble
+from holdfast.engine.run.actions import Close, EvaluateModel, Kill, Poll, Start, Stop, TakeStacks
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.drive import DRAINING, Dependencies, drive
-from holdfast.engine.run.supervise import (
-    Close,
-    EvaluateModel,
-    Flow,
-    Kill,
-    Limits,
-    Poll,
-    Start,
-    Stop,
-    TakeStacks,
-    supervise,
-    verdict,
-)
+from holdfast.engine.run.supervise import Flow, Limits, supervise
+from holdfast.engine.run.verdict import verdict
 from holdfast.engine.run.watch import watch_run
 from holdfast.ports import Order, OutputNews, PollResult
 from tests.helpers.fakes import PLAN, FakeBackend, FakeClock, FakeOrders, FakeStore, Look
@@ -892,7 +884,7 @@ EVENTS = st.lists(
             attempt=st.integers(1, 3),
             process=st.sampled_from(["", "ab"]),
             number=st.integers(0, 9),
-            said=st.dictionaries(st.sampled_from(["event", "step", "loss"]), st.integers(0, 9)),
+            said=st.dictionaries(st.sampled_from(["event", "step", "loss", "idle_s"]), st.integers(0, 9)),
         ),
         st.builds(
             ReportsLost,
@@ -908,6 +900,12 @@ EVENTS = st.lists(
             stage=st.sampled_from(RunStage),
             refused_by=st.sampled_from(["check", "rehearsal", ""]),
             codes=st.lists(st.text()).map(tuple),
+        ),
+        st.builds(
+            TroubleNoted,
+            at_s=st.floats(0, 9),
+            attempt=st.integers(1, 3),
+            trouble=st.builds(Trouble, kind=st.sampled_from(TROUBLE_KINDS), text=st.text(), step=st.integers(0, 9)),
         ),
         st.builds(Delivered, at_s=st.floats(0, 9), repository=st.text(), verdict=st.just("missing"), because=st.text()),
     ),

@@ -1,6 +1,6 @@
 """What a run is diagnosed from: its logs, its job, its ledger, and the files of its newest attempt."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +14,7 @@ from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, RunStage, Stopper, training_events
 from holdfast.core.json_text import parse_json
 from holdfast.core.log import Line
+from holdfast.core.run_state import RunState
 from holdfast.core.training_event import CheckpointSaved, TrainingStarted
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence, refused_by
 from holdfast.engine.diagnose.declared import DeclaredTraining
@@ -36,7 +37,11 @@ def read_history(run: Run) -> RunHistory:
     ]
     if facts:
         files.append(as_log(facts, LEDGER))
-    hung = hang_evidence(ending) if ended and state.current and state.current.stage is not RunStage.SUCCEEDED else []
+    hung = (
+        hang_evidence(ending, state.stop)
+        if ended and state.current and state.current.stage is not RunStage.SUCCEEDED
+        else []
+    )
     started = next(training_events(reversed(events), TrainingStarted), TrainingStarted())
     job, text = _job(run)
     return RunHistory(
@@ -47,6 +52,7 @@ def read_history(run: Run) -> RunHistory:
         job=job,
         text=text,
         versions={name: version for name, version in started.versions.items() if name != "python"},
+        standstill=_standstill(ending, state, folder),
         changed=bool(state.remedies) and state.stop is not Stopper.PROMISE,
         running="" if state.stage.ended or not is_supervised(run.folder) else run.name,
     )
@@ -92,7 +98,25 @@ def _ending(folder: Path) -> Ending:
         disk_free_bytes=guard_record.get("disk_free_bytes"),
         stacks=stacks,
         stacks_path=str(folder / "stacks.txt"),
+        stacks_of_ranks=dict(_stacks_of_ranks(folder, stacks)),
     )
+
+
+def _standstill(ending: Ending, state: RunState, folder: Path) -> str:
+    """Return where the processes of an attempt stood still, and the file with their stacks; empty if it did not stall."""
+    if state.stop is not Stopper.STALL or ending.standstill is None:
+        return ""
+    return f"{ending.standstill.text}; stacks in {folder.parent.name}/{folder.name}/stacks.txt"
+
+
+def _stacks_of_ranks(folder: Path, first: str) -> Iterator[tuple[int, str]]:
+    """Yield the stacks of each rank; those of rank 0 are in a file without a number."""
+    others = [path for path in folder.glob("stacks-*.txt") if path.stem.removeprefix("stacks-").isdigit()]
+    if others:
+        yield 0, first
+    for path in sorted(others):
+        with suppress(OSError):
+            yield int(path.stem.removeprefix("stacks-")), read_foreign_text(path)
 
 
 def _refused(run: Run, codes: Sequence[str]) -> tuple[tuple[str, Line], ...]:

@@ -12,6 +12,7 @@ from holdfast.adapters.targets import Target, read_referred
 from holdfast.app.rendering import script_of
 from holdfast.app.run.backends import MOUNTED, open_backend
 from holdfast.app.run.estimating import needs_timeout
+from holdfast.app.run.notifying import check_webhook
 from holdfast.app.run.own_files import with_own_files
 from holdfast.app.run.placement import Placement
 from holdfast.catalog.hub.flavors import load_flavors
@@ -71,6 +72,7 @@ def make_plan(
     elif placement.is_elsewhere:
         plan = apply_place(plan, placement.where, placement.environment)
     plan = references.refer_plan(plan)
+    check_webhook(plan.webhook, {**os.environ, **references.values})
     if needs_timeout(plan) and estimate and estimate.timeout_s:
         plan = replace(plan, timeout_s=estimate.timeout_s)
     if capabilities_of(plan.backend).carries_files:

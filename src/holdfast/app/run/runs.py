@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol
@@ -16,8 +16,10 @@ from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write
 from holdfast.adapters.storage.run_log import log_events, log_to_run
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.backends import open_backend
+from holdfast.app.run.budget import budget_of
 from holdfast.app.run.delivering import verify_push
 from holdfast.app.run.evaluating import evaluate_final
+from holdfast.app.run.notifying import telling
 from holdfast.app.run.outputs import open_output
 from holdfast.app.run.remedied import write_remedied_job
 from holdfast.core.checkpoint import describe_damage
@@ -68,12 +70,14 @@ class Run:
         """
         plan, clock = load_plan(self.folder), SystemClock()
 
+        environment = {**os.environ, **self.secrets}
+
         def look(state: RunState, events: Sequence[Event]) -> None:
             log_events(events)
             note_versions(self.folder, events)
             observer.observe(self, state, events)
 
-        backend = open_backend(plan, {**os.environ, **self.secrets})
+        backend = open_backend(plan, environment)
         output = open_output(backend, self.folder)
         dependencies = Dependencies(
             store=self.ledger,
@@ -90,14 +94,17 @@ class Run:
             observe=look,
             plan=plan,
         )
-        with log_to_run(self.folder, time.strftime("%Y%m%d", time.localtime(clock.now_s()))):
+        date = time.strftime("%Y%m%d", time.localtime(clock.now_s()))
+        with log_to_run(self.folder, date), telling(plan, environment) as tell:
             limits = Limits(
                 attempts=plan.attempts,
                 timeout_s=plan.timeout_s,
                 poll_s=backend.capabilities.poll_s,
                 evaluates=bool(plan.evaluations),
+                stall_s=plan.stall_timeout_s,
+                budget=budget_of(plan),
             )
-            return drive(self.name, limits, dependencies)
+            return drive(self.name, limits, replace(dependencies, tell=tell))
 
     def watch(self, observer: "RunObserver") -> RunState:
         """Follow the run until it ends or nobody supervises it; return its state."""

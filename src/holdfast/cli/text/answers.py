@@ -175,8 +175,12 @@ def _short_request(requested: RequestedRun) -> str:
 
 def _attempt_entries(attempt: AttemptResult) -> Iterator[tuple[str, str]]:
     yield "attempt", _attempt(attempt)
+    for trouble in attempt.troubles:
+        yield "trouble", f"step {trouble.step}: {trouble.text}"
     if attempt.diagnosis:
         yield "cause", f"{attempt.diagnosis.title} ({render_confidence(attempt.diagnosis.confidence)})"
+        if attempt.diagnosis.where:
+            yield "where", attempt.diagnosis.where
     if attempt.recovery:
         edits = [render_edit(each).partition(" ")[2] for each in attempt.remedy or ()]
         yield "changed", "; ".join([*edits, *_else_changed(attempt.recovery)]) or "nothing"

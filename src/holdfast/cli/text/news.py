@@ -13,6 +13,7 @@ from holdfast.core.event import (
     Started,
     Starting,
     StopRequested,
+    TroubleNoted,
 )
 from holdfast.core.training_event import (
     CheckpointSaved,
@@ -56,17 +57,19 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
             lost = f"{event.count} events" if event.count > 1 else "1 event" if event.count else "Events"
             verb = "was" if event.count == 1 else "were"
             text, style = f"{lost} of the training process {verb} lost: {event.because}", "yellow"
-        case Diagnosed() | Remedied():
-            text, style = _describe_failure(event), "yellow"
-        case StopRequested():
-            text, style = f"stop requested by {event.by}: saves a checkpoint, then ends", "yellow"
+        case Diagnosed() | Remedied() | TroubleNoted() | StopRequested():
+            text, style = _describe_trouble(event), "yellow"
         case _:
             return None
     return Text(text, style)
 
 
-def _describe_failure(event: Diagnosed | Remedied) -> str:
-    """Return why an attempt failed and what follows, or what is changed for that."""
+def _describe_trouble(event: Diagnosed | Remedied | TroubleNoted | StopRequested) -> str:
+    """Return why an attempt failed and what follows, or what is changed for that; what is conspicuous; who wants it to stop."""
+    if isinstance(event, StopRequested):
+        return f"stop requested by {event.by}: saves a checkpoint, then ends"
+    if isinstance(event, TroubleNoted):
+        return f"look at this: {event.trouble.text}"
     if isinstance(event, Remedied):
         return f"changed: {event.remedy.describe() or 'nothing'}, because {event.remedy.because}"
     follows = f"; the next attempt begins in {render_duration(event.next_s)}" if event.next_s else ""

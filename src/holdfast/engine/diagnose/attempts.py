@@ -4,7 +4,7 @@ A process that is killed says nothing. Its ledger knows who asked for it, its gu
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from signal import SIGKILL, Signals
 from typing import Final
@@ -14,7 +14,8 @@ from holdfast.core.log import Line
 from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, name_state, signal_of
-from holdfast.engine.diagnose.hangs import find_hang
+from holdfast.engine.diagnose.hangs import Hang, find_hang
+from holdfast.engine.diagnose.ranks import Standstill, find_standstill
 from holdfast.engine.diagnose.silent import ClassEvidence
 
 LEDGER: Final = "the ledger"
@@ -32,8 +33,13 @@ STOPPED_BY: Final[Mapping[Stopper, str]] = {
     Stopper.TIMEOUT: "job-time-limit",
     Stopper.NAN: "nan-loss-silent-success",
     Stopper.PROMISE: "resume-settings-changed",
+    Stopper.STALL: "training-stalled",
 }
 """Class by who asked an attempt to end."""
+STALLED: Final = 0.8
+"""How sure it is that an attempt stalled for no cause that its stacks tell."""
+HUNG: Final = 0.9
+"""How sure a call is the cause in which an attempt stood still until the watch on progress ended it."""
 NO_MEMORY_KILL: Final = ("job-cancelled-externally", 0.6)
 """A SIGKILL of which the kernel says that it was not for lack of memory: a person, a script or a scheduler sent it."""
 SWALLOWED: Final = ("user-code-error", 0.55)
@@ -49,12 +55,19 @@ class Ending:
         disk_free_bytes: Room left on the disk of the run; None where nobody looked.
         stacks: The stack of its main thread, each time that it seemed to hang; empty where it never did.
         stacks_path: Where they lie.
+        stacks_of_ranks: The same of each rank, if there are several.
     """
 
     oom_kills: int | None = None
     disk_free_bytes: int | None = None
     stacks: str = ""
     stacks_path: str = ""
+    stacks_of_ranks: Mapping[int, str] = field(default_factory=dict[int, str])
+
+    @property
+    def standstill(self) -> Standstill | None:
+        """Where its processes stood still; None if no stack was taken."""
+        return find_standstill(self.stacks_of_ranks or {0: self.stacks})
 
 
 def attempt_facts(state: RunState, ending: Ending) -> list[EndingFact]:
@@ -90,8 +103,7 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
     run = PurePath(state.folder).name
     values = {"run": run} if run else {}
     if state.stop:
-        name = STOPPED_BY[state.stop]
-        yield EndingFact(f"{state.stop} asked it to stop, and it ended {at}", name, 0.97, values)
+        yield _asked(state.stop, ending, at, values)
         return
     end = attempt.end or TrainingEnded()
     signal = _signal(attempt, end.because or "" if end.status == "stopped" else "")
@@ -99,6 +111,21 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
         sender = "holdfast and the kernel (oom_kill 0)" if known is NO_MEMORY_KILL else "holdfast"
         text = f"{signal.name}, which {sender} did not send, ended it {at}"
         yield EndingFact(text, *known, {**values, "signal": signal.name})
+
+
+def _asked(stopper: Stopper, ending: Ending, at: str, values: Mapping[str, str]) -> EndingFact:
+    """Return who asked the attempt to stop. Of one that stalled, the call that it waited in says more than that it did."""
+    text = f"{stopper} asked it to stop, and it ended {at}"
+    if stopper is Stopper.BUDGET:
+        return EndingFact(text, values=values)
+    if stopper is not Stopper.STALL:
+        return EndingFact(text, STOPPED_BY[stopper], 0.97, values)
+    where = f" ({ending.standstill.text})" if ending.standstill else ""
+    if _hang(ending):
+        return EndingFact(f"{text}{where}", values=values)
+    return EndingFact(
+        f"{text}; it stood still where nothing is known to hang{where}", STOPPED_BY[stopper], STALLED, values
+    )
 
 
 def _signal(attempt: AttemptState, because: str) -> Signals | None:
@@ -135,9 +162,17 @@ def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
         yield EndingFact(end.because, *REASONS.get(end.reason, otherwise))
 
 
-def hang_evidence(ending: Ending) -> list[ClassEvidence]:
-    """Return the class that the stacks of a hanging process speak for."""
-    hang = find_hang(ending.stacks)
+def _hang(ending: Ending) -> Hang | None:
+    """Return the call that is known to hang: of the rank that held up the others, else of the first."""
+    found = ending.standstill
+    outlier = ending.stacks_of_ranks.get(found.rank, "") if found and found.rank is not None else ""
+    return find_hang(outlier) or find_hang(ending.stacks)
+
+
+def hang_evidence(ending: Ending, stopper: Stopper | None = None) -> list[ClassEvidence]:
+    """Return the class that the stacks of a hanging process speak for. If the watch on progress ended it, it is certain that it hung there."""
+    hang = _hang(ending)
     if hang is None:
         return []
-    return [ClassEvidence(name=hang.name, weight=hang.weight, lines=(Line(hang.line, hang.text, ending.stacks_path),))]
+    weight = max(hang.weight, HUNG) if stopper is Stopper.STALL else hang.weight
+    return [ClassEvidence(name=hang.name, weight=weight, lines=(Line(hang.line, hang.text, ending.stacks_path),))]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 STACK: Final = re.compile(r"^(?:Stack|(?:Current thread|Thread) 0x[0-9a-f]+.*) \(most recent call first\):$")
-FRAME: Final = re.compile(r'^  File "(?P<file>[^"]+)", line \d+ in (?P<function>\S+)')
+FRAME: Final = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
 HANGS: Final = tuple(
     (re.compile(call), name, weight)
     for call, name, weight in (
@@ -51,14 +51,14 @@ def find_hang(stacks: str) -> Hang | None:
     ...   File "/home/me/train.py", line 9 in <module>''').name
     'grpo-reward-function-error'
     """
-    found = ((call, number, frame) for number, frame in _main_stack(stacks) for call in HANGS)
+    found = ((call, number, frame) for number, frame in main_stack(stacks) for call in HANGS)
     for (call, name, weight), number, frame in found:
         if call.search(f"{frame['file']} {frame['function']}"):
             return Hang(name, weight, frame["function"], number, frame.string.strip())
     return None
 
 
-def _main_stack(stacks: str) -> list[tuple[int, re.Match[str]]]:
+def main_stack(stacks: str) -> list[tuple[int, re.Match[str]]]:
     """Return the frames of the last stack of the main thread, the innermost first: the one that began with the script."""
     threads: list[list[tuple[int, re.Match[str]]]] = []
     for number, text in enumerate(stacks.splitlines(), start=1):

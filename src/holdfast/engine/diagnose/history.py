@@ -28,6 +28,7 @@ class RunHistory:
         text: The content of that file when the run began.
         versions: Releases of the libraries that it trained with, by package.
         running: The name of the run whose logs these are, while it goes on under supervision; empty otherwise.
+        standstill: Where its processes stood still, if the watch on progress ended its newest attempt; else empty.
         changed: Whether a remedy changed settings before its newest attempt: that a checkpoint has others is no fault then.
     """
 
@@ -40,6 +41,7 @@ class RunHistory:
     text: str = ""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     running: str = ""
+    standstill: str = ""
     changed: bool = False
 
     def possible(self, signatures: Iterable[Signature]) -> list[Signature]:

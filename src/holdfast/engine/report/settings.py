@@ -17,6 +17,7 @@ ASKED = (
     ("rewards", "reward functions"),
     ("early_stopping", "early stopping"),
     ("where.timeout", "timeout"),
+    ("where.stall_timeout", "longest silence"),
     ("output.push_to", "pushed to"),
     ("seed", "seed"),
 )

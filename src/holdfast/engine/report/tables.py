@@ -7,11 +7,12 @@ from holdfast.core.event import Event, Liveness, Polled, RunStage, training_even
 from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.run_state import AttemptState
 from holdfast.core.training_event import CheckpointSaved, TrainingStarted
+from holdfast.core.trouble import Trouble
 from holdfast.engine.report.chart import evenly
 from holdfast.engine.report.curves import Curve
 from holdfast.engine.run.progress import Progress
 from holdfast.engine.run.summary import find_change
-from holdfast.engine.run.supervise import how_it_failed
+from holdfast.engine.run.verdict import how_it_failed
 from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
 
 EVALUATIONS = 50  # rows; the chart shows what lies between
@@ -45,6 +46,8 @@ class AttemptRow:
     exit_code: int | None
     because: str
     remedy: AppliedRemedy | None
+    troubles: tuple[Trouble, ...]
+    where: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,8 @@ def list_attempts(progress: Progress, events: Sequence[Event], now_s: float) -> 
             exit_code=attempt.exit_code,
             because=_because(attempt) if attempt.stage is RunStage.FAILED else "",
             remedy=attempt.remedy,
+            troubles=attempt.troubles,
+            where=attempt.diagnosed.where if attempt.diagnosed else "",
         )
 
 

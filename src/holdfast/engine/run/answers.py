@@ -17,6 +17,7 @@ from holdfast.results.run import (
     AttemptDiagnosis,
     AttemptRecovery,
     AttemptResult,
+    AttemptTrouble,
     DamagedFile,
     DeliveryResult,
     RequestedRun,
@@ -116,6 +117,7 @@ def _attempt(attempt: AttemptState) -> AttemptResult:
         diagnosis=_diagnosis(attempt.diagnosed) if attempt.diagnosed and attempt.diagnosed.name else None,
         remedy=_edits(attempt.remedy) if attempt.remedy else None,
         recovery=_recovery(attempt.remedy) if attempt.remedy else None,
+        troubles=[AttemptTrouble(kind=each.kind, text=each.text, step=each.step) for each in attempt.troubles],
     )
 
 
@@ -146,6 +148,7 @@ def _diagnosis(cause: Diagnosed) -> AttemptDiagnosis:
         retry=cause.retry,
         confidence=cause.confidence,
         stops=cause.stops,
+        where=cause.where,
     )
 
 

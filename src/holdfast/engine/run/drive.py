@@ -17,26 +17,27 @@ from holdfast.core.event import (
     Starting,
     Stopper,
     StopRequested,
+    TroubleNoted,
 )
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.run_state import AttemptState, RunState, changes, fold
 from holdfast.engine.recover.policy import decide
-from holdfast.engine.run.delivery import Delivery
-from holdfast.engine.run.supervise import (
+from holdfast.engine.run.actions import (
     Action,
     Close,
     EvaluateModel,
     FindCause,
     Kill,
-    Limits,
+    Note,
     Pause,
     Poll,
     Start,
     Stop,
     TakeStacks,
     Verify,
-    supervise,
 )
+from holdfast.engine.run.delivery import Delivery
+from holdfast.engine.run.supervise import Limits, supervise
 from holdfast.ports import AttemptOutput, Backend, Clock, Order, Orders, Store
 
 Answer = TypeVar("Answer")
@@ -60,6 +61,7 @@ class Dependencies:
         evaluate: Evaluates the final model, given what it calls again and again, so that the person's orders are heard.
         orders: The orders of the person at the terminal.
         observe: Called with the state and the new events after each action.
+        tell: Called with the state and the new events of the ledger, for people who do not look at the run.
         plan: What attempts start from; without it nothing of the job is changed for another attempt.
     """
 
@@ -74,6 +76,7 @@ class Dependencies:
     orders: Orders
     observe: Callable[[RunState, Sequence[Event]], None]
     plan: Plan | None = None
+    tell: Callable[[RunState, Sequence[Event]], None] = lambda _state, _events: None
 
 
 def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
@@ -123,9 +126,8 @@ class _Loop:
                 return self._poll(after_s)
             case Stop() | TakeStacks() | Kill():
                 self._signal(action)
-            case FindCause(attempts):
-                cause = self._dependencies.diagnose(self._current.number, self._now)
-                self._record(*decide(cause, self.state, attempts, self._dependencies.plan))
+            case Note() | FindCause():
+                self._record(*self._find(action))
             case Pause(for_s):
                 self._pause(for_s)
             case Verify() | EvaluateModel():
@@ -141,6 +143,7 @@ class _Loop:
         events = (*(event for _, event in stored), *unwritten)
         self.state = fold(events, self.state)
         self._dependencies.observe(self.state, events)
+        self._dependencies.tell(self.state, events)
         return events
 
     @property
@@ -251,6 +254,15 @@ class _Loop:
                 self._reach(lambda: self._dependencies.backend.request_stacks(self._current.id))
             case Kill():
                 self._reach(lambda: self._dependencies.backend.kill(self._current.id))
+
+    def _find(self, action: Note | FindCause) -> Sequence[Event]:
+        """Return a sign of trouble, or the cause of a failure with what follows from it, as events."""
+        match action:
+            case Note(trouble):
+                return (TroubleNoted(at_s=self._now, attempt=self._current.number, trouble=trouble),)
+            case FindCause(attempts):
+                cause = self._dependencies.diagnose(self._current.number, self._now)
+                return decide(cause, self.state, attempts, self._dependencies.plan)
 
     def _pause(self, for_s: float) -> None:
         match self._take_order():

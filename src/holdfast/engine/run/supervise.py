@@ -6,82 +6,31 @@ it events by hand; `drive` sends it those that the ledger holds.
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
-from signal import Signals
+from typing import Final
 
 from holdfast.core.event import Event, RunStage, Stopper
 from holdfast.core.run_state import AttemptState, RunState, fold
-from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.recover.policy import ended_unasked, was_asked_to_end
 from holdfast.engine.recover.promises import broken_promises
+from holdfast.engine.run.actions import (
+    Action,
+    Close,
+    EvaluateModel,
+    FindCause,
+    Kill,
+    Note,
+    Pause,
+    Poll,
+    Start,
+    Stop,
+    TakeStacks,
+    Verify,
+)
+from holdfast.engine.run.spending import Budget, is_used_up
+from holdfast.engine.run.stalls import Hearing, Silence, judge_silence, silence_trouble
+from holdfast.engine.run.troubles import new_troubles
+from holdfast.engine.run.verdict import verdict
 
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """Submit an attempt to the backend; if the ledger does not say that the backend accepted it, the same one again."""
-
-    number: int
-    resume: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Poll:
-    """Look at the attempt after a pause."""
-
-    after_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """Ask the attempt to save and end."""
-
-    by: Stopper
-
-
-@dataclass(frozen=True, slots=True)
-class TakeStacks:
-    """Have the attempt write its stacks, which show where it hangs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kill:
-    """End an attempt that was asked to stop and did not."""
-
-
-@dataclass(frozen=True, slots=True)
-class FindCause:
-    """Find out why the newest attempt failed, and whether another one of so many follows."""
-
-    attempts: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """Pause before the next attempt; the person may stop or detach from the run meanwhile."""
-
-    for_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class Verify:
-    """Find out whether what was pushed to a repository is there."""
-
-    repository: str
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluateModel:
-    """Evaluate the final model as the job asks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Close:
-    """Write down the verdict."""
-
-    stage: RunStage
-    because: str
-
-
-Action = Start | Poll | Stop | TakeStacks | Kill | FindCause | Pause | Verify | EvaluateModel | Close
 Flow = Generator[Action, Sequence[Event], RunState]
 
 
@@ -95,6 +44,8 @@ class Limits:
         poll_s: Seconds between two polls.
         grace_s: Seconds that an attempt may take to save and end after a stop was requested; then it is killed.
         evaluates: Whether the final model is evaluated.
+        stall_s: Seconds without a sign of life after which an attempt is stopped, instead of what its own rhythm says; None for that.
+        budget: What all attempts together may cost; None for no limit.
     """
 
     attempts: int = 1
@@ -102,6 +53,12 @@ class Limits:
     poll_s: float = 0.5
     grace_s: float = 600.0
     evaluates: bool = False
+    stall_s: float | None = None
+    budget: Budget | None = None
+
+
+STALL_GRACE_S: Final = 60.0
+"""Seconds that an attempt which stalled gets at least to save and end: most of them hang, and do neither."""
 
 
 def supervise(state: RunState, limits: Limits) -> Flow:
@@ -125,27 +82,64 @@ def supervise(state: RunState, limits: Limits) -> Flow:
 
 
 def _follow(state: RunState, limits: Limits) -> Flow:
-    """Follow the newest attempt to its end; stop it when its time is over, and kill it if it does not stop."""
+    """Follow the newest attempt to its end; stop it when its time is over or it stalls, and kill it if it does not stop."""
     last_resorts: Iterator[Action] = iter((TakeStacks(), Kill()))
-    stop_s = state.stop_s if state.stop else None
+    stop_s, hearing = state.stop_s if state.stop else None, Hearing()
     while (current := state.current) and not current.stage.ended:
         state = fold((yield Poll(limits.poll_s)), state)
         if state.current is None or state.current.stage.ended:
             break
         if state.current.drains:
             continue  # it has ended: there is nothing to stop, and its verdict is how it ended
+        news, hearing = (
+            state.current.reports != hearing.reports,
+            hearing.after(state.current, state.seen_s, limits.poll_s),
+        )
         if state.stop and stop_s is None:
             stop_s = state.seen_s  # by the supervisor's clock: another process may have asked, by another
-        if not state.stop and (by := _reason_to_stop(state, state.current, limits)):
-            state = fold((yield Stop(by)), state)
-            stop_s = state.seen_s
-        elif stop_s is not None and state.seen_s - stop_s > limits.grace_s and (last := next(last_resorts, None)):
+        if not state.stop:
+            state = yield from _watch(state, hearing, limits)
+            for trouble in tuple(new_troubles(state.current)) if news and state.current else ():
+                state = fold((yield Note(trouble)), state)
+            stop_s = state.seen_s if state.stop else None
+        elif (
+            stop_s is not None
+            and state.seen_s - stop_s > _grace_s(state, limits)
+            and (last := next(last_resorts, None))
+        ):
             state = fold((yield last), state)
     return state
 
 
+def _watch(state: RunState, hearing: Hearing, limits: Limits) -> Flow:
+    """Note what is conspicuous in an attempt that nobody asked to end; stop it if there is a reason. A silent one shows its stacks first."""
+    current = state.current
+    if current is None:
+        return state
+    silence = judge_silence(current, hearing, limits.stall_s)
+    if silence and (trouble := silence_trouble(current)):
+        state = fold((yield TakeStacks()), state)
+        return fold((yield Note(trouble)), state)
+    if by := _reason_to_stop(state, current, limits, silence):
+        if by is Stopper.STALL:
+            state = fold((yield TakeStacks()), state)
+        state = fold((yield Stop(by)), state)
+    return state
+
+
+def _grace_s(state: RunState, limits: Limits) -> float:
+    """Return the seconds that an attempt may take to save and end. One that stalled gets less: if it hangs, it does neither."""
+    current = state.current
+    if state.stop is not Stopper.STALL or current is None:
+        return limits.grace_s
+    saves = current.rhythm.limits("save")
+    return min(limits.grace_s, max(STALL_GRACE_S, saves.conspicuous_s if saves else 0.0))
+
+
 def _limits_left(state: RunState, limits: Limits) -> Limits:
     """Return the limits of what follows an attempt: all attempts that follow one another by themselves share one timeout."""
+    if is_used_up(state, limits.budget):
+        return replace(limits, attempts=0)
     if limits.timeout_s is None or state.current is None:
         return limits
     left_s = limits.timeout_s - (state.seen_s - state.current.running_s)
@@ -193,10 +187,14 @@ def _is_over_time(attempt: AttemptState, now_s: float, limits: Limits) -> bool:
     return limits.timeout_s is not None and not attempt.waiting and now_s - attempt.running_s > limits.timeout_s
 
 
-def _reason_to_stop(state: RunState, current: AttemptState, limits: Limits) -> Stopper | None:
+def _reason_to_stop(state: RunState, current: AttemptState, limits: Limits, silence: Silence | None) -> Stopper | None:
     """Return why an attempt that nobody asked to end is stopped; None if it is not."""
     if _is_over_time(current, state.seen_s, limits):
         return Stopper.TIMEOUT
+    if is_used_up(state, limits.budget):
+        return Stopper.BUDGET
+    if silence == "stalled":
+        return Stopper.STALL
     if _is_lost(state):
         return Stopper.NAN
     return Stopper.PROMISE if any(broken_promises(state)) else None
@@ -217,70 +215,3 @@ def _was_killed(state: RunState) -> bool:
     if current is None or current.stage is not RunStage.FAILED or current.end or current.because or state.stop:
         return False
     return current.exit_code is None or current.exit_code < 0
-
-
-def verdict(state: RunState) -> tuple[RunStage, str]:
-    """Return how a run ended whose newest attempt has ended, and why, in one sentence."""
-    current = state.current
-    if current is None:
-        return RunStage.FAILED, "it was never started"
-    if current.stage is RunStage.SUCCEEDED:
-        lost = [found.because for found in state.deliveries.values() if found.verdict == "missing"]
-        return (
-            (RunStage.FAILED, f"training reached its end, but {'; '.join(lost)}") if lost else (RunStage.SUCCEEDED, "")
-        )
-    if state.stop:
-        stage = RunStage.CANCELLED if state.stop is Stopper.PERSON else RunStage.FAILED
-        return (
-            stage,
-            f"stopped by {state.stop} {_reached(current)}{_lost_words(current)}{_stops(current)}{_broken_words(state)}",
-        )
-    return RunStage.FAILED, f"{how_it_failed(current)}{_stops(current)}"
-
-
-def _stops(attempt: AttemptState) -> str:
-    return f"; no other attempt: {attempt.diagnosed.stops}" if attempt.diagnosed and attempt.diagnosed.stops else ""
-
-
-def _broken_words(state: RunState) -> str:
-    return f": {', '.join(broken_promises(state))}" if state.stop is Stopper.PROMISE else ""
-
-
-def _lost_words(attempt: AttemptState) -> str:
-    if attempt.lost is None or not attempt.lost.is_proven:
-        return ""
-    return f": since step {attempt.lost.first}, neither the gradients nor the loss are finite"
-
-
-def how_it_failed(attempt: AttemptState) -> str:
-    """Return why an attempt failed, if nobody had requested a stop."""
-    end = attempt.end or TrainingEnded()
-    if attempt.because:
-        return attempt.because
-    if end.status == "stopped":
-        return f"{end.because or 'a signal'}, which holdfast did not send, stopped it {_reached(attempt)}"
-    if end.status == "failed":
-        because = end.because or "it raised an error"
-        return f"{because} ({_reached(attempt)})" if attempt.max_steps else because
-    if attempt.exit_code is None:
-        return f"it disappeared {_reached(attempt)}; its exit code is unknown"
-    if attempt.exit_code < 0:
-        return f"{_name_signal(-attempt.exit_code)} killed it {_reached(attempt)}"
-    return f"exit code {attempt.exit_code} {_reached(attempt)}"
-
-
-def _name_signal(number: int) -> str:
-    """Return the name of a signal; real-time signals, and those of other systems, have none here.
-
-    >>> _name_signal(9), _name_signal(35)
-    ('SIGKILL', 'signal 35')
-    """
-    try:
-        return Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def _reached(attempt: AttemptState) -> str:
-    """Return the step that an attempt reached: `at step 4 of 9`; empty before its trainer reported one."""
-    return f"at step {attempt.steps} of {attempt.max_steps}" if attempt.max_steps else "before its first reported step"

@@ -1,0 +1,92 @@
+"""Which of several processes holds up the others, by their stacks: the one that has not come to the call that the others wait in."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Final
+
+from holdfast.engine.diagnose.hangs import main_stack
+
+COLLECTIVE: Final = re.compile(
+    r"torch/distributed/(?:distributed_c10d|utils|algorithms/join)\.py |torch/autograd/graph\.py _engine_run_backward$"
+    r"|torch/nn/parallel/distributed\.py |attempt\.py agreed$"
+)
+"""Calls in which a process waits for others, as `file function`. In the backward pass, DDP waits for the gradients of all."""
+INNERMOST: Final = 4
+"""Frames from the innermost one on, among which such a call has to be: one of torch's own may be called by it."""
+LIBRARIES: Final = ("/site-packages/", "/dist-packages/", "/lib/python", "<frozen ", "attempt.py")
+
+
+@dataclass(frozen=True, slots=True)
+class Standstill:
+    """Where the processes of an attempt stand still.
+
+    Attributes:
+        rank: The one that holds up the others; None if their stacks do not tell.
+        text: Where it stands, in words, and where the others do.
+    """
+
+    rank: int | None
+    text: str
+
+
+def find_standstill(stacks: Mapping[int, str]) -> Standstill | None:
+    r"""Return where processes stand still, by the last stack of each rank; None if no stack was taken.
+
+    >>> waits = 'Current thread 0x1 (most recent call first):\n  File "/v/torch/distributed/distributed_c10d.py", line 7 in all_reduce\n'
+    >>> waits += '  File "/home/me/train.py", line 9 in <module>\n'
+    >>> sleeps = 'Current thread 0x1 (most recent call first):\n  File "/home/me/rewards.py", line 3 in score\n'
+    >>> sleeps += '  File "/home/me/train.py", line 9 in <module>\n'
+    >>> find_standstill({0: waits, 1: sleeps}).text
+    'rank 1 is in `score` (rewards.py:3), and rank 0 waits for it in `all_reduce`'
+    """
+    frames = {rank: [frame for _, frame in main_stack(text)] for rank, text in stacks.items()}
+    frames = {rank: found for rank, found in frames.items() if found}
+    if not frames:
+        return None
+    if len(frames) == 1:
+        return Standstill(None, f"it is in {_place(next(iter(frames.values())))}")
+    rank = _outlier(frames)
+    if rank is None:
+        places = "; ".join(f"rank {each} is in {_place(found)}" for each, found in sorted(frames.items()))
+        return Standstill(None, places)
+    others = [each for each in sorted(frames) if each != rank]
+    names = f"rank {others[0]} waits" if len(others) == 1 else f"ranks {', '.join(map(str, others))} wait"
+    return Standstill(
+        rank, f"rank {rank} is in {_place(frames[rank])}, and {names} for it in `{_function(frames[others[0]])}`"
+    )
+
+
+def _outlier(frames: Mapping[int, Sequence[re.Match[str]]]) -> int | None:
+    """Return the only rank that is in no collective; where all are in one, the only one that came there another way."""
+    outside = [rank for rank, found in frames.items() if not _waits(found)]
+    if outside:
+        return outside[0] if len(outside) == 1 else None
+    ways = {rank: tuple(frame.string for frame in found) for rank, found in frames.items()}
+    counted = Counter(ways.values())
+    alone = [rank for rank, way in ways.items() if counted[way] == 1]
+    return alone[0] if len(alone) == 1 and len(frames) > len(counted) else None
+
+
+def _waits(frames: Sequence[re.Match[str]]) -> bool:
+    return any(COLLECTIVE.search(f"{frame['file']} {frame['function']}") for frame in frames[:INNERMOST])
+
+
+def _function(frames: Sequence[re.Match[str]]) -> str:
+    found = (frame for frame in frames[:INNERMOST] if COLLECTIVE.search(f"{frame['file']} {frame['function']}"))
+    return str(next(found, frames[0])["function"])
+
+
+def _place(frames: Sequence[re.Match[str]]) -> str:
+    """Return the innermost frame, and the innermost of the user's own code behind it."""
+    own = next((frame for frame in frames if not any(part in frame["file"] for part in LIBRARIES)), None)
+    inner = _frame(frames[0])
+    return inner if own is None or own is frames[0] else f"{inner}, called from {_frame(own)}"
+
+
+def _frame(frame: re.Match[str]) -> str:
+    name = "" if frame["function"] == "<module>" else f"`{frame['function']}` "
+    place = f"{PurePath(frame['file']).name}:{frame['line']}"
+    return f"{name}({place})" if name else place

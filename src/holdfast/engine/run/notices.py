@@ -1,0 +1,60 @@
+"""Which events of a run people are told of who do not look at it, and in what words."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import PurePath
+
+from holdfast.core.event import (
+    Closed,
+    Diagnosed,
+    Event,
+    Remedied,
+    Starting,
+    Stopper,
+    StopRequested,
+    TroubleNoted,
+)
+from holdfast.core.notice import NoticeKind, RunNotice
+from holdfast.core.run_state import RunState
+
+
+def notices_of(events: Iterable[Event], state: RunState) -> Iterator[RunNotice]:
+    """Yield the messages about some events, given the state after them."""
+    for event in events:
+        if told := _told(event):
+            kind, text = told
+            yield RunNotice(
+                kind=kind,
+                run=PurePath(state.folder).name,
+                job=state.about.job,
+                stage=state.stage.value,
+                text=text,
+                step=state.current.steps if state.current else 0,
+                at_s=event.at_s,
+            )
+
+
+def _told(event: Event) -> tuple[NoticeKind, str] | None:
+    match event:
+        case Starting():
+            begins = f"attempt {event.attempt} begins on {event.backend}"
+            return ("resumed" if event.attempt > 1 else "started"), begins
+        case TroubleNoted():
+            return "trouble", event.trouble.text
+        case StopRequested() if event.by is not Stopper.PERSON:
+            return "stopping", f"{event.by} asked it to stop"
+        case Closed():
+            return "ended", f"{event.stage}: {event.because}" if event.because else event.stage.value
+        case _:
+            return _told_of_failure(event)
+
+
+def _told_of_failure(event: Event) -> tuple[NoticeKind, str] | None:
+    match event:
+        case Diagnosed():
+            stops = f"; no other attempt: {event.stops}" if event.stops else ""
+            where = f"; {event.where}" if event.where else ""
+            return "failed", f"attempt {event.attempt} failed: {event.title or 'cause unknown'}{where}{stops}"
+        case Remedied():
+            return "changed", f"{event.remedy.describe() or 'nothing is changed'}, because {event.remedy.because}"
+        case _:
+            return None

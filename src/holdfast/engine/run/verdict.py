@@ -1,0 +1,84 @@
+"""How a run ended, and why, in words."""
+
+from signal import Signals
+
+from holdfast.core.event import RunStage, Stopper
+from holdfast.core.run_state import AttemptState, RunState
+from holdfast.core.training_event import TrainingEnded
+from holdfast.engine.recover.promises import broken_promises
+from holdfast.engine.run.stalls import describe_silence
+
+
+def verdict(state: RunState) -> tuple[RunStage, str]:
+    """Return how a run ended whose newest attempt has ended, and why, in one sentence."""
+    current = state.current
+    if current is None:
+        return RunStage.FAILED, "it was never started"
+    if current.stage is RunStage.SUCCEEDED:
+        lost = [found.because for found in state.deliveries.values() if found.verdict == "missing"]
+        return (
+            (RunStage.FAILED, f"training reached its end, but {'; '.join(lost)}") if lost else (RunStage.SUCCEEDED, "")
+        )
+    if state.stop:
+        stage = RunStage.CANCELLED if state.stop is Stopper.PERSON else RunStage.FAILED
+        return (
+            stage,
+            f"stopped by {state.stop} {_reached(current)}{_lost_words(current)}{_stalled_words(state, current)}{_stops(current)}{_broken_words(state)}",
+        )
+    return RunStage.FAILED, f"{how_it_failed(current)}{_stops(current)}"
+
+
+def _stops(attempt: AttemptState) -> str:
+    return f"; no other attempt: {attempt.diagnosed.stops}" if attempt.diagnosed and attempt.diagnosed.stops else ""
+
+
+def _broken_words(state: RunState) -> str:
+    return f": {', '.join(broken_promises(state))}" if state.stop is Stopper.PROMISE else ""
+
+
+def _stalled_words(state: RunState, attempt: AttemptState) -> str:
+    if state.stop is not Stopper.STALL:
+        return ""
+    noted = [each.text for each in attempt.troubles if each.kind == "no-progress"]
+    where = f"; {attempt.diagnosed.where}" if attempt.diagnosed and attempt.diagnosed.where else ""
+    return f": {describe_silence(attempt) if attempt.idle_s else noted[-1] if noted else 'no sign of life'}{where}"
+
+
+def _lost_words(attempt: AttemptState) -> str:
+    if attempt.lost is None or not attempt.lost.is_proven:
+        return ""
+    return f": since step {attempt.lost.first}, neither the gradients nor the loss are finite"
+
+
+def how_it_failed(attempt: AttemptState) -> str:
+    """Return why an attempt failed, if nobody had requested a stop."""
+    end = attempt.end or TrainingEnded()
+    if attempt.because:
+        return attempt.because
+    if end.status == "stopped":
+        return f"{end.because or 'a signal'}, which holdfast did not send, stopped it {_reached(attempt)}"
+    if end.status == "failed":
+        because = end.because or "it raised an error"
+        return f"{because} ({_reached(attempt)})" if attempt.max_steps else because
+    if attempt.exit_code is None:
+        return f"it disappeared {_reached(attempt)}; its exit code is unknown"
+    if attempt.exit_code < 0:
+        return f"{_name_signal(-attempt.exit_code)} killed it {_reached(attempt)}"
+    return f"exit code {attempt.exit_code} {_reached(attempt)}"
+
+
+def _name_signal(number: int) -> str:
+    """Return the name of a signal; real-time signals, and those of other systems, have none here.
+
+    >>> _name_signal(9), _name_signal(35)
+    ('SIGKILL', 'signal 35')
+    """
+    try:
+        return Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _reached(attempt: AttemptState) -> str:
+    """Return the step that an attempt reached: `at step 4 of 9`; empty before its trainer reported one."""
+    return f"at step {attempt.steps} of {attempt.max_steps}" if attempt.max_steps else "before its first reported step"

@@ -1,0 +1,73 @@
+"""A run costs no more than its budget, all attempts together; by the prices of what each of them ran on."""
+
+import pytest
+
+from holdfast.app.run.budget import budget_of
+from holdfast.core.event import Event, Liveness, Polled, Remedied, RunStage, Started, Starting, Stopper, StopRequested
+from holdfast.core.plan import Plan
+from holdfast.core.remedy import AppliedRemedy, SettingChange
+from holdfast.core.run_state import fold
+from holdfast.engine.run.actions import FindCause, Poll, Start, Stop
+from holdfast.engine.run.spending import Budget, is_used_up, spent_usd
+from holdfast.engine.run.supervise import Limits, supervise
+from holdfast.engine.run.verdict import verdict
+from tests.engine.run.test_supervise import ASKED
+
+PLAN = Plan(name="a", script="", script_name="a.py", cwd="/", backend="hf-jobs", hardware="small", budget_usd=5.0)
+BUDGET = Budget(5.0, "small", {"small": 1.0, "large": 4.0})
+HOUR_S = 3600.0
+
+
+def begun(number: int, at_s: float) -> list[Event]:
+    return [Starting(at_s=at_s, attempt=number, backend="hf-jobs"), Started(at_s=at_s, attempt=number, id=f"j{number}")]
+
+
+def look(number: int, at_s: float, exit_code: int | None = None, *, waiting: bool = False) -> Polled:
+    answer = Liveness.ALIVE if exit_code is None else Liveness.ENDED
+    return Polled(at_s=at_s, attempt=number, answer=answer, exit_code=exit_code, waiting=waiting)
+
+
+def test_each_attempt_costs_what_its_hardware_costs_while_it_runs() -> None:
+    """Neither the time in a queue costs anything, nor that between two attempts."""
+    larger = AppliedRemedy(because="", changes=(SettingChange(key="where.hardware", before="small", after="large"),))
+    first = [*begun(1, 0.0), look(1, 9.0, waiting=True), look(1, HOUR_S), look(1, 3 * HOUR_S, 1)]
+    second = [*begun(2, 10 * HOUR_S), look(2, 10.5 * HOUR_S)]
+    changed = Remedied(at_s=3 * HOUR_S, attempt=1, cause="cuda-oom-train-step", remedy=larger)
+
+    assert spent_usd(fold([ASKED, *first]), BUDGET) == pytest.approx(2.0)
+    assert spent_usd(fold([ASKED, *first, *second]), BUDGET) == pytest.approx(2.5)
+    assert spent_usd(fold([ASKED, *first, changed, *second]), BUDGET) == pytest.approx(4.0)
+    assert not is_used_up(fold([ASKED, *first, changed, *second]), None)
+
+
+def test_an_attempt_is_stopped_when_the_budget_is_used_up() -> None:
+    """It saves first; nobody asked for another one."""
+    limits = Limits(attempts=3, budget=BUDGET)
+    flow = supervise(fold([ASKED]), limits)
+    assert next(flow) == Start(1, resume=False)
+    assert isinstance(flow.send(begun(1, 0.0)), Poll)
+    assert isinstance(flow.send([look(1, 4.9 * HOUR_S)]), Poll)
+
+    assert flow.send([look(1, 5 * HOUR_S)]) == Stop(Stopper.BUDGET)
+    ended = fold([ASKED, *begun(1, 0.0), StopRequested(at_s=5 * HOUR_S, by=Stopper.BUDGET), look(1, 5 * HOUR_S, 143)])
+    assert verdict(ended) == (RunStage.FAILED, "stopped by the budget before its first reported step")
+
+
+def test_no_attempt_follows_for_which_there_is_no_money() -> None:
+    """The cause of the failure is looked for all the same."""
+    flow = supervise(fold([ASKED, *begun(1, 0.0)]), Limits(attempts=3, budget=BUDGET))
+    next(flow)
+
+    assert flow.send([look(1, 6 * HOUR_S, 1)]) == FindCause(0)
+
+
+def test_a_budget_counts_where_hardware_has_a_price() -> None:
+    """On this machine it has none, which JOB103 says."""
+    priced = Plan(**{**PLAN.as_json(), "hardware": "a10g-large"})
+    found = budget_of(priced)
+
+    assert found is not None
+    assert found.usd_per_hour["a10g-large"] > 0
+    assert budget_of(PLAN) is None
+    assert budget_of(Plan(**{**priced.as_json(), "backend": "local"})) is None
+    assert budget_of(Plan(**{**priced.as_json(), "budget_usd": None})) is None
