@@ -584,6 +584,26 @@ def test_a_heartbeat_tells_what_goes_on(tmp_path: Path) -> None:
     assert ended.events[0]["idle_s"] > 0
 
 
+def test_a_process_that_was_stopped_was_not_idle_meanwhile(tmp_path: Path) -> None:
+    """Neither by its heartbeats, when it goes on."""
+    script = """
+        import os, pathlib, subprocess, time
+        events = pathlib.Path(os.environ["HOLDFAST_ATTEMPT"], "events.jsonl")
+        while not events.read_text():
+            time.sleep(0.01)
+        subprocess.run(["sh", "-c", f"kill -STOP {os.getpid()}; (sleep 1.5; kill -CONT {os.getpid()}) &"])
+        before = len(events.read_text())
+        while len(events.read_text()) < before + 2000:
+            time.sleep(0.01)
+    """
+    ended = run(tmp_path, script, text=runtime_with("HEARTBEAT_S", "0.05"))
+    idle = [beat["idle_s"] for beat in ended.those("heartbeat")]
+    gaps = [later["at"] - earlier["at"] for earlier, later in itertools.pairwise(ended.those("heartbeat"))]
+
+    assert max(gaps) > 1.0
+    assert max(later - earlier for earlier, later in itertools.pairwise(idle)) < 1.0
+
+
 def test_a_script_on_disk_goes_by_its_place(tmp_path: Path) -> None:
     """What stands beside it can be imported; another file of that name is not taken for it."""
     (tmp_path / "beside.py").write_text("VALUE = 7\n")

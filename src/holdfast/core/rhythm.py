@@ -25,6 +25,8 @@ FEW: Final = 8
 """Silences below which their 95th percentile means nothing; then twice the longest stands in for it."""
 LEAST_S: Final = 60.0
 """Silence below which nothing is said, however fast the steps are: a disk, a network or a scheduler may pause a process for so long."""
+LEAST_STALL_S: Final = 1200.0
+"""Silence below which nothing is ended: waiting costs minutes, and a pause without precedent, as of a stream that is rate-limited, may last so long."""
 CONSPICUOUS: Final = 5.0
 """Times the usual silence, after which one is conspicuous."""
 PATIENCE: Final = 5.0
@@ -93,7 +95,7 @@ class Rhythm:
         >>> for _ in range(20):
         ...     rhythm = rhythm.after("step", 2.0)
         >>> rhythm.limits("step")
-        SilenceLimits(usual_s=2.0, conspicuous_s=60.0, stall_s=300.0)
+        SilenceLimits(usual_s=2.0, conspicuous_s=60.0, stall_s=1200.0)
         """
         seen = sorted(self.silences.get(activity, ()))
         if not seen:
@@ -104,7 +106,8 @@ class Rhythm:
         recent_s = max(seen[-1], first_s) if len(seen) < YOUNG else seen[-1]
         conspicuous_s = max(LEAST_S, CONSPICUOUS * usual_s, TIMES_RECENT * recent_s)
         heaviest_s = min(tail_silence_s(seen), MOST_TIMES_LONGEST * longest_s)
-        stall_s = max(PATIENCE * max(conspicuous_s, TIMES_COMPILED * first_s), TIMES_LONGEST * longest_s, heaviest_s)
+        unprecedented_s = max(PATIENCE * max(conspicuous_s, TIMES_COMPILED * first_s), TIMES_LONGEST * longest_s)
+        stall_s = max(LEAST_STALL_S, unprecedented_s, heaviest_s)
         return SilenceLimits(usual_s, conspicuous_s, stall_s)
 
 

@@ -188,6 +188,10 @@ class Pulse:
         """Give a sign of life without counting the time since the last one: nobody knows how long that may take."""
         self._last_s = time.monotonic()
 
+    def leave_out(self, stopped_s: float) -> None:
+        """Leave out seconds in which the whole process was stopped, as by SIGSTOP."""
+        self._last_s = min(self._last_s + stopped_s, time.monotonic())
+
     @property
     def idle_s(self) -> float:
         """Seconds since the last sign of life."""
@@ -315,7 +319,11 @@ class AttemptProcess:
             self.write("end", max_steps=self.max_steps, **self.ending._asdict(), where=where)
 
     def _beat(self) -> None:
+        last_s = time.monotonic()
         while not self._over.wait(HEARTBEAT_S):
+            late_s, last_s = time.monotonic() - last_s - HEARTBEAT_S, time.monotonic()
+            if late_s > HEARTBEAT_S:  # this thread did not run either
+                self.pulse.leave_out(late_s)
             doing = {"phase": self.phase, "activity": self.activity, "idle_s": self.pulse.idle_s}
             self.write("heartbeat", max_steps=self.max_steps, **doing)
 

@@ -65,7 +65,7 @@ def alive(*events: Event, at_s: float = 9.0) -> list[Event]:
 
 def test_a_silence_is_looked_at_then_noted_and_only_a_long_one_is_stopped() -> None:
     """Its stacks are taken both times, so that it shows whether it moved."""
-    done = answers([alive(beat(30.0)), alive(beat(70.0)), alive(beat(200.0)), alive(beat(310.0))])
+    done = answers([alive(beat(30.0)), alive(beat(70.0)), alive(beat(200.0)), alive(beat(1210.0))])
 
     assert [type(each) for each in done] == [TakeStacks, Note, TakeStacks, Stop]
     assert done[-1] == Stop(Stopper.STALL)
@@ -106,7 +106,7 @@ def test_silence_of_the_connection_is_no_silence_of_the_training(at_s: float) ->
 
 def test_what_it_said_before_the_connection_was_lost_waits_for_an_answer() -> None:
     """It may have gone on since."""
-    assert answers([[beat(400.0), polled(Liveness.UNKNOWN)]] * 3) == []
+    assert answers([[beat(1300.0), polled(Liveness.UNKNOWN)]] * 3) == []
 
 
 def test_the_limit_of_the_user_holds_instead_of_the_rhythm() -> None:
@@ -129,7 +129,7 @@ def test_for_the_limit_of_the_user_a_process_counts_that_cannot_even_say_that_it
 def test_one_that_does_not_stop_is_killed_after_a_minute() -> None:
     """A hanging process does not save, so that ten minutes for that would be lost."""
     stalled = [alive(beat(310.0)), alive(beat(320.0))]
-    silent = [alive(beat(400.0), at_s=at_s) for at_s in (30.0, 71.0, 72.0)]
+    silent = [alive(beat(1300.0), at_s=at_s) for at_s in (30.0, 71.0, 72.0)]
 
     assert [type(each) for each in answers([*stalled, *silent])][-2:] == [TakeStacks, Kill]
     assert Kill() not in answers([*stalled, *silent[:1]])
