@@ -233,7 +233,8 @@ class RunResult(Result, frozen=True, kw_only=True):
         output: The folder of the trained model; null until it has succeeded.
         pushed: The repository that the model was pushed to; null until the run has succeeded.
         deliveries: Whether each push arrived on the Hub.
-        cost_usd: Its cost. Always 0 so far, since only local runs are supported.
+        cost_usd: What its attempts have cost so far, by the time that they ran and the list price of their hardware; 0 on hardware
+            without a price.
         asked: The request that it was started with.
         started_at: Unix time.
         next: Commands that make sense now.

@@ -143,5 +143,6 @@ def test_a_small_job_trains_there(hub: LoopbackHub) -> None:
     there = run("sft.yaml", set=[*THERE, "train.max_steps=2"], rehearse=False)
 
     assert there.stage == "succeeded", there.because
+    assert 0 < there.cost_usd < 1
     assert weights(Path(str(there.output)))
     assert "files/rows.jsonl" in "".join(hub.buckets["me/holdfast"].files)

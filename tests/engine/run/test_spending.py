@@ -2,19 +2,20 @@
 
 import pytest
 
-from holdfast.app.run.budget import budget_of
+from holdfast.app.run.costs import budget_of
 from holdfast.core.event import Event, Liveness, Polled, Remedied, RunStage, Started, Starting, Stopper, StopRequested
 from holdfast.core.plan import Plan
 from holdfast.core.remedy import AppliedRemedy, SettingChange
 from holdfast.core.run_state import fold
 from holdfast.engine.run.actions import FindCause, Poll, Start, Stop
-from holdfast.engine.run.spending import Budget, is_used_up, spent_usd
+from holdfast.engine.run.spending import Budget, Prices, is_used_up, spent_usd
 from holdfast.engine.run.supervise import Limits, supervise
 from holdfast.engine.run.verdict import verdict
 from tests.engine.run.test_supervise import ASKED
 
 PLAN = Plan(name="a", script="", script_name="a.py", cwd="/", backend="hf-jobs", hardware="small", budget_usd=5.0)
-BUDGET = Budget(5.0, "small", {"small": 1.0, "large": 4.0})
+PRICES = Prices("small", {"small": 1.0, "large": 4.0})
+BUDGET = Budget(5.0, PRICES)
 HOUR_S = 3600.0
 
 
@@ -34,9 +35,9 @@ def test_each_attempt_costs_what_its_hardware_costs_while_it_runs() -> None:
     second = [*begun(2, 10 * HOUR_S), look(2, 10.5 * HOUR_S)]
     changed = Remedied(at_s=3 * HOUR_S, attempt=1, cause="cuda-oom-train-step", remedy=larger)
 
-    assert spent_usd(fold([ASKED, *first]), BUDGET) == pytest.approx(2.0)
-    assert spent_usd(fold([ASKED, *first, *second]), BUDGET) == pytest.approx(2.5)
-    assert spent_usd(fold([ASKED, *first, changed, *second]), BUDGET) == pytest.approx(4.0)
+    assert spent_usd(fold([ASKED, *first]), PRICES) == pytest.approx(2.0)
+    assert spent_usd(fold([ASKED, *first, *second]), PRICES) == pytest.approx(2.5)
+    assert spent_usd(fold([ASKED, *first, changed, *second]), PRICES) == pytest.approx(4.0)
     assert not is_used_up(fold([ASKED, *first, changed, *second]), None)
 
 
@@ -67,7 +68,7 @@ def test_a_budget_counts_where_hardware_has_a_price() -> None:
     found = budget_of(priced)
 
     assert found is not None
-    assert found.usd_per_hour["a10g-large"] > 0
+    assert found.prices.usd_per_hour["a10g-large"] > 0
     assert budget_of(PLAN) is None
     assert budget_of(Plan(**{**priced.as_json(), "backend": "local"})) is None
     assert budget_of(Plan(**{**priced.as_json(), "budget_usd": None})) is None

@@ -10,6 +10,7 @@ from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised
 from holdfast.app.arguments import PathName, as_path, runs_folder
+from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.reporting import write_report
@@ -45,7 +46,8 @@ def runs(*, runs: PathName | None = None) -> RunsResult:
             unreadable.append(UnreadableRun(run=name, because=error.what, where=str(error.where), fix=error.fix))
             continue
         if (base / name).is_dir() or not state.stage.ended:  # a user deletes an ended run by deleting its folder
-            found.append(run_result(name, state, supervised=is_supervised(base / name)))
+            supervised, cost = is_supervised(base / name), cost_usd(base / name, state)
+            found.append(run_result(name, state, supervised=supervised, cost_usd=cost))
     return RunsResult(verb="runs", runs=found, unreadable=unreadable)
 
 
@@ -64,7 +66,8 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
     if state.stage.ended and not supervised and not (opened.folder / "report.html").exists():
         with suppress(LedgerError):  # a folder that is gone, or cannot be written
             write_report(opened)  # the supervisor was killed after the verdict, before the report
-    result = run_result(opened.name, state, "show", supervised=supervised)
+    cost = cost_usd(opened.folder, state)
+    result = run_result(opened.name, state, "show", supervised=supervised, cost_usd=cost)
     rehearsal = load_result(opened.folder, RehearseResult)
     return structs.replace(
         with_evaluations(result, load_evaluations(state.evaluated)),
@@ -115,7 +118,9 @@ def watch(run: PathName, *, runs: PathName | None = None, observer: RunObserver 
         UsageError: There is no such run.
     """
     found = open_run(run, runs)
-    return run_result(found.name, found.watch(observer), "watch", supervised=is_supervised(found.folder))
+    state = found.watch(observer)
+    supervised, cost = is_supervised(found.folder), cost_usd(found.folder, state)
+    return run_result(found.name, state, "watch", supervised=supervised, cost_usd=cost)
 
 
 def verify(checkpoint: PathName) -> VerifyResult:

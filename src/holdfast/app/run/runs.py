@@ -16,7 +16,7 @@ from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write
 from holdfast.adapters.storage.run_log import log_events, log_to_run
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.backends import open_backend
-from holdfast.app.run.budget import budget_of
+from holdfast.app.run.costs import budget_of
 from holdfast.app.run.delivering import verify_push
 from holdfast.app.run.evaluating import evaluate_final
 from holdfast.app.run.notifying import telling

@@ -16,6 +16,7 @@ from holdfast.adapters.storage.run_folder import (
 )
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.run.background import send_to_background
+from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.diagnosing import diagnose_attempt
 from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.preparing import CheckedJob, RunClosed, prepare_run
@@ -101,5 +102,6 @@ def supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> RunR
     if mine and not state.stage.ended and observer.has_left():
         send_to_background(run)
     progress = follow(event for _, event in run.ledger.read(run.name))
-    result = with_evaluations(run_result(run.name, state), load_evaluations(state.evaluated))
+    result = run_result(run.name, state, cost_usd=cost_usd(run.folder, state))
+    result = with_evaluations(result, load_evaluations(state.evaluated))
     return structs.replace(result, summary=render_summary(progress, SystemClock().now_s()))

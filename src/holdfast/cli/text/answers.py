@@ -74,8 +74,18 @@ def render_run(result: RunResult) -> str:
     if summary := result.summary or result.because:
         lines.append(f"  {summary}")
     trial = [("trial", result.trial)] if result.trial else []
-    entries = [*trial, *_evaluated(result), *_places(result), *((each.label, each.command) for each in result.next)]
+    entries = [
+        *trial,
+        *_cost(result),
+        *_evaluated(result),
+        *_places(result),
+        *((each.label, each.command) for each in result.next),
+    ]
     return "\n".join([*lines, *_entries(entries)])
+
+
+def _cost(result: RunResult) -> list[tuple[str, str]]:
+    return [("cost", f"about ${result.cost_usd:.2f}")] if result.cost_usd else []
 
 
 def render_show(result: RunResult) -> str:
@@ -86,6 +96,7 @@ def render_show(result: RunResult) -> str:
         *([("rehearsal", result.rehearsed)] if result.rehearsed else []),
         *(entry for attempt in result.attempts for entry in _attempt_entries(attempt)),
         *([("metrics", _measures(result.metrics))] if result.metrics else []),
+        *_cost(result),
         *_evaluated(result),
         *_places(result),
         *((each.label, each.command) for each in result.next),

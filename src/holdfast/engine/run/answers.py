@@ -30,7 +30,9 @@ from holdfast.results.run import (
 RunVerb = Literal["run", "show", "watch"]
 
 
-def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: bool | None = None) -> RunResult:
+def run_result(
+    run: str, state: RunState, verb: RunVerb = "run", *, supervised: bool | None = None, cost_usd: float = 0.0
+) -> RunResult:
     """Return the result of one run.
 
     Args:
@@ -38,6 +40,7 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
         state: Its state.
         verb: The command whose result it is.
         supervised: Whether a process supervises it; None if this was not looked up.
+        cost_usd: What it has cost so far.
     """
     newest, requested = state.current, convert(state.about, RequestedRun, from_attributes=True)
     succeeded = state.stage is RunStage.SUCCEEDED
@@ -54,7 +57,7 @@ def run_result(run: str, state: RunState, verb: RunVerb = "run", *, supervised: 
         # The repository that it was asked to push to, else the one that its script chose.
         pushed=(requested.pushed or next(iter(state.deliveries), None)) if succeeded else None,
         deliveries=[_delivery(state, found) for found in state.deliveries.values()],
-        cost_usd=0.0,
+        cost_usd=round(cost_usd, 6),
         asked=requested,
         started_at=state.started_s,
         next=next_commands(run, state, supervised=supervised),

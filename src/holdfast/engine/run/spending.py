@@ -11,25 +11,36 @@ HOUR_S: Final = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
+class Prices:
+    """What the hardware of a run costs.
+
+    Attributes:
+        hardware: What the first attempt runs on.
+        usd_per_hour: The prices of the hardware that the run may use.
+    """
+
+    hardware: str
+    usd_per_hour: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Budget:
     """The money that a run may cost.
 
     Attributes:
         usd: How much.
-        hardware: What the first attempt runs on.
-        usd_per_hour: The prices of the hardware that the run may use.
+        prices: What its hardware costs.
     """
 
     usd: float
-    hardware: str
-    usd_per_hour: Mapping[str, float]
+    prices: Prices
 
 
-def spent_usd(state: RunState, budget: Budget) -> float:
+def spent_usd(state: RunState, prices: Prices) -> float:
     """Return what the attempts of a run have cost by the time that they ran. Waiting for hardware costs nothing; what has no price counts as 0."""
-    hardware, spent = budget.hardware, 0.0
+    hardware, spent = prices.hardware, 0.0
     for attempt in state.attempts:
-        spent += _ran_s(attempt, state.seen_s) / HOUR_S * budget.usd_per_hour.get(hardware, 0.0)
+        spent += _ran_s(attempt, state.seen_s) / HOUR_S * prices.usd_per_hour.get(hardware, 0.0)
         changes = attempt.remedy.changes if attempt.remedy else ()
         hardware = next((str(each.after) for each in changes if each.key == HARDWARE), hardware)
     return spent
@@ -37,7 +48,7 @@ def spent_usd(state: RunState, budget: Budget) -> float:
 
 def is_used_up(state: RunState, budget: Budget | None) -> bool:
     """True if a run has cost as much as it may."""
-    return budget is not None and spent_usd(state, budget) >= budget.usd
+    return budget is not None and spent_usd(state, budget.prices) >= budget.usd
 
 
 def _ran_s(attempt: AttemptState, now_s: float) -> float:

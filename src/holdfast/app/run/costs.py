@@ -1,0 +1,41 @@
+"""What a run has cost, and what it may cost, by the list prices of the hardware that it uses."""
+
+from contextlib import suppress
+from pathlib import Path
+
+from holdfast.adapters.storage.run_folder import load_plan
+from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.core.backends import capabilities_of
+from holdfast.core.errors import LedgerError
+from holdfast.core.plan import Plan
+from holdfast.core.run_state import RunState
+from holdfast.engine.run.spending import Budget, Prices, spent_usd
+
+
+def budget_of(plan: Plan) -> Budget | None:
+    """Return the budget of a plan; None if it has none, or if what it runs on has no price."""
+    prices = _prices_of(plan)
+    return Budget(plan.budget_usd, prices) if plan.budget_usd is not None and prices else None
+
+
+def cost_usd(folder: Path, state: RunState) -> float:
+    """Return what the attempts of a run have cost so far; 0 if what they run on has no price.
+
+    Args:
+        folder: The run's folder.
+        state: Its state.
+    """
+    if state.current is None or not capabilities_of(state.current.backend).has_flavors:
+        return 0.0
+    with suppress(LedgerError):
+        if prices := _prices_of(load_plan(folder)):
+            return spent_usd(state, prices)
+    return 0.0
+
+
+def _prices_of(plan: Plan) -> Prices | None:
+    """Return the prices of what a plan runs on, and may run on after a remedy; None if it has none."""
+    if plan.hardware is None or not capabilities_of(plan.backend).has_flavors:
+        return None
+    prices = {name: flavor.usd_per_hour for name, flavor in load_flavors().items() if flavor.usd_per_hour}
+    return Prices(plan.hardware, prices) if plan.hardware in prices else None
