@@ -110,7 +110,7 @@ class RandomTrials(StrictPart):
     """Seed of the draws."""
 
 
-class Budget(StrictPart):
+class StudyBudget(StrictPart):
     """What the whole study may use. No trial starts once it is used up; those that run go on to their end."""
 
     trials: PositiveInt | None = None
@@ -155,7 +155,7 @@ class Study(StrictPart):
     """Leave a trial out if one of these conditions holds."""
     parallel: PositiveInt = 1
     """Trials that run at once. On this machine, its GPUs are parted between them."""
-    budget: Budget = Field(default_factory=Budget)
+    budget: StudyBudget = Field(default_factory=StudyBudget)
     """What the whole study may use."""
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from holdfast.core.estimate import Interval
 from holdfast.core.job import Job
-from holdfast.core.study import Budget
+from holdfast.core.study import StudyBudget
 from holdfast.engine.units import render_counted, render_duration
 from holdfast.results.study import StudyEstimate
 
@@ -40,7 +40,7 @@ class Spending:
         self.seconds += seconds
         self.usd += seconds / HOUR_S * (self.price_of(job) or 0.0)
 
-    def used_up(self, budget: Budget, running: int) -> str:
+    def used_up(self, budget: StudyBudget, running: int) -> str:
         """Return why no other trial may start; empty if one may.
 
         Args:
