@@ -27,6 +27,7 @@ from holdfast.results.inspect import InspectResult
 from holdfast.results.plan import PlanResult
 from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import LogsResult, RunResult, RunsResult, VerifyResult
+from holdfast.results.study import StudyResult
 
 PAGE: Final = Path(__file__).parent.parent / "docs" / "contract.md"
 BLOCK: Final = r"(<!-- made by tools/contract_page.py: {} -->\n).*?(<!-- end -->)"
@@ -38,6 +39,7 @@ RESULTS: Final[Mapping[str, type[Result]]] = {
     "run, resume, stop, show, watch": RunResult,
     "runs": RunsResult,
     "logs": LogsResult,
+    "study": StudyResult,
     "evaluate": EvaluateResult,
     "export": ExportResult,
     "diagnose": DiagnoseResult,

@@ -1,17 +1,26 @@
-"""Write docs/job.schema.json, which editors use to check and complete a job file."""
+"""Write docs/job.schema.json and docs/study.schema.json, which editors use to check and complete job and study files."""
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any, Final
 
 from holdfast.core.job import job_schema
+from holdfast.core.study import study_schema
 
-SCHEMA = Path(__file__).parent.parent / "docs" / "job.schema.json"
+DOCS: Final = Path(__file__).parent.parent / "docs"
+SCHEMA: Final = DOCS / "job.schema.json"
+SCHEMAS: Final[Mapping[Path, Callable[[], dict[str, Any]]]] = {
+    SCHEMA: job_schema,
+    DOCS / "study.schema.json": study_schema,
+}
 
 
-def render_schema() -> str:
-    """Return the JSON Schema of a job file as text."""
-    return json.dumps(job_schema(), indent=2) + "\n"
+def render_schema(make: Callable[[], dict[str, Any]] = job_schema) -> str:
+    """Return the JSON Schema of a job file, or of another, as text."""
+    return json.dumps(make(), indent=2) + "\n"
 
 
 if __name__ == "__main__":
-    SCHEMA.write_text(render_schema(), encoding="utf-8")
+    for path, make in SCHEMAS.items():
+        path.write_text(render_schema(make), encoding="utf-8")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from holdfast.app.rendering import render
     from holdfast.app.run import queries as _queries
     from holdfast.app.run import verb as _run
+    from holdfast.app.study import verb as _study
 
     check = in_json(_check.check)
     doctor = in_json(_doctoring.doctor)
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     export = in_json(_export.export)
     run, resume, stop = in_json(_run.run), in_json(_run.resume), in_json(_run.stop)
     runs, show, logs = in_json(_queries.runs), in_json(_queries.show), in_json(_queries.logs)
+    study = in_json(_study.study)
     watch, verify = in_json(_queries.watch), in_json(_queries.verify)
     __version__: str
 
@@ -66,6 +68,7 @@ __all__ = [
     "runs",
     "show",
     "stop",
+    "study",
     "verify",
     "watch",
 ]

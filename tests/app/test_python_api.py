@@ -19,7 +19,7 @@ NOT_OPTIONS = {
     "arguments",  # behind `--`
     "cache",  # --no-cache
     "edits",  # --format says whether
-    "on_progress", "observer", "warm",  # who is there meanwhile
+    "on_progress", "observer", "warm", "confirm",  # who is there meanwhile
     "limit_s",  # --limit
 }  # fmt: skip
 FACE = {"format_", "verbose", "quiet", "html", "help", "output", "all_", "watch", "on"}

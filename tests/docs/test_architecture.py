@@ -28,8 +28,17 @@ model: builtin:tiny-chat
 dataset: {path: builtin:stdlib-docstrings, rows: 40}
 train: {max_steps: 2, per_device_train_batch_size: 4, max_length: 64}
 """
+STUDY = """\
+job:
+  method: sft
+  model: builtin:tiny-chat
+  dataset: {path: builtin:stdlib-docstrings, rows: 40}
+  train: {max_steps: 2, per_device_train_batch_size: 4, max_length: 64}
+seeds: [1]
+metric: train_loss
+"""
 TRACE = """\
-import json, sys, holdfast
+import json, sys, threading, holdfast
 seen = set()
 
 def note(frame, event, argument):
@@ -40,6 +49,7 @@ def note(frame, event, argument):
 
 verb, target, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 sys.setprofile(note)
+threading.setprofile(note)
 try:
     getattr(holdfast, verb)(target, **options)
 finally:
@@ -62,6 +72,7 @@ TARGETS = {
     ),
     "export": ("builtin:tiny-chat", "", {"offline": True}),
     "run": ("job.yaml", JOB, {"rehearse": False, "offline": True}),
+    "study": ("study.yaml", STUDY, {"rehearse": False, "offline": True}),
 }
 
 
@@ -77,7 +88,7 @@ def steps(verb: str) -> list[str]:
         "check",
         "inspect",
         "diagnose",
-        *(pytest.param(each, marks=[pytest.mark.train, pytest.mark.long]) for each in ("rehearse", "evaluate", "export", "run")),
+        *(pytest.param(each, marks=[pytest.mark.train, pytest.mark.long]) for each in ("rehearse", "evaluate", "export", "run", "study")),
     ],
 )
 def test_a_verb_goes_the_way_that_the_page_tells(verb: str, tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ VERBS: Mapping[str, str] = {
     "show": "holdfast.app.run.queries",
     "logs": "holdfast.app.run.queries",
     "watch": "holdfast.app.run.queries",
+    "study": "holdfast.app.study.verb",
     "evaluate": "holdfast.app.evaluate.verb",
     "export": "holdfast.app.export.verb",
     "diagnose": "holdfast.app.diagnose.verb",

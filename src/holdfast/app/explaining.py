@@ -1,4 +1,4 @@
-"""Explaining rules, classes of failure, and the keys of a job file."""
+"""Explaining rules, classes of failure, and the keys of job files and study files."""
 
 from functools import partial
 from typing import Final
@@ -9,11 +9,12 @@ from holdfast.core.errors import UsageError
 from holdfast.core.finding import Rule
 from holdfast.core.job import all_keys, job_schema
 from holdfast.core.nearest import nearest
+from holdfast.core.study import study_schema
 from holdfast.engine.explain import unreadable
 from holdfast.engine.explain.arguments import argument_json, argument_keys, find_argument, render_argument
 from holdfast.engine.explain.classes import render_class
 from holdfast.engine.explain.index import render_area, render_index
-from holdfast.engine.explain.job_keys import render_keys
+from holdfast.engine.explain.job_keys import STUDY_FILE, render_keys
 from holdfast.engine.explain.rules import render_short_page
 from holdfast.engine.explain.topics import TOPICS
 from holdfast.results import Json
@@ -22,10 +23,11 @@ from holdfast.rules import AREAS, all_rules
 from holdfast.signatures import all_signatures
 
 JOB: Final = "job"
+STUDY: Final = "study"
 
 
 def explain(code: str | None = None) -> ExplainResult:
-    """Explain a rule, an area of rules, a class of failure, or the keys of a job file.
+    """Explain a rule, an area of rules, a class of failure, or the keys of a job file or a study file.
 
     >>> import holdfast
     >>> holdfast.explain("ARG101")["about"]["name"]
@@ -33,7 +35,7 @@ def explain(code: str | None = None) -> ExplainResult:
 
     Args:
         code: A rule's code or name (`ARG101`, `renamed-argument`), an area (`ARG`), a class of failure that `diagnose`
-            names, a topic (`memory`, `plan`), `job`, or a key of a job file (`dataset.rows`, `train.learning_rate`). None lists all rules and classes.
+            names, a topic (`memory`, `plan`), `job`, `study`, or a key of a job file (`dataset.rows`, `train.learning_rate`). None lists all rules and classes.
 
     Raises:
         UsageError: Nothing has that name.
@@ -53,6 +55,7 @@ def names() -> list[str]:
         *(each.name for each in all_signatures()),
         *TOPICS,
         JOB,
+        STUDY,
         *all_keys(),
         *argument_keys(),
     ]
@@ -81,6 +84,9 @@ def _find(code: str) -> tuple[Json, str]:
     if name in TOPICS:
         text = TOPICS[name]()
         return {"topic": name, "text": text}, text
+    if name == STUDY:
+        schema = study_schema()
+        return schema, render_keys(schema, file=STUDY, about=STUDY_FILE)
     if name == JOB or name in all_keys():
         schema = job_schema()
         return schema, render_keys(schema, "" if name == JOB else name)

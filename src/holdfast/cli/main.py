@@ -37,6 +37,7 @@ SUMMARIES: Mapping[str, str] = {
     "show": "Show the status and the result of a run.",
     "logs": "Print the output of a run's training process.",
     "watch": "Follow a run from any terminal.",
+    "study": "Run many settings of one job, and find the best.",
     "evaluate": "Evaluate a model: metrics with intervals, beside its base.",
     "export": "Export a model: merge, convert to GGUF, and prove the result.",
     "diagnose": "Find the cause of a failure in logs.",

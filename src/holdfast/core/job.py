@@ -4,32 +4,29 @@ A key with nothing after it is as good as none: its default holds.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from types import UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     NonNegativeInt,
     PlainValidator,
     PositiveInt,
     ValidationError,
-    model_validator,
 )
-from pydantic.fields import FieldInfo
 
 from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.document import Document, Key
+from holdfast.core.document_schema import document_schema
 from holdfast.core.errors import GroupedError
 from holdfast.core.job_examples import EXAMPLES
 from holdfast.core.job_problems import FUNCTION, NAME, job_errors
 from holdfast.core.methods import Method
 from holdfast.core.notice import NoticeFormat
 from holdfast.core.remedy import Permission
+from holdfast.core.strict_part import StrictPart, fields_of, names_under, parts_in
 
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 DURATION: Final = r"^[0-9]{1,6}(\.[0-9]{1,6})?[smhd]$"
@@ -85,26 +82,7 @@ def _text_alone(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        allow_inf_nan=False,
-        use_attribute_docstrings=True,
-        defer_build=True,  # half of the import, and some commands read no job
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _without_empty_keys(cls, values: Any) -> Any:
-        if not isinstance(values, dict):
-            return values
-        names = _fields(cls)
-        return {name: value for name, value in values.items() if value is not None or name not in names}
-
-
-class Model(_Part):
+class Model(StrictPart):
     """The base model."""
 
     path: Text
@@ -121,7 +99,7 @@ class Model(_Part):
     """Jinja file, or Hub id of a model whose chat template to use."""
 
 
-class Data(_Part):
+class Data(StrictPart):
     """A dataset and the part of it that is used."""
 
     path: Text
@@ -144,7 +122,7 @@ class Data(_Part):
     """Function that rewrites each row: `file.py:function` or `module:function`. The file is looked up like `path`."""
 
 
-class EarlyStopping(_Part):
+class EarlyStopping(StrictPart):
     """Stop when a metric has not improved for a while."""
 
     patience: PositiveInt = 3
@@ -157,7 +135,7 @@ class EarlyStopping(_Part):
     """Least change that counts as an improvement."""
 
 
-class Environment(_Part):
+class Environment(StrictPart):
     """The environment of the training process."""
 
     python: str = ">=3.11"
@@ -172,7 +150,7 @@ class Environment(_Part):
     """Names of variables whose values are taken from the environment in which holdfast runs."""
 
 
-class Where(_Part):
+class Where(StrictPart):
     """Where the job runs and what it may use."""
 
     backend: str = DEFAULT_BACKEND.name
@@ -209,7 +187,7 @@ class Where(_Part):
         return parse_duration(self.stall_timeout) if self.stall_timeout else None
 
 
-class Track(_Part):
+class Track(StrictPart):
     """Where metrics are logged."""
 
     with_: Annotated[Literal["trackio", "wandb", "tensorboard", "none"], Field(alias="with")] = "none"
@@ -224,7 +202,7 @@ class Track(_Part):
     """Hub Space for a Trackio dashboard; private unless the Space exists and is public."""
 
 
-class Output(_Part):
+class Output(StrictPart):
     """Where the result goes."""
 
     folder: str = "runs"
@@ -241,7 +219,7 @@ TextList = Annotated[list[Text], BeforeValidator(_text_alone, json_schema_input_
 """One text, or a list of them."""
 
 
-class Evaluation(_Part):
+class Evaluation(StrictPart):
     """An evaluation of the final model and its base, after training. The keys are the options of `holdfast evaluate`."""
 
     dataset: Annotated[
@@ -268,7 +246,7 @@ class Evaluation(_Part):
     """Most tokens of an answer."""
 
 
-class Samples(_Part):
+class Samples(StrictPart):
     """Completions drawn from the model at each evaluation, for the log and the report."""
 
     prompts: NonNegativeInt = 2
@@ -277,7 +255,7 @@ class Samples(_Part):
     """Longest completion, in tokens."""
 
 
-class Recover(_Part):
+class Recover(StrictPart):
     """What may be changed to continue a failed run."""
 
     attempts: PositiveInt = 3
@@ -289,7 +267,7 @@ class Recover(_Part):
     loss is not finite left out; one more attempt if the cause is unknown. See `docs/recover.md`."""
 
 
-class Notify(_Part):
+class Notify(StrictPart):
     """Who is told what happens to the run."""
 
     webhook: str | None = None
@@ -299,7 +277,7 @@ class Notify(_Part):
     """What it receives: `json`, an object with `kind`, `run`, `job`, `stage`, `text`, `step` and `at`; or `slack`."""
 
 
-class Job(_Part):
+class Job(StrictPart):
     """One fine-tuning job, as its file describes it."""
 
     name: Annotated[str, Field(pattern=NAME)] | None = None
@@ -361,34 +339,7 @@ def parse_job(document: Document) -> Job:
 
 def job_schema() -> dict[str, Any]:
     """Return the JSON Schema of a job file, with an example for each key."""
-    schema = Job.model_json_schema(by_alias=True)
-    for part in (schema, *schema["$defs"].values()):
-        part.pop("title")
-        required = part.get("required", ())
-        for name, asked in part.get("properties", {}).items():
-            part["properties"][name] = _key_schema(asked, may_be_empty=name not in required)
-    for key, example in EXAMPLES.items():
-        _schema_of_key(schema, key.split("."))["examples"] = [example]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "holdfast job", **schema}
-
-
-def _schema_of_key(schema: dict[str, Any], path: Sequence[str]) -> dict[str, Any]:
-    """Return the schema of a key, wherever in the job's schema its part stands."""
-    *above, name = path
-    part = schema
-    for each in above:
-        part = next(parts_of(schema, part["properties"][each]))
-    found: dict[str, Any] = part["properties"][name]
-    return found
-
-
-def parts_of(schema: Mapping[str, Any], key: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the schemas of the mappings that may stand under a key, as its items too."""
-    for one in (key, *key.get("anyOf", ())):
-        if "$ref" in one and "properties" in (part := schema["$defs"][one["$ref"].rpartition("/")[2]]):
-            yield part
-        if "items" in one:
-            yield from parts_of(schema, one["items"])
+    return document_schema(Job, "holdfast job", EXAMPLES)
 
 
 def known_keys(key: Key) -> tuple[str, ...]:
@@ -397,11 +348,7 @@ def known_keys(key: Key) -> tuple[str, ...]:
     >>> known_keys(("early_stopping",))
     ('patience', 'metric', 'greater_is_better', 'threshold')
     """
-    part: type[BaseModel] | None = Job
-    for name in (name for name in key if isinstance(name, str)):
-        field = _fields(part).get(name)
-        part = next(_models(field.annotation), None) if field else None
-    return tuple(_fields(part))
+    return names_under(Job, key)
 
 
 def all_keys(above: str = "", part: type[BaseModel] | None = None) -> list[str]:
@@ -411,31 +358,8 @@ def all_keys(above: str = "", part: type[BaseModel] | None = None) -> list[str]:
     ['name', 'method', 'model', 'model.path']
     """
     keys: list[str] = []
-    for name, field in _fields(part or Job).items():
+    for name, field in fields_of(part or Job).items():
         keys.append(f"{above}{name}")
-        for inner in _models(field.annotation):
+        for inner in parts_in(field.annotation):
             keys += all_keys(f"{above}{name}.", inner)
     return keys
-
-
-def _fields(part: type[BaseModel] | None) -> dict[str, FieldInfo]:
-    """Return a part's fields as the file spells them."""
-    return {field.alias or name: field for name, field in part.model_fields.items()} if part else {}
-
-
-def _models(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        yield annotation
-    elif get_origin(annotation) in (Union, UnionType, Annotated, list):
-        for argument in get_args(annotation):
-            yield from _models(argument)
-
-
-def _key_schema(schema: dict[str, Any], *, may_be_empty: bool) -> dict[str, Any]:
-    """Return a key's schema without pydantic's title, and with null where the key may be left empty."""
-    kinds = schema.pop("anyOf", None)
-    about = {name: schema.pop(name) for name in ("description", "default") if name in schema}
-    schema.pop("title", None)
-    kinds = kinds or [schema]
-    empty = [{"type": "null"}] if may_be_empty and {"type": "null"} not in kinds else []
-    return ({"anyOf": [*kinds, *empty]} if kinds[1:] or empty else schema) | about

@@ -10,6 +10,7 @@ from holdfast.core.errors import JobError, MisspeltKeyError, Spot
 from holdfast.core.nearest import nearest
 
 KnownKeys = Callable[[Key], tuple[str, ...]]
+FindMeant = Callable[[Key, KnownKeys], tuple[Key, ...]]
 
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 FUNCTION = r"^[^:]+:[A-Za-z_]\w*$"
@@ -42,8 +43,14 @@ WANTED = {
 
 PRIVATE = ("environment", "notify")
 """Keys under which values may be secrets: they are never shown."""
-EXAMPLES = {"method": "sft", "model": "Qwen/Qwen2.5-0.5B", "dataset": "trl-lib/Capybara"}
-"""Values of the keys that every job has."""
+EXAMPLES = {
+    "method": "sft",
+    "model": "Qwen/Qwen2.5-0.5B",
+    "dataset": "trl-lib/Capybara",
+    "job": "job.yaml",
+    "metric": "eval_loss",
+}
+"""Values of the keys that every job, or every study, has."""
 BOOLEANS = {
     **dict.fromkeys(("yes", "on", "y", "true", "1"), "true"),
     **dict.fromkeys(("no", "off", "n", "false", "0"), "false"),
@@ -114,20 +121,33 @@ TRAINER_ARGUMENTS = frozenset(
 
 
 def job_errors(document: Document, errors: Iterable[Mapping[str, Any]], known: KnownKeys) -> list[JobError]:
+    """Return pydantic's errors of a job as job errors: see `schema_errors`."""
+    return schema_errors(document, errors, known, meant_keys, "; an argument of the trainer stands under `train:`")
+
+
+def schema_errors(
+    document: Document,
+    errors: Iterable[Mapping[str, Any]],
+    known: KnownKeys,
+    find_meant: FindMeant,
+    hint: str = "",
+) -> list[JobError]:
     """Return pydantic's errors as job errors, in the order of the file; those from elsewhere are last.
 
     A required key that is merely misspelt is one problem, not two.
 
     Args:
-        document: The job as it was read.
+        document: The file as it was read.
         errors: What `ValidationError.errors` gave.
         known: Gives the names that may stand under a key path.
+        find_meant: Gives the keys that an unknown one may stand for.
+        hint: What is added where an unknown key stands at the top and is like none.
     """
     errors = list(errors)
-    meant = {error["loc"]: meant_keys(error["loc"], known) for error in errors if error["type"] == "extra_forbidden"}
+    meant = {error["loc"]: find_meant(error["loc"], known) for error in errors if error["type"] == "extra_forbidden"}
     misspelt = {key for keys in meant.values() for key in keys}
     problems = [
-        _problem(document, error, meant.get(error["loc"], ()), known)
+        _problem(document, error, meant.get(error["loc"], ()), known, hint)
         for error in errors
         if error["type"] != "missing" or error["loc"] not in misspelt
     ]
@@ -157,6 +177,12 @@ def meant_keys(key: Key, known: KnownKeys) -> tuple[Key, ...]:
     return ((inner | likely)[found],) if found else ()
 
 
+def nearest_sibling(key: Key, known: KnownKeys) -> tuple[Key, ...]:
+    """Return the key beside an unknown one that it is most like; none if it is like none."""
+    found = nearest(str(key[-1]), known(key[:-1]), cutoff=LIKENESS)
+    return ((*key[:-1], found),) if found else ()
+
+
 def _inner_keys(known: KnownKeys) -> dict[str, Key]:
     """Return the keys of the parts of a job by their last names, as far as one part alone has it."""
     keys: list[Key] = [(part, child) for part in known(()) for child in known((part,))]
@@ -164,12 +190,14 @@ def _inner_keys(known: KnownKeys) -> dict[str, Key]:
     return {str(key[-1]): key for key in keys if counts[key[-1]] == 1}
 
 
-def _problem(document: Document, error: Mapping[str, Any], meant: tuple[Key, ...], known: KnownKeys) -> JobError:
+def _problem(
+    document: Document, error: Mapping[str, Any], meant: tuple[Key, ...], known: KnownKeys, hint: str
+) -> JobError:
     key: Key = error["loc"]
     name, place = render_key(key), document.place(key)
     where = Spot(place.path, place.line, place.column, place.origin)
     if error["type"] == "extra_forbidden":
-        fix = _right_key(key, meant, known)
+        fix = _right_key(key, meant, known, hint)
         if len(meant) == 1 and meant[0][:-1] == key[:-1] and not where.origin:
             return MisspeltKeyError(f"unknown key `{name}`", name, str(meant[0][-1]), where=where, fix=fix)
         return JobError(f"unknown key `{name}`", where=where, fix=fix)
@@ -181,10 +209,9 @@ def _problem(document: Document, error: Mapping[str, Any], meant: tuple[Key, ...
     return JobError(f"`{name}` is {_spelled(error)}: it should be {_expected(error)}", where=where, fix=_advice(error))
 
 
-def _right_key(key: Key, meant: tuple[Key, ...], known: KnownKeys) -> str:
+def _right_key(key: Key, meant: tuple[Key, ...], known: KnownKeys, hint: str) -> str:
     if not meant:
-        hint = "" if key[1:] else "; an argument of the trainer stands under `train:`"
-        return f"use one of {', '.join(known(key[:-1]))}{hint}"
+        return f"use one of {', '.join(known(key[:-1]))}{'' if key[1:] else hint}"
     if all(other[-1] == key[-1] for other in meant):
         parents = (f"under `{render_key(other[:-1])}:`" if other[1:] else "at the top level" for other in meant)
         return f"put it {' or '.join(parents)}"

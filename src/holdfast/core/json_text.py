@@ -42,3 +42,12 @@ def is_deep(text: str) -> bool:
         if level > DEEPEST:
             return True
     return False
+
+
+def render_canonical(value: Any) -> str:
+    """Return a value as JSON that is the same for the same value: 1, 1.0 and true are three.
+
+    >>> render_canonical({"b": 1, "a": 1.0}) == render_canonical({"a": 1.0, "b": 1})
+    True
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), default=str)

@@ -24,6 +24,8 @@ class RunRequest:
         offline: Whether the check and the rehearsal leave the Hub out.
         rehearse: Whether it is rehearsed first.
         address: Where the target lies, if not here.
+        study: The study that the run is a trial of; empty if it is none.
+        trial: The hash of the trial's content; empty if it is none.
     """
 
     target: str
@@ -34,6 +36,8 @@ class RunRequest:
     offline: bool = False
     rehearse: bool = True
     address: str | None = None
+    study: str = ""
+    trial: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,8 @@ class RequestedJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         sets: Overrides of the job's keys, as `KEY=VALUE`.
         arguments: The script's own arguments.
         runs: The runs folder, if commands have to name it.
+        study: The study that the run is a trial of; empty if it is none.
+        trial: The hash of the trial's content; empty if it is none.
     """
 
     job: str = ""
@@ -29,3 +31,5 @@ class RequestedJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     sets: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     runs: str | None = None
+    study: str = ""
+    trial: str = ""

@@ -22,6 +22,7 @@ from holdfast.results.inspect import InspectResult
 from holdfast.results.plan import PlanResult
 from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import LogsResult, RunResult, RunsResult, VerifyResult
+from holdfast.results.study import StudyResult
 
 FOLDER: Final = "folder"
 """The argument that every tool has beside those of its verb."""
@@ -162,6 +163,7 @@ LIMITS: Final[Mapping[str, Json]] = {
 SUMMARIES: Final[Mapping[str, str]] = {
     "run": "Check and rehearse a job, and start it in the background.",
     "resume": "Continue a run from its newest complete checkpoint, in the background.",
+    "study": "Run many settings of one job in the background, and find the best.",
 }
 """Descriptions of verbs that behave differently as tools."""
 NOTES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -176,6 +178,10 @@ NOTES: Final[Mapping[str, tuple[str, ...]]] = {
         "What pushes or costs money has to be confirmed by the user first: the answer then says what it would do, and holds a confirmation.",
     ),
     "resume": ("It may have to be confirmed, as `run`.",),
+    "study": (
+        "With `show`, it tells what the trials have given so far; called again, it goes on where it was.",
+        "`explain` with the code `study` lists the keys of a study file. It may have to be confirmed, as `run`.",
+    ),
     "evaluate": (
         "Loads the model, so it may take minutes, and writes its results.",
         "A difference whose interval holds 0 is undecided: it shows neither better nor worse.",
@@ -231,6 +237,13 @@ TOOLS: Final = (
         is_confirmed=True,
     ),
     VerbTool(verb="resume", arguments=("run", "runs"), result=RunResult, fixed={"detach": True}, is_confirmed=True),
+    VerbTool(
+        verb="study",
+        arguments=("study", "show", "dry_run", "yes", "retry", "runs", "despite", "rehearse", "offline"),
+        result=StudyResult,
+        fixed={"detach": True},
+        is_confirmed=True,
+    ),
     VerbTool(verb="stop", arguments=("run", "runs"), result=RunResult, fixed={}),
     VerbTool(verb="runs", arguments=("runs",), result=RunsResult, fixed={}, reads_only=True),
     VerbTool(verb="show", arguments=("run", "runs"), result=RunResult, fixed={}, reads_only=True),

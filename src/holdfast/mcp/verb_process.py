@@ -19,6 +19,7 @@ from holdfast.adapters.secrets import redacted_parts
 from holdfast.app import load_verb
 from holdfast.app.run.effects import effects_of_resume, effects_of_run
 from holdfast.app.run.runs import NullObserver
+from holdfast.app.study.effects import effects_of_study
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 from holdfast.mcp.messages import GRACE_S, EffectsAnswer, EffectsCall, ProgressNote, VerbAnswer, VerbCall, VerbErrors
 from holdfast.results import Json, Result, to_json
@@ -26,7 +27,11 @@ from holdfast.results.check import CheckResult
 from holdfast.results.explain import ExplainResult
 from holdfast.results.run import RunEffects
 
-EFFECTS: Final[Mapping[str, Callable[..., RunEffects]]] = {"run": effects_of_run, "resume": effects_of_resume}
+EFFECTS: Final[Mapping[str, Callable[..., RunEffects]]] = {
+    "run": effects_of_run,
+    "resume": effects_of_resume,
+    "study": effects_of_study,
+}
 INTERRUPTED: Final = 130
 VerbMessage = ProgressNote | VerbAnswer | EffectsAnswer | VerbErrors
 Send = Callable[[VerbMessage], None]

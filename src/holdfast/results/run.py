@@ -245,7 +245,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         rehearsed: The outcome of the rehearsal before it, in one line; present in the result of `show`, null if the run was
             not rehearsed, because the same job had passed before or none was wanted.
         evaluation: What the evaluation of the final model gave; absent if there was none.
-        trial: The name of the run that tried the job first; absent without `--try`.
+        short_run: The name of the run that tried the job first; absent without `--try`.
         supervised: Whether a process supervises it; absent in the results of `run`, `resume` and `stop`.
     """
 
@@ -270,7 +270,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     refusal: Sequence[RunRefusal] | UnsetType = UNSET
     rehearsed: str | UnsetType | None = UNSET
     evaluation: RunEvaluation | UnsetType = UNSET
-    trial: str | UnsetType = UNSET
+    short_run: str | UnsetType = UNSET
     supervised: bool | None = None
 
     @property

@@ -120,6 +120,13 @@ class Ledger:
         query = "SELECT run FROM events GROUP BY run ORDER BY min(at_s), run"
         return [run for (run,) in self._select(query, self._journaled())]
 
+    def trials(self) -> list[tuple[str, str]]:
+        """Return the hash and the name of each run that is a trial of a study, oldest first."""
+        query = """
+            SELECT run, json_extract(fields, '$.about.trial') FROM events WHERE number = 1 AND kind = 'requested'
+            ORDER BY at_s, run"""
+        return [(trial, run) for run, trial in self._select(query, self._journaled()) if trial]
+
     def _events(self, query: str, run: str, **values: object) -> list[tuple[int, Event]]:
         def read() -> list[tuple[int, Event]]:
             rows = self._select(query, [run], run=run, **values)
@@ -204,7 +211,8 @@ class Ledger:
         if not self._path.exists():
             self._make()
         inode = _inode(self._path)
-        database = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        # One thread at a time uses it; the one that lets go of it last may be another.
+        database = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
         # What a power cut takes from the index, the journals give back.
         database.execute("PRAGMA synchronous = NORMAL")
         if database.execute("PRAGMA user_version").fetchone() != (VERSION,):

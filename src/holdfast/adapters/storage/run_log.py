@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
+from threading import get_ident
+from typing import ClassVar
 
 from holdfast.adapters.secrets import redacted
 from holdfast.adapters.storage.private_files import make_private, open_private
@@ -33,7 +35,18 @@ class TimestampedLines(logging.Formatter):
 
 
 class RunLog(logging.FileHandler):
-    """Writes the log of a run. A line that cannot be written is lost, and the run goes on: the ledger has every event."""
+    """Writes the log of a run. A line that cannot be written is lost, and the run goes on: the ledger has every event.
+
+    A study supervises several runs, each in a thread of its own: what another run's thread says is not written here.
+    """
+
+    threads: ClassVar[set[int]] = set()
+    """The threads that supervise a run."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, encoding="utf-8")
+        self.thread = get_ident()
+        self.addFilter(lambda record: record.thread == self.thread or record.thread not in self.threads)
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's signature
         """Lose a line for which the disk has no room, without a traceback on standard error."""
@@ -61,15 +74,17 @@ def log_to_run(folder: Path, date: str) -> Iterator[None]:
     try:
         make_private(path.parent)
         open_private(path, "ab").close()
-        handler = RunLog(path, encoding="utf-8")
+        handler = RunLog(path)
     except OSError as error:
         what = f"the run's log cannot be written: {error.strerror}"
         raise LedgerError(what, where=str(path), fix="free some disk space, or check permissions") from error
     handler.setFormatter(TimestampedLines("%(asctime)s %(levelname)-7s %(message)s"))
     _add(handler)
+    RunLog.threads.add(handler.thread)
     try:
         yield
     finally:
+        RunLog.threads.discard(handler.thread)
         LOG.removeHandler(handler)
         handler.close()
 

@@ -9,8 +9,15 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.foreign import find_reader
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.adapters.targets import KNOWN, Target
-from holdfast.adapters.targets.overrides import apply_overrides, environment_edits, parse_set, require_no_overrides
+from holdfast.adapters.targets import KNOWN, PlaceEdits, Target
+from holdfast.adapters.targets.overrides import (
+    Override,
+    apply_overrides,
+    environment_edits,
+    parse_set,
+    require_no_overrides,
+)
+from holdfast.adapters.targets.studies import document_of_job, is_study, place_study_edits
 from holdfast.adapters.yaml.compose import UnsupportedYamlError
 from holdfast.core.document import Document, Edit, Unknown
 from holdfast.core.errors import UsageError
@@ -29,22 +36,38 @@ def read(text: str, path: str, sets: tuple[str, ...], _: tuple[str, ...]) -> Tar
         UsageError: An override is none, or nothing in the file is a job's.
         ExceptionGroup: Of a JobError for every problem of the file.
     """
-    reader = JobFileReader()
     try:
-        document = reader.read(text, path)
+        document = JobFileReader().read(text, path)
     except ExceptionGroup as errors:
         unread = _unread(text, path, errors)
         if unread is None:
             raise
         return Target(documents=(unread,), place_edits=place_foreign_edits)
+    if is_study(document.values):
+        overrides = (*environment_edits(os.environ), *map(parse_set, sets))
+        return job_target(document_of_job(document), overrides, place_study_edits)
     if foreign := find_reader(document.values):
         require_no_overrides(path, sets)
         return Target(documents=(foreign(document),), place_edits=place_foreign_edits)
     overrides = (*environment_edits(os.environ), *map(parse_set, sets))
     if not overrides and _is_anothers(document.values):
         raise UsageError(f"{path} is no job, and no file of a program that is known here", where=path, fix=KNOWN)
-    document = apply_overrides(_found_beside(document), overrides)
-    return Target(documents=(document,), job=parse_job(document), place_edits=reader.place_edits)
+    return job_target(document, overrides)
+
+
+def job_target(document: Document, overrides: Iterable[Override], place_edits: PlaceEdits | None = None) -> Target:
+    """Return the target of a job, with overrides in it.
+
+    Args:
+        document: The job as its file has it, or as a study file has it under `job`.
+        overrides: What goes before the file, each with its place.
+        place_edits: Turns edits of the job into edits of the file. Default: the job is the whole file.
+
+    Raises:
+        ExceptionGroup: Of a JobError for every problem of the file.
+    """
+    read = apply_overrides(_found_beside(document), overrides)
+    return Target(documents=(read,), job=parse_job(read), place_edits=place_edits or JobFileReader().place_edits)
 
 
 def read_recipe_text(text: str, path: str) -> Document:

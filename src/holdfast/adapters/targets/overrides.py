@@ -95,9 +95,8 @@ def apply_overrides(document: Document, overrides: Iterable[Override]) -> Docume
         except KeyError:
             parent = edit.key.rpartition(".")[0]
             what = f"`{edit.key}` cannot be set: `{parent}` is no mapping, and no list of that length"
-            problems.append(
-                JobError(what, where=Spot(origin.path, origin=origin.origin), fix=f"set `{parent}` as a whole")
-            )
+            where = Spot(origin.path, origin.line, origin.column, origin.origin)
+            problems.append(JobError(what, where=where, fix=f"set `{parent}` as a whole"))
     if problems:
         raise GroupedError(f"{document.path} is no job", problems)
     return document

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
@@ -24,15 +25,33 @@ def send_to_background(run: Run) -> None:
         BackendError: It ended before that.
     """
     before, log = run.state(), run.folder / "supervisor.log"
-    with TemporaryFile() as answer:  # the supervisor may write into it for longer than this process lives
-        supervisor = _start_supervisor(run, log, answer)
-        while (code := supervisor.poll()) is None and not _is_under_way(run):
+    words = ("resume", run.name, "--runs", str(run.folder.parent))
+    why = start_in_background(words, run.secrets, log, lambda: _is_under_way(run))
+    after = run.state()
+    if why is not None and (after == before or not after.stage.ended):
+        what = f"the supervisor in the background ended before it supervised {run.name}: {why}"
+        raise BackendError(what, where=str(log), fix=f"correct this, then `holdfast resume {run.name}`")
+
+
+def start_in_background(
+    words: Sequence[str], variables: Mapping[str, str], log: Path, is_under_way: Callable[[], bool]
+) -> str | None:
+    """Start a command of holdfast in a session of its own; return why it has ended, None once it is under way.
+
+    Args:
+        words: The command.
+        variables: Variables that it gets beside those of this process.
+        log: What it writes to standard error.
+        is_under_way: Whether it does what it was started for.
+
+    Raises:
+        BackendError: It cannot be started.
+    """
+    with TemporaryFile() as answer:  # it may write into it for longer than this process lives
+        started = _start(words, variables, log, answer)
+        while (code := started.poll()) is None and not is_under_way():
             SystemClock().sleep(POLL_S)
-        after = run.state()
-        if code is not None and (after == before or not after.stage.ended):
-            why = _first_error(answer) or f"exit code {code}"
-            what = f"the supervisor in the background ended before it supervised {run.name}: {why}"
-            raise BackendError(what, where=str(log), fix=f"correct this, then `holdfast resume {run.name}`")
+        return None if code is None else _first_error(answer) or f"exit code {code}"
 
 
 def _first_error(answer: BinaryIO) -> str:
@@ -51,14 +70,13 @@ def _is_under_way(run: Run) -> bool:
     return is_open and is_supervised(run.folder)
 
 
-def _start_supervisor(run: Run, log: Path, answer: BinaryIO) -> subprocess.Popen[bytes]:
-    command = (sys.executable, "-P", "-m", "holdfast.cli.main")
-    words = (*command, "resume", run.name, "--runs", str(run.folder.parent), "--quiet", "--format", "json")
-    environment = {**os.environ, **run.secrets}
+def _start(words: Sequence[str], variables: Mapping[str, str], log: Path, answer: BinaryIO) -> subprocess.Popen[bytes]:
+    command = (sys.executable, "-P", "-m", "holdfast.cli.main", *words, "--quiet", "--format", "json")
+    environment = {**os.environ, **variables}
     try:
         with open_private(log, "ab") as file:
             return subprocess.Popen(  # noqa: S603 - our own command
-                words, env=environment, stdin=subprocess.DEVNULL, stdout=answer, stderr=file, start_new_session=True
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=answer, stderr=file, start_new_session=True
             )
     except OSError as error:
         what = f"the supervisor in the background cannot be started: {error.strerror}"

@@ -171,8 +171,8 @@ class RunObserver(Protocol):
         """Receive what the job is estimated to need, in a few lines."""
         ...
 
-    def on_trial(self, said: str) -> None:
-        """Receive what is said of the trial that comes before the job."""
+    def on_short_run(self, said: str) -> None:
+        """Receive what is said of the short run that comes before the job."""
         ...
 
     def on_rehearsal_progress(self, said: str) -> None:
@@ -205,7 +205,7 @@ class NullObserver:
     def on_planned(self, said: str) -> None:
         """Do nothing."""
 
-    def on_trial(self, said: str) -> None:
+    def on_short_run(self, said: str) -> None:
         """Do nothing."""
 
     def on_rehearsal_progress(self, said: str) -> None:

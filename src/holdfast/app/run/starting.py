@@ -1,9 +1,7 @@
-"""Starting a run of a checked job, and supervising it."""
+"""Starting a run of a checked job."""
 
 import time
 from pathlib import Path
-
-from msgspec import structs
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage import resolved
@@ -15,20 +13,13 @@ from holdfast.adapters.storage.run_folder import (
     write_redacted,
 )
 from holdfast.app.arguments import PathName, runs_folder
-from holdfast.app.run.background import send_to_background
-from holdfast.app.run.costs import cost_usd
-from holdfast.app.run.diagnosing import diagnose_attempt
-from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.preparing import CheckedJob, RunClosed, prepare_run
-from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import Run, RunObserver
+from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.event import RunRequested
 from holdfast.core.plan import RunRequest
 from holdfast.core.secret_references import separate_secrets
-from holdfast.engine.run.answers import run_result, with_evaluations
 from holdfast.engine.run.launch import name_job, requested_job
-from holdfast.engine.run.progress import follow
-from holdfast.engine.run.summary import render_summary
 from holdfast.engine.script.outline import with_schedule
 from holdfast.results.run import RunResult
 
@@ -52,13 +43,24 @@ def start_run(
         observer: Follows the run; may stop it or detach from it.
         detach: Return at once; a supervisor continues in the background.
     """
-    begun = _begin(job, request, runs_folder(runs, job.target.job.output.folder if job.target.job else None))
     try:
-        with supervising(begun.folder):
-            prepare_run(begun, job, request, observer)
+        begun = begin_run(request, job, runs, observer)
     except RunClosed as closed:
         return closed.result
     return supervise_or_watch(begun, observer, detach=detach or observer.take() == "detach")
+
+
+def begin_run(request: RunRequest, job: CheckedJob, runs: PathName | None, observer: RunObserver) -> Run:
+    """Record a run of a checked job, and rehearse it; return it, ready for its first attempt.
+
+    Raises:
+        RunClosed: It is refused, or was stopped meanwhile.
+        UsageError: The script needs other arguments.
+    """
+    begun = _begin(job, request, runs_folder(runs, job.target.job.output.folder if job.target.job else None))
+    with supervising(begun.folder):
+        prepare_run(begun, job, request, observer)
+    return begun
 
 
 def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
@@ -88,20 +90,3 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
         kept = resolved.with_absolute_paths(named, path)
         write_redacted(folder / resolved.FILE, resolved.resolved_yaml(kept))
     return begun
-
-
-def supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> RunResult:
-    """Supervise a run; if another process does so already, watch the run until it ends."""
-    if detach:
-        send_to_background(run)
-        return run_result(run.name, run.state())
-    with supervising(run.folder) as mine:
-        state = run.supervise(observer, diagnose_attempt) if mine else run.watch(observer)
-        if mine and state.stage.ended:
-            write_report(run)
-    if mine and not state.stage.ended and observer.has_left():
-        send_to_background(run)
-    progress = follow(event for _, event in run.ledger.read(run.name))
-    result = run_result(run.name, state, cost_usd=cost_usd(run.folder, state))
-    result = with_evaluations(result, load_evaluations(state.evaluated))
-    return structs.replace(result, summary=render_summary(progress, SystemClock().now_s()))

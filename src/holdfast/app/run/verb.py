@@ -1,34 +1,27 @@
 """Starting, supervising, stopping and resuming a run."""
 
-from contextlib import chdir
-from dataclasses import replace
 from pathlib import Path
 
 from msgspec import structs
 
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.storage.run_folder import (
-    has_plan,
-    is_supervised,
-    load_request,
-    supervising,
-)
+from holdfast.adapters.storage.run_folder import supervising
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
 from holdfast.app.run.backends import attach_backend
-from holdfast.app.run.preparing import RunClosed, cancel_unstarted, check_job, prepare_run
+from holdfast.app.run.continuing import START_ANEW, continue_run
+from holdfast.app.run.preparing import RunClosed, cancel_unstarted, check_job
 from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_run
-from holdfast.app.run.secrets import resolve_request, with_secrets
-from holdfast.app.run.starting import start_run, supervise_or_watch
-from holdfast.app.run.trial import try_job
+from holdfast.app.run.short_run import try_job
+from holdfast.app.run.starting import start_run
+from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunStage, Stopper, StopRequested
 from holdfast.core.plan import RunRequest
 from holdfast.engine.run.answers import run_result
 from holdfast.results.run import RunResult
 
-START_ANEW = "`holdfast run` starts the job anew"
-NOT_STARTED = "The trial did not succeed, so the job was not started."
+NOT_STARTED = "The short run did not succeed, so the job was not started."
 
 
 def run(
@@ -60,8 +53,8 @@ def run(
         detach: Return at once; a supervisor continues in the background.
         offline: Don't contact the Hub when the job is checked and rehearsed.
         rehearse: Rehearse the job first, unless it already passed a rehearsal.
-        try_first: Run a trial of the job first: a few steps, evaluated, saved and pushed, on the same backend. If it fails,
-            the result is that of the trial, and the job is not started. With `detach`, the trial is awaited.
+        try_first: Run a few steps of the job first, evaluated, saved and pushed, on the same backend. If it fails,
+            the result is that of this short run, and the job is not started. With `detach`, it is awaited.
         observer: Follows the run; may stop it or detach from it.
 
     Raises:
@@ -82,10 +75,10 @@ def run(
     job = check_job(request, path)
     if not try_first or job.plan is None:
         return start_run(request, job, runs, observer, detach=detach)
-    trial = try_job(request, path, job, runs, observer)
-    if trial.exit_code or trial.stage is not RunStage.SUCCEEDED:  # it failed, was stopped, or goes on in the background
-        return structs.replace(trial, summary=f"{NOT_STARTED} {trial.summary or trial.because}")
-    return structs.replace(start_run(request, job, runs, observer, detach=detach), trial=trial.run)
+    short = try_job(request, path, job, runs, observer)
+    if short.exit_code or short.stage is not RunStage.SUCCEEDED:  # it failed, was stopped, or goes on in the background
+        return structs.replace(short, summary=f"{NOT_STARTED} {short.summary or short.because}")
+    return structs.replace(start_run(request, job, runs, observer, detach=detach), short_run=short.run)
 
 
 def resume(
@@ -118,40 +111,10 @@ def resume(
         fix = f"correct the job; {START_ANEW}"
         raise UsageError(f"{opened.name} was {state.because}", where=str(opened.folder), fix=fix)
     try:
-        ready = _with_plan(opened) if has_plan(opened.folder) else _prepare_again(opened, observer)
+        ready = continue_run(opened, observer)
     except RunClosed as closed:
         return closed.result
     return supervise_or_watch(ready, observer, detach=detach)
-
-
-def _with_plan(run: Run) -> Run:
-    """Return a run that has a plan; with its secrets, unless another process supervises it."""
-    return run if is_supervised(run.folder) else with_secrets(run)
-
-
-def _prepare_again(run: Run, observer: RunObserver) -> Run:
-    """Check and rehearse again a run that was stopped or killed before it had a plan; return it with its secrets.
-
-    Raises:
-        RunClosed: It is refused, or was stopped meanwhile.
-        UsageError: Another process is preparing it, or its request is lost.
-    """
-    request = load_request(run.folder)
-    gone = [path for path in (request.target, request.cwd) if not Path(path).exists()] if request else ["request.json"]
-    if request is None or gone:
-        what = f"{run.name} was never started, and {gone[0]} is no longer there"
-        raise UsageError(what, where=str(run.folder), fix=START_ANEW)
-    with supervising(run.folder) as mine:
-        if not mine:
-            what = f"another process is preparing {run.name}: it checks and rehearses the job"
-            raise UsageError(what, where=str(run.folder), fix=f"wait until it is done, or `holdfast stop {run.name}`")
-        request = resolve_request(request)
-        run.reopen()
-        with chdir(request.cwd):
-            job = check_job(request, request.target)
-            ready = replace(run, secrets=job.references.values)
-            prepare_run(ready, job, request, observer)
-            return ready
 
 
 def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> RunResult:

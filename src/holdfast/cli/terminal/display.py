@@ -65,9 +65,9 @@ class RunDisplay:
         for line in said.splitlines():
             self._say("plan", line)
 
-    def on_trial(self, said: str) -> None:
-        """Show what is said of the trial."""
-        self._say("trial", said)
+    def on_short_run(self, said: str) -> None:
+        """Show what is said of the short run."""
+        self._say("short run", said)
 
     def on_rehearsal_progress(self, said: str) -> None:
         """Show the progress of the rehearsal."""
@@ -82,7 +82,7 @@ class RunDisplay:
         """Show what happened, and what the training process wrote meanwhile."""
         self._orders.supervising = True
         comes_late = self._view is None  # what the process wrote before is not shown
-        if self._view is None or run.name != self._shown:  # a trial is followed by the job itself
+        if self._view is None or run.name != self._shown:  # a short run is followed by the job itself
             self._views.close()
             self._view = self._views.enter_context(LiveView(self._console, run.name, SystemClock().now_s))
             self._shown, self._tails = run.name, {}

@@ -73,9 +73,9 @@ def render_run(result: RunResult) -> str:
         lines = [render_rehearsal(result.rehearsal), "", *lines]
     if summary := result.summary or result.because:
         lines.append(f"  {summary}")
-    trial = [("trial", result.trial)] if result.trial else []
+    short = [("short run", result.short_run)] if result.short_run else []
     entries = [
-        *trial,
+        *short,
         *_cost(result),
         *_evaluated(result),
         *_places(result),

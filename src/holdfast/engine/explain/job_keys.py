@@ -1,11 +1,11 @@
-"""The keys of a job file in Markdown, made from its JSON Schema."""
+"""The keys of a job file, or of a study file, in Markdown, made from its JSON Schema."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from holdfast.core.job import parts_of
+from holdfast.core.document_schema import parts_of
 
 Schema = Mapping[str, Any]
 TYPES: Final[Mapping[str, str]] = {
@@ -21,17 +21,21 @@ PLAIN: Final = re.compile(r"[A-Za-z./][\w./ -]*")
 READ_OTHERWISE: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null"})
 
 
-def render_keys(schema: Schema, under: str = "") -> str:
-    """Return each key of a job file with its type, its default, what it means, and an example.
+JOB_FILE: Final = "`--set KEY=VALUE` overrides a key."
+STUDY_FILE: Final = "`holdfast study STUDY --dry-run` checks it. Keys of the job are dotted, as for `--set`."
+
+
+def render_keys(schema: Schema, under: str = "", file: str = "job", about: str = JOB_FILE) -> str:
+    """Return each key of a file with its type, its default, what it means, and an example.
 
     Args:
         schema: The JSON Schema.
         under: A key: only it and those under it are told.
+        file: Which file: `job` or `study`.
+        about: What to know beside that.
     """
-    head = f"# {f'`{under}` in a' if under else 'The'} job file"
-    about = (
-        "`--set KEY=VALUE` overrides a key. `holdfast explain job --format json` gives the JSON Schema, for editors."
-    )
+    head = f"# {f'`{under}` in a' if under else 'The'} {file} file"
+    about = f"{about} `holdfast explain {file} --format json` gives the JSON Schema, for editors."
     return "\n\n".join([head, about, "\n".join(_keys(schema, under))]) + "\n"
 
 
@@ -65,6 +69,8 @@ def _kind(schema: Schema, key: Schema) -> str:
         return f"{', '.join(others)} or {last}"
     if "const" in key:
         return str(key["const"])
+    if "type" not in key:
+        return "values"
     inner = key.get("items", key.get("additionalProperties"))
     of = f" of {_kind(schema, inner)}" if isinstance(inner, Mapping) else ""
     return TYPES[key["type"]] + of + _bounds(key)

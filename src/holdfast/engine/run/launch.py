@@ -84,6 +84,8 @@ def requested_job(
         sets=request.sets,
         arguments=request.arguments,
         runs=runs,
+        study=request.study,
+        trial=request.trial,
     )
     if not job:
         return described

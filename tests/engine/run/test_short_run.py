@@ -1,4 +1,4 @@
-"""A trial of a job is a valid job of few steps, in which all comes early that may fail late."""
+"""A short run of a job is a valid job of few steps, in which all comes early that may fail late."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.adapters.targets import read_target
 from holdfast.core.job import Job
-from holdfast.engine.run.trial import EVERY, STEPS, trial_overrides
+from holdfast.engine.run.short_run import EVERY, STEPS, short_run_overrides
 from tests.helpers.generated_jobs import generate_job
 
 
@@ -17,7 +17,7 @@ def made_job(**keys: Any) -> Job:
 
 
 @pytest.mark.parametrize("number", range(60))
-def test_a_trial_of_any_job_is_a_job(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_run_of_any_job_is_one(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few steps, of which some are saved, and evaluated wherever the job evaluates; the method and the data are the same."""
     monkeypatch.chdir(tmp_path)
     given = generate_job(number)
@@ -25,35 +25,35 @@ def test_a_trial_of_any_job_is_a_job(number: int, tmp_path: Path, monkeypatch: p
     whole = read_target(given.path, (), ()).job
     assert whole is not None
 
-    trial = read_target(given.path, trial_overrides(whole, "sums"), ()).job
+    short = read_target(given.path, short_run_overrides(whole, "sums"), ()).job
 
-    assert trial is not None
-    assert (trial.name, trial.method, trial.dataset, trial.model) == (
-        "sums-trial",
+    assert short is not None
+    assert (short.name, short.method, short.dataset, short.model) == (
+        "sums-short",
         whole.method,
         whole.dataset,
         whole.model,
     )
-    assert 0 < trial.train["max_steps"] <= STEPS
-    assert (trial.train["save_strategy"], trial.train["save_steps"]) == ("steps", EVERY)
+    assert 0 < short.train["max_steps"] <= STEPS
+    assert (short.train["save_strategy"], short.train["save_steps"]) == ("steps", EVERY)
     evaluates = whole.evaluates and whole.train.get("eval_strategy") != "no"
-    assert (trial.train.get("eval_steps") == EVERY) or not evaluates
+    assert (short.train.get("eval_steps") == EVERY) or not evaluates
 
 
-def test_what_a_trial_pushes_is_private_and_has_a_name_of_its_own() -> None:
+def test_what_a_short_run_pushes_is_private_and_has_a_name_of_its_own() -> None:
     job = made_job(
         output={"push_to": "me/model", "private": False},
         train={"hub_model_id": "me/x"},
     )
 
-    overrides = trial_overrides(job, "sums")
+    overrides = short_run_overrides(job, "sums")
 
-    assert {'output.push_to="me/model-trial"', "output.private=true"} <= set(overrides)
-    assert {'train.hub_model_id="me/x-trial"', "train.hub_private_repo=true"} <= set(overrides)
+    assert {'output.push_to="me/model-short"', "output.private=true"} <= set(overrides)
+    assert {'train.hub_model_id="me/x-short"', "train.hub_private_repo=true"} <= set(overrides)
 
 
 @pytest.mark.parametrize(("rows", "few"), [(None, 16), (5, 5), (2000, 16)])
-def test_figures_of_a_trial_come_from_few_rows_and_are_not_demanded(rows: int | None, few: int) -> None:
+def test_figures_of_a_short_run_come_from_few_rows_and_are_not_demanded(rows: int | None, few: int) -> None:
     evaluation = {
         "dataset": "t.jsonl",
         "rows": rows,
@@ -63,7 +63,7 @@ def test_figures_of_a_trial_come_from_few_rows_and_are_not_demanded(rows: int | 
     }
     job = made_job(evaluate=[evaluation])
 
-    (evaluate,) = [each for each in trial_overrides(job, "sums") if each.startswith("evaluate=")]
+    (evaluate,) = [each for each in short_run_overrides(job, "sums") if each.startswith("evaluate=")]
 
     assert json.loads(evaluate.partition("=")[2]) == [{"dataset": ["t.jsonl"], "rows": few, "metric": ["f1"]}]
 
@@ -71,5 +71,5 @@ def test_figures_of_a_trial_come_from_few_rows_and_are_not_demanded(rows: int | 
 def test_a_shorter_job_stays_as_short() -> None:
     job = made_job(train={"max_steps": 3, "eval_strategy": "no"})
 
-    assert "train.max_steps=3" in trial_overrides(job, "sums")
-    assert not [each for each in trial_overrides(job, "sums") if "eval" in each]
+    assert "train.max_steps=3" in short_run_overrides(job, "sums")
+    assert not [each for each in short_run_overrides(job, "sums") if "eval" in each]

@@ -1,4 +1,4 @@
-"""The trial of a job, with `--try`: a run of its own, which decides whether the job is started."""
+"""The short run of a job, with `--try`: a run of its own, which decides whether the job is started."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,19 +10,19 @@ from holdfast.app.run.starting import start_run
 from holdfast.core.errors import UsageError
 from holdfast.core.plan import RunRequest
 from holdfast.engine.run.launch import name_job
-from holdfast.engine.run.trial import SUFFIX, trial_overrides
+from holdfast.engine.run.short_run import SUFFIX, short_run_overrides
 from holdfast.results.run import RunResult
 
 
 def try_job(request: RunRequest, path: str, job: CheckedJob, runs: PathName | None, observer: RunObserver) -> RunResult:
-    """Run a trial of a job; return when it has ended.
+    """Run a short run of a job; return when it has ended.
 
     Args:
         request: How the job was requested.
         path: Its file.
         job: The job, checked.
         runs: The runs folder.
-        observer: Follows the trial.
+        observer: Follows the short run.
 
     Raises:
         UsageError: The target is a script, whose steps only its author can make few.
@@ -32,8 +32,8 @@ def try_job(request: RunRequest, path: str, job: CheckedJob, runs: PathName | No
         fix = "leave out --try, and run the script with a few steps first: `-- --max_steps 4`, if it has such an option"
         raise UsageError(what, where="--try", fix=fix)
     name = name_job(job.target.job, path)
-    observer.on_trial(f"{name}{SUFFIX} comes first; if it succeeds, {name} is started")
+    observer.on_short_run(f"{name}{SUFFIX} comes first; if it succeeds, {name} is started")
     if job.planned:
-        observer.on_trial(f"{name} itself: {job.planned.splitlines()[0]}")
-    tried = replace(request, sets=(*request.sets, *trial_overrides(job.target.job, name)))
+        observer.on_short_run(f"{name} itself: {job.planned.splitlines()[0]}")
+    tried = replace(request, sets=(*request.sets, *short_run_overrides(job.target.job, name)))
     return start_run(tried, check_job(tried, path), runs, observer)

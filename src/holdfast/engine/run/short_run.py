@@ -1,4 +1,4 @@
-"""A trial of a job: a few steps of it on the same place, before all of it."""
+"""A short run of a job: a few steps of it on the same place, before all of it."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -11,14 +11,14 @@ EVERY: Final = 2
 """Each so many steps are saved, and evaluated where the job evaluates."""
 ROWS: Final = 16
 """Rows of each dataset that the final model is evaluated on."""
-SUFFIX: Final = "-trial"
+SUFFIX: Final = "-short"
 
 
-def trial_overrides(job: Job, name: str) -> tuple[str, ...]:
-    """Return the overrides of a job's keys that make a trial of it, as `KEY=VALUE`.
+def short_run_overrides(job: Job, name: str) -> tuple[str, ...]:
+    """Return the overrides of a job's keys that make a short run of it, as `KEY=VALUE`.
 
     Everything that may fail late comes early: evaluations, checkpoints, the final model, its evaluation and its push.
-    The push goes to a private repository of its own. What the job demands of its figures is not demanded of a trial.
+    The push goes to a private repository of its own. What the job demands of its figures is not demanded of a short run.
 
     Args:
         job: The job.

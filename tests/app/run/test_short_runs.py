@@ -34,12 +34,12 @@ ROWS = [
 
 
 class Listener(NullObserver):
-    """Keeps what is said of the trial."""
+    """Keeps what is said of the short run."""
 
     def __init__(self) -> None:
         self.said: list[str] = []
 
-    def on_trial(self, said: str) -> None:
+    def on_short_run(self, said: str) -> None:
         self.said.append(said)
 
 
@@ -56,27 +56,27 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.train
-def test_a_job_follows_its_trial(place: Path) -> None:
-    """Two runs: the trial's few steps, then all."""
+def test_a_job_follows_its_short_run(place: Path) -> None:
+    """Two runs: the short run's few steps, then all."""
     listener = Listener()
 
     result = run("job.yaml", rehearse=False, offline=True, try_first=True, observer=listener)
 
     assert (result.stage, result.attempts[0].steps) == ("succeeded", 9)
-    assert isinstance(result.trial, str)
-    assert result.trial.startswith("job-trial-")
-    assert [(place / "runs" / result.trial / "model" / "config.json").is_file(), len(listener.said)] == [True, 1]
-    assert set(Ledger(place / "runs").runs()) == {result.run, result.trial}
+    assert isinstance(result.short_run, str)
+    assert result.short_run.startswith("job-short-")
+    assert [(place / "runs" / result.short_run / "model" / "config.json").is_file(), len(listener.said)] == [True, 1]
+    assert set(Ledger(place / "runs").runs()) == {result.run, result.short_run}
 
 
 @pytest.mark.train
-def test_a_job_whose_trial_fails_is_not_started(place: Path) -> None:
-    """The result is the trial's, with its cause."""
+def test_a_job_whose_short_run_fails_is_not_started(place: Path) -> None:
+    """The result is the short run's, with its cause."""
     result = run("job.yaml", set={"environment.variables.TORN": "yes"}, rehearse=False, offline=True, try_first=True)
 
     assert (result.exit_code, result.stage) == (1, "failed")
-    assert (result.summary or "").startswith("The trial did not succeed, so the job was not started.")
-    assert [each for each in Ledger(place / "runs").runs() if "trial" not in each] == []
+    assert (result.summary or "").startswith("The short run did not succeed, so the job was not started.")
+    assert [each for each in Ledger(place / "runs").runs() if "-short-" not in each] == []
 
 
 def test_a_refused_job_is_not_tried(place: Path) -> None:

@@ -1,0 +1,150 @@
+"""Studies: one of twelve real trials that ends with the right best and both causes, and what a study costs over its trainings alone.
+
+    .venv/bin/python -m benchmarks.study_trials real [--parallel 2] [--folder FOLDER]
+    .venv/bin/python -m benchmarks.study_trials quick [--trials 20] [--seconds 1]
+
+`real` trains `builtin:tiny-chat` on two datasets with three rates and two seeds; of two trials, one raises an exception in the user's own
+function, and one is killed. `quick` runs trials whose training only waits (`tests/helpers/quick_training.py`), beside the same programs in
+a loop.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.machine import heading
+from tests.helpers.quick_training import QuickStudy
+
+STUDY = """\
+name: twelve
+job:
+  method: sft
+  model: builtin:tiny-chat
+  dataset: {path: sums.jsonl, eval_fraction: 0.2, map: "faults.py:keep"}
+  train: {max_steps: 20, per_device_train_batch_size: 8, max_length: 64}
+  samples: {prompts: 0}
+  recover: {attempts: 1}
+grid:
+  dataset.path: [sums.jsonl, products.jsonl]
+  train.learning_rate: [1.0e-4, 1.0e-3, 1.0e-2]
+seeds: [1, 2]
+metric: eval_loss
+"""
+FAULTS = """\
+import os, signal
+from pathlib import Path
+
+job = Path(os.environ.get("HOLDFAST_RUN", ""), "job.resolved.yaml")
+text = job.read_text() if job.is_file() else ""
+
+def keep(row):
+    if "\\nseed: 2" in text and "learning_rate: 0.0001" in text:
+        if "sums.jsonl" in text:
+            raise ValueError(f"a row of {len(row)} columns, which this function does not know")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return dict(row)
+"""
+FAILING = [2, 8]
+"""The numbers of the trials that are made to fail."""
+
+
+def make_study(folder: Path, parallel: int) -> Path:
+    """Write the study of twelve trials with its data, and return its file."""
+    for name, sign, result in (("sums", "plus", int.__add__), ("products", "times", int.__mul__)):
+        rows = [
+            {
+                "messages": [
+                    {"role": "user", "content": f"What is {a} {sign} {b}?"},
+                    {"role": "assistant", "content": f"It is {result(a, b)}."},
+                ]
+            }
+            for a in range(20)
+            for b in range(12)
+        ]
+        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (folder / "faults.py").write_text(FAULTS)
+    file = folder / "study.yaml"
+    file.write_text(f"{STUDY}parallel: {parallel}\n")
+    return file
+
+
+def run_study(folder: Path, *options: str) -> tuple[float, dict[str, Any]]:
+    """Run the study in a folder as a user does; return how long that took, and the result."""
+    words = [
+        sys.executable,
+        "-m",
+        "holdfast.cli.main",
+        "study",
+        "study.yaml",
+        "--offline",
+        "--yes",
+        "--quiet",
+        "--format",
+        "json",
+    ]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    begun_s = time.monotonic()
+    done = subprocess.run([*words, *options], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    if '"errors"' in done.stdout or not done.stdout:
+        raise SystemExit(done.stdout or done.stderr)
+    return time.monotonic() - begun_s, json.loads(done.stdout)
+
+
+def measure_real(folder: Path, parallel: int) -> None:
+    """Run the study of twelve trials, and print what it gives."""
+    make_study(folder, parallel)
+    took_s, answer = run_study(folder)
+    print(heading("a study of 12 trials"))
+    print(json.dumps({name: answer[name] for name in ("verdict", "best", "importance", "failed")}, indent=1))
+    failed = [each["number"] for each in answer["failed"]]
+    print(f"{took_s:.0f} s with {parallel} at once; trials took {answer['elapsed_s']:.0f} s, added up")
+    print("the trials that failed are those that were made to" if failed == FAILING else f"WRONG: {failed} failed")
+
+
+def measure_quick(trials: int, seconds: float) -> None:
+    """Print how long a study takes beside the same trainings in a loop."""
+    with TemporaryDirectory() as scratch:
+        study = QuickStudy(Path(scratch), seconds)
+        study.write(seeds=list(range(trials)))
+        took_s, answer = run_study(Path(scratch), "--no-rehearse")
+        attempts = sorted(Path(scratch).glob("runs/*/attempts/1"))
+        program = study.job["where"]["options"]["python"]
+        begun_s = time.monotonic()
+        for attempt in attempts:
+            environment = {**os.environ, "HOLDFAST_ATTEMPT": scratch, "HOLDFAST_RUN": scratch}
+            subprocess.run([program, str(attempt / "attempt.py")], env=environment, check=True)
+        loop_s = time.monotonic() - begun_s
+        begun_s = time.monotonic()
+        run_study(Path(scratch), "--no-rehearse")
+        again_s = time.monotonic() - begun_s
+    print(heading(f"{trials} trials of {seconds:g} s: {answer['verdict']}"))
+    print(f"study {took_s:.1f} s, loop {loop_s:.1f} s: {(took_s - loop_s) / trials:.2f} s a trial")
+    print(f"the same command again: {again_s:.1f} s")
+
+
+def main() -> None:
+    """Measure and print."""
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("what", choices=("real", "quick"))
+    words.add_argument("--parallel", type=int, default=2)
+    words.add_argument("--trials", type=int, default=20)
+    words.add_argument("--seconds", type=float, default=1.0)
+    words.add_argument("--folder", type=Path, help="an empty folder that keeps the study of `real`")
+    asked = words.parse_args()
+    if asked.what == "quick":
+        measure_quick(asked.trials, asked.seconds)
+    elif asked.folder:
+        measure_real(asked.folder, asked.parallel)
+    else:
+        with TemporaryDirectory() as scratch:
+            measure_real(Path(scratch), asked.parallel)
+
+
+if __name__ == "__main__":
+    main()

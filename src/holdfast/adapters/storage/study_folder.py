@@ -1,0 +1,77 @@
+"""The folder of a study, beside its runs: its file as it was run, its table, its report, and a lock."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.storage.locks import holding, is_held
+from holdfast.adapters.storage.private_files import make_private
+from holdfast.adapters.storage.run_folder import write_redacted
+from holdfast.core.errors import LedgerError, UsageError
+
+STUDIES: Final = "studies"
+TABLE: Final = "results.csv"
+RESULT: Final = "results.json"
+REPORT: Final = "report.html"
+COPY: Final = "study.yaml"
+LOCK: Final = "study.lock"
+
+
+def study_folder(runs: Path, name: str) -> Path:
+    """Return the folder of a study in a runs folder."""
+    return runs / STUDIES / name
+
+
+def make_study_folder(folder: Path) -> None:
+    """Make the folder of a study.
+
+    Raises:
+        UsageError: A part of its path is a file.
+        LedgerError: It cannot be written.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_private(folder)
+    except (FileExistsError, NotADirectoryError):
+        raise UsageError(
+            f"{folder} is a file, or lies under one", where="the runs folder", fix="choose another with --runs"
+        ) from None
+    except OSError as error:
+        what = f"the study's folder cannot be written: {error.strerror}"
+        raise LedgerError(what, where=str(folder), fix="choose another with --runs, or free disk space") from error
+
+
+def running_study(folder: Path) -> AbstractContextManager[bool]:
+    """Hold the right to run a study within a block; gives False if another process holds it."""
+    return holding(folder / LOCK)
+
+
+def is_running_study(folder: Path) -> bool:
+    """Whether a process holds the right to run a study."""
+    return is_held(folder / LOCK)
+
+
+def render_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return rows as CSV; a cell that a spreadsheet would take for a formula is text."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@") else value
+
+
+def write_study_file(folder: Path, name: str, text: str) -> None:
+    """Write a file of the study.
+
+    Raises:
+        LedgerError: It cannot be written.
+    """
+    write_redacted(folder / name, text)

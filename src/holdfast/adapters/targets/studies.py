@@ -1,0 +1,82 @@
+"""Study files: a job, and what varies in it. The job may stand in the file itself; it is then read like a job file."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.readers.job_file import JobFileReader
+from holdfast.core.document import Document, Edit, Key, ReplaceCall
+from holdfast.core.errors import Spot, UsageError
+from holdfast.core.text import Place, TextEdit
+
+JOB: Final = "job"
+PATHS: Final = ("model", "model.path", "dataset", "dataset.path")
+"""Keys of a job whose value is a path, or a name of the Hub."""
+
+
+def is_study(values: Mapping[str, Any]) -> bool:
+    """Return whether a file's values are those of a study that holds its job itself.
+
+    >>> is_study({"job": {"method": "sft"}, "metric": "eval_loss"}), is_study({"method": "sft"})
+    (True, False)
+    """
+    return isinstance(values.get(JOB), Mapping) and "method" not in values
+
+
+def document_of_job(study: Document) -> Document:
+    """Return the job that a study file holds, with its places in that file."""
+    values = study.values[JOB]
+
+    def inner(places: Mapping[Key, Place]) -> dict[Key, Place]:
+        return {key[1:]: place for key, place in places.items() if key[0] == JOB and key[1:]}
+
+    job = replace(study, values=values, places=inner(study.places), key_places=inner(study.key_places), calls=())
+    return job.with_own_calls()
+
+
+def place_study_edits(document: Document, edits: Iterable[Edit]) -> tuple[TextEdit, ...]:
+    """Return the text edits that make the edits of a job in the study file that holds it.
+
+    Raises:
+        UsageError: One of them cannot be made.
+    """
+    study = JobFileReader().read(document.text, document.path)
+    inner = [each if isinstance(each, ReplaceCall) else replace(each, key=f"{JOB}.{each.key}") for each in edits]
+    return JobFileReader().place_edits(study, inner)
+
+
+def find_job_file(study: Document) -> str:
+    """Return the path of the job file that a study names: from the study file's folder, else from the current one.
+
+    Raises:
+        UsageError: There is none, or it is no job file.
+    """
+    named, place = str(study.values[JOB]), study.place(JOB)
+    where = Spot(place.path, place.line, place.column)
+    found = next((path for path in (Path(study.path).parent / named, Path(named)) if path.is_file()), None)
+    if found is None:
+        raise UsageError(
+            f"no such job file: {named}", where=where, fix="name one beside the study file, or write the job here"
+        )
+    if found.suffix not in (".yaml", ".yml"):
+        raise UsageError(
+            f"{named} is no job file", where=where, fix="name a job file (.yaml); a script has no keys to vary"
+        )
+    return str(found)
+
+
+def path_beside(value: Any, folders: Iterable[Path]) -> Any:
+    """Return the path of a value of a study, from here: it is looked up in these folders; as it is if nothing is there."""
+    if isinstance(value, Mapping):
+        return {**value, "path": path_beside(value["path"], folders)} if "path" in value else value
+    if not isinstance(value, str) or not value or ":" in value:
+        return value
+    return next((str(folder / value) for folder in folders if _is_there(folder / value)), value)
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False

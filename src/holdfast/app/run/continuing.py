@@ -1,0 +1,54 @@
+"""Making a run ready for its next attempt, or for its first one if it was stopped or killed before that."""
+
+from contextlib import chdir
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.storage.run_folder import has_plan, is_supervised, load_request, supervising
+from holdfast.app.run.preparing import check_job, prepare_run
+from holdfast.app.run.runs import Run, RunObserver
+from holdfast.app.run.secrets import resolve_request, with_secrets
+from holdfast.core.errors import UsageError
+
+START_ANEW: Final = "`holdfast run` starts the job anew"
+
+
+def continue_run(run: Run, observer: RunObserver) -> Run:
+    """Return a run that has a plan, to be continued.
+
+    Raises:
+        RunClosed: It is refused, or was stopped meanwhile.
+        UsageError: Another process is preparing it, or its request is lost.
+    """
+    return _with_plan(run) if has_plan(run.folder) else _prepare_again(run, observer)
+
+
+def _with_plan(run: Run) -> Run:
+    """Return a run that has a plan; with its secrets, unless another process supervises it."""
+    return run if is_supervised(run.folder) else with_secrets(run)
+
+
+def _prepare_again(run: Run, observer: RunObserver) -> Run:
+    """Check and rehearse again a run that was stopped or killed before it had a plan; return it with its secrets.
+
+    Raises:
+        RunClosed: It is refused, or was stopped meanwhile.
+        UsageError: Another process is preparing it, or its request is lost.
+    """
+    request = load_request(run.folder)
+    gone = [path for path in (request.target, request.cwd) if not Path(path).exists()] if request else ["request.json"]
+    if request is None or gone:
+        what = f"{run.name} was never started, and {gone[0]} is no longer there"
+        raise UsageError(what, where=str(run.folder), fix=START_ANEW)
+    with supervising(run.folder) as mine:
+        if not mine:
+            what = f"another process is preparing {run.name}: it checks and rehearses the job"
+            raise UsageError(what, where=str(run.folder), fix=f"wait until it is done, or `holdfast stop {run.name}`")
+        request = resolve_request(request)
+        run.reopen()
+        with chdir(request.cwd):
+            job = check_job(request, request.target)
+            ready = replace(run, secrets=job.references.values)
+            prepare_run(ready, job, request, observer)
+            return ready

@@ -1,0 +1,1 @@
+"""The verb `study`: many runs as one."""

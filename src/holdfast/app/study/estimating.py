@@ -1,0 +1,70 @@
+"""How long the trials of a study will take, and what they will cost."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
+
+from holdfast.adapters.targets import Target
+from holdfast.app.hub_access import HubAccess
+from holdfast.app.run.estimating import estimate_job
+from holdfast.app.study.preparing import PreparedTrial
+from holdfast.app.study.reading import StudyFile
+from holdfast.app.study.running import distinct
+from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.core.errors import HoldfastError
+from holdfast.core.estimate import Interval
+from holdfast.core.event import RunStage
+from holdfast.core.job import Job
+from holdfast.core.trial import TrialOutcome
+from holdfast.engine.study.headline import describe_remaining
+from holdfast.engine.study.spending import estimate_remaining, trial_seconds
+from holdfast.engine.units import render_counted
+from holdfast.results.study import StudyEstimate
+
+NO_TIME = "time is not known: no trial has ended yet, and the job names no GPU whose speed is known"
+
+
+def price_of(job: Job) -> float | None:
+    """Return the price of an hour on a job's hardware, in USD; None if it has none."""
+    flavor = load_flavors().get(job.where.hardware or "")
+    return flavor.usd_per_hour * job.where.nodes if flavor else None
+
+
+def estimate_study(
+    waiting: Sequence[PreparedTrial], outcomes: Sequence[TrialOutcome], parallel: int, hub: HubAccess
+) -> StudyEstimate:
+    """Return what is left to run.
+
+    Args:
+        waiting: The trials that have still to run.
+        outcomes: What became of the others.
+        parallel: How many run at once.
+        hub: Whether the Hub is asked about the job.
+    """
+    left = distinct(waiting)
+    shapes = {each.shape for each in left}
+    if not left:
+        return estimate_remaining(0, 0, parallel, None, None, "")
+    ended = [each.seconds for each in outcomes if each.stage is RunStage.SUCCEEDED]
+    seconds, because = trial_seconds(ended), f"{render_counted(len(ended), 'trial')} that have ended"
+    if seconds is None:
+        seconds, because = _planned(left[0].target, hub)
+    return estimate_remaining(len(left), len(shapes), parallel, seconds, price_of(left[0].job), because)
+
+
+def estimate_first(file: StudyFile, count: int, hub: HubAccess) -> Iterator[str]:
+    """Yield how long so many trials take and what they cost, by the plan of the first: before any other is looked at."""
+    with suppress(HoldfastError, ExceptionGroup):  # what is wrong with the first is told with all else
+        target = file.target_of(file.trials[0])
+        seconds, because = _planned(target, hub)
+        price = price_of(target.job) if target.job else None
+        remaining = estimate_remaining(count, 1, file.study.parallel, seconds, price, because)
+        yield from islice(describe_remaining(remaining), 1, None)
+
+
+def _planned(target: Target, hub: HubAccess) -> tuple[Interval | None, str]:
+    """Return how long a trial takes by the plan of its job, and why that is not known."""
+    planned = estimate_job(target, hub)
+    if planned.estimate and planned.estimate.seconds:
+        return planned.estimate.seconds, "the plan of the first trial"
+    return None, planned.because or NO_TIME

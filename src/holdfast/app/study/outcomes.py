@@ -1,0 +1,130 @@
+"""What became of the trials of a study: each is known by the hash of its content, which stands in the first event of its run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.app.run.diagnosing import diagnose_attempt
+from holdfast.app.run.evaluating import load_evaluations
+from holdfast.app.run.kept_results import read_refusals
+from holdfast.app.run.runs import Run
+from holdfast.app.study.preparing import PreparedTrial
+from holdfast.core.event import Diagnosed, RunStage
+from holdfast.core.run_state import RunState, fold
+from holdfast.core.study import StudyMetric
+from holdfast.core.trial import Trial, TrialOutcome
+from holdfast.engine.run.progress import follow
+from holdfast.engine.study.measuring import metric_value
+
+UNKNOWN = "the cause is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRun:
+    """The run of a trial.
+
+    Attributes:
+        run: The run.
+        state: Its state.
+    """
+
+    run: Run
+    state: RunState
+
+
+def find_runs(runs: Path, contents: Iterable[str]) -> dict[str, TrialRun]:
+    """Return the run of each trial that has one, by the hash of its content: of several, the one that succeeded, else the newest.
+
+    A run whose folder was deleted does not count: so its trial runs again.
+
+    Args:
+        runs: The runs folder.
+        contents: The hashes of the trials.
+    """
+    ledger, wanted = Ledger(runs), set(contents)
+    found: dict[str, TrialRun] = {}
+    for content, name in ledger.trials():
+        if content in wanted and (runs / name).is_dir():
+            state = fold(ledger.outline(name))
+            before = found.get(content)
+            if before is None or before.state.stage is not RunStage.SUCCEEDED:
+                found[content] = TrialRun(Run(name=name, folder=runs / name, ledger=ledger), state)
+    return found
+
+
+def outcome_of(trial: PreparedTrial, run: Run, metric: StudyMetric) -> TrialOutcome:
+    """Return what became of a trial, given its run."""
+    found = TrialRun(run, fold(run.ledger.outline(run.name)))
+    return replace(_outcome(found, metric), trial=trial.trial, content=trial.content)
+
+
+def outcomes_of(
+    trials: Sequence[PreparedTrial], found: Mapping[str, TrialRun], metric: StudyMetric
+) -> list[TrialOutcome]:
+    """Return what became of each trial. One without a run whose shape a rehearsal has refused is refused, too."""
+    known = {content: _outcome(each, metric) for content, each in found.items()}
+    refused = {
+        each.shape: replace(known[each.content], run="", seconds=0.0)
+        for each in trials
+        if each.content in known and found[each.content].state.refused_by == "rehearsal"
+    }
+    passed = {each.shape for each in trials if each.content in found and found[each.content].state.attempts}
+    outcomes: list[TrialOutcome] = []
+    for each in trials:
+        alike = None if each.shape in passed else refused.get(each.shape)
+        outcome = known.get(each.content) or alike or TrialOutcome(trial=each.trial)
+        outcomes.append(replace(outcome, trial=each.trial, content=each.content))
+    return outcomes
+
+
+def _outcome(found: TrialRun, metric: StudyMetric) -> TrialOutcome:
+    """Return what became of a run; the trial that it belongs to is put in by the caller."""
+    run, state = found.run, found.state
+    events = run.ledger.outline(run.name)
+    current = state.current
+    outcome = TrialOutcome(
+        trial=Trial(number=0, settings={}),
+        run=run.name,
+        stage=state.stage,
+        metrics=current.metrics if current else {},
+        seconds=follow(events).elapsed_s(SystemClock().now_s()),
+        is_refused=bool(state.refused_by),
+    )
+    if state.stage is RunStage.SUCCEEDED:
+        value = metric_value(metric, state, events, load_evaluations(state.evaluated))
+        return replace(outcome, value=value) if value is not None else _valueless(outcome, state, metric)
+    if state.stage is RunStage.FAILED:
+        return _failed(outcome, found)
+    return outcome
+
+
+def _valueless(outcome: TrialOutcome, state: RunState, metric: StudyMetric) -> TrialOutcome:
+    """Return the outcome of a run that trained, and did not write the metric."""
+    evaluated = state.evaluated
+    because = f"it trained, and wrote no finite `{metric.name}`"
+    if evaluated and evaluated.verdict != "pass":
+        because = f"{because}; its evaluation {evaluated.verdict}: {evaluated.because}"
+    fix = f"it wrote {', '.join(sorted(outcome.metrics)) or 'no metric'}"
+    return replace(outcome, because=because, fix=fix)
+
+
+def _failed(outcome: TrialOutcome, found: TrialRun) -> TrialOutcome:
+    """Return the outcome of a run that failed or was refused, with its cause."""
+    if refusals := read_refusals(found.run, found.state):
+        first = refusals[0]
+        return replace(outcome, name=first.code, because=first.message or found.state.because, fix=first.fix or "")
+    cause = _cause(found)
+    if cause.name:
+        return replace(outcome, name=cause.name, because=cause.title or cause.name, fix=cause.fix)
+    because = found.state.because or UNKNOWN
+    return replace(outcome, because=because, fix=f"`holdfast diagnose {outcome.run}`")
+
+
+def _cause(found: TrialRun) -> Diagnosed:
+    """Return the cause of a failure: as it was found while the run was supervised, else now."""
+    current = found.state.current
+    if current is None or (current.diagnosed and current.diagnosed.name):
+        return (current.diagnosed if current else None) or Diagnosed(at_s=0.0, attempt=0)
+    return diagnose_attempt(found.run, current.number, SystemClock().now_s())

@@ -1,0 +1,181 @@
+"""Checking the trials of a study before any of them starts: everything that is wrong is reported at once."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from holdfast.adapters.targets import Target
+from holdfast.app.check.target import check_rules
+from holdfast.app.check.target_request import TargetRequest
+from holdfast.app.hub_access import HubAccess
+from holdfast.app.run.backends import require_backend
+from holdfast.app.study.contents import trial_hashes
+from holdfast.app.study.reading import StudyFile
+from holdfast.core.backends import capabilities_of
+from holdfast.core.errors import GroupedError, HoldfastError, JobError, RuleError, Spot, UsageError, flatten
+from holdfast.core.finding import Finding
+from holdfast.core.job import Job
+from holdfast.core.trial import Trial
+from holdfast.engine.run.launch import blocking_findings
+from holdfast.engine.study.metric_checks import missing_metric
+from holdfast.engine.study.places import shared_places
+
+SHOWN_TRIALS = 6
+"""Numbers of trials that a message lists."""
+CHECKED = 200
+"""Trials of which each is checked before the first starts. Of more, one of each shape is; each is checked again when it starts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedTrial:
+    """A trial that can be started.
+
+    Attributes:
+        trial: The trial.
+        job: Its job.
+        target: What is checked.
+        content: The hash of its content.
+        shape: The hash of all that its rehearsal depends on.
+    """
+
+    trial: Trial
+    job: Job
+    target: Target
+    content: str
+    shape: str
+
+
+def prepare_trials(file: StudyFile) -> list[PreparedTrial]:
+    """Return the trials of a study, each with its job.
+
+    Raises:
+        GroupedError: Of an error for everything that is wrong with a job, with the metric, or between trials.
+    """
+    problems = TrialProblems(len(file.trials))
+    prepared = [each for trial in file.trials if (each := _prepare(file, trial, problems))]
+    problems.require_none(file.path)
+    for places, numbers in shared_places([(each.trial.number, each.job) for each in prepared]):
+        place = file.job.place(places.key)
+        what = f"{len(numbers)} trials write to {places.value!r} (`{places.key}`): the last would overwrite the others"
+        fix = f"remove `{places.key}`, or vary it"
+        problems.add(JobError(what, where=Spot(place.path, place.line, place.column), fix=fix), None)
+    for each in prepared:
+        if missing := missing_metric(file.study.metric, each.job):
+            place = file.document.place("metric")
+            where = Spot(place.path, place.line, place.column)
+            problems.add(JobError(missing[0], where=where, fix=missing[1]), each.trial.number)
+    problems.require_none(file.path)
+    return prepared
+
+
+def check_trials(
+    file: StudyFile,
+    trials: Sequence[PreparedTrial],
+    despite: Collection[str],
+    hub: HubAccess,
+    on_progress: Callable[[str], None],
+) -> None:
+    """Check trials that have still to run.
+
+    Raises:
+        GroupedError: Of an error for everything for which `run` would refuse one of them.
+    """
+    problems = TrialProblems(len(file.trials))
+    concerned = list(trials if len(trials) <= CHECKED else {each.shape: each for each in trials}.values())
+    for count, each in enumerate(concerned, start=1):
+        on_progress(f"checking trial {count} of {len(concerned)}")
+        request = TargetRequest(path=each.target.document.path, hub=hub)
+        for finding in blocking_findings(check_rules(each.target, request).findings, despite):
+            problems.add(_rule_error(finding, file, each.trial), each.trial.number)
+    problems.require_none(file.path)
+
+
+def _prepare(file: StudyFile, trial: Trial, problems: "TrialProblems") -> PreparedTrial | None:
+    try:
+        target = file.target_of(trial)
+        if target.job is None:  # the reader of job files gives one, or raises
+            return None
+        require_backend(target.job.where.backend)
+        _require_price(file, target.job)
+    except (UsageError, ExceptionGroup) as error:
+        if not (errors := flatten(error)):
+            raise
+        for each in errors:
+            problems.add(each, trial.number)
+        return None
+    content, shape = trial_hashes(target.job, trial, target.document.path)
+    return PreparedTrial(trial=trial, job=target.job, target=target, content=content, shape=shape)
+
+
+def _require_price(file: StudyFile, job: Job) -> None:
+    """Refuse a budget in money where nothing has a price.
+
+    Raises:
+        UsageError: There is one.
+    """
+    if file.study.budget.usd is not None and not capabilities_of(job.where.backend).has_flavors:
+        place = file.document.place("budget.usd")
+        what = f"`budget.usd` cannot be kept: the {job.where.backend} backend has no prices"
+        raise UsageError(
+            what, where=Spot(place.path, place.line, place.column), fix="use `budget.hours` or `budget.trials`"
+        )
+
+
+def _rule_error(finding: Finding, file: StudyFile, trial: Trial) -> RuleError:
+    """Return a finding as an error. If it is about a part of the job of which the trial varies a key, its place is that of the value."""
+    rule, place = finding.rule, finding.place
+    if rule is None or place is None:
+        raise TypeError("the engine names the rule and the place of each finding")
+    varied = next((key for key in trial.values if key.startswith(f"{finding.key}.")), None)
+    place = file.document.place(trial.sources[varied]) if varied else place
+    where = Spot(place.path, place.line, place.column, place.origin)
+    fix = finding.fix.title if finding.fix else f"see `holdfast explain {rule.code}`"
+    return RuleError(finding.message, rule, where=where, fix=fix)
+
+
+class TrialProblems:
+    """The errors of several trials. The same error in several trials is one.
+
+    Args:
+        count: How many trials there are.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._errors: dict[tuple[str, str], HoldfastError] = {}
+        self._numbers = Counter[tuple[tuple[str, str], int]]()
+
+    def add(self, error: HoldfastError, trial: int | None) -> None:
+        """Add an error of a trial, or of the whole study."""
+        key = (error.what, str(error.spot))
+        self._errors.setdefault(key, error)
+        if trial is not None:
+            self._numbers[key, trial] += 1
+
+    def require_none(self, path: str) -> None:
+        """Raise what was added.
+
+        Raises:
+            GroupedError: Something was.
+        """
+        if self._errors:
+            raise GroupedError(f"{path} cannot be run", [*self._all()])
+
+    def _all(self) -> Iterator[HoldfastError]:
+        for key, error in self._errors.items():
+            numbers = [number for each, number in self._numbers if each == key]
+            if numbers and len(numbers) < self._count:
+                error.what = f"{error.what} ({_spelled(numbers)})"
+            yield error
+
+
+def _spelled(numbers: Iterable[int]) -> str:
+    """Return the numbers of some trials.
+
+    >>> _spelled([3]), _spelled(range(1, 10))
+    ('trial 3', 'trials 1, 2, 3, 4, 5, 6 and 3 more')
+    """
+    listed = list(numbers)
+    shown = ", ".join(map(str, listed[:SHOWN_TRIALS]))
+    more = f" and {len(listed) - SHOWN_TRIALS} more" if len(listed) > SHOWN_TRIALS else ""
+    return f"trial{'s' if listed[1:] else ''} {shown}{more}"

@@ -1,0 +1,110 @@
+"""Reading a study file: its job, and the trials that it asks for."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from holdfast.adapters.readers.job_file import JobFileReader
+from holdfast.adapters.targets import Target, read_text
+from holdfast.adapters.targets.jobs import job_target
+from holdfast.adapters.targets.overrides import Override, environment_edits
+from holdfast.adapters.targets.studies import PATHS, document_of_job, find_job_file, is_study, path_beside
+from holdfast.core.document import Document, Set
+from holdfast.core.errors import GroupedError, HoldfastError, UsageError, flatten
+from holdfast.core.study import Study, parse_study
+from holdfast.core.trial import Trial
+from holdfast.engine.run.launch import name_job
+from holdfast.engine.study.conditions import condition_errors
+from holdfast.engine.study.expansion import expand_trials, varied_keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyFile:
+    """A study file that was read.
+
+    Attributes:
+        path: The file.
+        name: The study's name.
+        document: Its content.
+        study: The study.
+        target: The file that trials are started from: the job file, or the study file if that holds the job.
+        job: The job that trials vary.
+        trials: The trials.
+    """
+
+    path: str
+    name: str
+    document: Document
+    study: Study
+    target: str
+    job: Document
+    trials: list[Trial]
+
+    def values_of(self, trial: Trial) -> Iterator[tuple[str, Any]]:
+        """Yield each key that a trial changes, with its value; paths are those that lead there from here."""
+        folders = dict.fromkeys((Path(self.path).parent, Path(self.target).parent))
+        for key, value in trial.values.items():
+            yield key, path_beside(value, folders) if key in PATHS else value
+
+    def sets_of(self, trial: Trial) -> tuple[str, ...]:
+        """Return what a trial changes, as `--set` takes it."""
+        return tuple(f"{key}={json.dumps(value)}" for key, value in self.values_of(trial))
+
+    def target_of(self, trial: Trial) -> Target:
+        """Return the job of a trial. Each value that the trial changes has its place in the study file.
+
+        Raises:
+            ExceptionGroup: Of a JobError for every problem.
+        """
+        places = {key: self.document.place(trial.sources[key]) for key in trial.values}
+        own = [Override(Set(key, value), places[key]) for key, value in self.values_of(trial)]
+        return job_target(self.job, (*environment_edits(os.environ), *own))
+
+
+def read_study(path: str) -> StudyFile:
+    """Return a study file.
+
+    Raises:
+        UsageError: There is no such file, or it is no study.
+        ExceptionGroup: Of an error for everything that is wrong with it, as far as that does not depend on its trials.
+    """
+    document = JobFileReader().read(read_text(path), path)
+    _require_study(document)
+    study = parse_study(document)
+    target, job, trials, errors = path, None, list[Trial](), list[HoldfastError]()
+    conditions: Mapping[str, Any] = {"where": study.where, "unless": study.unless}
+    errors += condition_errors(document, conditions, varied_keys(study))
+    try:
+        target, job = _base_job(document)
+    except (UsageError, ExceptionGroup) as error:
+        errors += flatten(error)
+    try:
+        trials = [] if errors else expand_trials(study, document)
+    except GroupedError as error:
+        errors += flatten(error)
+    if errors or job is None:
+        raise GroupedError(f"{path} cannot be run", errors)
+    name = study.name or name_job(None, path)
+    return StudyFile(path=path, name=name, document=document, study=study, target=target, job=job, trials=trials)
+
+
+def _require_study(document: Document) -> None:
+    """Refuse a job file, which is not misspelt.
+
+    Raises:
+        UsageError: It is one.
+    """
+    if "method" in document.values and "job" not in document.values:
+        fix = f"`holdfast run {document.path}` runs it; a study has `job: {document.path}`, `metric`, and what varies"
+        raise UsageError(f"{document.path} is a job, and no study", where=document.path, fix=fix)
+
+
+def _base_job(document: Document) -> tuple[str, Document]:
+    """Return the file that trials are started from, and the job in it."""
+    if is_study(document.values):
+        return document.path, document_of_job(document)
+    path = find_job_file(document)
+    return path, JobFileReader().read(read_text(path), path)

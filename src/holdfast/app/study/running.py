@@ -1,0 +1,237 @@
+"""Running the trials of a study: so many at once as it allows, each a run like any other."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.app.run.continuing import continue_run
+from holdfast.app.run.preparing import RunClosed, check_job
+from holdfast.app.run.runs import Run
+from holdfast.app.run.starting import begin_run
+from holdfast.app.run.supervising import supervise_or_watch
+from holdfast.app.study.observing import StudyObserver, TrialOrders
+from holdfast.app.study.options import StudyOptions, run_request, visible_devices
+from holdfast.app.study.outcomes import TrialRun, find_runs, outcome_of, outcomes_of
+from holdfast.app.study.preparing import PreparedTrial
+from holdfast.app.study.reading import StudyFile
+from holdfast.core.errors import HoldfastError, LedgerError
+from holdfast.core.event import RunStage
+from holdfast.core.trial import TrialOutcome
+from holdfast.engine.study.spending import Spending
+from holdfast.ports import Order
+from holdfast.results.run import RunResult
+
+TICK_S: Final = 0.1
+"""Seconds between two looks at what was ordered."""
+INTERRUPTED: Final = "it was interrupted; the same command goes on"
+
+
+@dataclass(slots=True)
+class ActiveTrial:
+    """A trial that is under way.
+
+    Attributes:
+        prepared: The trial.
+        run: Its run.
+        slot: Which of those that run at once it is, from 0.
+        orders: Passes on orders to its run.
+    """
+
+    prepared: PreparedTrial
+    run: Run
+    slot: int
+    orders: TrialOrders
+
+
+@dataclass(slots=True)
+class StudyRunner:
+    """Runs trials until none is left, the budget is used up, or a person stops it.
+
+    Attributes:
+        file: The study.
+        options: The options.
+        observer: Follows it.
+        spending: What it has used of its budget.
+        because: Why no more trials start; empty while they do.
+    """
+
+    file: StudyFile
+    options: StudyOptions
+    observer: StudyObserver
+    spending: Spending
+    because: str = ""
+    is_limited: bool = False
+    _shapes: dict[str, TrialOutcome | None] = field(default_factory=dict[str, TrialOutcome | None])
+    _active: dict[Future[RunResult], ActiveTrial] = field(default_factory=dict[Future[RunResult], ActiveTrial])
+    _refused: dict[str, TrialOutcome] = field(default_factory=dict[str, TrialOutcome])
+    _devices: Sequence[str] = ()
+
+    def run(self, trials: Sequence[PreparedTrial], found: dict[str, TrialRun]) -> dict[str, TrialOutcome]:
+        """Run trials; return those that could not be started, by the hash of their content.
+
+        Args:
+            trials: The trials that have still to run.
+            found: The runs that trials of the study have.
+        """
+        self._devices = visible_devices()
+        waiting = deque(distinct(trials))
+        with ThreadPoolExecutor(self.file.study.parallel) as pool, self._detaching():
+            while waiting or self._active:
+                self._take_order(waiting)
+                if waiting and len(self._active) < self.file.study.parallel and not self._is_over(waiting):
+                    self._start(pool, waiting.popleft(), found)
+                elif self._active:
+                    self._reap(len(waiting))
+        return self._refused
+
+    @contextmanager
+    def _detaching(self) -> Iterator[None]:
+        """Detach from all trials if the block raises: their threads would be waited for, and their trainings go on by themselves."""
+        try:
+            yield
+        except BaseException:
+            for active in self._active.values():
+                active.orders.give("detach")
+            raise
+
+    def _is_over(self, waiting: deque[PreparedTrial]) -> bool:
+        """Return whether no more trials start; what waits then is dropped."""
+        running = len(self._active)
+        if not self.because and (because := self.spending.used_up(self.file.study.budget, running)):
+            self.because, self.is_limited = because, True
+        if self.because:
+            waiting.clear()
+        return bool(self.because)
+
+    def _take_order(self, waiting: deque[PreparedTrial]) -> None:
+        order = self.observer.take()
+        if order:
+            self._stop(order, waiting)
+
+    def _stop(self, order: Order, waiting: deque[PreparedTrial]) -> None:
+        """Start no more trials, and give those that run an order."""
+        self.because, self.is_limited = INTERRUPTED, False
+        waiting.clear()
+        for active in self._active.values():
+            active.orders.give(order)
+
+    def _start(self, pool: ThreadPoolExecutor, prepared: PreparedTrial, found: dict[str, TrialRun]) -> None:
+        """Prepare the run of a trial, and have a thread supervise it."""
+        taken = {active.slot for active in self._active.values()}
+        slot = next(number for number in range(self.file.study.parallel) if number not in taken)
+        orders = TrialOrders(self.observer)
+        self.observer.is_preparing(preparing=True)
+        try:
+            run = self._ready(prepared, found.get(prepared.content), slot, orders)
+        except KeyboardInterrupt:
+            self.because = INTERRUPTED
+            for active in self._active.values():
+                active.orders.give("stop")
+            return
+        except (HoldfastError, ExceptionGroup) as error:
+            self._note(prepared, error)
+            return
+        finally:
+            self.observer.is_preparing(preparing=False)
+        if run is not None:
+            self._active[pool.submit(_supervise, run, orders)] = ActiveTrial(prepared, run, slot, orders)
+
+    def _ready(self, prepared: PreparedTrial, before: TrialRun | None, slot: int, orders: TrialOrders) -> Run | None:
+        """Return the run of a trial, ready for an attempt; None if it was closed before."""
+        is_new = before is None or (before.state.stage.ended and not _is_interrupted(before))
+        if is_new and (refused := self._shapes.get(prepared.shape)):
+            self._refuse_alike(prepared, refused)
+            return None
+        try:
+            if before is not None and not is_new:
+                self.observer.on_started(prepared.trial, before.run.name, continued=True)
+                return continue_run(before.run, orders)
+            rehearse = self.options.rehearse and prepared.shape not in self._shapes
+            request = replace(run_request(self.file, self.options, prepared, self._devices, slot), rehearse=rehearse)
+            run = begin_run(request, check_job(request, self.file.target), self.options.runs, orders)
+        except RunClosed as closed:
+            self._note_closed(prepared, closed.result)
+            return None
+        self._shapes[prepared.shape] = None
+        self.observer.on_started(prepared.trial, run.name, continued=False)
+        return run
+
+    def know_shapes(
+        self, trials: Iterable[PreparedTrial], found: dict[str, TrialRun], outcomes: Iterable[TrialOutcome]
+    ) -> None:
+        """Remember the shapes of jobs that were rehearsed before: those of runs that had an attempt, and those that were refused."""
+        passed = {each.shape: None for each in trials if each.content in found and found[each.content].state.attempts}
+        refused = {
+            each.shape: outcome
+            for each, outcome in zip(trials, outcomes, strict=True)
+            if outcome.is_refused and not self.options.retry
+        }
+        self._shapes |= {**refused, **passed}
+
+    def _refuse_alike(self, prepared: PreparedTrial, refused: TrialOutcome) -> None:
+        """Refuse a trial of a shape whose rehearsal has failed."""
+        outcome = replace(refused, trial=prepared.trial, content=prepared.content, run="", seconds=0.0)
+        self._refused[prepared.content] = outcome
+        self.observer.on_ended(outcome, 0)
+
+    def _note_closed(self, prepared: PreparedTrial, result: RunResult) -> None:
+        """Remember a run that was closed before its first attempt."""
+        found = find_runs(self.options.runs, [prepared.content])
+        (outcome,) = outcomes_of([prepared], found, self.file.study.metric)
+        if result.refused_by == "rehearsal":
+            self._shapes[prepared.shape] = outcome
+        if result.stage is RunStage.CANCELLED:
+            self.because = INTERRUPTED
+        self.observer.on_ended(outcome, 0)
+
+    def _note(self, prepared: PreparedTrial, error: HoldfastError | ExceptionGroup[Exception]) -> None:
+        """Remember why a trial could not be started; where nothing can be written, no other can be either."""
+        if not isinstance(error, HoldfastError):
+            raise error
+        outcome = TrialOutcome(trial=prepared.trial, content=prepared.content, because=error.what, fix=error.fix)
+        self._refused[prepared.content] = outcome
+        if isinstance(error, LedgerError):
+            self.because = f"{error.what} ({error.where}); {error.fix}"
+        self.observer.on_ended(outcome, 0)
+
+    def _reap(self, left: int) -> None:
+        """Wait a moment for a trial that ends, and take note of it."""
+        ended, _ = wait(self._active, timeout=TICK_S, return_when=FIRST_COMPLETED)
+        for future in ended:
+            active = self._active.pop(future)
+            with suppress(HoldfastError):
+                self._note_broken(future)
+            outcome = outcome_of(active.prepared, active.run, self.file.study.metric)
+            if outcome.stage and outcome.stage.ended:  # else a person has detached from it
+                self.spending.add(outcome.seconds, active.prepared.job)
+                self.observer.on_ended(outcome, left)
+
+    def _note_broken(self, future: Future[RunResult]) -> None:
+        """Remember why the supervision of a run has broken off: its training may go on, and the next start follows it."""
+        error = future.exception()
+        if isinstance(error, HoldfastError):
+            self.because = self.because or f"{error.what} ({error.where}); {error.fix}"
+        elif error is not None:
+            raise error
+
+
+def _supervise(run: Run, orders: TrialOrders) -> RunResult:
+    """Supervise a run, in a thread of its own with its own connection to the ledger."""
+    return supervise_or_watch(replace(run, ledger=Ledger(run.folder.parent)), orders, detach=False)
+
+
+def _is_interrupted(before: TrialRun) -> bool:
+    """Return whether a run was stopped, so that it can be continued."""
+    return before.state.stage is RunStage.CANCELLED
+
+
+def distinct(trials: Iterable[PreparedTrial]) -> list[PreparedTrial]:
+    """Return trials without those of the same content as one before them: they share its run."""
+    found: dict[str, PreparedTrial] = {}
+    for each in trials:
+        found.setdefault(each.content, each)
+    return list(found.values())

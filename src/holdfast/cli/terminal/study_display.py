@@ -1,0 +1,90 @@
+"""The terminal while a study runs: one line for each trial that starts or ends, and Ctrl-C."""
+
+import sys
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+import click
+from rich.console import Console
+
+from holdfast.adapters.terminal.orders import SignalOrders
+from holdfast.cli.output import shown
+from holdfast.cli.usage import INTERRUPTED
+from holdfast.core.trial import Trial, TrialOutcome
+from holdfast.engine.study.headline import describe_remaining, spell_settings
+from holdfast.engine.units import render_counted, render_duration, render_number
+from holdfast.ports import Order
+from holdfast.results.study import StudyEstimate
+
+
+class StudyDisplay:
+    """Shows a study on standard error as it goes, and hears Ctrl-C: the first stops the trials after they save, the second ends them.
+
+    Args:
+        quiet: Show nothing.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._console = Console(stderr=True, quiet=quiet, highlight=False)
+        self._stack = ExitStack()
+        self._orders = SignalOrders()
+        self._trials = self._ended = 0
+
+    def __enter__(self) -> Self:
+        self._stack.enter_context(self._orders.listening())
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    def confirm(self, question: str) -> bool:
+        """Ask the person at the terminal; nobody agrees where nobody can be asked."""
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return False
+        return click.confirm(shown(question), err=True)
+
+    def on_progress(self, said: str) -> None:
+        """Show what is done before a trial starts, unless every line would be kept."""
+        if self._console.is_terminal:
+            self._print(f"{said} …", dim=True)
+
+    def on_planned(self, trials: int, remaining: StudyEstimate) -> None:
+        """Show what is left to run."""
+        self._trials = trials
+        self._ended = trials - remaining.trials
+        done = f", {self._ended} have run" if self._ended else ""
+        self._print(
+            f"{render_counted(trials, 'trial')}{done}; {'; '.join(describe_remaining(remaining)) or 'none to run'}"
+        )
+
+    def on_started(self, trial: Trial, run: str, *, continued: bool) -> None:
+        """Show the start of a trial."""
+        verb = "goes on" if continued else "starts"
+        self._print(f"trial {trial.number} {verb}: {spell_settings(trial.values)} ({run})", dim=True)
+
+    def on_ended(self, outcome: TrialOutcome, left: int) -> None:
+        """Show the end of a trial."""
+        del left
+        self._ended += 1
+        stage = outcome.stage.value if outcome.stage and not outcome.is_refused else "refused"
+        said = f" {render_number(outcome.value)}" if outcome.value is not None else f": {outcome.because or stage}"
+        took = f" in {render_duration(outcome.seconds)}" if outcome.seconds else ""
+        self._print(f"trial {outcome.trial.number} {stage}{said}{took} ({self._ended} of {self._trials})")
+
+    def take(self) -> Order | None:
+        """Return the person's order since the last call."""
+        return self._orders.take()
+
+    def is_preparing(self, *, preparing: bool) -> None:
+        """Let Ctrl-C interrupt what is done before a trial starts."""
+        self._orders.supervising = not preparing
+
+    def exit_code(self, code: int) -> int:
+        """Return 130 if the person interrupted, else the code."""
+        return INTERRUPTED if self._orders.interrupted else code
+
+    def _print(self, line: str, *, dim: bool = False) -> None:
+        self._console.print(shown(line), style="dim" if dim else None, markup=False, soft_wrap=True)

@@ -1,0 +1,58 @@
+"""`holdfast study`."""
+
+import click
+
+from holdfast.app.study.verb import study as study_verb
+from holdfast.cli import options
+from holdfast.cli.terminal.study_display import StudyDisplay
+from holdfast.cli.text.study import render_study
+
+
+@click.command("study")
+@click.argument("study", type=click.Path())
+@click.option("--show", is_flag=True, help="Show what the trials have given so far; start none.")
+@click.option("--dry-run", is_flag=True, help="Check every trial, and show what would run; start none.")
+@click.option("--yes", "-y", is_flag=True, help="Start more than 100 trials without asking.")
+@click.option("--retry", is_flag=True, help="Run trials that failed again.")
+@options.despite
+@click.option("--no-rehearse", is_flag=True, help="Don't rehearse the jobs first.")
+@options.detach
+@options.offline
+@options.runs
+@options.quiet
+@options.format_
+def command(
+    study: str,
+    show: bool,
+    dry_run: bool,
+    yes: bool,
+    retry: bool,
+    despite: tuple[str, ...],
+    no_rehearse: bool,
+    detach: bool,
+    offline: bool,
+    runs: str | None,
+    quiet: bool,
+    format_: str,
+) -> int:
+    """Run many settings of one job, and find the best.
+
+    STUDY is a YAML file: a job, what varies in it, and a metric. Each trial is a run like any other; one that fails does not stop the
+    others. What has run is not run again: the same command goes on after an interruption, and runs what was added to the file.
+    """
+    with StudyDisplay(quiet=quiet) as display:
+        answer = study_verb(
+            study,
+            show=show,
+            dry_run=dry_run,
+            yes=yes,
+            retry=retry,
+            runs=runs,
+            despite=despite,
+            offline=offline,
+            rehearse=not no_rehearse,
+            detach=detach,
+            observer=display,
+            confirm=display.confirm,
+        )
+    return display.exit_code(options.print_result(answer, format_, render_study))

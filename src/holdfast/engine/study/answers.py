@@ -1,0 +1,170 @@
+"""The result of a study, made from the outcomes of its trials."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+from holdfast.core.event import RunStage
+from holdfast.core.json_text import render_canonical
+from holdfast.core.study import Study, StudyMetric
+from holdfast.core.trial import TrialOutcome
+from holdfast.engine.study.importance import rank_settings
+from holdfast.engine.study.summaries import SettingDifference, SettingSummary, compare_with_best, summarize_settings
+from holdfast.results.study import (
+    FailedTrial,
+    SettingImportance,
+    StudyBest,
+    StudyEstimate,
+    StudyResult,
+    StudySettingResult,
+    StudyTrialResult,
+    TrialStage,
+)
+
+StudyVerdict = Literal["planned", "complete", "failed", "limited", "incomplete"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyState:
+    """All that is known of a study.
+
+    Attributes:
+        name: Its name.
+        study: The study.
+        outcomes: What became of each trial, in the order of the file.
+        remaining: What is left to run.
+        runs: The runs folder.
+        folder: The study's folder.
+        because: Why it ended before its last trial; empty if it did not.
+        started: Whether trials were started; if not, it was only looked at.
+        is_limited: Whether its budget is used up.
+    """
+
+    name: str
+    study: Study
+    outcomes: Sequence[TrialOutcome]
+    remaining: StudyEstimate
+    runs: str
+    folder: str
+    because: str = ""
+    started: bool = True
+    is_limited: bool = False
+
+
+def study_result(state: StudyState) -> StudyResult:
+    """Return the result of a study."""
+    metric = state.study.metric
+    summaries = summarize_settings(state.outcomes, lower_is_better=metric.lower_is_better)
+    differences = {render_canonical(each.settings): each for each in compare_with_best(summaries)}
+    return StudyResult(
+        verb="study",
+        study=state.name,
+        verdict=_verdict(state),
+        because=state.because,
+        metric=metric.name,
+        direction="minimize" if metric.lower_is_better else "maximize",
+        best=_best(summaries[0], metric, state.runs) if summaries and summaries[0].mean is not None else None,
+        settings=[
+            _setting(each, differences.get(render_canonical(each.settings)), is_best=not at)
+            for at, each in enumerate(summaries)
+        ],
+        importance=[
+            SettingImportance(key=key, share=round(share, 4)) for key, share in rank_settings(state.outcomes).items()
+        ],
+        failed=[_failed(each) for each in state.outcomes if each.has_failed],
+        trials=[_trial(each) for each in state.outcomes],
+        remaining=state.remaining,
+        elapsed_s=round(sum(each.seconds for each in _distinct(state.outcomes)), 3),
+        folder=state.folder,
+    )
+
+
+def _distinct(outcomes: Sequence[TrialOutcome]) -> list[TrialOutcome]:
+    """Return the outcomes without those that share a run with one before them."""
+    return list({each.run or each.trial.number: each for each in outcomes}.values())
+
+
+def _verdict(state: StudyState) -> StudyVerdict:
+    if not _is_open(state):
+        return "failed" if any(each.has_failed for each in state.outcomes) else "complete"
+    if state.is_limited:
+        return "limited"
+    return "incomplete" if state.started or any(each.run for each in state.outcomes) else "planned"
+
+
+def _is_open(state: StudyState) -> bool:
+    """Return whether a trial has still to run."""
+    return any(each.value is None and not each.has_failed for each in state.outcomes)
+
+
+def _best(summary: SettingSummary, metric: StudyMetric, runs: str) -> StudyBest:
+    choose = min if metric.lower_is_better else max
+    trial = choose(summary.valued, key=lambda each: each.value or 0.0)
+    return StudyBest(
+        settings=summary.settings,
+        metric=metric.name,
+        value=summary.mean or 0.0,
+        low=summary.low,
+        high=summary.high,
+        seeds=len(summary.values),
+        run=trial.run,
+        model=str(PurePosixPath(runs, trial.run, "model")),
+    )
+
+
+def _setting(summary: SettingSummary, difference: SettingDifference | None, *, is_best: bool) -> StudySettingResult:
+    valued = summary.mean is not None
+    return StudySettingResult(
+        settings=summary.settings,
+        trials=[each.trial.number for each in summary.outcomes],
+        values=summary.values,
+        mean=summary.mean,
+        low=summary.low,
+        high=summary.high,
+        difference=difference.difference if difference else None,
+        difference_low=difference.low if difference else None,
+        difference_high=difference.high if difference else None,
+        p_value=difference.p_value if difference else None,
+        verdict=difference.verdict if difference else "best" if is_best and valued else "no value",
+    )
+
+
+def _trial(outcome: TrialOutcome) -> StudyTrialResult:
+    return StudyTrialResult(
+        number=outcome.trial.number,
+        settings=outcome.trial.settings,
+        seed=outcome.trial.seed,
+        content=outcome.content,
+        run=outcome.run or None,
+        stage=_stage(outcome),
+        value=outcome.value,
+        metrics=outcome.metrics,
+        elapsed_s=round(outcome.seconds, 3),
+    )
+
+
+def _stage(outcome: TrialOutcome) -> TrialStage:
+    if outcome.is_refused:
+        return "refused"
+    if outcome.stage is None:
+        return "failed" if outcome.has_failed else "waiting"
+    stages: dict[RunStage, TrialStage] = {
+        RunStage.QUEUED: "queued",
+        RunStage.RUNNING: "running",
+        RunStage.SUCCEEDED: "succeeded",
+        RunStage.FAILED: "failed",
+        RunStage.CANCELLED: "cancelled",
+    }
+    return stages[outcome.stage]
+
+
+def _failed(outcome: TrialOutcome) -> FailedTrial:
+    return FailedTrial(
+        number=outcome.trial.number,
+        run=outcome.run or None,
+        settings=outcome.trial.values,
+        name=outcome.name,
+        because=outcome.because,
+        fix=outcome.fix,
+    )

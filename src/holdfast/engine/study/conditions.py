@@ -1,0 +1,96 @@
+"""Conditions between the values of a trial: which combinations are kept."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import ge, gt, le, lt
+from typing import Any, Final
+
+from holdfast.core.document import Document, Key
+from holdfast.core.errors import JobError, Spot
+from holdfast.core.nearest import nearest
+
+BOUNDS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
+Condition = Mapping[str, Any]
+
+
+def is_kept(values: Mapping[str, Any], where: Sequence[Condition], unless: Sequence[Condition]) -> bool:
+    """Return whether a setting is a trial.
+
+    Args:
+        values: The setting, by dotted key.
+        where: One of these has to hold, if there are any.
+        unless: None of these may hold.
+
+    >>> is_kept({"peft.r": 32}, where=[{"peft.r": {"at_most": 16}}], unless=[])
+    False
+    """
+    kept = not where or any(holds(each, values) for each in where)
+    return kept and not any(holds(each, values) for each in unless)
+
+
+def holds(condition: Condition, values: Mapping[str, Any]) -> bool:
+    """Return whether all keys of a condition have such values. A key that the setting leaves as the job has it has none.
+
+    >>> holds({"method": "sft", "peft.r": [8, 16]}, {"method": "sft", "peft.r": 8})
+    True
+    """
+    return all(key in values and _fits(values[key], wanted) for key, wanted in condition.items())
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    if is_bounds(wanted):
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and all(BOUNDS[name](value, bound) for name, bound in wanted.items())
+    if isinstance(wanted, list) and not isinstance(value, list):
+        return any(_equal(value, each) for each in wanted)
+    return _equal(value, wanted)
+
+
+def is_bounds(wanted: Any) -> bool:
+    """Return whether what a condition wants of a key are bounds."""
+    return isinstance(wanted, Mapping) and bool(wanted) and wanted.keys() <= BOUNDS.keys()
+
+
+def _equal(value: Any, wanted: Any) -> bool:
+    """Return whether two values are the same; in YAML, `true` is not 1."""
+    return isinstance(value, bool) is isinstance(wanted, bool) and bool(value == wanted)
+
+
+def condition_errors(
+    document: Document, conditions: Mapping[str, Sequence[Condition]], varied: Sequence[str]
+) -> Iterator[JobError]:
+    """Yield what is wrong with the conditions of a study: keys that it does not vary, and bounds that are none.
+
+    Args:
+        document: The study file.
+        conditions: The conditions by the key of the study that holds them.
+        varied: The keys that the study varies.
+    """
+    for name, listed in conditions.items():
+        for at, condition in enumerate(listed):
+            for key, wanted in condition.items():
+                place = _place_of(document, name, at, key)
+                if key not in varied:
+                    near = nearest(key, tuple(varied))
+                    fix = f"did you mean `{near}`?" if near else f"use one of {', '.join(varied)}"
+                    yield JobError(f"`{name}` names `{key}`, which the study does not vary", where=place, fix=fix)
+                elif bound := _wrong_bound(wanted):
+                    yield JobError(
+                        f"`{key}` in `{name}`: {bound}", where=place, fix=f"use {', '.join(BOUNDS)}, with numbers"
+                    )
+
+
+def _wrong_bound(wanted: Any) -> str:
+    """Return what is wrong with the bounds of a key; empty if they are right, or it has none."""
+    if not isinstance(wanted, Mapping):
+        return ""
+    if unknown := sorted(wanted.keys() - BOUNDS.keys()) if wanted.keys() & BOUNDS.keys() else []:
+        return f"unknown bound `{unknown[0]}`"
+    numbers = all(isinstance(each, int | float) for each in wanted.values())
+    return "" if numbers or not is_bounds(wanted) else "a bound is a number"
+
+
+def _place_of(document: Document, name: str, at: int, key: str) -> Spot:
+    """Return where a key of a condition stands; a lone condition may stand without a list."""
+    lone: Key = (name, key)
+    place = document.place(lone if lone in document.places else (name, at, key))
+    return Spot(place.path, place.line, place.column)

@@ -1,0 +1,68 @@
+"""What a study shows, in sentences: the same ones on the terminal and in its report."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from holdfast.engine.report.settings import spell_value
+from holdfast.engine.units import render_counted, render_duration, render_number
+from holdfast.results.study import StudyBest, StudyEstimate, StudyResult, StudySettingResult
+
+NOISE_UNKNOWN = "noise is not known: give at least two `seeds`"
+
+
+def spell_settings(settings: Mapping[str, Any]) -> str:
+    """Return a setting on one line.
+
+    >>> spell_settings({"train.learning_rate": 0.001, "dataset.path": "a.jsonl"}), spell_settings({})
+    ('train.learning_rate 0.001, dataset.path a.jsonl', 'the job as it is')
+    """
+    return ", ".join(f"{key} {spell_value(value)}" for key, value in settings.items()) or "the job as it is"
+
+
+def spell_interval(low: float | None, high: float | None) -> str:
+    """Return an interval; empty if there is none."""
+    return "" if low is None or high is None else f"{render_number(low)} to {render_number(high)}"
+
+
+def describe_best(best: StudyBest) -> str:
+    """Return the value of the best setting, with its interval."""
+    return f"{best.metric} {render_number(best.value)} ({describe_noise(best)})"
+
+
+def describe_noise(best: StudyBest) -> str:
+    """Return the interval of the best setting, or why it has none."""
+    if interval := spell_interval(best.low, best.high):
+        return f"{interval}, 95 % over {render_counted(best.seeds, 'seed')}"
+    return NOISE_UNKNOWN if best.seeds == 1 else f"all {best.seeds} values are equal"
+
+
+def describe_difference(setting: StudySettingResult) -> str:
+    """Return how a setting compares with the best one."""
+    if setting.difference is None:
+        return setting.verdict
+    interval = spell_interval(setting.difference_low, setting.difference_high)
+    shown = f"{setting.difference:+.3g}" + (f" ({interval})" if interval else "")
+    verdict = "noise unknown" if setting.verdict == "unknown" else setting.verdict
+    p_value = "" if setting.p_value is None else f", p {setting.p_value:.2g}"
+    return f"{verdict}: {shown}{p_value}"
+
+
+def describe_counts(result: StudyResult) -> str:
+    """Return how many trials there are, and how they ended."""
+    stages = [each.stage for each in result.trials]
+    listed = [f"{stages.count(stage)} {stage}" for stage in dict.fromkeys(stages)]
+    return f"{render_counted(len(stages), 'trial')}: {', '.join(listed)}" if stages else "no trials"
+
+
+def describe_remaining(remaining: StudyEstimate) -> Iterator[str]:
+    """Yield what is left to run, how long it will take and what it will cost."""
+    if not remaining.trials:
+        return
+    yield f"{render_counted(remaining.trials, 'trial')} to run, {render_counted(remaining.rehearsals, 'shape')} of job"
+    if remaining.low_s is None or remaining.high_s is None:
+        yield remaining.because
+        return
+    between = f"{render_duration(remaining.low_s)} to {render_duration(remaining.high_s)}"
+    yield f"{between}, by {remaining.because}"
+    if remaining.low_usd is not None and remaining.high_usd is not None:
+        yield f"${remaining.low_usd:.2f} to ${remaining.high_usd:.2f}"

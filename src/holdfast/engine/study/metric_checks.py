@@ -1,0 +1,64 @@
+"""Whether the trials of a study write the metric that they are compared by."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from holdfast.catalog.metrics import METRICS
+from holdfast.core.job import Job
+from holdfast.core.nearest import nearest
+from holdfast.core.study import StudyMetric
+
+LOGGED: Final = ("train_loss", "loss")
+TRAINED: Final = "train_loss"
+PREFIX: Final = "eval_"
+
+
+def missing_metric(metric: StudyMetric, job: Job) -> tuple[str, str] | None:
+    """Return why a job does not write a metric, and the fix; None if it does, or may.
+
+    What a trainer logs at an evaluation depends on its data, so that a name such as `eval_rewards/margins` is taken as it is.
+    """
+    if metric.name.startswith(PREFIX):
+        return None if job.evaluates else _without_rows(metric)
+    if metric.name == TRAINED:
+        return None
+    measured = {name for each in job.evaluate for name in (*each.metric, *each.rewards)}
+    if metric.name in measured or (metric.name in METRICS and any(not each.metric for each in job.evaluate)):
+        return _without_dataset(metric, job)
+    return _unwritten(metric, job, measured)
+
+
+def _without_rows(metric: StudyMetric) -> tuple[str, str]:
+    what = f"`{metric.name}` is measured at an evaluation, and the job holds out no rows for one"
+    return what, "add `dataset.eval_fraction: 0.1` or `dataset.eval_split` to the job"
+
+
+def _without_dataset(metric: StudyMetric, job: Job) -> tuple[str, str] | None:
+    """Return why a figure is not measured on the dataset that the metric names."""
+    names = [name for each in job.evaluate for name in each.dataset]
+    wanted = metric.dataset
+    if wanted is None or any(name == wanted or name.endswith(f"/{wanted.removeprefix('./')}") for name in names):
+        return None
+    return f"the job does not evaluate on {wanted!r}", f"use one of {', '.join(names)}"
+
+
+def _unwritten(metric: StudyMetric, job: Job, measured: set[str]) -> tuple[str, str]:
+    if metric.name in METRICS and not job.evaluate:
+        what = f"`{metric.name}` is measured by `evaluate:`, which the job does not have"
+        return what, "add `evaluate: [{dataset: …}]` to the job"
+    known = tuple(_written(job, measured))
+    near = nearest(metric.name, known)
+    return (
+        f"no trial writes a metric called `{metric.name}`",
+        f"did you mean `{near}`?" if near else f"use {', '.join(known)}",
+    )
+
+
+def _written(job: Job, measured: set[str]) -> Iterator[str]:
+    """Yield the metrics that a job is known to write."""
+    yield TRAINED
+    if job.evaluates:
+        yield "eval_loss"
+    yield from sorted(measured)
+    if any(not each.metric for each in job.evaluate):
+        yield from METRICS

@@ -1,0 +1,175 @@
+"""What is wrong with a study is told before anything starts: what, where, and how to fix it; all of it at once."""
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast.adapters.storage import journal
+from holdfast.core.errors import flatten
+from tests.helpers.quick_training import QuickStudy
+
+GRID = {"train.learning_rate": [0.001, 0.01]}
+
+
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> QuickStudy:
+    """A user's folder with a study."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOLDFAST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("HOLDFAST_RUNS", raising=False)
+    return QuickStudy(tmp_path)
+
+
+def run(quick: QuickStudy, **options: Any) -> dict[str, Any]:
+    return holdfast.study(quick.file, **{"rehearse": False, "offline": True, **options})
+
+
+def errors(quick: QuickStudy, **options: Any) -> list[holdfast.HoldfastError]:
+    """What the study is refused for; nothing was started."""
+    with pytest.raises((holdfast.HoldfastError, ExceptionGroup)) as refused:
+        run(quick, **options)
+    assert not quick.log.exists()
+    found = flatten(refused.value)
+    assert all(each.what and str(each.where) and each.fix for each in found)
+    return found
+
+
+def test_thousands_of_trials_need_a_yes(quick: QuickStudy) -> None:
+    """The count comes first; a budget is an answer too."""
+    quick.write(
+        grid={
+            "train.learning_rate": [n / 1e5 for n in range(1, 101)],
+            "train.weight_decay": [n / 1e3 for n in range(100)],
+        }
+    )
+
+    (error,) = errors(quick)
+    assert "study has 10,000 trials" in error.what
+    assert "--yes" in error.fix
+    errors(quick, confirm=lambda question: "10,000 trials" not in question)
+
+
+def test_a_setting_that_the_method_does_not_have(quick: QuickStudy) -> None:
+    """The line of the study file, and the trials that have it."""
+    quick.write(trials=[{"train.learning_rate": 0.01}, {"train.beta": 0.1}])
+
+    (error,) = errors(quick)
+    assert "beta" in error.what
+    assert "(trial 2)" in error.what
+    assert quick.file.read_text().splitlines()[(error.spot.line or 0) - 1].strip().find("train.beta") >= 0
+
+
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [
+        ("exact_match", "the job does not have"),
+        ({"name": "eval_los", "direction": "minimize"}, ""),
+        ({"name": "lossy", "direction": "minimize"}, "no trial writes a metric called `lossy`"),
+    ],
+)
+def test_a_metric_that_no_trial_writes(quick: QuickStudy, metric: Any, told: str) -> None:
+    """What an evaluation logs depends on the data, so an unknown `eval_` is taken as it is."""
+    quick.write(grid=GRID, metric=metric)
+    if told:
+        (error,) = errors(quick)
+        assert told in error.what
+    else:
+        assert run(quick, dry_run=True)["verdict"] == "planned"
+    del quick.job["dataset"]["eval_fraction"]
+    quick.write(grid=GRID)
+    (error,) = errors(quick)
+    assert "holds out no rows" in error.what
+    assert "eval_fraction" in error.fix
+
+
+def test_two_trials_that_write_to_one_place(quick: QuickStudy) -> None:
+    """The last would overwrite the first."""
+    quick.job["output"] = {"push_to": "me/it"}
+    quick.write(grid=GRID)
+
+    (error,) = errors(quick)
+    assert "2 trials write to 'me/it'" in error.what
+
+
+def test_a_dataset_that_one_trial_cannot_use(quick: QuickStudy) -> None:
+    """Where the study names it; and everything else that is wrong, too."""
+    (quick.folder / "c.jsonl").write_text('{"prompt": "a", "chosen": "b"}\n' * 20)
+    quick.write(grid={"dataset.path": ["a.jsonl", "c.jsonl"], "train.learning_rat": [0.1]})
+
+    found = errors(quick)
+    by_data = next(each for each in found if "sft cannot train on it" in each.what)
+    assert "(trial 2)" in by_data.what
+    line = quick.file.read_text().splitlines()[(by_data.spot.line or 0) - 1]
+    assert line[(by_data.spot.column or 0) - 1 :].startswith("c.jsonl")
+    assert any("did you mean `learning_rate`" in each.what for each in found)
+
+
+def test_keys_and_values_that_no_job_has(quick: QuickStudy) -> None:
+    """Each at its own place in the study file."""
+    quick.write(trials=[{"trian.learning_rate": 0.1, "method": "sftt"}, {"train.max_steps.x": 3}])
+
+    found = errors(quick)
+    assert {each.spot.path for each in found} == {str(quick.file)}
+    assert any("`train`" in each.fix or "trian" in each.what for each in found)
+    assert any("sftt" in each.what for each in found)
+    assert any("train.max_steps.x" in each.what for each in found)
+
+
+def test_files_that_are_none(quick: QuickStudy) -> None:
+    """No study, a job, a job that is not there, a script."""
+    (error,) = errors(quick)
+    assert "no such file" in error.what
+    quick.file.write_text("method: sft\n")
+    (error,) = errors(quick)
+    assert "is a job, and no study" in error.what
+    for name, told in {"none.yaml": "no such job file", "quick-python": "is no job file"}.items():
+        quick.write(grid=GRID, job=name, where=[{"train.learning_rat": 1}])
+        found = errors(quick)
+        assert told in " ".join(each.what for each in found)
+        assert any("does not vary" in each.what for each in found)
+
+
+def test_another_study_of_the_same_name(quick: QuickStudy) -> None:
+    """Its folder is not written over."""
+    quick.write(seeds=[1])
+    run(quick)
+    other = quick.folder / "other.yaml"
+    other.write_text(f"name: study\n{quick.file.read_text()}")
+
+    with pytest.raises(holdfast.UsageError, match="belongs to another file"):
+        holdfast.study(other, rehearse=False, offline=True)
+
+
+def test_money_where_nothing_has_a_price(quick: QuickStudy) -> None:
+    """This machine costs nothing that could be counted."""
+    quick.write(grid=GRID, budget={"usd": 3.0})
+
+    (error,) = errors(quick)
+    assert "has no prices" in error.what
+
+
+def test_a_full_disk_ends_the_study_and_loses_nothing(quick: QuickStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What has run stays; the same command goes on once there is room."""
+    quick.write(seeds=[1, 2, 3])
+    written, write = 0, journal._write
+
+    def fill(file: int, data: bytes, start: int) -> None:
+        nonlocal written
+        written += 1
+        if written > 12:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(file, data, start)
+
+    with monkeypatch.context() as full:
+        full.setattr(journal, "_write", fill)
+        answer = run(quick)
+        assert answer["verdict"] == "incomplete"
+        assert "No space left on device" in answer["because"]
+        assert answer["remaining"]["trials"] > 0
+    after = run(quick)
+    assert after["verdict"] == "complete"
+    assert set(quick.trainings().values()) == {1}

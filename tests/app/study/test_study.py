@@ -1,0 +1,299 @@
+"""A study as its users see it: trials run once, failures stop nothing, what was interrupted goes on, and the answer is right."""
+
+import csv
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast.app.study.effects import effects_of_study
+from holdfast.app.study.observing import NullStudyObserver
+from holdfast.core.trial import TrialOutcome
+from holdfast.ports import Order
+from holdfast.results.rehearse import RehearseResult
+from tests.helpers.quick_training import DYING_RATE, FAILING_RATE, QuickStudy
+from tests.helpers.results import rehearsed
+
+GRID: dict[str, list[Any]] = {"train.learning_rate": [0.001, 0.01], "dataset.path": ["a.jsonl", "b.jsonl"]}
+PATIENCE_S = 120.0
+
+
+@pytest.fixture
+def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> QuickStudy:
+    """A user's folder with a study."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOLDFAST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("HOLDFAST_RUNS", raising=False)
+    return QuickStudy(tmp_path)
+
+
+def run(quick: QuickStudy, **options: Any) -> dict[str, Any]:
+    return holdfast.study(quick.file, **{"rehearse": False, "offline": True, **options})
+
+
+def test_every_combination_runs_once_and_the_best_is_found(quick: QuickStudy) -> None:
+    """Again, nothing runs; with a seed and a rate more, only what is new does."""
+    rates = GRID["train.learning_rate"]
+    quick.write(grid={**GRID, "train.learning_rate": rates[1:]}, seeds=[1, 2])
+
+    first = run(quick)
+
+    assert first["verdict"] == "complete"
+    assert first["best"]["settings"] == {"train.learning_rate": 0.01, "dataset.path": "a.jsonl"}
+    assert first["best"]["low"] < first["best"]["value"] < first["best"]["high"]
+    assert set(quick.trainings().values()) == {1}
+    assert len(quick.trainings()) == len(first["trials"]) == 4
+    assert run(quick)["best"] == first["best"]
+    assert quick.trainings().total() == 4
+
+    quick.write(grid=GRID, seeds=[1, 2, 3])
+    wider = run(quick)
+    assert set(quick.trainings().values()) == {1}
+    assert len(quick.trainings()) == len(wider["trials"]) == 12
+    runs = {trial["content"]: trial["run"] for trial in wider["trials"]}
+    assert all(runs[trial["content"]] == trial["run"] for trial in first["trials"])
+
+
+def test_a_trial_that_fails_stops_no_other_and_is_told_with_its_cause(quick: QuickStudy) -> None:
+    """It is not tried again, unless that is wanted."""
+    quick.write(grid={**GRID, "train.learning_rate": [FAILING_RATE, 0.01]})
+
+    answer = run(quick, despite="CMB106")
+
+    assert answer["verdict"] == "failed"
+    assert [trial["stage"] for trial in answer["trials"]] == ["failed", "failed", "succeeded", "succeeded"]
+    assert [(each["number"], each["class"]) for each in answer["failed"]] == [
+        (1, "missing-module"),
+        (2, "missing-module"),
+    ]
+    assert all("not installed" in each["because"] and each["fix"] for each in answer["failed"])
+    assert answer["best"]["settings"]["train.learning_rate"] == 0.01
+    assert run(quick, despite="CMB106")["failed"] == answer["failed"]
+    assert quick.trainings().total() == 4
+    run(quick, despite="CMB106", retry=True)
+    assert quick.trainings().total() == 6
+
+
+def test_a_training_that_is_killed_stops_no_other_trial(quick: QuickStudy) -> None:
+    """It is told as failed, with what is known."""
+    quick.write(trials=[{"train.learning_rate": DYING_RATE}, {}])
+
+    answer = run(quick, despite="CMB106")
+
+    assert [trial["stage"] for trial in answer["trials"]] == ["failed", "succeeded"]
+    assert answer["failed"][0]["because"]
+
+
+def test_each_shape_is_rehearsed_once_and_a_refused_one_starts_nothing(
+    quick: QuickStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rates and seeds make no other shape, data do; after an interruption, what was found is known."""
+    asked: list[str] = []
+
+    def rehearse(_: str, *, sets: Sequence[str], **options: Any) -> RehearseResult | None:
+        assert "offline" in options
+        data = next(each for each in sets if each.startswith("dataset.path"))
+        asked.append(data[-8:-1])
+        return rehearsed({"class": "dataset-empty", "title": "no rows"}) if "b.jsonl" in data else None
+
+    monkeypatch.setattr("holdfast.app.run.preparing.rehearse_unless_passed", rehearse)
+    quick.write(grid=GRID, seeds=[1, 2])
+
+    answer = run(quick, rehearse=True)
+
+    assert asked == ["a.jsonl", "b.jsonl"]
+    stages = {(trial["settings"]["dataset.path"], trial["stage"]) for trial in answer["trials"]}
+    assert stages == {("a.jsonl", "succeeded"), ("b.jsonl", "refused")}
+    assert [each["class"] for each in answer["failed"]] == ["dataset-empty"] * 4
+    assert run(quick, rehearse=True)["failed"] == answer["failed"]
+    assert run(quick, show=True)["failed"] == answer["failed"]
+    assert asked == ["a.jsonl", "b.jsonl"]
+    run(quick, rehearse=True, retry=True)
+    assert asked == ["a.jsonl", "b.jsonl", "b.jsonl"]
+
+
+def test_several_trials_run_at_once(quick: QuickStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On as many parts of the GPUs; each has a log of its own."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,5,6,7")
+    monkeypatch.setenv("NUM_GPUS_OVERRIDE", "4")
+    slow = QuickStudy(quick.folder, seconds=1.0)
+    slow.write(seeds=[1, 2, 3], parallel=2)
+
+    answer = run(slow, despite="RES101")
+
+    assert answer["verdict"] == "complete"
+    assert set(slow.devices()) == {"4,5", "6,7"}
+    for trial in answer["trials"]:
+        text = "".join(path.read_text() for path in (slow.runs / trial["run"] / "logs").iterdir())
+        assert text.count(" starting {") == text.count(" closed {") == 1
+
+
+def test_the_folder_has_a_table_and_a_report(quick: QuickStudy) -> None:
+    """The table opens in a spreadsheet, the report in any browser without a network."""
+    quick.write(grid=GRID)
+
+    folder = Path(run(quick)["folder"])
+
+    rows = list(csv.DictReader((folder / "results.csv").read_text().splitlines()))
+    assert [row["train.learning_rate"] for row in rows] == ["0.001", "0.001", "0.01", "0.01"]
+    assert all(row["stage"] == "succeeded" and float(row["eval_loss"]) for row in rows)
+    assert json.loads((folder / "results.json").read_text())["study"] == "study"
+    page = (folder / "report.html").read_text()
+    assert "Best: train.learning_rate 0.01, dataset.path a.jsonl." in page
+    assert page.count("<tr>") >= 8
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_a_file_that_moves_is_the_same_and_one_that_changes_is_not(
+    quick: QuickStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trial is known by what its data hold, wherever the study is started."""
+    quick.write(grid={"dataset.path": ["a.jsonl"]})
+    run(quick)
+    (quick.folder / "elsewhere").mkdir()
+    monkeypatch.chdir(quick.folder / "elsewhere")
+    run(quick, runs=quick.runs)
+    monkeypatch.chdir(quick.folder)
+    (quick.folder / "a.jsonl").rename(quick.folder / "moved.jsonl")
+    quick.job["dataset"]["path"] = "moved.jsonl"
+    quick.write(grid={"dataset.path": ["moved.jsonl"]}, name="study")
+    run(quick)
+    assert quick.trainings().total() == 1
+
+    with (quick.folder / "moved.jsonl").open("a") as file:
+        file.write((quick.folder / "b.jsonl").read_text())
+    run(quick)
+    assert quick.trainings().total() == 2
+
+
+def test_a_budget_of_trials_ends_the_study(quick: QuickStudy) -> None:
+    """What ran before counts; more budget goes on."""
+    quick.write(seeds=[1, 2, 3], budget={"trials": 2})
+
+    answer = run(quick)
+
+    assert (answer["verdict"], answer["remaining"]["trials"]) == ("limited", 1)
+    assert answer["because"] == "the budget of 2 trials is used up"
+    assert run(quick)["verdict"] == "limited"
+    quick.write(seeds=[1, 2, 3], budget={"hours": 1.0})
+    assert run(quick)["verdict"] == "complete"
+    assert quick.trainings().total() == 3
+
+
+def test_show_and_dry_run_start_nothing(quick: QuickStudy) -> None:
+    """Before the first start, and after it."""
+    quick.write(seeds=[1, 2])
+
+    assert run(quick, show=True)["verdict"] == run(quick, dry_run=True)["verdict"] == "planned"
+    assert not quick.runs.exists()
+    run(quick)
+    assert run(quick, show=True)["best"] == run(quick)["best"]
+
+
+class Stopping(NullStudyObserver):
+    """Orders a stop once a trial has ended."""
+
+    def __init__(self) -> None:
+        self.orders: list[Order] = []
+        self.ended: list[TrialOutcome] = []
+
+    def on_ended(self, outcome: TrialOutcome, left: int) -> None:
+        del left
+        self.ended.append(outcome)
+        self.orders.append("stop")
+
+    def take(self) -> Order | None:
+        return self.orders.pop() if self.orders else None
+
+
+def test_a_stop_leaves_what_has_not_begun_to_the_next_start(quick: QuickStudy) -> None:
+    """Nothing that has ended is lost."""
+    quick.write(seeds=[1, 2, 3])
+
+    answer = run(quick, observer=Stopping())
+
+    assert answer["verdict"] == "incomplete"
+    assert answer["because"].startswith("it was interrupted")
+    assert answer["remaining"]["trials"] == 2
+    assert run(quick)["verdict"] == "complete"
+    assert set(quick.trainings().values()) == {1}
+
+
+def start(quick: QuickStudy, *options: str) -> "subprocess.Popen[bytes]":
+    words = ["study", quick.file.name, *options, "--no-rehearse", "--offline", "--quiet", "--format", "json"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "holdfast.cli.main", *words], cwd=quick.folder, env=os.environ, stdout=subprocess.PIPE
+    )
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=pytest.mark.long)])
+def test_a_study_that_is_killed_goes_on_where_it_was(quick: QuickStudy, kills: int) -> None:
+    """At any moment, as often as it happens: no trial is lost, and none is trained twice."""
+    quick = QuickStudy(quick.folder, seconds=0.2)
+    seeds = list(range(1, 3 + kills))
+    quick.write(seeds=seeds, parallel=2)
+    dice = random.Random(kills)  # noqa: S311 - no secret
+    for _ in range(kills):
+        study = start(quick)
+        time.sleep(dice.uniform(0.5, 2.5))  # noqa: TID251 - a real process
+        study.kill()
+        study.communicate(timeout=PATIENCE_S)
+
+    answer = json.loads(start(quick).communicate(timeout=PATIENCE_S)[0])
+
+    assert answer["verdict"] == "complete"
+    assert [trial["stage"] for trial in answer["trials"]] == ["succeeded"] * len(seeds)
+    assert set(quick.trainings().values()) == {1}
+    assert len(quick.trainings()) == len(seeds)
+
+
+def test_two_processes_do_not_run_one_study(quick: QuickStudy) -> None:
+    """The second is told so."""
+    quick = QuickStudy(quick.folder, seconds=20)
+    quick.write(seeds=[1])
+    study = start(quick)
+    try:
+        end = time.monotonic() + PATIENCE_S
+        while not quick.log.exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)  # noqa: TID251 - a real process
+        with pytest.raises(holdfast.UsageError, match="another process runs the study"):
+            run(quick)
+    finally:
+        study.send_signal(signal.SIGINT)
+        study.send_signal(signal.SIGINT)
+        study.communicate(timeout=PATIENCE_S)
+
+
+def test_a_study_in_the_background_outlives_the_command(quick: QuickStudy) -> None:
+    """It is looked at until it is done."""
+    quick.write(seeds=[1, 2])
+
+    answer = json.loads(start(quick, "--detach").communicate(timeout=PATIENCE_S)[0])
+    assert answer["verdict"] in ("incomplete", "complete")
+    end = time.monotonic() + PATIENCE_S
+    while run(quick, show=True)["verdict"] != "complete":
+        assert time.monotonic() < end
+        time.sleep(0.2)  # noqa: TID251 - a real process
+    assert set(quick.trainings().values()) == {1}
+
+
+def test_an_agent_asks_before_a_study_costs_money(quick: QuickStudy) -> None:
+    """One on this machine costs none; to look at one never does."""
+    quick.write(grid={"output.push_to": ["me/a", "me/b"], **GRID})
+    effects = effects_of_study(quick.file)
+    assert (list(effects.pushes), effects.costs) == (["me/a", "me/b"], False)
+    quick.job["where"] = {"hardware": "l4x1"}
+    quick.write(trials=[{"where.backend": "local"}, {"where.backend": "hf-jobs"}])
+    assert effects_of_study(quick.file).costs
+    assert effects_of_study(quick.file).backend == "hf-jobs"
+    assert not effects_of_study(quick.file, show=True).costs
