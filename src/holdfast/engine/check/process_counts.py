@@ -21,7 +21,8 @@ def check_one_process(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterato
     Args:
         ask: Asks them for a number of processes.
     """
-    alone, *others = (list(ask(count)) for count in COUNTS)
+    alone = list(ask(COUNTS[0]))
+    others = _with_other_counts(alone, ask)
     for result in alone:
         if isinstance(result, Skip):
             yield result
@@ -40,10 +41,19 @@ def check_any_count(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[
     Args:
         ask: Asks them for a number of processes.
     """
-    first, *others = (list(ask(count)) for count in COUNTS)
+    first = list(ask(COUNTS[0]))
+    others = _with_other_counts(first, ask)
     for result in first:
         if isinstance(result, Finding) and all(_is_found_as(result, each) for each in others):
             yield result
+
+
+def _with_other_counts(
+    alone: Iterable[Finding | Skip], ask: Callable[[int], Iterable[Finding | Skip]]
+) -> list[list[Finding | Skip]]:
+    """Return the results for the other numbers of processes; none where nothing was found with the first, since none would be told."""
+    is_found = any(isinstance(each, Finding) for each in alone)
+    return [list(ask(count)) for count in COUNTS[1:]] if is_found else []
 
 
 def _is_found_as(one: Finding, results: Sequence[Finding | Skip]) -> bool:
