@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Iterator
 from email.message import Message
+from http.client import BadStatusLine
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Event, Thread
 from urllib.error import HTTPError
@@ -67,6 +68,7 @@ def refusal(code: int) -> HTTPError:
         (refusal(429), TRIES),
         (refusal(404), 1),
         (ValueError("bad"), TRIES),
+        (BadStatusLine("ICY \x1b[2J"), TRIES),
     ],
 )
 def test_a_service_that_fails_is_tried_again_and_then_left_alone(
@@ -111,8 +113,11 @@ def test_a_service_that_hangs_holds_up_nothing(monkeypatch: pytest.MonkeyPatch) 
     [
         ("$HOOK", "the variable HOOK is not set"),
         ("$OTHER", "OTHER is not the address of a web service"),
-        ("hooks.example/a", "hooks.example/a is not the address of a web service"),
-        ("file:///etc/passwd", "file:///etc/passwd is not the address of a web service"),
+        ("hooks.example/a", "the text is not the address of a web service"),
+        ("file:///etc/passwd", "the text is not the address of a web service"),
+        ("http://user:pass-word-9@127.0.0.1/x", "the text is not the address of a web service"),
+        ("http://a:b:c/", "the text is not the address of a web service"),
+        ("http://[", "the text is not the address of a web service"),
     ],
 )
 def test_an_address_that_is_none_is_refused(given: str, what: str) -> None:

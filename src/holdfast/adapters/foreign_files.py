@@ -61,6 +61,19 @@ def is_there(path: Path) -> bool:
         return False
 
 
+def is_folder(path: Path) -> bool:
+    """True if there is a folder; a name that none can have is not there."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def real_path(path: Path) -> Path:
+    """Return a path without links; those that lead in a circle stay."""
+    return Path(os.path.realpath(path))
+
+
 def expanded(name: str | Path) -> Path:
     """Return the path that a name means; `~nobody`, who has no home here, stays as it is."""
     try:

@@ -7,6 +7,8 @@ not sent when the supervisor is killed.
 import json
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from http.client import HTTPException
 from queue import Full, Queue
 from threading import Event, Thread
 from typing import Final
@@ -41,11 +43,19 @@ def resolve_address(given: str, environment: Mapping[str, str]) -> str:
     address = environment.get(name, "") if name else given
     if not address:
         raise UsageError(f"the variable {name} is not set", where=KEY, fix=f"export {name}=https://…")
-    if urlsplit(address).scheme not in ("http", "https") or not urlsplit(address).hostname:
-        raise UsageError(
-            f"{name or given} is not the address of a web service", where=KEY, fix="give https://…, or $NAME"
-        )
+    if not _is_web_address(address):
+        what = f"{name or 'the text'} is not the address of a web service"
+        raise UsageError(what, where=KEY, fix="give https://HOST/…, without a user and a password, or $NAME")
     return address
+
+
+def _is_web_address(address: str) -> bool:
+    """True if messages can be sent to an address; a user and a password in it are not sent, so such a one is refused."""
+    with suppress(ValueError):  # a port that is no number, brackets that are not closed
+        parts = urlsplit(address)
+        is_plain = parts.username is None and (parts.port or 1) > 0 and address.isprintable() and " " not in address
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and is_plain
+    return False
 
 
 class Webhook:
@@ -89,7 +99,7 @@ class Webhook:
         for number in range(TRIES):
             try:
                 self._send(self._address, body)
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, HTTPException) as error:
                 LOG.warning("webhook: %s", _describe(error))
                 if _is_refusal(error) or number == TRIES - 1 or self._over.wait(PAUSE_S * 2**number):
                     return

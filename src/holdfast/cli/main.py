@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
@@ -98,6 +99,11 @@ def main(words: list[str] | None = None) -> None:
 
 def run_command(words: list[str]) -> int:
     """Run one command; return its exit code. Errors are printed in the format that was asked for."""
+    if not _is_somewhere():
+        gone = UsageError(
+            "the current folder was deleted", where="the shell's working folder", fix="change to another one: `cd`"
+        )
+        return print_errors(words, [gone])
     try:
         return int(cli.main(words, prog_name="holdfast", standalone_mode=False) or 0)
     except click.exceptions.Abort:
@@ -110,6 +116,14 @@ def run_command(words: list[str]) -> int:
         if not (errors := flatten(error)):
             raise
         return print_errors(words, errors)
+
+
+def _is_somewhere() -> bool:
+    """True unless the folder that the command was started in was deleted."""
+    try:
+        return bool(Path.cwd())
+    except FileNotFoundError:
+        return False
 
 
 def print_errors(words: list[str], errors: list[HoldfastError]) -> int:

@@ -57,6 +57,7 @@ BOOLEANS = {
 }
 """What is written for true and false, by habit from YAML 1.1 or in quotes."""
 LONGEST_SHOWN = 40
+LARGEST_SHOWN = 10**20
 """Characters of a wrong value that are shown."""
 MUCH_ALIKE = 0.85
 """How alike two names are of which one is a key of another part of the job."""
@@ -230,6 +231,8 @@ def _spelled(error: Mapping[str, Any]) -> str:
         case str(value):
             shown = value if len(value) <= LONGEST_SHOWN else f"{value[:LONGEST_SHOWN]}…"
             return "text" if _is_private(error) else f"the text {shown!r}"
+        case int(value) if abs(value) >= LARGEST_SHOWN:
+            return "a number of more than 20 digits"
         case value:
             return "a number" if _is_private(error) else f"{value}"
 
@@ -253,7 +256,8 @@ def _expected(error: Mapping[str, Any]) -> str:
 def _advice(error: Mapping[str, Any]) -> str:
     """Return the fix for a wrong value."""
     value, name = error["input"], error["loc"][-1]
-    shown = "…" if _is_private(error) or isinstance(value, (dict, list)) else value
+    is_long = isinstance(value, int) and abs(value) >= LARGEST_SHOWN
+    shown = "…" if is_long or _is_private(error) or isinstance(value, (dict, list)) else value
     if LISTED in error["loc"][-2:]:
         below = f"write a mapping, such as `- dataset: {shown}`"
         listed = f"{{dataset: {shown}}}"

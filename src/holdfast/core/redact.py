@@ -6,8 +6,9 @@ names do too.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
+from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 Hide = Callable[[str, str], str]
@@ -182,3 +183,20 @@ def named_secrets(value: Any, name: str = "") -> Iterator[str]:
             yield from named_secrets(part, name)
     elif isinstance(value, str) and is_secret(name, value):
         yield value
+
+
+def argument_secrets(words: Sequence[str]) -> Iterator[str]:
+    """Yield the secrets among the arguments of a script, by the names of their options.
+
+    >>> list(argument_secrets(["--password", "hunter2hunter2", "--api-key=a1b2c3d4", "--seed", "42"]))
+    ['hunter2hunter2', 'a1b2c3d4']
+    """
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        option, is_given, value = word.partition("=")
+        value = value if is_given else following
+        if (
+            option.startswith("-")
+            and not value.startswith("-")
+            and is_secret(option.strip("-").replace("-", "_"), value)
+        ):
+            yield value

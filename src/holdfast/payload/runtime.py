@@ -47,6 +47,12 @@ from typing import Any, NamedTuple
 
 MANIFEST = "holdfast-manifest.json"
 HEARTBEAT_S = 10.0
+SECRET = re.compile(
+    r"(?i)(?:^|_)(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIALS?|(?:API|ACCESS|PRIVATE|SECRET)_?KEY)(?:$|_)"
+)
+PRIVATE = re.compile(
+    r"(?![/~$.]|https?://)(?=.*[^A-Za-z]).{8,}", re.DOTALL
+)  # no path or plain word, which stands elsewhere too
 LOOK_S = 1.0  # between two looks for requests
 REQUESTS = {"stacks": signal.SIGUSR1, "stop": signal.SIGTERM}  # by files: in this order, for a stop ends the process
 # torchrun passes on a signal that its whole process group had already; a person who asks again takes longer.
@@ -173,6 +179,14 @@ class ScriptEnding(NamedTuple):
     because: str
 
 
+def secret_values(environment: Mapping[str, str]) -> "re.Pattern[str]":
+    """Return an expression for the values of variables that are secrets by their names, as JSON spells them: exceptions quote them."""
+    values = {
+        json.dumps(value)[1:-1] for name, value in environment.items() if SECRET.search(name) and PRIVATE.match(value)
+    }
+    return re.compile("|".join(map(re.escape, sorted(values, key=len, reverse=True))) or r"(?!)")
+
+
 class Pulse:
     """Signs of life of the main thread: the time since the last one, by a clock that stands still while the machine sleeps."""
 
@@ -215,6 +229,7 @@ class AttemptProcess:
         self._requests = dict(REQUESTS) if os.environ.get("HOLDFAST_EVENTS") == "log" else {}  # not obeyed yet
         self._over = threading.Event()
         self.resume = os.environ.get("HOLDFAST_RESUME", "")  # the next training continues from it
+        self._secrets = secret_values(os.environ)
         self.pulse = Pulse()
         self.first = (
             True  # the next step is the first of a training or an epoch: it compiles, and starts loader workers
@@ -299,7 +314,7 @@ class AttemptProcess:
         if self._rank or os.getpid() != self._pid:  # a forked child is not the attempt
             return
         said = {"schema": 1, "event": event, "at": time.time(), "rank": 0, "step": self.step, **fields}
-        line = json.dumps(said, allow_nan=False)
+        line = self._secrets.sub("[redacted]", json.dumps(said, allow_nan=False))
         writes: list[Callable[[str], object]] = [lambda line: os.write(self._file, line.encode() + b"\n")]
         writes += [self._log.write] if self._log else []
         failures = []

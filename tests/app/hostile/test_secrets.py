@@ -57,6 +57,29 @@ def test_a_token_of_a_script_and_of_its_command_line_reach_the_process_alone(pla
     assert TOKEN not in json.dumps(json.loads((attempt / "guard.json").read_text()))
 
 
+@pytest.mark.parametrize("words", [[f"--password={PASSWORD}"], ["--api-key", PASSWORD]])
+def test_an_argument_is_secret_by_the_name_of_its_option(place: Path, words: list[str]) -> None:
+    """Whatever its value looks like."""
+    Path("own.py").write_text("import sys\nprint(sys.argv[1:])\n")
+
+    answer = run("own.py", arguments=words, offline=True, rehearse=False)
+
+    assert answer.stage == "succeeded"
+    assert PASSWORD in Path(answer.folder, "attempts", "1", "stdout.log").read_text()
+    assert files_with(place, PASSWORD) == [f"runs/{answer.run}/attempts/1/stdout.log"]
+
+
+def test_an_exception_that_quotes_a_secret_variable(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the script itself prints is its own; what is kept of its end holds none."""
+    monkeypatch.setenv("MY_PASSWORD", PASSWORD)
+    Path("own.py").write_text("import os, sys\nsys.exit('refused ' + os.environ['MY_PASSWORD'])\n")
+
+    answer = run("own.py", offline=True, rehearse=False)
+
+    assert "refused [redacted]" in answer.because
+    assert [each for each in files_with(place, PASSWORD) if not each.endswith(("stdout.log", "stderr.log"))] == []
+
+
 def test_a_resumed_run_reads_the_token_of_a_script_again(place: Path) -> None:
     """From the script itself; an argument that nothing holds has to be exported, and the error says how."""
     (place / "fail").touch()

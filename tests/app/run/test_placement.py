@@ -72,3 +72,14 @@ def test_what_cannot_be_honoured_is_refused(script: str, line: str, sets: list[s
 
     assert told.removeprefix("where.") in error.value.what
     assert error.value.fix
+
+
+def test_a_script_on_this_machine_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing else of `where` can be said of it."""
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text("import trl\n")
+
+    placement = read_placement("train.py", ["where.stall_timeout=40s", "where.timeout=2h", "where.hardware=h100"])
+
+    assert (placement.where.stall_timeout_s, placement.where.timeout_s) == (40.0, 7200.0)
+    assert placement.sets == ("where.hardware=h100",)

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from tokenize import detect_encoding
@@ -25,7 +26,8 @@ def write_back(path: str, text: str) -> None:
         shutil.copymode(target, partial)
         partial.replace(target)
     except (OSError, UnicodeEncodeError) as error:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):  # on a disk that cannot be written, nothing is there
+            partial.unlink(missing_ok=True)
         what = f"{path} cannot be written: {error.strerror if isinstance(error, OSError) else error.reason}"
         raise SourceError(what, where=path, fix="check its permissions, or use `--diff`") from error
 

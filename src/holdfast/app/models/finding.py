@@ -10,6 +10,7 @@ from holdfast.app.models.run_models import known_runs, model_of_run
 from holdfast.catalog.builtin import MODELS
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
+from holdfast.engine.run.naming import job_of_run
 
 
 def find_model(name: str, *, runs: PathName | None, offline: bool, where: str = "MODEL") -> FoundModel:
@@ -38,6 +39,6 @@ def _near_run(name: str, runs: PathName | None) -> str | None:
 
     A run is called by its whole name, or by that of its job.
     """
-    known = {called: run for run in known_runs(runs_folder(runs)) for called in (run.rsplit("-", 3)[0], run)}
+    known = {called: run for run in known_runs(runs_folder(runs)) for called in (job_of_run(run), run)}
     near = nearest(name, tuple(known))
     return f"there is the run {known[near]}; `holdfast runs` lists all" if near else None

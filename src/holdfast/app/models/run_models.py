@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.foreign_files import expanded, is_there, read_foreign_text
+from holdfast.adapters.foreign_files import expanded, is_there, read_foreign_text, real_path
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage import resolved
 from holdfast.adapters.storage.ledger import Ledger
@@ -15,6 +15,7 @@ from holdfast.app.models.model_files import model_facts
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.run_state import RunState, fold
+from holdfast.engine.run.naming import matching_runs
 
 FINAL: Final = "model"
 """The folder of a run's final model, in the run's folder."""
@@ -33,9 +34,9 @@ def model_of_run(name: str, runs: PathName | None) -> FoundModel | None:
     path = expanded(name)
     if (run := _enclosing_run(path)) is not None:
         state = fold(Ledger(run.parent).outline(run.name))
-        if path.resolve() in (run, run / FINAL):
+        if real_path(path) in (run, run / FINAL):
             return _final_model(run, state)
-        return replace(_model_in(run, path.resolve(), state), name=name)
+        return replace(_model_in(run, real_path(path), state), name=name)
     if is_there(path) or "/" in name:
         return None
     base = runs_folder(runs)
@@ -45,9 +46,9 @@ def model_of_run(name: str, runs: PathName | None) -> FoundModel | None:
 
 def _enclosing_run(path: Path) -> Path | None:
     """Return the folder of the run in which a folder is; None if it is in none."""
-    here = path.resolve()
+    here = real_path(path)
     inside = (here, *here.parents[:3])  # the deepest is runs/NAME/checkpoints/ATTEMPT/checkpoint-STEP
-    return next((each for each in inside if (each / resolved.FILE).is_file()), None)
+    return next((each for each in inside if is_there(each / resolved.FILE)), None)
 
 
 def _run_called(name: str, base: Path) -> str | None:
@@ -57,7 +58,7 @@ def _run_called(name: str, base: Path) -> str | None:
         UsageError: Several runs begin so.
     """
     known = known_runs(base)
-    matching = [each for each in known if each == name] or [each for each in known if each.startswith(name)]
+    matching = matching_runs(name, known)
     if len(matching) > 1:
         what = f"{len(matching)} runs begin with {name!r}"
         raise UsageError(what, where=str(base), fix=f"one of {', '.join(matching)}")

@@ -18,6 +18,8 @@ from holdfast.core.job import Environment, Where
 from holdfast.core.script_header import read_header
 
 PARTS: Final = ("where", "environment")
+LIMITS: Final = ("where.timeout", "where.stall_timeout")
+"""What can be said of a script that runs on this machine."""
 HEADER: Final = "[tool.hf-jobs]"
 IN_HEADER: Final[Mapping[str, tuple[str, ...]]] = {
     "flavor": ("where", "hardware"),
@@ -62,13 +64,14 @@ def read_placement(path: str, sets: Iterable[str]) -> Placement:
     sets = tuple(sets)
     edits = {text: parse_set(text).edit for text in sets}
     backend = next((edit.value for edit in reversed(edits.values()) if edit.key == BACKEND_KEY), DEFAULT_BACKEND.name)
-    if Path(path).suffix != ".py" or backend == DEFAULT_BACKEND.name:
+    if Path(path).suffix != ".py":
         return Placement(sets=sets)
+    is_here = backend == DEFAULT_BACKEND.name
     values: dict[str, Any] = _header_values(path) if backend == HF_JOBS.name else {}
     left = list[str]()
     for text, edit in edits.items():
         part, *keys = edit.key.split(".")
-        if part in PARTS and keys:
+        if edit.key in LIMITS if is_here else part in PARTS and keys:
             _put(values, (part, *keys), edit.value)
         else:
             left.append(text)

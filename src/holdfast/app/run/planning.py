@@ -20,7 +20,7 @@ from holdfast.core.backends import capabilities_of
 from holdfast.core.estimate import JobEstimate
 from holdfast.core.facts import Machine
 from holdfast.core.plan import Plan
-from holdfast.core.redact import named_secrets
+from holdfast.core.redact import argument_secrets, named_secrets
 from holdfast.core.secret_references import SecretReferences, separate_secrets
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.recover.replanning import job_values
@@ -30,10 +30,11 @@ from holdfast.engine.script.render import referred_files
 HERE: Final = Placement()
 
 
-def secret_references(target: Target) -> SecretReferences:
-    """Return the references that replace the secrets of a target."""
+def secret_references(target: Target, arguments: Sequence[str]) -> SecretReferences:
+    """Return the references that replace the secrets of a target, and of the arguments of a script."""
     _, values = separate_secrets(target.job) if target.job else (None, {})
-    return SecretReferences(values, named_secrets(target.document.values), os.environ)
+    settings = (*named_secrets(target.document.values), *argument_secrets(arguments))
+    return SecretReferences(values, settings, os.environ)
 
 
 def make_plan(
@@ -71,6 +72,9 @@ def make_plan(
         plan = apply_job(plan, with_absolute_paths(public, target.document.path))
     elif placement.is_elsewhere:
         plan = apply_place(plan, placement.where, placement.environment)
+    else:
+        where = placement.where
+        plan = replace(plan, timeout_s=where.timeout_s, stall_timeout_s=where.stall_timeout_s)
     plan = references.refer_plan(plan)
     check_webhook(plan.webhook, {**os.environ, **references.values})
     if needs_timeout(plan) and estimate and estimate.timeout_s:

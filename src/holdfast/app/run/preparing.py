@@ -78,7 +78,7 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
     hub = HubAccess.OFFLINE if request.offline else HubAccess.ASKED
     checked = check_rules(target, TargetRequest(path=path, hub=hub, arguments=request.arguments))
     refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
-    references = secret_references(target)
+    references = secret_references(target, request.arguments)
     if refusals:
         return CheckedJob(target=target, checked=checked, refusals=refusals, plan=None, references=references)
     estimated = estimate_job(target, hub)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from holdfast.adapters.foreign_files import open_foreign
+from holdfast.adapters.foreign_files import is_folder, open_foreign
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised
@@ -133,7 +133,7 @@ def verify(checkpoint: PathName) -> VerifyResult:
     Raises:
         UsageError: There is no such folder.
     """
-    if not Path(as_path(checkpoint)).is_dir():
+    if not is_folder(Path(as_path(checkpoint))):
         raise UsageError(f"no such folder: {checkpoint}", where=str(Path.cwd()), fix="name a checkpoint's folder")
     return verify_result(verify_checkpoint(Path(checkpoint)))
 

@@ -32,6 +32,7 @@ from holdfast.engine.recover.checkpoints import usable_steps
 from holdfast.engine.recover.replanning import remedied_plan
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.drive import Dependencies, drive
+from holdfast.engine.run.naming import matching_runs
 from holdfast.engine.run.supervise import Limits
 from holdfast.engine.run.watch import watch_run
 from holdfast.ports import AttemptOutput, Order
@@ -240,7 +241,7 @@ def open_run(name: PathName, runs: PathName | None) -> Run:
     wanted = Path(name).name  # a folder's path is as good
     if not wanted:
         raise UsageError("the run has no name", where=str(base), fix="`holdfast runs` lists the runs")
-    matching = [run for run in known if run == wanted] or [run for run in known if run.startswith(wanted)]
+    matching = matching_runs(wanted, known)
     if len(matching) != 1:
         near = matching or get_close_matches(wanted, known, n=3)
         what = f"{len(matching)} runs begin with {wanted!r}" if matching else f"no run is called {wanted!r}"

@@ -52,7 +52,7 @@ def _read_again(request: RunRequest | None) -> dict[str, str]:
     sets = [each for each in (resolve_references(one, os.environ) for one in request.sets) if not unresolved([each])]
     with suppress(HoldfastError, ExceptionGroup, OSError), chdir(request.cwd):
         target = read_target(request.target, sets)
-        references = secret_references(target)
+        references = secret_references(target, request.arguments)
         references.refer_plan(
             Plan(name="", script=script_of(target), script_name="", cwd="")
         )  # collects the script's own

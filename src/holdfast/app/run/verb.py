@@ -118,7 +118,7 @@ def resume(
 
 
 def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> RunResult:
-    """Stop a run after it saves a checkpoint; return when it has ended.
+    """Stop a run after it saves a checkpoint; return when it has ended. If a stop was requested before, kill it.
 
     >>> import holdfast
     >>> holdfast.stop("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP
@@ -135,7 +135,9 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     if state.current is None:
         return _stop_unstarted(opened)
     if state.current.id:
-        attach_backend(state.current.backend).stop(state.current.id)
+        backend = attach_backend(state.current.backend)
+        end = backend.kill if state.stop is Stopper.PERSON else backend.stop
+        end(state.current.id)
     return supervise_or_watch(opened, observer, detach=False)
 
 

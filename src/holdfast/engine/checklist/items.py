@@ -28,7 +28,7 @@ HERE = ("builtin:", ".", "/", "~")
 KEEPING: Final = frozenset(
     {"clearml", "comet_ml", "dagshub", "dvclive", "mlflow", "neptune", "swanlab", "tensorboard", "trackio", "wandb"}
 )
-NOT_ESTIMATED = "no command estimates it"
+NOT_ESTIMATED = "`holdfast plan` estimates it"
 
 
 @dataclass(frozen=True, slots=True)

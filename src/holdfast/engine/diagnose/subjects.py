@@ -24,7 +24,7 @@ HEADS: Final = {
     "ForMaskedLM": "masked",
 }
 """Kinds of heads, by the ends of the names of transformers' classes. Models that see images are `ForConditionalGeneration` too."""
-HEAD: Final = re.compile(rf"\w*?({'|'.join(HEADS)})(?:Loss)?\b")
+HEAD: Final = re.compile(rf"(?<!\w)\w*?({'|'.join(HEADS)})(?:Loss)?\b")
 
 
 def subject_of(log: Log, declared: DeclaredTraining | None = None) -> dict[str, str]:

@@ -62,9 +62,9 @@ class UsualValues:
         if self.role and name in lacking.strange:
             known = "{" + ", ".join(render_literal(each) for each in ROLES if each in self.roles) + "}"
             spoken = "isinstance(turn, dict) and " if self.mixed else ""
-            spoken += f"turn[{render_literal(self.role)}] in {known}"
+            spoken += f"turn.get({render_literal(self.role)}) in {known}"
             if self.content:
-                spoken += f" and isinstance(turn[{render_literal(self.content)}], str)"
+                spoken += f" and isinstance(turn.get({render_literal(self.content)}), str)"
             yield f"all({spoken} for turn in {value})"
 
     def unusual(self, name: str, lacking: LackingRows) -> Iterator[RowCount]:

@@ -1,0 +1,26 @@
+"""Which runs a person means by a name."""
+
+from collections.abc import Sequence
+
+PARTS = 3
+"""Parts of a run's name that follow that of its job: the date, the time, and two letters."""
+
+
+def matching_runs(name: str, runs: Sequence[str]) -> Sequence[str]:
+    """Return the runs that a name means: the one that is called so, else those of the job, else those that begin so.
+
+    >>> runs = ["sft-20261127-170844-oh", "sft-short-20261127-170811-x2"]
+    >>> matching_runs("sft", runs), matching_runs("sft-s", runs)
+    (['sft-20261127-170844-oh'], ['sft-short-20261127-170811-x2'])
+    """
+    exact = [run for run in runs if run == name] or [run for run in runs if job_of_run(run) == name]
+    return exact or [run for run in runs if run.startswith(name)]
+
+
+def job_of_run(run: str) -> str:
+    """Return the name of the job of a run.
+
+    >>> job_of_run("sft-short-20261127-170811-x2")
+    'sft-short'
+    """
+    return run.rsplit("-", PARTS)[0]
