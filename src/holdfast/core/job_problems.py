@@ -256,8 +256,9 @@ def _expected(error: Mapping[str, Any]) -> str:
 def _advice(error: Mapping[str, Any]) -> str:
     """Return the fix for a wrong value."""
     value, name = error["input"], error["loc"][-1]
-    is_long = isinstance(value, int) and abs(value) >= LARGEST_SHOWN
-    shown = "…" if is_long or _is_private(error) or isinstance(value, (dict, list)) else value
+    if isinstance(value, int) and abs(value) >= LARGEST_SHOWN:  # Python writes no number of more than 4,300 digits
+        value = None
+    shown = "…" if value is None or _is_private(error) or isinstance(value, (dict, list)) else value
     if LISTED in error["loc"][-2:]:
         below = f"write a mapping, such as `- dataset: {shown}`"
         listed = f"{{dataset: {shown}}}"
