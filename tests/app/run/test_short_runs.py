@@ -65,7 +65,7 @@ def test_a_job_follows_its_short_run(place: Path) -> None:
     assert (result.stage, result.attempts[0].steps) == ("succeeded", 9)
     assert isinstance(result.short_run, str)
     assert result.short_run.startswith("job-short-")
-    assert [(place / "runs" / result.short_run / "model" / "config.json").is_file(), len(listener.said)] == [True, 1]
+    assert [(place / "runs" / result.short_run / "model" / "config.json").is_file(), len(listener.said)] == [True, 2]
     assert set(Ledger(place / "runs").runs()) == {result.run, result.short_run}
 
 

@@ -78,6 +78,7 @@ def run(
     short = try_job(request, path, job, runs, observer)
     if short.exit_code or short.stage is not RunStage.SUCCEEDED:  # it failed, was stopped, or goes on in the background
         return structs.replace(short, summary=f"{NOT_STARTED} {short.summary or short.because}")
+    observer.on_short_run(f"{short.run} succeeded. {short.summary or ''}".rstrip())
     return structs.replace(start_run(request, job, runs, observer, detach=detach), short_run=short.run)
 
 

@@ -28,7 +28,7 @@ def notices_of(events: Iterable[Event], state: RunState) -> Iterator[RunNotice]:
                 job=state.about.job,
                 stage=state.stage.value,
                 text=text,
-                step=state.current.steps if state.current else 0,
+                step=max((attempt.steps for attempt in state.attempts), default=0),
                 at_s=event.at_s,
             )
 
@@ -37,6 +37,7 @@ def _told(event: Event) -> tuple[NoticeKind, str] | None:
     match event:
         case Starting():
             begins = f"attempt {event.attempt} begins on {event.backend}"
+            begins += f", from {PurePath(event.resume_from).name}" if event.resume_from else ""
             return ("resumed" if event.attempt > 1 else "started"), begins
         case TroubleNoted():
             return "trouble", event.trouble.text
