@@ -144,7 +144,7 @@ def test_a_silence_is_described_with_what_is_known() -> None:
     """What it does, since when, and what is usual."""
     current = trained(beat(12.0, "load")).current
     assert current is not None
-    assert describe_silence(current) == "no sign of life for 12 s while its script loads the model and the data"
+    assert describe_silence(current) == "no sign of life for 12 s while its trainer is being made"
     assert judge_silence(current, Hearing(), None) is None
 
 
@@ -171,4 +171,5 @@ def test_a_stall_is_in_the_verdict_with_where_it_was() -> None:
         "stopped by the watch on progress at step 29 of 100: no sign of life for 5 min 10 s while"
     )
     assert because.endswith(f"usually it takes at most 1.0 s for that; {where}")
+    assert verdict(state, 30.0)[1].endswith(f"; `where.stall_timeout` is 30 s; {where}")
     assert next(supervise(state, Limits(attempts=3))) == Start(2, resume=True)

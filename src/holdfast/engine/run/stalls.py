@@ -10,8 +10,8 @@ from holdfast.core.trouble import Trouble
 from holdfast.engine.units import render_duration
 
 ACTIVITIES: Final[Mapping[str, str]] = {
-    "import": "its script loads libraries",
-    "load": "its script loads the model and the data",
+    "import": "its script prepares the training: libraries, data, a model",
+    "load": "its trainer is being made",
     "first-step": "it does the first step of an epoch",
     "step": "it does a step",
     "evaluate": "it evaluates",

@@ -78,7 +78,7 @@ def supervise(state: RunState, limits: Limits) -> Flow:
         state = fold((yield Verify(repository)), state)
     if limits.evaluates and state.has_trained and state.evaluated is None:
         state = fold((yield EvaluateModel()), state)
-    return fold((yield Close(*verdict(state))), state)
+    return fold((yield Close(*verdict(state, limits.stall_s))), state)
 
 
 def _follow(state: RunState, limits: Limits) -> Flow:

@@ -7,10 +7,16 @@ from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.recover.promises import broken_promises
 from holdfast.engine.run.stalls import describe_silence
+from holdfast.engine.units import render_duration
 
 
-def verdict(state: RunState) -> tuple[RunStage, str]:
-    """Return how a run ended whose newest attempt has ended, and why, in one sentence."""
+def verdict(state: RunState, stall_limit_s: float | None = None) -> tuple[RunStage, str]:
+    """Return how a run ended whose newest attempt has ended, and why, in one sentence.
+
+    Args:
+        state: The run's state.
+        stall_limit_s: The user's own limit of a silence in seconds; None if there is none.
+    """
     current = state.current
     if current is None:
         return RunStage.FAILED, "it was never started"
@@ -23,7 +29,7 @@ def verdict(state: RunState) -> tuple[RunStage, str]:
         stage = RunStage.CANCELLED if state.stop is Stopper.PERSON else RunStage.FAILED
         return (
             stage,
-            f"stopped by {state.stop} {_reached(current)}{_lost_words(current)}{_stalled_words(state, current)}{_stops(current)}{_broken_words(state)}",
+            f"stopped by {state.stop} {_reached(current)}{_lost_words(current)}{_stalled_words(state, current, stall_limit_s)}{_stops(current)}{_broken_words(state)}",
         )
     return RunStage.FAILED, f"{how_it_failed(current)}{_stops(current)}"
 
@@ -36,12 +42,14 @@ def _broken_words(state: RunState) -> str:
     return f": {', '.join(broken_promises(state))}" if state.stop is Stopper.PROMISE else ""
 
 
-def _stalled_words(state: RunState, attempt: AttemptState) -> str:
+def _stalled_words(state: RunState, attempt: AttemptState, limit_s: float | None) -> str:
     if state.stop is not Stopper.STALL:
         return ""
     noted = [each.text for each in attempt.troubles if each.kind == "no-progress"]
     where = f"; {attempt.diagnosed.where}" if attempt.diagnosed and attempt.diagnosed.where else ""
-    return f": {describe_silence(attempt) if attempt.idle_s else noted[-1] if noted else 'no sign of life'}{where}"
+    silence = describe_silence(attempt) if attempt.idle_s else noted[-1] if noted else "no sign of life"
+    limit = "" if limit_s is None else f"; `where.stall_timeout` is {render_duration(limit_s)}"
+    return f": {silence}{limit}{where}"
 
 
 def _lost_words(attempt: AttemptState) -> str:
