@@ -197,7 +197,7 @@ def parse_training_event(written: Mapping[str, Any]) -> TrainingEvent:
     >>> parse_training_event({"event": "checkpoint", "step": 5, "path": "/runs/a/checkpoint-5"}).path
     '/runs/a/checkpoint-5'
     >>> parse_training_event({"event": "step", "step": "five"})
-    TrainingEvent(at=None, step=None, max_steps=None)
+    TrainingEvent(at=None, step=None, max_steps=None, idle_s=None)
     """
     kind = written.get("event")
     try:
