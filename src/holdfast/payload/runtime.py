@@ -50,9 +50,8 @@ HEARTBEAT_S = 10.0
 SECRET = re.compile(
     r"(?i)(?:^|_)(?:PASSWORD|PASSWD|PASSPHRASE|SECRET|TOKEN|CREDENTIALS?|(?:API|ACCESS|PRIVATE|SECRET)_?KEY)(?:$|_)"
 )
-PRIVATE = re.compile(
-    r"(?![/~$.]|https?://)(?=.*[^A-Za-z]).{8,}", re.DOTALL
-)  # no path or plain word, which stands elsewhere too
+# No path or plain word, which stands elsewhere too.
+PRIVATE = re.compile(r"(?![/~$.]|https?://)(?=.*[^A-Za-z]).{8,}", re.DOTALL)
 LOOK_S = 1.0  # between two looks for requests
 REQUESTS = {"stacks": signal.SIGUSR1, "stop": signal.SIGTERM}  # by files: in this order, for a stop ends the process
 # torchrun passes on a signal that its whole process group had already; a person who asks again takes longer.
@@ -231,9 +230,7 @@ class AttemptProcess:
         self.resume = os.environ.get("HOLDFAST_RESUME", "")  # the next training continues from it
         self._secrets = secret_values(os.environ)
         self.pulse = Pulse()
-        self.first = (
-            True  # the next step is the first of a training or an epoch: it compiles, and starts loader workers
-        )
+        self.first = True  # the next step is the first of an epoch: it compiles, and starts loader workers
         self.trains = False
         self.leaves = False  # no other step follows
         self.calls_back = False  # a callback of the user's, or of a tracker, runs

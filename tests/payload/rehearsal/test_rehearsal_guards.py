@@ -244,8 +244,9 @@ print(subprocess.run("huggingface-cli upload a b", shell=True).returncode, os.sy
 print(subprocess.check_output([sys.executable, "-c", "print(3)"], text=True).strip(), os.popen("echo four").read().strip(), os.system("exit 5") >> 8)
 child = subprocess.Popen(["sleep", "60"], start_new_session=True)
 print(os.getpgid(child.pid) == os.getpgid(0)); child.kill(); child.wait()
-with multiprocessing.get_context("fork").Pool(2) as pool:
-    print(pool.map(abs, [-1, -2]))
+pool = multiprocessing.get_context("fork").Pool(2)
+print(pool.map(abs, [-1, -2]))
+pool.close(); pool.join()
 try:
     subprocess.run(["no-such-program"])
 except FileNotFoundError as error:
