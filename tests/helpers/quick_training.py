@@ -11,6 +11,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+import holdfast
 from holdfast.adapters.yaml.render import render_lines
 
 FAILING_RATE = 0.5
@@ -99,3 +102,17 @@ class QuickStudy:
     def devices(self) -> list[str]:
         """Return the GPUs that each training saw."""
         return [json.loads(line)[3] for line in self.log.read_text().splitlines()]
+
+
+@pytest.fixture(name="quick")
+def quick_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> QuickStudy:
+    """A user's folder with a study."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOLDFAST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("HOLDFAST_RUNS", raising=False)
+    return QuickStudy(tmp_path)
+
+
+def run(quick: QuickStudy, **options: Any) -> dict[str, Any]:
+    """Run the study as a user does, without rehearsals and the Hub."""
+    return holdfast.study(quick.file, **{"rehearse": False, "offline": True, **options})

@@ -2,7 +2,6 @@
 
 import errno
 import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,22 +9,13 @@ import pytest
 import holdfast
 from holdfast.adapters.storage import journal
 from holdfast.core.errors import flatten
-from tests.helpers.quick_training import QuickStudy
+from tests.helpers.quick_training import (
+    QuickStudy,
+    quick_study,  # noqa: F401 - the fixture `quick`
+    run,
+)
 
 GRID = {"train.learning_rate": [0.001, 0.01]}
-
-
-@pytest.fixture
-def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> QuickStudy:
-    """A user's folder with a study."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOLDFAST_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("HOLDFAST_RUNS", raising=False)
-    return QuickStudy(tmp_path)
-
-
-def run(quick: QuickStudy, **options: Any) -> dict[str, Any]:
-    return holdfast.study(quick.file, **{"rehearse": False, "offline": True, **options})
 
 
 def errors(quick: QuickStudy, **options: Any) -> list[holdfast.HoldfastError]:

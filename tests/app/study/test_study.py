@@ -20,24 +20,17 @@ from holdfast.app.study.observing import NullStudyObserver
 from holdfast.core.trial import TrialOutcome
 from holdfast.ports import Order
 from holdfast.results.rehearse import RehearseResult
-from tests.helpers.quick_training import DYING_RATE, FAILING_RATE, QuickStudy
+from tests.helpers.quick_training import (
+    DYING_RATE,
+    FAILING_RATE,
+    QuickStudy,
+    quick_study,  # noqa: F401 - the fixture `quick`
+    run,
+)
 from tests.helpers.results import rehearsed
 
 GRID: dict[str, list[Any]] = {"train.learning_rate": [0.001, 0.01], "dataset.path": ["a.jsonl", "b.jsonl"]}
 PATIENCE_S = 120.0
-
-
-@pytest.fixture
-def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> QuickStudy:
-    """A user's folder with a study."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HOLDFAST_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("HOLDFAST_RUNS", raising=False)
-    return QuickStudy(tmp_path)
-
-
-def run(quick: QuickStudy, **options: Any) -> dict[str, Any]:
-    return holdfast.study(quick.file, **{"rehearse": False, "offline": True, **options})
 
 
 def test_every_combination_runs_once_and_the_best_is_found(quick: QuickStudy) -> None:
