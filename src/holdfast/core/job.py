@@ -268,7 +268,7 @@ class Recover(StrictPart):
 
 
 class Notify(StrictPart):
-    """Who is told what happens to the run."""
+    """Notifications about the run: where they go."""
 
     webhook: str | None = None
     """Address that receives a message about each attempt, sign of trouble, failure and change, and about the end; or `$NAME`, a variable of
@@ -314,7 +314,7 @@ class Job(StrictPart):
     recover: Recover = Field(default_factory=Recover)
     """How a failed run is continued."""
     notify: Notify = Field(default_factory=Notify)
-    """Who is told what happens to it."""
+    """Notifications."""
     seed: Seed = 42
     """Seed of everything that is random."""
 
