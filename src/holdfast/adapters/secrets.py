@@ -18,9 +18,15 @@ def mask(values: Iterable[str]) -> None:
     MASKED.update(value for value in values if len(value) >= SHORTEST and not value.isalpha())
 
 
+def environment_secrets() -> tuple[str, ...]:
+    """The values of this process's environment that are secret, longest first; other threads may change variables meanwhile."""
+    values = ((name, os.environ.get(name)) for name in list(os.environ))
+    return secrets_of({name: value for name, value in values if value is not None})
+
+
 def known_secrets() -> tuple[str, ...]:
     """The values that are secret in this process, whatever they look like."""
-    return (*secrets_of(os.environ), *MASKED)
+    return (*environment_secrets(), *MASKED)
 
 
 def redacted(text: str) -> str:

@@ -15,13 +15,14 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeVar
 from weakref import finalize
 
+from holdfast.adapters.secrets import environment_secrets
 from holdfast.adapters.storage.journal import JOURNAL, Journal
 from holdfast.adapters.storage.locks import waiting_for
 from holdfast.adapters.storage.private_files import open_private
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, event_from_json, event_to_json
 from holdfast.core.json_text import parse_json
-from holdfast.core.redact import redact, secrets_of
+from holdfast.core.redact import redact
 
 SCHEMA: Final = """
 CREATE TABLE runs (
@@ -71,7 +72,7 @@ class Ledger:
         self._folder, self._path = folder, folder / "ledger.sqlite"
         self._open: sqlite3.Connection | None = None
         self._inode = 0
-        self._secrets = secrets_of(os.environ)
+        self._secrets = environment_secrets()
 
     def make_index(self) -> None:
         """Make the index unless it is there. Before the first run it is new; after it, it would be taken for one that was lost.
@@ -303,7 +304,7 @@ def start_journal(folder: Path, event: Event) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    Journal(folder).append([_line(event, secrets_of(os.environ))])
+    Journal(folder).append([_line(event, environment_secrets())])
 
 
 def _line(event: Event, secrets: Sequence[str]) -> str:
