@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from holdfast import check
-from holdfast.adapters.rehearsal.passed import remember_pass
+from holdfast.adapters.rehearsal.passed import mark_of
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import save_plan
 from holdfast.adapters.targets import read_target
 from holdfast.app import VERBS
+from holdfast.app.local_inputs import input_digests
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rendering import script_of
 from holdfast.cli.main import cli
@@ -274,7 +275,7 @@ class TestEarlier:
         """A rehearsal of the same job counts, and one of another does not."""
         self.known_good(tmp_path)
         program = program_of(str(tmp_path / "job.yaml"), (), ())
-        remember_pass(program, interpreter_of(program))
+        mark_of(program, interpreter_of(program), input_digests(program)).make()
         assert self.known_good(tmp_path)["verdict"] == "pass"
         other = table(tmp_path, JOB + "seed: 7\n", "other.yaml")["known-good"]
         assert other["verdict"] == "unknown"

@@ -2,13 +2,13 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
 import pytest
 
-from holdfast.adapters.rehearsal.passed import passed_before, remember_pass
+from holdfast.adapters.rehearsal.passed import mark_of
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.core.rehearsal import Failure, Rehearsal, StageResult
 from holdfast.engine.rehearse.answers import refuses, rehearse_result, summarize_rehearsal
@@ -100,21 +100,28 @@ def test_what_passed_is_not_rehearsed_again(at: Place, tiny: Path) -> None:
     assert len([*at.folder.glob("runs/*/rehearsal.json")]) == 1
 
 
-def test_another_text_argument_or_environment_has_not_passed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_text_argument_environment_or_file_has_not_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Only the very same counts."""
     monkeypatch.setenv("XDG_CACHE_HOME", os.fspath(tmp_path))
-    program = Program(path="train.py", source="a", arguments=("--b", "c"))
-    remember_pass(program, ["python"])
 
-    assert passed_before(program, ["python"])
+    def passed(program: Program, words: Sequence[str] = ("python",), inputs: Sequence[str] = ("rows=1",)) -> bool:
+        return mark_of(program, words, inputs).made_s is not None
+
+    program = Program(path="train.py", source="a", arguments=("--b", "c"))
+    mark_of(program, ["python"], ["rows=1"]).make()
+
+    assert passed(program)
     others = (
         Program(path="train.py", source="a2", arguments=("--b", "c")),
         Program(path="train.py", source="a", arguments=("--bc",)),
         Program(path="train.py", source="a", arguments=("--b", "c"), variables={"SEED": "1"}),
+        Program(path="trl:sft", source=""),
     )
-    assert not any(passed_before(other, ["python"]) for other in others)
-    assert not passed_before(program, ["uv", "run"])
-    assert not passed_before(Program(path="trl:sft", source=""), ["python"])
+    assert not any(map(passed, others))
+    assert not passed(program, words=["uv", "run"])
+    assert not passed(program, inputs=["rows=2"])
 
 
 def test_what_is_only_slow_here_forbids_nothing() -> None:

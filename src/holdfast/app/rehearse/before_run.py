@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from holdfast.adapters.rehearsal.passed import passed_before
+from holdfast.adapters.rehearsal.passed import mark_of
+from holdfast.app.local_inputs import input_digests
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse.playing import OnProgress
 from holdfast.app.rehearse.verb import rehearse
@@ -28,7 +29,6 @@ def rehearse_unless_passed(
     """
     program = program_of(target, sets, arguments)
     with suppress(UsageError):  # the rehearsal itself says what is wrong with a header
-        words = interpreter_of(program)
-        if passed_before(program, words):
+        if mark_of(program, interpreter_of(program), input_digests(program)).made_s is not None:
             return None
     return rehearse(target, set=sets, arguments=arguments, offline=offline, on_progress=on_progress)

@@ -16,12 +16,13 @@ from packaging.specifiers import SpecifierSet
 from holdfast.adapters.environment.interpreters import SCRIPT, is_made
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.hub.rights import read_rights
-from holdfast.adapters.rehearsal.passed import remember_pass
+from holdfast.adapters.rehearsal.passed import mark_of
 from holdfast.adapters.rehearsal.programs import OWN, Program
 from holdfast.adapters.rehearsal.server import NoEnvironmentError
 from holdfast.adapters.rehearsal.warm import WarmServer
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
+from holdfast.app.local_inputs import input_digests
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse import isolating
 from holdfast.app.rehearse.failure_context import read_failure_context
@@ -139,6 +140,7 @@ def _start(program: Program, part_request: PartRequest, options: RehearsalOption
     if _is_started_by_python(program) and (launcher := wanted_launcher(program.source)):
         return judge_unstarted(name_cause("invalid-config-value", _unlaunched(launcher), {}))
     words = (program.python or sys.executable,) if options.here else interpreter_of(program)
+    mark = mark_of(program, words, input_digests(program))  # before it starts: files may change meanwhile
     try:
         found = _rehearsed(program, part_request, words, options)
     except NoEnvironmentError as error:
@@ -147,7 +149,7 @@ def _start(program: Program, part_request: PartRequest, options: RehearsalOption
         said = PartResult(part="whole", code=1, logs={"stderr.log": str(error)})
         return judge_unstarted(diagnose_part(said, "import", PatternIndex(all_signatures())))
     if found.passed and found.complete:
-        remember_pass(program, words)
+        mark.make()
     return found
 
 

@@ -13,7 +13,7 @@ from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
 from holdfast.app.rendering import script_of
-from holdfast.app.run.own_files import own_modules
+from holdfast.app.local_inputs import own_modules
 from holdfast.app.run.placement import read_placement
 from holdfast.app.run.runs import open_run
 from holdfast.core.backends import backend_of, capabilities_of

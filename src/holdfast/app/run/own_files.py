@@ -4,7 +4,6 @@ Covered: modules that the script imports, files and folders that it names, at pa
 Not covered: paths that are computed at run time; they are not seen, as in `open(sys.argv[1])`.
 """
 
-import ast
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -13,19 +12,17 @@ from typing import Final
 
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.targets import Target, read_referred, read_target
+from holdfast.app.local_inputs import named_files, named_inputs, own_modules
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job
 from holdfast.core.plan import Plan
 from holdfast.core.reference import Reference
-from holdfast.engine.references import WRITES, references
-from holdfast.engine.run.outward import imported_names
 from holdfast.engine.script.carried_files import referred_files
 
 MOST_FILES: Final = 10_000
 MOST_BYTES: Final = 5 << 30
 """What one run may send. It is sent once, and read by each attempt."""
-PATTERN: Final = "*?["
 WHERE: Final = "the files beside the script"
 
 
@@ -47,10 +44,9 @@ def with_own_files(plan: Plan, target: Target, arguments: Sequence[str], places:
     taken = read_referred(referred_files(target.job), target.document.path).values() if target.job else ()
     found = [path for source in (plan.script, *taken) for path in own_modules(source, script)]
     sources = [plan.script, *taken, *(read_foreign_text(path) for path in found)]
-    texts = [text for text in (*_literals(sources), *arguments) if _is_file(root, text)]
-    for text in texts:
-        _require_relative(text, root)
-    found += [root / text for text in texts]
+    for name_here in named_files(sources, arguments, root):
+        _require_relative(name_here, root)
+        found.append(root / name_here)
     found += [path for document in documents for path in _named(document, root, tuple(places))]
     if target.job:
         found += _job_paths(target.job, Path(target.document.path).parent, root)
@@ -69,70 +65,19 @@ def _job_paths(job: Job, folder: Path, root: Path) -> Iterator[Path]:
             yield path
 
 
-def own_modules(source: str, script: Path) -> Iterator[Path]:
-    """Yield the files of the modules that a script imports from its own folder, and those that these import."""
-    waiting, known = [(source, script)], set[Path]()
-    while waiting:
-        text, importer = waiting.pop()
-        for name in imported_names(text):
-            for path in _module_files(name, script.parent, importer.parent):
-                if path not in known:
-                    known.add(path)
-                    yield path
-                    waiting.append((read_foreign_text(path), path))
-
-
-def _module_files(name: str, folder: Path, importer: Path) -> Iterator[Path]:
-    """Yield the files of a module, and of the packages that it lies in."""
-    dots = len(name) - len(name.lstrip("."))
-    base = importer.joinpath(*[".."] * (dots - 1)) if dots else folder
-    for part in filter(None, name.split(".")):
-        base /= part
-        for path in (base.with_suffix(".py"), base / "__init__.py"):
-            if path.is_file():
-                yield Path(os.path.normpath(path))
-
-
-def _literals(sources: Iterable[str]) -> Iterator[str]:
-    """Yield the texts that are written in Python sources."""
-    for source in sources:
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError):
-            continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value
-
-
-def _is_file(root: Path, text: str) -> bool:
-    """True if a text is the path of a file of the job's: an absolute one counts only inside the folder, others may be the system's."""
-    if not text or len(text) > 1000 or "\n" in text or "\0" in text:  # noqa: PLR2004 - no path is longer
-        return False
-    try:
-        return (root / text).is_file() and (not Path(text).is_absolute() or Path(text).is_relative_to(root))
-    except OSError:
-        return False
-
-
 def _named(document: Document, root: Path, places: tuple[str, ...]) -> Iterator[Path]:
     """Yield the files and folders that a program reads data and models from.
 
     Raises:
         UsageError: One can only be here, and is not, or would not be there.
     """
-    for reference in references(document):
-        if reference.role in WRITES or reference.hidden:
+    for each in named_inputs(document, root):
+        if any(Path(each.name).is_relative_to(place) for place in places):
             continue
-        for name in reference.read.names if reference.read else (reference.name,):
-            if "://" in name or any(Path(name).is_relative_to(place) for place in places):
-                continue
-            paths = [*root.glob(name)] if any(sign in name for sign in PATTERN) and not Path(name).is_absolute() else []
-            paths = paths or [root / name] if (root / name).exists() else paths
-            if not paths and reference.local and reference.certain:
-                raise _absent(reference, name)
-            _require_relative(name, root)
-            yield from paths
+        if not each.paths and each.reference.local and each.reference.certain:
+            raise _absent(each.reference, each.name)
+        _require_relative(each.name, root)
+        yield from each.paths
 
 
 def _absent(reference: Reference, name: str) -> UsageError:
