@@ -101,7 +101,7 @@ def weights() -> bytes:
 
 def measure(path: Path, variables: Mapping[str, str], *options: str) -> tuple[float, int]:
     """Return how long one check takes, in seconds, and how many findings it has."""
-    words = [sys.executable, "-m", "holdfast.cli.main", "check", path.name, "--format", "json", *options]
+    words = [sys.executable, "-m", "holdfast", "check", path.name, "--format", "json", *options]
     begun_s = time.perf_counter()
     done = subprocess.run(
         words, cwd=path.parent, env={**os.environ, **variables}, capture_output=True, text=True, check=False

@@ -119,7 +119,7 @@ def lay_out(folder: Path, scripts: int, seed: int) -> None:
 
 def seconds(folder: Path, *options: str, one_core: bool = False) -> tuple[float, int]:
     """Check the folder; return how long that took, and how many findings there are."""
-    words = [sys.executable, "-m", "holdfast.cli.main", "check", ".", "--format", "json", *options]
+    words = [sys.executable, "-m", "holdfast", "check", ".", "--format", "json", *options]
     words = ["taskset", "-c", str(min(os.sched_getaffinity(0))), *words] if one_core else words
     begun = time.perf_counter()
     told = subprocess.run(words, cwd=folder, check=False, capture_output=True, text=True)

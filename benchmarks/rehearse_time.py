@@ -98,7 +98,7 @@ def median(times: int, measure: Callable[[], float]) -> float:
 def command(path: Path, *, code: int) -> float:
     """Return the seconds that `holdfast rehearse` takes; it is to end with an exit code."""
     began_s = time.perf_counter()
-    words = [sys.executable, "-m", "holdfast.cli.main", "rehearse", str(path), "--here", "--set", "where.backend=local"]
+    words = [sys.executable, "-m", "holdfast", "rehearse", str(path), "--here", "--set", "where.backend=local"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env=_environment())
     if done.returncode != code:
         raise SystemExit(f"{path} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}")

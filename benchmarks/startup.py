@@ -22,7 +22,7 @@ JOB = Path(__file__).parent.parent / "examples" / "quickstart.yaml"
 SCRIPT = Path(__file__).parent / "good" / "sft_lora.py"
 LOG = b"TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'\n"
 SOURCES = Path(holdfast.__file__).parent
-HOLDFAST = [sys.executable, "-m", "holdfast.cli.main"]
+HOLDFAST = [sys.executable, "-m", "holdfast"]
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
     "holdfast --version": [*HOLDFAST, "--version"],

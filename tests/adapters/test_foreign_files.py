@@ -31,6 +31,7 @@ ALLOWED: Final[Mapping[str, str]] = {
     "adapters/backends/fake.py": "what the guard and the store of an attempt of its own wrote",
     "adapters/evaluation/process.py": "what the process of an evaluation wrote",
     "adapters/tracing.py": "what the process of a trace wrote",
+    "cli/output.py": "the null device, in place of an output that cannot be written",
     "adapters/export/converter.py": "the archive that pip fetched, and its copy in the cache, which has a digest",
     "adapters/rehearsal/gate.py": "the folder of a socket of ours",
     "adapters/rehearsal/server.py": "what the processes of a rehearsal wrote",

@@ -25,7 +25,9 @@ from trl import SFTConfig, SFTTrainer
 
 SFTTrainer(model="./tiny", args=SFTConfig(output_dir="runs"), train_dataset=load_dataset("json", data_files="more/*.jsonl"))
 """
-JOB = "method: grpo\nmodel: ./tiny\ndataset: {folder}rows.jsonl\nrewards: [rewards.py:reward]\noutput: {{folder: runs}}\n"
+JOB = (
+    "method: grpo\nmodel: ./tiny\ndataset: {folder}rows.jsonl\nrewards: [rewards.py:reward]\noutput: {{folder: runs}}\n"
+)
 OF_HELPER = {"helper.py", "parts/__init__.py", "parts/deep.py"}
 CASES = {
     "train.py": (SCRIPT, [], {*OF_HELPER, "words.txt", "more/b.jsonl", "tiny/config.json"}),

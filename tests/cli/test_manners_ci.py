@@ -69,7 +69,7 @@ def run_step(name: str, folder: Path, **variables: str) -> subprocess.CompletedP
     (step,) = (step for step in load("action.yml")["runs"]["steps"] if step["name"] == name)
     program = folder / "holdfast" / "bin" / "holdfast"
     program.parent.mkdir(parents=True, exist_ok=True)
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m holdfast.cli.main "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m holdfast "$@"\n')
     program.chmod(0o755)
     environment = {**os.environ, "RUNNER_TEMP": str(folder), **variables}
     words = [shutil.which("bash") or "bash", "-eo", "pipefail", "-c", step["run"]]

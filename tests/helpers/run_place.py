@@ -30,7 +30,7 @@ class Place:
         """Start a command; a run is not rehearsed, which `test_rehearsal_run.py` sees to."""
         unrehearsed = ["--no-rehearse"] if words[0] == "run" and "--rehearse" not in words else []
         given = [word for word in words[1:] if word != "--rehearse"]
-        command = [sys.executable, "-m", "holdfast.cli.main", words[0], *unrehearsed, *given]
+        command = [sys.executable, "-m", "holdfast", words[0], *unrehearsed, *given]
         return subprocess.Popen(
             command, cwd=self.folder, env=self.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )

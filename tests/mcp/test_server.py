@@ -274,7 +274,7 @@ def test_calls_end_with_the_server(tmp_path: Path, how: signal.Signals) -> None:
         {"method": "notifications/initialized"},
         {"id": 2, "method": "tools/call", "params": {"name": "inspect", "arguments": asked}},
     ]
-    command = [sys.executable, "-P", "-m", "holdfast.cli.main", "mcp", "--folder", str(tmp_path)]
+    command = [sys.executable, "-P", "-m", "holdfast", "mcp", "--folder", str(tmp_path)]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as server:
@@ -380,7 +380,7 @@ def test_pages_and_prompts(tmp_path: Path) -> None:
 @asynccontextmanager
 async def started(*words: str, folder: Path) -> AsyncIterator[Client]:
     """A client of `holdfast mcp`, over its standard input and output."""
-    command = ["-P", "-m", "holdfast.cli.main", "mcp", "--folder", str(folder), *words]
+    command = ["-P", "-m", "holdfast", "mcp", "--folder", str(folder), *words]
     async with Client(stdio_client(StdioServerParameters(command=sys.executable, args=command))) as client:
         yield client
 
@@ -409,7 +409,7 @@ def test_http_wants_the_token(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     address = f"http://127.0.0.1:{port}/mcp"
-    command = [sys.executable, "-P", "-m", "holdfast.cli.main", "mcp", "--folder", str(tmp_path), "--http"]
+    command = [sys.executable, "-P", "-m", "holdfast", "mcp", "--folder", str(tmp_path), "--http"]
     environment = {**os.environ, "HOLDFAST_MCP_TOKEN": "open-sesame"}
 
     async def main() -> None:

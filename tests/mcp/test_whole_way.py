@@ -72,7 +72,7 @@ def test_an_agent_goes_the_whole_way(tiny: Path, tmp_path: Path) -> None:  # noq
         assert run in report.text  # type: ignore[union-attr]  # it is text
 
     async def main() -> None:
-        command = ["-P", "-m", "holdfast.cli.main", "mcp", "--folder", str(tmp_path)]
+        command = ["-P", "-m", "holdfast", "mcp", "--folder", str(tmp_path)]
         server = StdioServerParameters(command=sys.executable, args=command, env=quiet_environment())
         with anyio.fail_after(PATIENCE_S):
             async with Client(stdio_client(server)) as client:

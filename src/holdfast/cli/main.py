@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from holdfast.cli.output import echo, echo_json, show_traceback
+from holdfast.cli.output import discard_output, echo, echo_json, is_of_output, show_traceback
 from holdfast.cli.text.answers import render_errors
 from holdfast.cli.usage import INTERRUPTED, CommandGroup, translate_usage_error
 from holdfast.core.errors import HoldfastError, UsageError, flatten
@@ -99,6 +99,18 @@ def main(words: list[str] | None = None) -> None:
 
 def run_command(words: list[str]) -> int:
     """Run one command; return its exit code. Errors are printed in the format that was asked for."""
+    try:
+        return _run_command(words)
+    except OSError as error:
+        if not is_of_output(error):
+            raise
+        discard_output()
+        what, fix = f"the output cannot be written: {error.strerror}", "free some disk space, or write it elsewhere"
+        echo(render_errors([UsageError(what, where="standard output", fix=fix)]), err=True)
+        return 2
+
+
+def _run_command(words: list[str]) -> int:
     if not _is_somewhere():
         gone = UsageError(
             "the current folder was deleted", where="the shell's working folder", fix="change to another one: `cd`"
@@ -148,7 +160,3 @@ def wants_json(words: list[str]) -> bool:
     (True, False)
     """
     return "--format=json" in words or ("--format", "json") in pairwise(words)
-
-
-if __name__ == "__main__":
-    main()

@@ -31,6 +31,17 @@ def echo_json(value: Any, *, indent: int | None = 2) -> None:
     click.echo(json.dumps(redacted_parts(value), indent=indent))
 
 
+def is_of_output(error: OSError) -> bool:
+    """True if an error was met while something was printed."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    return bool(frames) and frames[-1].f_globals["__name__"] == click.echo.__module__
+
+
+def discard_output() -> None:
+    """Drop what waits to be printed: Python would try it again at its end, and end with another exit code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def show_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """Print the traceback of an error in holdfast itself."""
     sys.stderr.write(shown("".join(traceback.format_exception(kind, error, trace))))

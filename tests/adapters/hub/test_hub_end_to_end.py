@@ -52,7 +52,7 @@ def hub() -> Iterator[LoopbackHub]:
 def type_there(hub: LoopbackHub, folder: Path, *words: str) -> tuple[int, dict[str, Any]]:
     """Type a command that answers in JSON, where the Hub is the one on loopback."""
     unrehearsed = ["--no-rehearse"] if words[0] == "run" else []
-    asked = [sys.executable, "-m", "holdfast.cli.main", *words, *unrehearsed, "--format", "json"]
+    asked = [sys.executable, "-m", "holdfast", *words, *unrehearsed, "--format", "json"]
     environment = {**os.environ, **hub.variables, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(asked, cwd=folder, env=environment, check=False, capture_output=True, text=True)
     assert "Traceback" not in done.stderr, done.stderr

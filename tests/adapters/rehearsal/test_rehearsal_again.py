@@ -32,7 +32,7 @@ def watch(tmp_path: Path, tiny: Path) -> Iterator["subprocess.Popen[str]"]:
     """The command, in a folder with a script that reads a column of another name."""
     (tmp_path / "train.py").write_text(SCRIPT % str(tiny))
     (tmp_path / "words.py").write_text("COLUMN = 'txt'\n")
-    words = [sys.executable, "-m", "holdfast.cli.main", "rehearse", "train.py", "--here", "--watch", "--format", "json"]
+    words = [sys.executable, "-m", "holdfast", "rehearse", "train.py", "--here", "--watch", "--format", "json"]
     variables = quiet_environment(XDG_CACHE_HOME=str(tmp_path / "cache"), PYTHONUNBUFFERED="1")
     with subprocess.Popen(words, cwd=tmp_path, env=variables, stdout=subprocess.PIPE, text=True) as process:
         yield process

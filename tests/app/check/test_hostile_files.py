@@ -54,7 +54,7 @@ PLACES: dict[str, Callable[[Path], object]] = {
 
 
 def check(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    program = [sys.executable, "-m", "holdfast.cli.main", "check", *words, "--offline"]
+    program = [sys.executable, "-m", "holdfast", "check", *words, "--offline"]
     return subprocess.run(
         program, cwd=folder, env=quiet_environment(), capture_output=True, text=True, timeout=60, check=False
     )

@@ -224,7 +224,7 @@ def test_a_stop_leaves_what_has_not_begun_to_the_next_start(quick: QuickStudy) -
 def start(quick: QuickStudy, *options: str) -> "subprocess.Popen[bytes]":
     words = ["study", quick.file.name, *options, "--no-rehearse", "--offline", "--quiet", "--format", "json"]
     return subprocess.Popen(
-        [sys.executable, "-m", "holdfast.cli.main", *words], cwd=quick.folder, env=os.environ, stdout=subprocess.PIPE
+        [sys.executable, "-m", "holdfast", *words], cwd=quick.folder, env=os.environ, stdout=subprocess.PIPE
     )
 
 

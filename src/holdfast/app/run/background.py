@@ -71,7 +71,7 @@ def _is_under_way(run: Run) -> bool:
 
 
 def _start(words: Sequence[str], variables: Mapping[str, str], log: Path, answer: BinaryIO) -> subprocess.Popen[bytes]:
-    command = (sys.executable, "-P", "-m", "holdfast.cli.main", *words, "--quiet", "--format", "json")
+    command = (sys.executable, "-P", "-m", "holdfast", *words, "--quiet", "--format", "json")
     environment = {**os.environ, **variables}
     try:
         with open_private(log, "ab") as file:

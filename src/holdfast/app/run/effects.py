@@ -12,8 +12,8 @@ from holdfast.adapters.storage.run_folder import has_plan, load_plan, load_reque
 from holdfast.adapters.targets import Target, read_referred, read_target
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
-from holdfast.app.rendering import script_of
 from holdfast.app.local_inputs import own_modules
+from holdfast.app.rendering import script_of
 from holdfast.app.run.placement import read_placement
 from holdfast.app.run.runs import open_run
 from holdfast.core.backends import backend_of, capabilities_of
