@@ -22,7 +22,7 @@ README: Final = ROOT / "README.md"
 FOLDER: Final = ROOT / "examples" / "mistakes"
 BLOCK: Final = re.compile(r"(?<=^```console\n).*?(?=^```$)", re.MULTILINE | re.DOTALL)
 COMMAND: Final = re.compile(r"^\$ ", re.MULTILINE)
-READING: Final = frozenset({"check", "inspect", "diagnose", "explain"})
+READING: Final = frozenset({"check", "inspect", "plan", "diagnose", "explain"})
 WRITING: Final = frozenset({"--fix", "--unsafe-fixes", "&&"})
 CUT: Final = "…"
 

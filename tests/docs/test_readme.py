@@ -21,7 +21,7 @@ def test_the_job_is_the_one_that_is_shown() -> None:
 def test_files_and_options_are_there() -> None:
     """Every file that a command names lies in the folder, and every option is the command's."""
     for line in re.findall(r"^\$ holdfast (.+)$", "\n".join(BLOCK.findall(TEXT)), re.MULTILINE):
-        for words in (each.split() for each in line.split(" && holdfast ")):
+        for words in (each.partition(" -- ")[0].split() for each in line.split(" && holdfast ")):
             command = cli.get_command(None, words[0])  # type: ignore[arg-type]  # no context is needed
             assert command is not None, line
             options = {name for param in command.params for name in param.opts}
