@@ -62,7 +62,7 @@ def api_at(*versions: tuple[str, str]) -> Api:
 
 
 def ask(rules: Iterable[Rule], documents: Iterable[Document], case: Case) -> list[Finding]:
-    facts = {"api": api_at(*case.versions.items()), **case.facts}
+    facts = {"api": api_at(*case.versions.items()), **case.known}
     results = (result for document in documents for result in run_rules(rules, document, facts))
     found = (result for result in results if isinstance(result, Finding))
     return list({(str(each.rule), each.key, each.place): each for each in found}.values())

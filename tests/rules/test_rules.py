@@ -104,7 +104,7 @@ def ask(rule: Rule, documents: Sequence[Document], case: Case, *, decided: bool 
 
 def facts_of(case: Case) -> dict[str, object]:
     """What an example tells of the outside, and the libraries at its versions: the newest, where it says nothing."""
-    return {"api": api_at(*case.versions.items()), **case.facts}
+    return {"api": api_at(*case.versions.items()), **case.known}
 
 
 @cache

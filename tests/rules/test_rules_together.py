@@ -57,7 +57,7 @@ def api_at(*versions: tuple[str, str]) -> Api:
 )
 def test_no_rule_refuses_what_another_shows_as_good(name: str, rule: Rule, case: Case) -> None:
     """Every rule is asked about every good example, and about what each fix gives: no other finds an error in it."""
-    facts = {"api": api_at(*case.versions.items()), **case.facts}
+    facts = {"api": api_at(*case.versions.items()), **case.known}
     refused = {
         result.rule.code: result.message
         for document in read(case)

@@ -11,7 +11,7 @@ from holdfast.engine.check.rule_runner import run_rules
 
 def objections(rule: Rule, case: Case) -> tuple[str, ...]:
     """Return a rule's distinct findings for an example, with their lines."""
-    facts = {"api": Api({**newest(), **case.versions}), **case.facts}
+    facts = {"api": Api({**newest(), **case.versions}), **case.known}
     found = (result for document in _read(case) for result in run_rules([rule], document, facts))
     told = (_rendered_finding(result) for result in found if isinstance(result, Finding))
     return tuple(dict.fromkeys(told))

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from holdfast.core.calls import LocalName
 from holdfast.core.columns import Type
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hub import Repo
@@ -59,12 +60,12 @@ class NamedFile:
     Attributes:
         problem: Why it cannot be used, in words; empty where it can.
         names: Of a Python file, every name that it gives a value.
-        required: Of each function at its top, the parameters that have no default.
+        functions: Each function at its top that has no decorator, by its name.
     """
 
     problem: str = ""
     names: frozenset[str] = frozenset()
-    required: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    functions: Mapping[str, LocalName] = field(default_factory=dict[str, LocalName])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +108,16 @@ class Dataset:
     default_config: str | None = "default"
     scripted: bool = False
     repo: Repo | None = None
+
+    def readable(self) -> "Dataset":
+        """Return these facts, for a rule that can judge nothing without columns and rows.
+
+        Raises:
+            MissingFactError: The data cannot be read, which a rule of its own reports.
+        """
+        if self.problem:
+            raise MissingFactError("dataset", self.problem)
+        return self
 
     @property
     def counted_rows(self) -> int:

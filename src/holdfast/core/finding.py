@@ -132,6 +132,11 @@ class Case:
         """The example's text, of whichever kind it is."""
         return self.script or self.command or self.job
 
+    @property
+    def known(self) -> Mapping[str, object]:
+        """What is known beside the text: its facts, and of a program that it names no file for its functions."""
+        return {**({} if self.job else {"files": {}}), **self.facts}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:

@@ -3,6 +3,15 @@
 import ast
 
 
+def parameter_names(parameters: ast.arguments) -> tuple[str, ...]:
+    """Return the names of the parameters that a function takes, in order.
+
+    >>> parameter_names(ast.parse("def score(completions, answer, scale=1, *, unit, **rest): ...").body[0].args)
+    ('completions', 'answer', 'scale', 'unit')
+    """
+    return tuple(each.arg for each in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs))
+
+
 def required_parameters(parameters: ast.arguments) -> tuple[str, ...]:
     """Return the names of the parameters that have no default, in order.
 

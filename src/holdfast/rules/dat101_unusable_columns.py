@@ -45,7 +45,7 @@ REMADE = {"job": ("dataset.map", "train.dataset_kwargs"), "command": ("train.dat
 def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
     """Object to columns that do not do."""
     method = job.get("method", None)
-    if dataset.problem or method not in tuple(Method):
+    if method not in tuple(Method):
         return
     if job.kind != "job":
         _require_usual(job, api)
@@ -64,7 +64,7 @@ def _splits(job: Document, dataset: Dataset) -> Mapping[str, ColumnTypes]:
     """Return the columns of what is trained on and of what is evaluated on, by the key that names it.
 
     Raises:
-        MissingFactError: The job makes others of them.
+        MissingFactError: The job makes others of them, or the data cannot be read.
     """
     for key in REMADE.get(job.kind, REMADE_BY_PROGRAM):
         if job.get(key, None) is not None:
@@ -72,7 +72,8 @@ def _splits(job: Document, dataset: Dataset) -> Mapping[str, ColumnTypes]:
     train, evaluated = PARTS.get(job.kind, PROGRAM)
     if job.get(train, None) is None:
         return {}
-    splits: dict[str, ColumnTypes] = {train: {name: dataset.types.get(name) for name in dataset.columns}}
+    columns = dataset.readable().columns
+    splits: dict[str, ColumnTypes] = {train: {name: dataset.types.get(name) for name in columns}}
     if job.get(evaluated, None) is not None and dataset.eval_columns is not None:
         # Types are known of the split that is trained on alone.
         splits[evaluated] = dict.fromkeys(dataset.eval_columns)

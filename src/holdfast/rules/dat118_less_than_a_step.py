@@ -46,15 +46,14 @@ def check(job: Document, dataset: Dataset, processes: int) -> Iterator[Finding]:
 
 
 def _rows(job: Document, dataset: Dataset) -> int:
-    """Return the number of rows to train on; None where they cannot be read.
+    """Return the number of rows to train on.
 
     Raises:
-        MissingFactError: Nobody counted them.
+        MissingFactError: Nobody counted them, or they cannot be read.
     """
     wanted, fraction = job.get("dataset.rows", None), job.get("dataset.eval_fraction", None)
-    if dataset.problem:
-        return 0
-    rows = min(dataset.counted_rows, wanted) if _is_count(wanted) else dataset.counted_rows
+    counted = dataset.readable().counted_rows
+    rows = min(counted, wanted) if _is_count(wanted) else counted
     return rows - round(rows * fraction) if isinstance(fraction, float) and 0 < fraction < 1 else rows
 
 

@@ -30,7 +30,7 @@ def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
     trainer = trainer_of_trl(job)
     if trainer is None or trainer.name != "SFTTrainer" or not since(api, "trl", "0.18.0"):
         return
-    if job.get(FUNCTION, None) is None or not dataset.columns or not set(dataset.columns) >= PAIR:
+    if job.get(FUNCTION, None) is None or not set(dataset.readable().columns) >= PAIR:
         return
     if job.get(ONLY, None) is None and job.get("train.dataset_kwargs", None) is None:
         fault = "the data has `prompt` and `completion`, so that only the completions count, and this makes one text of both: it raises ValueError"

@@ -29,9 +29,9 @@ VOCABULARY = {"tokenizer.json", "tokenizer.model", "vocab.json", "tokenizer_conf
 def check(job: Document, model: ModelFacts, dataset: Dataset) -> Iterator[Finding]:
     """Object to conversations that cannot be written out."""
     base = base_of(job, model)
-    if base is None or dataset.problem or not _has_none(model) or not writes_as_saved(job, base):
+    if base is None or not _has_none(model) or not writes_as_saved(job, base):
         return
-    if job.get(TEMPLATE, None) is None and rows_are_raw(job) and is_conversational(dataset):
+    if job.get(TEMPLATE, None) is None and rows_are_raw(job) and is_conversational(dataset.readable()):
         where = "`chat_template_path`" if job.kind != "job" else "`model.chat_template`"
         how = f"; name one in {where}" if job.get("method") == "sft" or job.kind == "job" else ""
         yield base.finding(

@@ -39,7 +39,7 @@ def check(job: Document, api: Api, model: ModelFacts, dataset: Dataset) -> Itera
         or set_by_job
         or "eos_token" not in arguments_of(job, api)
         or not rows_are_raw(job)
-        or not is_conversational(dataset)
+        or not is_conversational(dataset.readable())
     ):
         return
     fix = Fix(f"end texts with `{end}`", (Set(END, end),), safe=False) if job.kind != "command" else None

@@ -25,8 +25,11 @@ PROCESSORS = {"processor_config.json", "preprocessor_config.json"}
 
 def check(job: Document, model: ModelFacts, dataset: Dataset) -> Iterator[Finding]:
     """Object to images that nothing can look at."""
-    base, column = base_of(job, model), next((name for name in IMAGES if name in dataset.columns), None)
-    if base is None or column is None or model.config is None or job.get("method", None) not in GENERATING:
+    base = base_of(job, model)
+    if base is None or model.config is None or job.get("method", None) not in GENERATING:
+        return
+    column = next((name for name in IMAGES if name in dataset.readable().columns), None)
+    if column is None:
         return
     sees = "vision_config" in model.config or bool(PROCESSORS.intersection(model.files or ()))
     if not sees and rows_are_raw(job) and uses_own_tokenizer(job, base):

@@ -1,7 +1,7 @@
 """A reward function that refuses some of what the trainer gives it.
 
 ## What it does
-Compares the parameters of each reward function in the script, if it takes no `**kwargs`, with the keywords that this
+Compares the parameters of each reward function of the job's own, if it takes no `**kwargs`, with the keywords that this
 version of TRL passes to it.
 
 ## Why is this bad
@@ -14,43 +14,30 @@ that does not take them raises TypeError, after the first completions were gener
 There is no automatic fix here: add `**kwargs` to the function, which also survives what releases to come will pass.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
-from holdfast.core.calls import Call, LocalName
+from holdfast.catalog.own_rewards import KEY, own_rewards
+from holdfast.core.calls import LocalName
 from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.methods import ONLINE_TRAINERS
+from holdfast.core.facts import NamedFile
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
-KEY = "trainer.reward_funcs"
 ALWAYS = ("prompts", "completions")
 ADDED = {"0.18.0": ("completion_ids",), "0.20.0": ("trainer_state",), "1.0.0": ("log_extra", "log_metric")}
 KEPT_BACK = {"completion": "completions", "prompt": "prompts"}
 
 
-def check(job: Document, api: Api) -> Iterator[Finding]:
+def check(job: Document, api: Api, files: Mapping[str, NamedFile]) -> Iterator[Finding]:
     """Object to each reward function that will be called with what it does not take."""
-    trainer = job.call("trainer")
-    if trainer is None or trainer.package != "trl" or trainer.name not in ONLINE_TRAINERS or "trl" not in api.versions:
-        return
-    if (
-        trainer.guard.tolerates("TypeError")
-        or since(api, "trl", "0.22.0" if trainer.name == "RLOOTrainer" else "0.14.0") is False
-    ):
+    first = "0.22.0" if job.get("method", None) == "rloo" else "0.14.0"
+    if "trl" not in api.versions or since(api, "trl", first) is False:
         return  # RLOO had another trainer of that name before, which called its rewards otherwise
     passed = (*ALWAYS, *(name for version, names in ADDED.items() if since(api, "trl", version) for name in names))
-    for reward in _rewards(job, trainer):
-        if isinstance(reward, LocalName) and reward.kind == "function" and (fault := _fault(reward, passed)):
-            yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
-            return
-
-
-def _rewards(job: Document, trainer: Call) -> list[Any]:
-    second = trainer.positional[1] if len(trainer.positional) > 1 else None
-    given = job.get(KEY, second)
-    return given if isinstance(given, list) else [given]
+    for key, function, place in own_rewards(job, files):
+        if fault := _fault(function, passed):
+            yield Finding(key, fault, place=place)
 
 
 def _fault(reward: LocalName, passed: tuple[str, ...]) -> str:
@@ -65,6 +52,12 @@ def _fault(reward: LocalName, passed: tuple[str, ...]) -> str:
     return f"{reward.name} takes no {named}, which this TRL passes too: add `**kwargs`"
 
 
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: rows.jsonl
+rewards: ["scores.py:brief"]
+"""
 SCRIPT = '''
 from trl import GRPOConfig, GRPOTrainer
 
@@ -78,6 +71,12 @@ trainer = GRPOTrainer("Qwen/Qwen2.5-0.5B", reward_funcs=[brief], args=GRPOConfig
 '''
 CLOSED = SCRIPT.replace("completions, **kwargs", "prompts, completions")
 
+
+def _facts(*parameters: str, takes_any: bool) -> dict[str, object]:
+    brief = LocalName("brief", "function", parameters, open=takes_any)
+    return {"files": {"scores.py": NamedFile(names=frozenset({"brief"}), functions={"brief": brief})}}
+
+
 RULE = Rule(
     code="RWD102",
     name="closed-reward",
@@ -89,14 +88,16 @@ RULE = Rule(
         "with a tiny model and trained one step: TypeError for each that lacks a keyword, for `completion` and for "
         "`prompt`; those with `**kwargs`, or with all of them, train."
     ),
-    kinds=PROGRAMS,
+    kinds=ANY_KIND,
     bad=(
+        Case(job=JOB, facts=_facts("prompts", "completions", takes_any=False), at="rewards.0"),
         Case(script=CLOSED, at=KEY),
         Case(script=SCRIPT.replace("completions, **kwargs", "completion, **kwargs"), at=KEY),
         Case(script=CLOSED, versions={"trl": "0.19.1"}, at=KEY),
         Case(script=SCRIPT.replace("[brief]", "lambda completions: [0.0]"), at=KEY),
     ),
     good=(
+        Case(job=JOB, facts=_facts("completions", takes_any=True)),
         Case(script=SCRIPT),
         Case(script=CLOSED, versions={"trl": "0.17.0"}),
         Case(

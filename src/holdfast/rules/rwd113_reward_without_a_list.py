@@ -1,7 +1,7 @@
 """A reward function that returns no list.
 
 ## What it does
-Looks at the `return` statements of the script's own reward functions: each gives one number, or there is none.
+Looks at the `return` statements of the job's own reward functions: each gives one number, or there is none.
 
 ## Why is this bad
 A reward function is called with all completions at once, and returns one number for each of them, in a list. One number alone, or the None of
@@ -11,32 +11,32 @@ a function that forgets to return, raises TypeError, `object is not iterable`, a
 There is no automatic fix. Return a list: `return [score(each) for each in completions]`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Literal
 
+from holdfast.catalog.own_rewards import own_rewards
 from holdfast.core.calls import LocalName
 from holdfast.core.document import Document
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
-from holdfast.core.methods import ONLINE_TRAINERS
+from holdfast.core.facts import NamedFile
+from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
-KEY = "trainer.reward_funcs"
-TRAINERS = tuple(f"trl.{name}" for name in ONLINE_TRAINERS)
 SPELLED = {"number": "one number", "nothing": "nothing"}
 
 
-def check(job: Document) -> Iterator[Finding]:
-    """Object to the first function that gives the trainer nothing to go over."""
-    trainer = job.call("trainer")
-    if trainer is None or trainer.path not in TRAINERS or trainer.guard.tolerates("TypeError"):
-        return
-    second = trainer.positional[1] if len(trainer.positional) > 1 else None
-    given = job.get(KEY, second)
-    for reward in given if isinstance(given, list) else [given]:
-        if isinstance(reward, LocalName) and reward.returns in SPELLED:
-            what = f"`{reward.name}` returns {SPELLED[reward.returns]}, and the trainer wants a list with a number for each completion"
-            yield Finding(KEY, what, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
-            return
+def check(job: Document, files: Mapping[str, NamedFile]) -> Iterator[Finding]:
+    """Object to each function that gives the trainer nothing to go over."""
+    for key, function, place in own_rewards(job, files):
+        if function.returns in SPELLED:
+            what = f"`{function.name}` returns {SPELLED[function.returns]}, and the trainer wants a list with a number for each completion"
+            yield Finding(key, what, place=place)
 
 
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: rows.jsonl
+rewards: [accuracy_reward, "scores.py:long"]
+"""
 SCRIPT = """from trl import GRPOConfig, GRPOTrainer
 
 
@@ -47,6 +47,12 @@ def long(completions, **kwargs):
 
 trainer = GRPOTrainer(model="Qwen/Qwen2.5-0.5B", reward_funcs=[long], args=GRPOConfig(output_dir="out"), train_dataset=rows)
 """
+
+
+def _facts(returns: Literal["list", "number"]) -> dict[str, object]:
+    long = LocalName("long", "function", ("completions",), open=True, returns=returns)
+    return {"files": {"scores.py": NamedFile(names=frozenset({"long"}), functions={"long": long})}}
+
 
 RULE = Rule(
     code="RWD113",
@@ -59,15 +65,17 @@ RULE = Rule(
         "step, a list trains."
     ),
     bad=(
+        Case(job=JOB, facts=_facts("number"), at="rewards.1"),
         Case(script=SCRIPT.replace("    return scores\n", ""), at="trainer.reward_funcs"),
         Case(script=SCRIPT.replace("return scores", "return sum(scores)"), at="trainer.reward_funcs"),
         Case(script=SCRIPT.replace("return scores", "return 1.0 if scores else 0.0"), at="trainer.reward_funcs"),
     ),
     good=(
+        Case(job=JOB, facts=_facts("list")),
         Case(script=SCRIPT),
         Case(script=SCRIPT.replace("return scores", "return torch.tensor(scores).tolist()")),
         Case(script=SCRIPT.replace("    return scores\n", '    raise NotImplementedError("soon")\n')),
         Case(script=SCRIPT.replace("def long", "async def long")),
     ),
-    kinds=PROGRAMS,
+    kinds=ANY_KIND,
 )

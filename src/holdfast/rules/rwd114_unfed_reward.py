@@ -13,16 +13,14 @@ There is no automatic fix: rename the parameter or the column, or give the param
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from holdfast.catalog.models.base_models import trainer_of_trl
+from holdfast.catalog.own_rewards import own_rewards
 from holdfast.core.calls import LocalName
 from holdfast.core.document import Document, Unknown
 from holdfast.core.facts import NamedFile
 from holdfast.core.finding import ANY_KIND, Case, Finding, MissingFactError, Rule, Severity
 from holdfast.core.nearest import nearest
 
-METHODS = ("grpo", "rloo")
 PASSED = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
 KEPT_BACK = frozenset({"prompt", "completion", "completion_ids"})
 """Columns that are passed under another name; RWD102 tells of functions that want them."""
@@ -31,10 +29,8 @@ REMADE = ("train.remove_unused_columns", "trainer.environment_factory", "trainer
 
 def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...] | Unknown) -> Iterator[Finding]:
     """Object to each parameter that no column gives."""
-    if job.get("method", None) not in METHODS:
-        return
-    for key, name, required in _rewards(job, files):
-        wanted = [each for each in required if each not in PASSED and each not in KEPT_BACK]
+    for key, function, _ in own_rewards(job, files):
+        wanted = [each for each in function.required if each not in PASSED and each not in KEPT_BACK]
         if not wanted:
             continue
         _require_plain(job)
@@ -44,7 +40,9 @@ def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...
             near = nearest(unfed, columns)
             hint = f"; did you mean `{near}`?" if near else ""
             has = ", ".join(columns)
-            yield Finding(key, f"`{name}` needs `{unfed}`, and no column is called so (the data has {has}){hint}")
+            yield Finding(
+                key, f"`{function.name}` needs `{unfed}`, and no column is called so (the data has {has}){hint}"
+            )
 
 
 def _require_plain(job: Document) -> None:
@@ -58,24 +56,6 @@ def _require_plain(job: Document) -> None:
     ):  # a script's columns are those after its `map`
         if job.get(key, None):
             raise MissingFactError(key, "what the columns are after it is not known before the job runs")
-
-
-def _rewards(job: Document, files: Mapping[str, NamedFile]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield each function of the job's own with its required parameters, by the key that names it."""
-    if job.kind == "job":
-        named = job.get("rewards", None)
-        for number, text in enumerate(named if isinstance(named, list) else ()):
-            module, _, name = str(text).rpartition(":")
-            if module in files and name in files[module].required:
-                yield f"rewards.{number}", name, files[module].required[name]
-        return
-    trainer = trainer_of_trl(job)
-    if trainer is None or trainer.guard.tolerates("TypeError"):
-        return
-    given: Any = job.get("trainer.reward_funcs", None)
-    for reward in given if isinstance(given, list) else [given]:
-        if isinstance(reward, LocalName) and reward.kind == "function":
-            yield "trainer.reward_funcs", reward.name, reward.required
 
 
 JOB = """
@@ -110,7 +90,8 @@ WRITTEN = SCRIPT.replace(
 
 
 def _facts(*columns: str) -> dict[str, object]:
-    file = NamedFile(names=frozenset({"right"}), required={"right": ("completions", "solution")})
+    right = LocalName("right", "function", ("completions", "solution"), open=True, required=("completions", "solution"))
+    file = NamedFile(names=frozenset({"right"}), functions={"right": right})
     return {"files": {"scores.py": file}, "columns": ("prompt", *columns)}
 
 

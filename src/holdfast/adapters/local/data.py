@@ -10,6 +10,7 @@ from typing import Final
 from holdfast.adapters.foreign_files import expanded
 from holdfast.adapters.local.datasets import check_alike, head_of, unreadable_data
 from holdfast.adapters.local.file_patterns import WILD, found_in
+from holdfast.adapters.local.near_names import did_you_mean
 from holdfast.adapters.rows.names import BadDataError
 from holdfast.adapters.rows.splits import Splits, find_splits, is_saved, saved_splits
 from holdfast.catalog.data.files import READ, ending_of
@@ -70,7 +71,7 @@ def _splits(start: Path, files: DataFiles) -> Splits:
         (name,) = files.names
         folder = start / expanded(name)
         if not folder.is_dir():
-            raise BadDataError(f"there is no folder `{name}`", folder)
+            raise BadDataError(f"there is no folder `{name}`{did_you_mean(folder, name)}", folder)
         if files.reader == FOLDER:
             return find_splits(folder)
         if not is_saved(folder):
@@ -91,5 +92,5 @@ def _files(start: Path, name: str) -> list[Path]:
     if path.is_dir():
         raise SourceError("which files of a folder are read is not known", where=name, fix="name one file")
     if not found:
-        raise BadDataError(f"there is no file `{name}`", path)
+        raise BadDataError(f"there is no file `{name}`{did_you_mean(path, name)}", path)
     return found

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.foreign_files import expanded, is_there
+from holdfast.adapters.local.near_names import did_you_mean
 from holdfast.adapters.local.tables import Head, read_head
 from holdfast.adapters.rows.names import BadDataError, BadPartError
 from holdfast.adapters.rows.splits import Splits, find_splits
@@ -144,5 +145,5 @@ def _absent(name: str, path: Path) -> SourceError:
     """Return the error for a path that does not exist: it may be a Hub id, unless no Hub id can look like that."""
     if not may_be_repository(name):
         where = "" if is_rooted(name) else " beside the job file or in the working directory"
-        return BadDataError(f"no such file or folder{where}: {name}", path)
+        return BadDataError(f"no such file or folder{where}: {name}{did_you_mean(path, name)}", path)
     return SourceError(f"{name} is not a local path", where=name, fix="download it into a file")

@@ -6,12 +6,14 @@ from pathlib import Path
 
 from holdfast.adapters.backends import backend_names
 from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.adapters.foreign_files import is_there
 from holdfast.adapters.local.datasets import LocalDatasets
 from holdfast.adapters.local.models import LocalModels
 from holdfast.adapters.targets import Target, read_beside
 from holdfast.app.check.target_request import INSPECTED, local_rows
 from holdfast.app.hub_access import HubAccess, job_folder
 from holdfast.core.document import Document, Set
+from holdfast.core.errors import SourceError
 from holdfast.core.facts import HUB_FACTS
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.job import Job
@@ -57,7 +59,13 @@ def check(
 
 
 def _read_rows(document: Document, path: Path) -> Scan:
-    """Return a scan of the rows at a path; polars is imported only for this."""
-    from holdfast.app.inspect.rows import scan_small
+    """Return a scan of the rows at a path.
+
+    Raises:
+        SourceError: There are none, or they cannot be read.
+    """
+    if not is_there(path):
+        raise SourceError(f"no such file or folder: {path.name}", where=str(path), fix="correct its path")
+    from holdfast.app.inspect.rows import scan_small  # which imports polars
 
     return scan_small(document.with_values([Set("dataset.path", str(path))], Place(document.path)))

@@ -6,6 +6,8 @@ from pathlib import Path
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.targets import Target
 from holdfast.app.hub_access import HubAccess, job_folder
+from holdfast.catalog.builtin import BUILTIN
+from holdfast.catalog.hub.repositories import may_be_repository
 
 STANDARD_INPUT = "-"
 CATALOG = "catalog"
@@ -47,8 +49,9 @@ class TargetRequest:
 
 
 def local_rows(target: Target, hub: HubAccess) -> Path | None:
-    """Return the path of a job file's data on this machine, so that rules about rows can run; None if it is not here."""
+    """Return the path of a job file's data on this machine, so that rules about rows can run; None if it can be elsewhere."""
     if target.job is None:
         return None
-    path = job_folder(target.document, hub) / expanded(target.job.dataset.path)
-    return path if is_there(path) else None
+    name = target.job.dataset.path
+    path = job_folder(target.document, hub) / expanded(name)
+    return path if is_there(path) or not (name.startswith(BUILTIN) or may_be_repository(name)) else None

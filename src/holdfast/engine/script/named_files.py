@@ -3,10 +3,12 @@
 import ast
 from collections.abc import Iterator
 
+from holdfast.catalog.calls.returned_values import kind_returned
 from holdfast.catalog.models.chat_templates import ENDINGS
+from holdfast.core.calls import LocalName
 from holdfast.core.facts import NamedFile
 from holdfast.core.job import Job
-from holdfast.core.parameters import required_parameters
+from holdfast.core.parameters import parameter_names, required_parameters
 from holdfast.engine.script.carried_files import names_bound
 
 PYTHON = ".py"
@@ -25,8 +27,8 @@ def named_files(job: Job) -> Iterator[str]:
 def describe_file(name: str, text: str) -> NamedFile:
     """Return the facts about a file's content.
 
-    >>> describe_file("own.py", "def score(completions, answer, scale=1): ...").required
-    {'score': ('completions', 'answer')}
+    >>> describe_file("own.py", "def score(completions, answer, scale=1): ...").functions["score"].required
+    ('completions', 'answer')
     """
     if not name.endswith(PYTHON):
         return NamedFile()
@@ -38,5 +40,16 @@ def describe_file(name: str, text: str) -> NamedFile:
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     plain = [node for node in functions if not node.decorator_list]
     return NamedFile(
-        names=frozenset(names_bound(tree)), required={node.name: required_parameters(node.args) for node in plain}
+        names=frozenset(names_bound(tree)), functions={node.name: _describe_function(node) for node in plain}
+    )
+
+
+def _describe_function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> LocalName:
+    return LocalName(
+        node.name,
+        "function",
+        parameter_names(node.args),
+        node.args.kwarg is not None,
+        kind_returned(node),
+        required=required_parameters(node.args),
     )

@@ -11,7 +11,6 @@ from holdfast.adapters.readers.script.objects import DEEPEST
 from holdfast.adapters.readers.script.overrides import overrides
 from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.reads import own_attributes
-from holdfast.adapters.readers.script.returned import keys_returned, kind_returned, types_returned
 from holdfast.adapters.readers.script.roles import JobCalls, cast, trainers
 from holdfast.adapters.readers.script.row_keys import keys_read
 from holdfast.adapters.readers.script.values import (
@@ -29,6 +28,7 @@ from holdfast.adapters.readers.script.values import (
     is_class,
 )
 from holdfast.adapters.readers.settings import plain
+from holdfast.catalog.calls.returned_values import keys_returned, kind_returned, types_returned
 from holdfast.core.calls import (
     AttributeRead,
     Call,

@@ -22,6 +22,7 @@ from holdfast.adapters.readers.script.values import (
     Super,
 )
 from holdfast.core.evaluate import UNKNOWN
+from holdfast.core.parameters import parameter_names
 
 MOST_VISITS: Final = 6
 """Calls of one function that are gone into with their own arguments; after that once more, with none known."""
@@ -185,6 +186,6 @@ def _set_by_methods(node: ast.ClassDef) -> frozenset[str]:
 def parameters_of(function: ProgramFunction) -> tuple[Sequence[str], bool]:
     """Return the names of a function's parameters, without `self`, and whether it takes any other keyword too."""
     arguments = function.node.args
-    names = [each.arg for each in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    names = parameter_names(arguments)
     bound = function.owner is not None and function.kind != "static"
     return names[1:] if bound else names, arguments.kwarg is not None

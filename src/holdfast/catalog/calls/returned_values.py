@@ -1,4 +1,4 @@
-"""What a function of the program returns, as far as its own lines say so."""
+"""What a function of the user's returns, as far as its own lines say so."""
 
 import ast
 from collections import Counter, defaultdict
