@@ -121,6 +121,27 @@ def test_function_that_a_reward_calls_is_told_with_the_reward() -> None:
     assert found.cause.fix == "Write `answer` instead of `answr` at rewards.py:5."
 
 
+TWO_REWARDS = "def long(completions, **kwargs):\n    return [1.0]\n\n\ndef short(completions, **kwargs):\n    total = sum(map(len, completions))\n    return total\n"
+
+
+@pytest.mark.parametrize(("name", "first", "where"), [("short", 5, "rewards.py:7"), ("long", 1, "rewards.py:2")])
+@pytest.mark.parametrize("job", [True, False])
+def test_the_one_of_two_rewards_that_returned_no_list_is_named(name: str, first: int, where: str, job: bool) -> None:
+    """Its line is in no traceback; the hooks report which function was called last. A job's script has no line of its own."""
+    log = raised(
+        CALLED[0],
+        f"{PACKAGES}/trl/trainer/grpo_trainer.py:1626 _calculate_rewards: output_reward_func = [",
+        error="TypeError: 'float' object is not iterable",
+    )
+    sources = {"rewards.py": TWO_REWARDS} | ({} if job else {"train.py": CALLBACK})
+    called = {"about": "rewarded", "function": name, "line": first}
+
+    found = explained(log, name="grpo-reward-function-error", sources=sources, facts=(called,))
+
+    assert (found.where, found.function) == (where, name)
+    assert found.cause.cause.startswith(f"The reward function `{name}` returns a float.")
+
+
 @pytest.mark.parametrize(
     ("error", "cause", "fix"),
     [

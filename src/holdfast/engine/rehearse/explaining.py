@@ -19,7 +19,7 @@ from holdfast.engine.rehearse.job_keys import find_job_key, place_of
 from holdfast.engine.rehearse.keywords import SETTINGS, find_argument, find_argument_in_words
 from holdfast.engine.rehearse.labelling import find_labelling
 from holdfast.engine.rehearse.naming import CODE, NO_NETWORK, OURS, because_of, general_advice, name_cause
-from holdfast.engine.rehearse.returned import GIVEN, advise_returning, find_returning
+from holdfast.engine.rehearse.returned import GIVEN, advise_returning, find_returning, find_rewarding
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine, find_failing_line
 
 MARKS: Final = re.compile(r"[\s^~]+|\"+|(?:The above exception|During handling of the above|Traceback) .*")
@@ -71,8 +71,10 @@ def _explained(failure: Failure, context: FailureContext) -> Failure:
     played, traceback = context.parts[failure.part], context.tracebacks.get(failure.part)
     error = because_of(played)
     line = find_failing_line(traceback, context.sources, context.cells) if traceback else None
-    if line and (returning := find_returning(error, line, context.sources)):
-        return _as_failure_of(returning, failure, error)
+    returning = find_returning(error, line, context.sources) if line else None
+    rewarding = find_rewarding(error, played.first("rewarded"), context.sources) if not (line and line.role) else None
+    if refused := returning or rewarding:
+        return _as_failure_of(refused, failure, error)
     # Where the user's own line fails with good rows too, its code is at fault.
     if failure.cause.signature.name == ROWS and failure.blame == "code" and line and not line.entered:
         failure = replace(failure, cause=replace(name_cause(CODE, error, {}), evidence=failure.cause.evidence))

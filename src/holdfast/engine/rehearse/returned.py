@@ -6,11 +6,12 @@ The exception is raised in TRL, behind the function's end, so that no frame of i
 import ast
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
+from holdfast.core.rehearsal import ProcessEvent
 from holdfast.engine.rehearse.circumstances import Advice, describe_function
-from holdfast.engine.rehearse.tracebacks import FailingLine
+from holdfast.engine.rehearse.tracebacks import FailingLine, functions_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,9 @@ class GivenFunction:
     fix: str
 
 
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+REWARDED: Final = "_calculate_rewards"
+"""The method of TRL's trainers that calls reward functions."""
 GIVEN: Final[Mapping[str, GivenFunction]] = {
     # TRL since 0.17 calls it with one row, and took a batch before.
     "add_eos": GivenFunction(
@@ -44,7 +48,7 @@ GIVEN: Final[Mapping[str, GivenFunction]] = {
         wanted="The trainer calls it with one row and takes one text.",
         fix="Return one text for one row at {where}.",
     ),
-    "_calculate_rewards": GivenFunction(
+    REWARDED: GivenFunction(
         keyword="reward_funcs",
         role="reward function",
         failure="grpo-reward-function-error",
@@ -54,6 +58,24 @@ GIVEN: Final[Mapping[str, GivenFunction]] = {
     ),
 }
 """By the function of TRL that takes what such a function returned."""
+
+
+def find_rewarding(error: str, called: ProcessEvent, sources: Mapping[str, str]) -> FailingLine | None:
+    """Return the reward function whose result a trainer could not use; None where something else failed.
+
+    Args:
+        error: The exception.
+        called: The fact that names the function that was called last; empty if there is none.
+        sources: The texts of the user's files, by path.
+    """
+    if not called or not GIVEN[REWARDED].returned.match(error):
+        return None
+    name, first = str(called["function"]), int(called["line"])
+    defined = [(path, node) for path, text in sources.items() for node in functions_named(text, name)]
+    found = [
+        (path, node) for path, node in defined if first in (node.lineno, *(each.lineno for each in node.decorator_list))
+    ]
+    return _at_return(*found[0], sources, REWARDED) if len(found) == 1 else None
 
 
 def find_returning(error: str, at: FailingLine, sources: Mapping[str, str]) -> FailingLine | None:
@@ -78,10 +100,15 @@ def find_returning(error: str, at: FailingLine, sources: Mapping[str, str]) -> F
     made = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in names]
     if not made or len(names) > 1:
         return None
-    line = _last_return(made[-1])
-    code = sources[at.path].splitlines()[line - 1].strip()
+    return replace(_at_return(at.path, made[-1], sources, at.entered), cells=at.cells)
+
+
+def _at_return(path: str, function: FunctionNode, sources: Mapping[str, str], entered: str) -> FailingLine:
+    """Return the last line of a function that returns something, as the line that failed."""
+    line = _last_return(function)
+    code = sources[path].splitlines()[line - 1].strip()
     return FailingLine(
-        path=at.path, line=line, code=code, function=made[-1].name, role=given.role, cells=at.cells, entered=at.entered
+        path=path, line=line, code=code, function=function.name, role=GIVEN[entered].role, entered=entered
     )
 
 
@@ -102,6 +129,6 @@ def _names(calls: list[ast.Call], keyword: str) -> Iterator[str]:
         yield from (part.id if isinstance(part, ast.Name) else ast.unparse(part) for part in parts)
 
 
-def _last_return(function: ast.FunctionDef) -> int:
+def _last_return(function: FunctionNode) -> int:
     returns = [node.lineno for node in ast.walk(function) if isinstance(node, ast.Return)]
     return max(returns, default=function.lineno)

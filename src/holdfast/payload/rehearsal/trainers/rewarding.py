@@ -11,6 +11,7 @@ function, NaN for None.
 
 import inspect
 import math
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,6 +31,8 @@ AS_TEXT = (
 BROKEN = "grpo-reward-function-error"
 WHAT = "whether rewards differ"
 SHOWN_BY = "the twin writes nonsense; completions of the real model show it"
+CALCULATE = "_calculate_rewards"
+"""The trainers' method that calls the functions one after the other."""
 ASKED = 4  # rows, prompts, completions, ids
 PROMPTS = 2
 """Rows that made completions are made for."""
@@ -91,12 +94,23 @@ class Rewards:
             return original(trainer, *requested, **named)
         seen = self._seen.setdefault(id(trainer), RewardRecord())
         with self._events.listening() as outside:
-            rewards = original(trainer, *requested)
+            try:
+                rewards = original(trainer, *requested)
+            except Exception as error:
+                self._report_called(error)
+                raise
         seen.outside += outside
         totals = total_rewards(rewards, trainer)
         seen.asked, seen.numbers = (original, *requested), seen.numbers or bool(_numbers(totals))
         seen.differ = seen.differ or differ(requested[1], totals)
         return rewards
+
+    def _report_called(self, error: BaseException) -> None:
+        """Report the function that was called last before an exception: of one that returned too little, the traceback has no line."""
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code.co_name == CALCULATE]
+        called: Any = frames[-1].f_locals.get("reward_func") if frames else None
+        if code := getattr(inspect.unwrap(called), "__code__", None):
+            self._events.fact("rewarded", function=code.co_name, line=code.co_firstlineno)
 
     def judge(self, trainer: Any) -> None:
         """Report the errors in the rewards of a finished training."""
