@@ -191,7 +191,7 @@ def test_a_run_whose_processes_are_gone_is_not_called_running() -> None:
     """As after a power cut; a run that is still rehearsed has no supervisor yet, and needs none."""
     lost, young = run("running", ATTEMPT, supervised=False), run("queued", supervised=False)
 
-    assert [line.split()[1] for line in listed(lost, young).splitlines()[1:]] == ["unsupervised", "queued"]
+    assert [line.split()[1] for line in listed(lost, young).splitlines()[1:]] == ["unsupervised", "preparing"]
     assert f"holdfast resume {RUN}" in unstyle(render_show(lost))
     assert "resume" not in unstyle(render_show(young))
 
@@ -225,11 +225,11 @@ def test_runs_stand_in_columns_and_are_never_cut() -> None:
     script = run("queued", about=RequestedJob(target="my/train.py"), run="x" * 120)
     header, first, second = listed(run("succeeded", ATTEMPT), script).splitlines()
 
-    assert header.split() == ["run", "stage", "job", "steps", "metric"]
+    assert header.split() == ["run", "stage", "job", "steps", "result"]
     assert first.split("  ")[0] == RUN
     assert first.endswith("140/300  eval_loss 2.80")
-    assert second.split() == ["x" * 120, "queued", "my/train.py", "-"]
-    assert {line.index(word) for line, word in ((header, "stage"), (first, "succeeded"), (second, "queued"))} == {122}
+    assert second.split() == ["x" * 120, "preparing", "my/train.py", "-"]
+    assert {line.index(word) for line, word in ((header, "stage"), (first, "succeeded"), (second, "preparing"))} == {122}
 
 
 def test_an_attempt_that_was_stopped_at_once_leaves_the_steps_as_they_were() -> None:

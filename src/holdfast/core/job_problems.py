@@ -266,7 +266,7 @@ def _advice(error: Mapping[str, Any]) -> str:
         below = f"write its keys under `{name}:`, on lines of their own, indented"
         listed = shown
     hints = {
-        "string_type": "write text, in quotes",
+        "string_type": _text(value, name),
         "list_type": f"put it in brackets: `{name}: [{listed}]`",
         "dict_type": below,
         "model_type": below,
@@ -279,9 +279,16 @@ def _advice(error: Mapping[str, Any]) -> str:
     return hints.get(error["type"]) or f"correct `{name}`"
 
 
+def _text(value: Any, name: str | int) -> str:
+    """Return the fix for what is no text; who gives a split as a number means a share of the rows."""
+    if name == "eval_split" and isinstance(value, float) and 0 < value < 1:
+        return f"name a split of the data; to evaluate on a share of the rows, write `eval_fraction: {value:g}` instead"
+    return "write text, in quotes"
+
+
 def _choice(value: Any, error: Mapping[str, Any]) -> str | None:
     choices = re.findall(r"'([^']+)'", error.get("ctx", {}).get("expected", ""))
-    near = nearest(str(value), tuple(choices))
+    near = nearest(str(value).lower(), tuple(choices))
     return f"did you mean `{near}`?" if near else None
 
 

@@ -287,6 +287,10 @@ def _with_heard(attempt: AttemptState, process: str, number: int) -> AttemptStat
     return replace(attempt, heard={**attempt.heard, process: number}) if process else attempt
 
 
+AS_RESULT: Final = {"loss": "train_loss", "reward": "reward"}
+"""The figures of steps that a run's result has, by the names that it has them under."""
+
+
 def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState:
     metrics = dict(attempt.metrics)
     if isinstance(event, TrainingStarted):
@@ -294,8 +298,7 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
     if isinstance(event, StepDone):
         finite_step, lost = follow_loss(attempt.finite_step, attempt.lost, event)
         attempt = replace(attempt, finite_step=finite_step, lost=lost)
-    if isinstance(event, StepDone) and event.loss is not None:
-        metrics["train_loss"] = event.loss
+        metrics |= {AS_RESULT[name]: value for name, value in event.figures() if name in AS_RESULT}
     if isinstance(event, Evaluated):
         metrics |= dict(event.figures())
     if isinstance(event, CheckpointSaved):

@@ -71,6 +71,21 @@ def test_an_outline_knows_the_same_as_the_whole(tmp_path: Path) -> None:
     assert [attempt.steps for attempt in fold(outline).attempts] == [499, 451]
 
 
+def test_an_outline_has_the_last_figures_of_steps(tmp_path: Path) -> None:
+    """Trainers log every few steps; the last one may have none."""
+    ledger = Ledger(tmp_path)
+    ledger.append("a", [RunRequested(at_s=0, folder="f"), Starting(at_s=1, attempt=1, backend="local")])
+    figures = {4: {"loss": 3.0}, 8: {"loss": 2.5, "metrics": {"reward": 0.25}}}
+    said = [{"event": "step", "step": number, **figures.get(number, {})} for number in range(1, 11)]
+    ledger.append("a", [Reported(at_s=float(each["step"]), attempt=1, said=each) for each in said])
+
+    outline = fold(ledger.outline("a"))
+
+    assert outline.attempts[-1].steps == 10
+    assert outline.attempts[-1].metrics == fold([event for _, event in ledger.read("a")]).attempts[-1].metrics
+    assert outline.attempts[-1].metrics == {"train_loss": 2.5, "reward": 0.25}
+
+
 @pytest.mark.long
 def test_two_hundred_runs_write_at_once(tmp_path: Path) -> None:
     """Two hundred processes that start together lose no event and meet no lock error."""

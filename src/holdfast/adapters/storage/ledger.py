@@ -103,16 +103,19 @@ class Ledger:
         return self._events(query, run, after=after)
 
     def outline(self, run: str) -> list[Event]:
-        """Return the events that a list of runs needs: of the many reported steps only the last of each attempt.
+        """Return the events that a list of runs needs: of each attempt's many steps only the last, and the last with figures.
 
         Raises:
             LedgerError: A line of the run's journal is no event.
         """
         query = """
+            WITH steps AS (
+                SELECT number, json_extract(fields, '$.attempt') AS attempt, json_extract(fields, '$.said.loss') AS loss
+                FROM events WHERE run = :run AND said = 'step')
             SELECT number, kind, fields FROM events WHERE run = :run AND (
                 said IS NULL OR said NOT IN ('step', 'heartbeat') OR number IN (
-                    SELECT max(number) FROM events WHERE run = :run AND said = 'step'
-                    GROUP BY json_extract(fields, '$.attempt')))
+                    SELECT max(number) FROM steps GROUP BY attempt
+                    UNION SELECT max(number) FROM steps WHERE loss IS NOT NULL GROUP BY attempt))
             ORDER BY number"""
         return [event for _, event in self._events(query, run)]
 

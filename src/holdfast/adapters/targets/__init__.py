@@ -29,6 +29,8 @@ PROGRAMS: Final = (".py", ".ipynb", ".sh", ".bash", ".slurm", ".sbatch", ".mk")
 """Suffixes of what is no job file."""
 SETTINGS: Final = (".yaml", ".yml", ".json")
 """Suffixes of files that hold settings."""
+LOGS: Final = (".log", ".out", ".err")
+"""Suffixes of logs."""
 DATA: Final = frozenset(READ) - {".json"}
 """Endings of data files; a recipe of another trainer may be JSON."""
 
@@ -98,6 +100,9 @@ def read_target(
         raise UsageError(
             "the file holds data, and no job", where=path, fix=f"`holdfast inspect {quote(path)}` looks at data"
         )
+    if suffix in LOGS:
+        fix = f"`holdfast diagnose {quote(path)}` finds out why a job failed"
+        raise UsageError("the file is a log, and no job", where=path, fix=fix)
     text = read_text(path) if text is None else text
     if path == "-" and read_cells(text):
         fix = "write it to a file and name that: `holdfast check notebook.ipynb`"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
-from holdfast.catalog.api import Api
+from holdfast.catalog.api import Api, released
 from holdfast.catalog.api.commands import HANDED_ON
 from holdfast.catalog.api.since import since
 from holdfast.catalog.api.spans import comes_with, gone_since
@@ -273,9 +273,19 @@ class _Argument:
             return self._later(comes)
         if gone is None and not note:
             return None
-        since = f"removed in {gone.package} {gone.after}" if gone else "it is none of its arguments"
+        since = self._since(gone) if gone else "it is none of its arguments"
         what = f"{since}; {note}" if note else since
         return self._refused(ArgumentChange.REMOVED, what, self._removing_fix(), *((gone.package,) if gone else ()))
+
+    def _since(self, gone: Span) -> str:
+        """Return the release that removed the argument; of a trainer's that went on in its config, both releases."""
+        config = config_of(self.call.path)
+        later = gone_since(self.api, config, self.name) if config else None
+        order = released(gone.package)
+        if gone.after and later and later.after and order.index(gone.after) < order.index(later.after):
+            kind = config.rpartition(".")[2]
+            return f"moved to `{kind}` in {gone.package} {gone.after}, removed there in {later.after}"
+        return f"removed in {gone.package} {gone.after}"
 
     def _note(self) -> str:
         change = renamed(names_of(self.api, self.call.path), self.name)

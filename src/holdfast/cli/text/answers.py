@@ -33,9 +33,12 @@ COLOURS = {
     "cancelled": "yellow",
     "running": "cyan",
     "queued": "cyan",
+    "preparing": "cyan",
     "unsupervised": "yellow",
 }
-MEASURES = ("eval_reward", "eval_loss", "train_loss")  # the list of runs shows the first of these that a run has
+MEASURES = ("eval_reward", "reward", "eval_loss", "train_loss")  # the list of runs shows the first of these that a run has
+REFUSED = "refused by "
+"""The beginning of the reason of a refused run."""
 INDENT = 2
 
 
@@ -128,7 +131,7 @@ def render_runs(result: RunsResult) -> str:
     unreadable = [f"{each.run}: {each.because} ({each.where}); {each.fix}" for each in result.unreadable]
     if not rows:
         return "\n".join(unreadable) or "no runs yet; `holdfast run JOB` starts one"
-    header = ("run", "stage", "job", "steps", "metric")
+    header = ("run", "stage", "job", "steps", "result")
     widths = [max(len(cell) for cell in column) for column in zip(header, *rows, strict=True)]
     lines = [_row(header, widths, dim=True)]
     lines += [_row(row, widths, stage=row[1]) for row in rows]
@@ -148,9 +151,11 @@ def _headline(result: RunResult) -> str:
 
 
 def _shown_stage(run: RunResult) -> str:
-    """Return the stage of a run in words for people: also `refused`, for one that never began, and `unsupervised`."""
+    """Return the stage of a run in words for people: also `preparing` and `refused`, for one that never began, and `unsupervised`."""
     if run.is_unsupervised:
         return "unsupervised"
+    if run.stage == "queued" and not run.attempts:
+        return "preparing"
     return "refused" if run.refused_by else run.stage
 
 
@@ -229,6 +234,9 @@ def _done(attempt: AttemptResult) -> str:
 
 
 def _measure(run: RunResult) -> str:
+    """Return why a run was refused, else the metric that tells most of it."""
+    if run.refused_by:
+        return run.because.removeprefix(REFUSED)
     found = next((name for name in MEASURES if name in run.metrics), None)
     return f"{found} {render_number(run.metrics[found])}" if found else ""
 

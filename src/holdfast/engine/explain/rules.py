@@ -141,7 +141,8 @@ def _properties(rule: Rule) -> Iterator[str]:
     yield f"Versions: {'those that the file gets' if 'api' in rule.needs else 'all'}"
     if needs := sorted({NEEDS[name] for name in rule.needs if name in NEEDS}):
         yield f"Needs: {', '.join(needs)}"
-    yield f"Fix: {'automatic' if rule.fixable else 'none'}"
+    always = all(case.fixed is not None for case in rule.bad)
+    yield f"Fix: {('automatic' if always else 'sometimes automatic') if rule.fixable else 'none'}"
     yield f"Since: holdfast {rule.since}"
 
 

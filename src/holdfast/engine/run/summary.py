@@ -61,7 +61,7 @@ def render_summary(progress: Progress, now_s: float) -> str:
     match state.stage:
         case RunStage.SUCCEEDED:
             early = progress.max_steps is not None and progress.step < progress.max_steps
-            sentence = f"Trained {done} in {took}{', stopped early as asked' if early else ''}"
+            sentence = f"Trained {done} in {took}, start-up included{', stopped early as asked' if early else ''}"
         case RunStage.FAILED | RunStage.CANCELLED:
             sentence = f"{state.stage.value.capitalize()} after {took}: {state.because}"
         case _:
