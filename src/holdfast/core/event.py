@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from holdfast.core.diagnosis import Remedy
+from holdfast.core.diagnosis import GUESS_BELOW, Remedy
 from holdfast.core.errors import LedgerError
 from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.requested_job import RequestedJob
@@ -272,6 +272,17 @@ class Diagnosed:
     suggested: tuple[Remedy, ...] = ()
     stops: str = ""
     where: str = ""
+
+    @property
+    def cause(self) -> str:
+        """The cause in words; a guess is called one.
+
+        >>> [Diagnosed(at_s=0, attempt=1, title="it hung", confidence=sure).cause for sure in (0.5, 0.9)]
+        ['it hung (a guess)', 'it hung']
+        """
+        if not self.title:
+            return "cause unknown"
+        return f"{self.title} (a guess)" if self.confidence < GUESS_BELOW else self.title
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

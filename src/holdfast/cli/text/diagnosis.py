@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from click import style
 
+from holdfast.core.diagnosis import GUESS_BELOW
 from holdfast.engine.diagnose.cleaning import is_bar, step_in
 from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.units import render_counted
@@ -14,14 +15,12 @@ from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause,
 WIDTH: Final = 110
 SHOWN: Final = 6
 """Lines of evidence that are shown for the first cause; the other causes show one."""
-GUESSED: Final = 0.7
-"""Confidence below which an answer is called a guess: of logs that nobody had seen, a third of the answers given with 0.5 to 0.7 was right."""
 LONGEST: Final = 220  # characters of a line of evidence
 QUIET: Final = """If the job is still running, it is healthy so far. If it has ended, say how: `--ended 137`, `--ended SIGTERM`, `--ended TIMEOUT`. \
 With the job's script, as in `holdfast diagnose LOG SCRIPT`, its settings are compared with what the log shows."""
 """What to do with a log that shows no failure."""
 RETRY: Final = {
-    "yes": "another attempt can succeed without a change",
+    "yes": "another attempt may succeed without a change",
     "after-change": "after {change}: without it, another attempt fails the same way",
     "no": "only after a person has applied the fix: until then, no attempt can succeed",
 }
@@ -82,7 +81,7 @@ def render_confidence(confidence: float) -> str:
     >>> render_confidence(0.6), render_confidence(0.93)
     ('a guess, 60 %', '93 %')
     """
-    return f"{'a guess, ' if confidence < GUESSED else ''}{100 * confidence:.0f} %"
+    return f"{'a guess, ' if confidence < GUESS_BELOW else ''}{100 * confidence:.0f} %"
 
 
 def _plainly(cause: ReportedCause) -> str:

@@ -74,7 +74,7 @@ def _describe_trouble(event: Diagnosed | Remedied | TroubleNoted | StopRequested
         return f"changed: {event.remedy.describe() or 'nothing'}, because {event.remedy.because}"
     follows = f"; the next attempt begins in {render_duration(event.next_s)}" if event.next_s else ""
     stops = f"; no other attempt: {event.stops}" if event.stops else ""
-    return f"attempt {event.attempt} failed: {event.title or 'cause unknown'}{follows or stops}"
+    return f"attempt {event.attempt} failed: {event.cause}{follows or stops}"
 
 
 def _render_poll(event: Polled) -> Text | None:

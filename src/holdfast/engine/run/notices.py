@@ -54,7 +54,7 @@ def _told_of_failure(event: Event) -> tuple[NoticeKind, str] | None:
         case Diagnosed():
             stops = f"; no other attempt: {event.stops}" if event.stops else ""
             where = f"; {event.where}" if event.where else ""
-            return "failed", f"attempt {event.attempt} failed: {event.title or 'cause unknown'}{where}{stops}"
+            return "failed", f"attempt {event.attempt} failed: {event.cause}{where}{stops}"
         case Remedied():
             return "changed", f"{event.remedy.describe() or 'nothing is changed'}, because {event.remedy.because}"
         case _:
