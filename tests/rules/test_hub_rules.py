@@ -187,6 +187,14 @@ def test_a_push_that_may_be_made_is_left_alone(account: Account) -> None:
         assert codes(text, World(account=account)) == set()
 
 
+def test_rights_of_a_token_that_is_not_at_hand_are_skipped() -> None:
+    """The rules about them have not passed: nobody knows the token that will push."""
+    for text in pushing("me/x"):
+        skips = [each for each in ask(text, World(account=Account(token=ABSENT))) if isinstance(each, Skip)]
+        unknown = {each.rule.code for each in skips if "no Hub token is at hand" in each.because}
+        assert {"HUB110", "HUB111", "HUB112", "HUB113"} <= unknown
+
+
 ABSENT_DATA = Repo(name="acme/chats", kind="dataset", exists=False, nearest=("acme/chat", "fish/words"))
 CLOSED = Repo(name="acme/chats", kind="dataset", gated="auto", readable=False)
 MOVED = Repo(name="acme/conversations", kind="dataset")

@@ -9,7 +9,7 @@ from typing import Final, Literal
 
 from holdfast.catalog.references import finding, found_references, once
 from holdfast.core.document import Document
-from holdfast.core.finding import Finding
+from holdfast.core.finding import Finding, MissingFactError
 from holdfast.core.hub import Account, PushTarget
 from holdfast.core.reference import Lookup
 
@@ -76,9 +76,11 @@ def refused_pushes(
         advice: What to do; nothing where the reason says it.
 
     Raises:
-        MissingFactError: See `named.found_references`.
+        MissingFactError: There is no token whose rights could be known; or see `named.found_references`.
     """
     for reference, target in once(found_references(job, targets)):
+        if account.token == ABSENT:
+            raise MissingFactError("account", "no Hub token is at hand: `hf auth login` saves one")
         against = refusal(account, target.name)
         if against and against.obstacle == obstacle and target.writable != "yes":
             what = f"`{target.name}` cannot be written to: {against.because}"
