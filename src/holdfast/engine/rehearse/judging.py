@@ -92,6 +92,7 @@ LACKING: Final = re.compile(
     r"Couldn't find|Can't find|not a local folder|no file named)\b"
 )
 """What is said where a file, a folder or a module is not there."""
+NO_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
 """A path that only Colab or Kaggle has."""
 UNSAVED: Final = "it differs because of the weights that are not saved, which is reported at `save`"
@@ -252,6 +253,9 @@ def _unmade(whole: PartResult) -> str:
         return ""
     if ELSEWHERE.search(because):
         return f"{because[:200]}: the host of a notebook may have it"
+    module = NO_MODULE.match(because)
+    if module and module[1] in whole.first("elsewhere").get("modules", ()):
+        return f"`{module[1]}` is declared, and this environment, which is used in place of the declared one, lacks it"
     commands = [f"`{each['command']}` was not run" for each in whole.facts("not_run")]
     refused = [f"no {each['what']}" for each in whole.reported("not_rehearsed") if "host" in each]
     makers = [*commands, *refused]
