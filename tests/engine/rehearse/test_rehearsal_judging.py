@@ -272,6 +272,36 @@ def test_what_libraries_warn_of_without_a_gpu_is_no_cause_of_something_else(beca
     assert cause_of(warned, part, "step").signature.name == name
 
 
+CAUGHT: tuple[dict[str, Any], ...] = (
+    {"event": "enter", "name": "import"},
+    {"event": "failed", "stage": "import", "error": "TypeError: no such argument"},
+    {"event": "script_ended", "stage": "import"},
+    {"event": "enter", "name": "export"},
+)
+PRINTED = {"stdout.log": "Training failed: no such argument\n"}
+
+
+@pytest.mark.parametrize(
+    ("events", "logs", "fails"),
+    [
+        (CAUGHT, PRINTED, True),
+        (CAUGHT, {}, False),
+        ((*CAUGHT[:2], {"event": "enter", "name": "data"}, *CAUGHT[2:]), PRINTED, False),
+        ((*CAUGHT[:2], {"event": "fact", "about": "updates", "stage": "step"}, *CAUGHT[2:]), PRINTED, False),
+    ],
+    ids=["ends", "silent", "goes on", "trains"],
+)
+def test_a_script_that_prints_what_is_raised_and_ends_well_has_failed(
+    events: tuple[dict[str, Any], ...], logs: dict[str, str], *, fails: bool
+) -> None:
+    """`except Exception as error: print(error)` around everything; an exception that leads to another way is meant."""
+    whole = PartResult(part="whole", code=0, hook_events=events, logs=logs)
+
+    found = judged(whole)
+
+    assert [each.stage for each in found.failures] == (["import"] if fails else [])
+
+
 def test_classes_are_known_by_the_rules_that_find_them() -> None:
     assert prevented_by("MOD117") == ("corrupt-model-file",)
     assert prevented_by("XYZ999") == ()

@@ -24,6 +24,7 @@ from holdfast.core.rehearsal import (
     StageResult,
 )
 from holdfast.core.training_event import StepDone, TrainingEnded, TrainingStarted
+from holdfast.engine.rehearse.caught import caught_at_last
 from holdfast.engine.rehearse.continuing import DIVERGES, StageFindings, judge_resume, judge_stop, warn_of_restarts
 from holdfast.engine.rehearse.naming import (
     NO_NETWORK,
@@ -211,9 +212,10 @@ def judge_unstarted(cause: Cause) -> Rehearsal:
 
 def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
     """Yield the failure that stopped the script, if one did."""
-    if whole.code == 0 and not whole.over:
+    caught = caught_at_last(whole)
+    if whole.code == 0 and not whole.over and not caught:
         return
-    stage = failed_stage(whole)
+    stage = cast(StageName, caught["stage"]) if caught else failed_stage(whole)
     cause = diagnose(whole, stage)
     stage = _about(cause.signature.name, stage, own=not _raised(whole))
     where = whole.end.where or ""
