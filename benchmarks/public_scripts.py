@@ -1,19 +1,18 @@
 """What rehearsals say of training scripts that strangers published: `public_scripts.json` names them.
 
     .venv/bin/python -m benchmarks.public_scripts collect CLONES FOLDER
-    .venv/bin/python -m benchmarks.public_scripts rehearse FOLDER RESULTS [NAME...] [--part I/N] [--limit SECONDS]
+    .venv/bin/python -m benchmarks.public_scripts rehearse FOLDER RESULTS [--only NAME...] [--part I/N] [--limit SECONDS]
 
 `collect` writes each repository at its commit to `FOLDER/owner+name`, from its clone `CLONES/owner+name/repo` or `CLONES/owner+name`;
 how to clone them: `git clone https://github.com/owner/name`. `rehearse` does what a user does in such a folder,
 `holdfast rehearse PATH --here -- ARGUMENTS`, with models and datasets from the loopback Hub (`tests/helpers/real_world.py`). It
-writes the result and what is printed to RESULTS, and skips what is there. NAME keeps the scripts whose repository or path contains it.
+writes the result and what is printed to RESULTS, and skips what is there.
 """
 
 import argparse
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -88,7 +87,9 @@ def main() -> None:
     for each in (collecting, rehearsing):
         each.add_argument("folder", type=Path)
     rehearsing.add_argument("results", type=Path)
-    rehearsing.add_argument("names", nargs="*")
+    rehearsing.add_argument(
+        "--only", nargs="+", default=(), metavar="NAME", help="scripts whose repository or path contains it"
+    )
     rehearsing.add_argument("--part", default="1/1", help="which of how many equal parts of the list")
     rehearsing.add_argument("--limit", type=float, default=180.0, help="seconds that a process of a rehearsal may take")
     options = words.parse_args()
@@ -96,7 +97,7 @@ def main() -> None:
     if options.verb == "collect":
         collect(scripts, options.clones, options.folder)
     else:
-        chosen = list(choose(scripts, options.names, options.part))
+        chosen = list(choose(scripts, options.only, options.part))
         rehearse_each(chosen, options.folder.resolve(), options.results.resolve(), options.limit)
 
 
@@ -172,4 +173,4 @@ def rehearsed(script: PublicScript, warm: WarmServer, limit_s: float) -> tuple[J
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -425,6 +425,10 @@ DATASETS: Final[dict[str, dict[str, Callable[[], Splits]]]] = {
         "default": rows(lambda n: {"content": f"print({n})\n", "path": f"a{n}.py", "lang": "Python"}, train=2000)
     },
     "smangrul/ultrachat-10k-chatml": only(lambda n: {"messages": _messages(n)}, train=2000, test=200),
+    "Dahoas/synthetic-instruct-gptj-pairwise": only(
+        lambda n: {"prompt": f"What is {n} plus 1?", "chosen": f"It is {n + 1}.", "rejected": "I do not know."},
+        train=2000,
+    ),
     "Anthropic/hh-rlhf": only(_dialogues, train=3000, test=300),
     "willcb/V3-wordle": only(
         lambda n: {

@@ -870,6 +870,17 @@ def test_an_argument_that_was_renamed_is_told_with_its_new_name(kind: str, argum
     assert found.cause.fix == fix
 
 
+def test_a_flag_that_the_settings_lost_is_told_alone() -> None:
+    """The class has a list of all that went."""
+    error = "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--overwrite_output_dir']"
+    log = raised("train.py:2 <module>: parser.parse_args_into_dataclasses()", error=error)
+
+    found = explained(log, name="transformers-arg-removed", stage="import", sources={"train.py": "\nx\n"})
+
+    assert found.cause.cause == "The settings have no `--overwrite_output_dir`."
+    assert found.cause.fix.startswith("Remove `overwrite_output_dir` at train.py:2")
+
+
 def test_a_line_that_python_cannot_read_is_named() -> None:
     """Nothing of the script ran; a quotation mark within a field of an f-string is read since Python 3.12."""
     log = raised("train.py:1 <module>: x", error="SyntaxError: f-string: unmatched '['")

@@ -272,6 +272,22 @@ def test_what_libraries_warn_of_without_a_gpu_is_no_cause_of_something_else(beca
     assert cause_of(warned, part, "step").signature.name == name
 
 
+@pytest.mark.parametrize(("declared", "fails"), [(["vllm"], False), (["VLLM"], False), ([], True)])
+def test_a_declared_package_that_only_this_environment_lacks_is_no_failure(declared: list[str], *, fails: bool) -> None:
+    """`--here`, or a machine on which the declared environment cannot be made: the job gets another one."""
+    error = "ModuleNotFoundError: No module named 'vllm'"
+    events = (
+        {"event": "fact", "about": "elsewhere", "stage": "import", "modules": declared},
+        {"event": "failed", "stage": "import", "error": error},
+    )
+    whole = played(code=1, hook_events=events, events=({"event": "end", "because": error, "where": "train.py:3"},))
+
+    found = judged(whole)
+
+    assert (status(found, "import"), bool(found.failures)) == (("fail", True) if fails else ("not_rehearsed", False))
+    assert found.complete is False or fails
+
+
 CAUGHT: tuple[dict[str, Any], ...] = (
     {"event": "enter", "name": "import"},
     {"event": "failed", "stage": "import", "error": "TypeError: no such argument"},

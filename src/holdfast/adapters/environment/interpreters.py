@@ -161,7 +161,14 @@ def find_modules_elsewhere(path: str, source: str, added: Sequence[str] = ()) ->
     for name in sorted({name for text in (*texts, *added) for name in _packages_of(text)}):
         known = load_packages().get(name)
         if not _version_of(name):
-            yield from known.imports if known else (name.replace("-", "_"),)
+            yield from known.imports if known else _usual_modules(name)
+
+
+def _usual_modules(name: str) -> Iterator[str]:
+    """Yield the modules that a package is likely to have by its name: `python-levenshtein` has `levenshtein`, in whatever case."""
+    yield name.replace("-", "_")
+    if name.startswith("python-"):
+        yield name.removeprefix("python-").replace("-", "_")
 
 
 def _packages_of(text: str) -> Iterator[str]:

@@ -41,6 +41,7 @@ CHOICE: Final = re.compile(r"[\w|]+(?=\"?`)")
 """Of one of several arguments that a library lists: `"attn_implementation=sdpa"`."""
 QUOTED: Final = re.compile(r"'([^']*)'")
 ARGUMENT: Final = re.compile(r"^TypeError: (\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
+UNUSED: Final = re.compile(r"arguments are not used by the HfArgumentParser: \['(--[\w-]+)'")
 OF_TRL: Final = re.compile(
     r"(?:SFT|DPO|GRPO|KTO|RLOO|Reward|ORPO|CPO|GKD|PPO|PRM|OnlineDPO|NashMD|XPO)(Config|Trainer)"
 )
@@ -121,7 +122,7 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     if name != ROWS:  # a value of a row may be what lacks it
         yield from _attribute(about)
     yield from _choice(about)
-    yield from _argument(about)
+    yield from _arguments(about)
     yield from _own_objection(name, about)
     yield from advise_absence(name, about)
     yield from _unwritable(about)
@@ -311,6 +312,20 @@ def _argument(about: Circumstances) -> Iterator[Advice]:
         checked = f"`holdfast check {quote(about.target)}` knows what became of it"
         fix = known or f"Rename or remove `{found[2]}`{about.at}; {checked}."
         yield Advice(f"`{found[1]}` takes no argument `{found[2]}`.", fix)
+
+
+def _arguments(about: Circumstances) -> Iterator[Advice]:
+    """Yield the argument, or the flag, that settings do not take."""
+    yield from _argument(about)
+    yield from _flag(about)
+
+
+def _flag(about: Circumstances) -> Iterator[Advice]:
+    """Yield the flag of a command line that a library's settings do not have any more."""
+    found = UNUSED.search(about.error)
+    flag = found[1] if found else ""
+    if fix := _renaming("TrainingArguments", flag.strip("-"), about.at):
+        yield Advice(f"The settings have no `{flag}`.", fix)
 
 
 def _renaming(kind: str, old: str, at: str) -> str:

@@ -256,7 +256,8 @@ def _unmade(whole: PartResult) -> str:
     if ELSEWHERE.search(because):
         return f"{because[:200]}: the host of a notebook may have it"
     module = NO_MODULE.match(because)
-    if module and module[1] in whole.first("elsewhere").get("modules", ()):
+    elsewhere = {each.lower() for each in whole.first("elsewhere").get("modules", ())}
+    if module and module[1].lower() in elsewhere:
         return f"`{module[1]}` is declared, and this environment, which is used in place of the declared one, lacks it"
     commands = [f"`{each['command']}` was not run" for each in whole.facts("not_run")]
     refused = [f"no {each['what']}" for each in whole.reported("not_rehearsed") if "host" in each]
