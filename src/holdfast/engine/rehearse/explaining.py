@@ -28,6 +28,7 @@ ADAPTS: Final = re.compile(r"\bpeft_config\b|\bget_peft_model\b|\bPeftModel\b")
 PARSES: Final = re.compile(r"\bparse_\w+\(")
 """A call that reads a command line, or a file of settings."""
 FLAG: Final = re.compile(r"--[\w-]+")
+TIME: Final = "longer than"
 OVER: Final = "The script did not come to its end in its time, and nothing was heard of it"
 MORE_TIME: Final = "Allow more time with `--limit`; if it does not end then either, look what it waits for at `{}`."
 SAID_BEFORE: Final = "what:"
@@ -103,7 +104,7 @@ def _explained_without_exception(failure: Failure, context: FailureContext) -> F
     cause, fix = failure.cause.cause, failure.cause.fix
     if fix == general_advice(failure.cause.signature):
         _, fix = advise(failure.cause, about)
-    if failure.over and failure.cause.signature.name == CODE:
+    if TIME in failure.over and failure.cause.signature.name == CODE:
         signature = replace(failure.cause.signature, title=OVER)
         failure, fix = (
             replace(failure, cause=replace(failure.cause, signature=signature)),

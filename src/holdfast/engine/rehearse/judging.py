@@ -96,6 +96,8 @@ LACKING: Final = re.compile(
 NO_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
 """A path that only Colab or Kaggle has."""
+MEMORY: Final = " of memory"
+"""What is said of a limit other than one of time: a step takes as much of it as the real vocabulary and length make it take."""
 UNSAVED: Final = "it differs because of the weights that are not saved, which is reported at `save`"
 NO_INPUT: Final = "the script reads standard input, which a rehearsal does not have"
 
@@ -235,6 +237,8 @@ def _left_off(whole: PartResult) -> str:
     because = whole.end.because or ""
     if whole.is_slow:
         return f"{whole.over} here, but made progress"
+    if whole.over.endswith(MEMORY) and failed_stage(whole) == "step":
+        return f"{whole.over} here; whether it fits on the job's machine is shown by `holdfast plan`"
     if whole.facts("stdin") and not whole.happened(StepDone):
         return NO_INPUT
     out_of_reach = any(each["because"] in because for each in whole.reported("out_of_reach"))
