@@ -75,6 +75,11 @@ def _prompted_preference(number: int) -> Row:
     return {"prompt": [_user(number)], "chosen": told["chosen"][1:], "rejected": told["rejected"][1:]}
 
 
+def _dialogues(number: int) -> Row:
+    begun = f"\n\nHuman: What is {number} plus {number % 7}?\n\nAssistant:"
+    return {"chosen": f"{begun} It is {number + number % 7}.", "rejected": f"{begun} I do not know."}
+
+
 def _orpo(number: int) -> Row:
     told = _preference(number)
     return {
@@ -216,9 +221,7 @@ DATASETS: Final[dict[str, dict[str, Callable[[], Splits]]]] = {
         lambda n: {**_tldr(n), "chosen": " a", "rejected": " b"} | {}, train=600, validation=60
     ),
     "trl-lib/kto-mix-14k": only(_unpaired, train=1300, test=150),
-    "trl-lib/chatbot_arena_completions": only(
-        lambda n: {"prompt": [_user(n)], "completion": [_assistant(n)]}, train=3000, test=300
-    ),
+    "trl-lib/chatbot_arena_completions": only(lambda n: {"messages": [_user(n), _assistant(n)]}, train=3000, test=300),
     "trl-lib/ultrafeedback-gpt-3.5-turbo-helpfulness": only(_unpaired, train=3000, test=300),
     "trl-internal-testing/hh-rlhf-helpful-base-trl-style": only(_prompted_preference, train=3000, test=300),
     "trl-lib/math_shepherd": only(_steps, train=2000, test=200),
@@ -405,5 +408,49 @@ DATASETS: Final[dict[str, dict[str, Callable[[], Splits]]]] = {
         test_prefs=2000,
         train_sft=3000,
         test_sft=1000,
+    ),
+    "open-r1/Mixture-of-Thoughts": {
+        name: rows(lambda n: {"messages": _messages(n), "num_tokens": 400 + n, "source": "open-r1"}, train=2000)
+        for name in ("all", "code", "math", "science")
+    },
+    "open-r1/OpenR1-Math-220k": {
+        name: rows(lambda n: {**_math(n), "answer": f"{n + 1}", "messages": _messages(n)}, train=2000)
+        for name in ("default", "all", "extended")
+    },
+    "open-r1/codeforces-cots": {
+        name: rows(lambda n: {"id": f"{n}/A", "prompt": f"Solve {n}.", "messages": _messages(n)}, train=2000)
+        for name in ("solutions", "default")
+    },
+    "bigcode/the-stack-smol": {
+        "default": rows(lambda n: {"content": f"print({n})\n", "path": f"a{n}.py", "lang": "Python"}, train=2000)
+    },
+    "smangrul/ultrachat-10k-chatml": only(lambda n: {"messages": _messages(n)}, train=2000, test=200),
+    "Dahoas/synthetic-instruct-gptj-pairwise": only(
+        lambda n: {"prompt": f"What is {n} plus 1?", "chosen": f"It is {n + 1}.", "rejected": "I do not know."},
+        train=2000,
+    ),
+    "Anthropic/hh-rlhf": only(_dialogues, train=3000, test=300),
+    "willcb/V3-wordle": only(
+        lambda n: {
+            "prompt": [
+                {"role": "system", "content": "Guess a word of five letters."},
+                {"role": "user", "content": "Go."},
+            ],
+            "completion": [{"role": "assistant", "content": f"<guess>[word{n % 9}]</guess>"}],
+            "answer": "crane",
+            "reward": n % 3 / 2,
+            "task": "wordle",
+        },
+        train=1000,
+    ),
+    "tpo-alignment/triple-preference-ultrafeedback-40K": only(
+        lambda n: {
+            "prompt": _user(n)["content"],
+            "reference": [_user(n), _assistant(n)],
+            "chosen": [_user(n), _assistant(n)],
+            "rejected": [_user(n), {"role": "assistant", "content": "I do not know."}],
+        },
+        train=2000,
+        test=200,
     ),
 }

@@ -3,12 +3,13 @@
 import json
 import sys
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from holdfast import rehearse
-from holdfast.adapters.environment.interpreters import is_made, select_interpreter
+from holdfast.adapters.environment.interpreters import find_modules_elsewhere, is_made, select_interpreter
 from holdfast.adapters.rehearsal.programs import read_program
 from holdfast.core.errors import UsageError
 
@@ -129,3 +130,26 @@ def test_what_cannot_be_made_here_is_told_and_this_environment_taken(
     told = rehearse("train.py", offline=True)
     assert [each["what"] for each in told["not_rehearsed"]] == ["the environment that the project declares"]
     assert told["failure"]["class"] == "missing-module"
+
+
+@pytest.mark.parametrize(
+    ("dependencies", "modules"),
+    [
+        ('trl", "no-such-package', ["no_such_package"]),
+        ("python-no-such", ["python_no_such", "no_such"]),
+        ("trl[no-such-extra]", []),
+        ("no-such-package>=2; sys_platform == 'nowhere'", []),
+    ],
+)
+def test_declared_packages_that_this_environment_lacks_are_known_by_their_modules(
+    dependencies: str, modules: list[str]
+) -> None:
+    """With `--here`, or where the declared environment cannot be made, the job has them and this machine has not."""
+    assert list(find_modules_elsewhere("train.py", HEADER.format(dependencies))) == modules
+
+
+@pytest.mark.train
+@pytest.mark.skipif(find_spec("vllm") is not None, reason="this environment has it")
+def test_extras_name_packages_too() -> None:
+    """`trl[vllm]` asks for vllm."""
+    assert "vllm" in find_modules_elsewhere("train.py", HEADER.format("trl[vllm]"))

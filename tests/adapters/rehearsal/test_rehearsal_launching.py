@@ -10,6 +10,8 @@ from holdfast.app.rehearse.failure_context import read_failure_context
 from holdfast.app.rehearse.verb import other_versions
 from holdfast.catalog.environment.launchers import alone, wanted_launcher
 from holdfast.core.errors import UsageError
+from holdfast.core.rehearsal import PartResult
+from holdfast.core.training_event import TrainingEnded
 
 WANTS = {
     "RANK": 'import os\nrank = int(os.environ["RANK"])',
@@ -104,6 +106,39 @@ def test_flags_of_a_shell_script_have_their_lines(given: str, tmp_path: Path, mo
 
     assert {flag: line.where for flag, line in flags.items()} == {"--lr": "run.sh:3", "--max_seq_length": "run.sh:4"}
     assert flags["--max_seq_length"].code == given
+
+
+@pytest.mark.parametrize(("folder", "where"), [("src/alignment", "src"), ("alignment", ".")])
+def test_the_project_itself_is_found_where_python_does_not_look(
+    folder: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`python scripts/train.py` looks in `scripts` alone."""
+    monkeypatch.chdir(tmp_path)
+    Path("scripts").mkdir()
+    Path(folder).mkdir(parents=True)
+    Path("scripts/train.py").write_text("import alignment")
+    ended = TrainingEnded(status="failed", because="ModuleNotFoundError: No module named 'alignment'")
+
+    found = read_failure_context(
+        read_program("scripts/train.py", (), ()), {"whole": PartResult(part="whole", code=1, events=(ended,))}
+    )
+
+    assert found.own_modules == {"alignment": where}
+
+
+def test_a_line_that_python_cannot_read_is_found_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python prints the place alone where a whole file is not read."""
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").write_text("import trl\nprint((1)\n")
+    ended = TrainingEnded(status="failed", because="SyntaxError: '(' was never closed")
+    log = "  File \"train.py\", line 2\n    print((1)\n         ^\nSyntaxError: '(' was never closed\n"
+
+    played = PartResult(part="whole", code=1, events=(ended,), logs={"stderr.log": log})
+    found = read_failure_context(read_program("train.py", (), ()), {"whole": played})
+
+    assert [(frame.file, frame.line) for frame in found.tracebacks["whole"].frames] == [("train.py", 2)]
 
 
 def test_flags_of_a_command_line_have_no_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -619,7 +619,7 @@ def test_path_is_corrected_where_it_is_written() -> None:
 
     found = explained(log, name="dataset-not-found", stage="data", sources={"train.py": source})
 
-    assert found.cause.fix == "Correct `data/chat.jsonl` at train.py:4."
+    assert found.cause.fix == "Correct `data/chat.jsonl` at train.py:4, or run what makes it first."
 
 
 def test_modules_of_an_adapter_are_those_of_this_model() -> None:
@@ -763,6 +763,198 @@ def test_attribute_that_an_object_lacks_is_named_at_the_line_that_asks(error: st
     found = explained(log, name="import-api-removed", sources={"train.py": "def loss(out):\n    return out.los\n"})
 
     assert (found.cause.cause, found.cause.fix) == (cause, fix)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "cause", "fix"),
+    [
+        (
+            "missing-module",
+            "peft",
+            "train.py:1 imports `peft`, which is not installed where the job runs.",
+            "Add `peft` to the script's header or its project's requirements, or correct the name.",
+        ),
+        (
+            "missing-module",
+            "data.loading",
+            "train.py:1 imports `data.loading`; `data` is there, but has no module `loading`.",
+            "Correct the name at train.py:1, or add the file.",
+        ),
+    ],
+)
+def test_a_module_that_a_package_lacks_is_not_said_to_lack_the_package(
+    name: str, module: str, cause: str, fix: str
+) -> None:
+    """Python imports the package first, and names the first that is not there."""
+    log = raised("train.py:1 <module>: import it", error=f"ModuleNotFoundError: No module named '{module}'")
+
+    found = explained(log, name=name, stage="import", sources={"train.py": "import it\n"})
+
+    assert (found.cause.cause, found.cause.fix) == (cause, fix)
+
+
+def test_the_end_of_a_file_name_is_not_taken_for_the_file() -> None:
+    """`jsonl` is written in the script as a format, and every path of rows ends with it."""
+    source = 'if kind == "jsonl":\n    rows = load_dataset("json", data_files=path)\n'
+    log = raised(
+        "train.py:2 <module>: rows = load(x)",
+        f"{PACKAGES}/datasets/load.py:900 load_dataset: x",
+        error="FileNotFoundError: Unable to find '/home/me/data/chat.jsonl'",
+    )
+
+    found = explained(log, name="dataset-not-found", stage="data", sources={"train.py": source})
+
+    assert found.cause.fix == "Correct `/home/me/data/chat.jsonl` at train.py:2, or run what makes it first."
+
+
+def test_a_folder_that_an_earlier_stage_writes_is_not_looked_up_on_the_hub() -> None:
+    """The path of a folder in a folder has the form of a name on the Hub."""
+    log = raised(
+        "train.py:2 <module>: model = PeftModel.from_pretrained(x)",
+        f"{PACKAGES}/peft/peft_model.py:441 from_pretrained: x",
+        error="OSError: outputs/sft-lora is not a local folder and is not a valid model identifier listed on 'https://huggingface.co/models'",
+    )
+
+    found = explained(log, name="model-not-found", stage="model", sources={"train.py": "\nmodel = x\n"})
+
+    assert (
+        found.cause.cause == "`outputs/sft-lora` is no folder of this machine, and the Hub has no model of that name."
+    )
+    assert found.cause.fix == "Correct the path at train.py:2, or run what makes the folder first."
+
+
+def test_what_the_script_itself_objects_to_is_not_told_as_the_trainer_s_objection() -> None:
+    """Its words may be those of a library."""
+    source = 'def check(rows):\n    raise ValueError(f"Dataset missing columns: {missing}")\n'
+    log = raised("train.py:2 check: raise ValueError(missing)", error="ValueError: Dataset missing columns: ['prompt']")
+
+    found = explained(log, name="dataset-missing-column", stage="data", sources={"train.py": source})
+
+    assert found.cause.cause == "`check` itself raises ValueError: Dataset missing columns: ['prompt']."
+    assert found.cause.fix == "Correct what it complains about, or the condition at train.py:2."
+
+
+def test_a_module_of_python_itself_is_not_told_as_what_the_script_calls() -> None:
+    """It does what a library tells it."""
+    log = raised(
+        "train.py:2 <module>: trainer.train()",
+        f"{PACKAGES}/transformers/tokenization_utils_base.py:2500 save_pretrained: x",
+        "/usr/lib/python3.12/json/encoder.py:200 encode: x",
+        "/usr/lib/python3.12/json/encoder.py:180 default: x",
+        error="TypeError: Object of type dtype is not JSON serializable",
+    )
+
+    found = explained(log, stage="save", sources={"train.py": "\ntrainer.train()\n"})
+
+    assert found.cause.cause == "`save_pretrained` writes settings as JSON, and one of them is a `dtype`."
+    assert "a tokenizer takes no `dtype`" in found.cause.fix
+
+
+@pytest.mark.parametrize(
+    ("kind", "argument", "fix"),
+    [
+        ("SFTConfig", "max_seq_length", "Write `max_length` for `max_seq_length` at train.py:2."),
+        (
+            "DPOConfig",
+            "warmup_ratio",
+            "Write `warmup_steps` for `warmup_ratio` at train.py:2: `warmup_steps` below 1 is a part of all steps.",
+        ),
+        ("TrainingArguments", "evaluation_strategy", "Write `eval_strategy` for `evaluation_strategy` at train.py:2."),
+        (
+            "SFTConfig",
+            "group_by_length",
+            "Write `train_sampling_strategy='group_by_length'` for `group_by_length` at train.py:2.",
+        ),
+        (
+            "GRPOConfig",
+            "max_prompt_length",
+            "Remove `max_prompt_length` at train.py:2: prompts are no longer cut: shorten or drop long ones in the data.",
+        ),
+        (
+            "LoraConfig",
+            "warmup_ratio",
+            "Rename or remove `warmup_ratio` at train.py:2; `holdfast check train.py` knows what became of it.",
+        ),
+    ],
+)
+def test_an_argument_that_was_renamed_is_told_with_its_new_name(kind: str, argument: str, fix: str) -> None:
+    """`holdfast check` says the same; `LoraConfig` never had the arguments of a trainer."""
+    log = raised(
+        f"train.py:2 <module>: args = {kind}(x)",
+        error=f"TypeError: {kind}.__init__() got an unexpected keyword argument '{argument}'",
+    )
+
+    found = explained(
+        log, name="transformers-arg-removed", stage="import", sources={"train.py": f"\nargs = {kind}({argument}=1)\n"}
+    )
+
+    assert found.cause.fix == fix
+
+
+def test_a_flag_that_the_settings_lost_is_told_alone() -> None:
+    """The class has a list of all that went."""
+    error = "ValueError: Some specified arguments are not used by the HfArgumentParser: ['--overwrite_output_dir']"
+    log = raised("train.py:2 <module>: parser.parse_args_into_dataclasses()", error=error)
+
+    found = explained(log, name="transformers-arg-removed", stage="import", sources={"train.py": "\nx\n"})
+
+    assert found.cause.cause == "The settings have no `--overwrite_output_dir`."
+    assert found.cause.fix.startswith("Remove `overwrite_output_dir` at train.py:2")
+
+
+def test_a_line_that_python_cannot_read_is_named() -> None:
+    """Nothing of the script ran; a quotation mark within a field of an f-string is read since Python 3.12."""
+    log = raised("train.py:1 <module>: x", error="SyntaxError: f-string: unmatched '['")
+
+    found = explained(log, stage="import", sources={"train.py": "x"})
+
+    assert found.cause.cause == "The job's Python does not understand train.py:1: SyntaxError: f-string: unmatched '['."
+    assert "newer Python" in found.cause.fix
+
+
+def test_a_module_of_the_project_itself_is_not_looked_for_among_requirements() -> None:
+    """A script in `src/` or `scripts/` imports the package of its project, which nobody installed."""
+    log = raised("scripts/dpo.py:1 <module>: import it", error="ModuleNotFoundError: No module named 'alignment'")
+
+    found = explained(
+        log,
+        name="missing-module",
+        stage="import",
+        sources={"scripts/dpo.py": "import it\n"},
+        own_modules={"alignment": "src"},
+    )
+
+    assert found.cause.cause == "scripts/dpo.py:1 imports `alignment`, which is in `src`, where Python does not look."
+    assert found.cause.fix.endswith("start the script with `PYTHONPATH=src`.")
+
+
+def test_a_dataset_without_its_owner_is_not_told_about_names_to_push_to() -> None:
+    """The name was right for years."""
+    error = "huggingface_hub.errors.HfUriError: Invalid HF URI 'hf://datasets/imdb@aa2f51/.huggingface.yaml'. Repository id must be 'namespace/name', got 'imdb'."
+    log = raised('train.py:2 <module>: load_dataset("imdb")', error=error)
+
+    found = explained(log, name="hub-repo-id-invalid", stage="data", sources={"train.py": '\nload_dataset("imdb")\n'})
+
+    assert found.cause.cause.startswith("`imdb` has no owner")
+    assert found.cause.fix.startswith("Write the name as its page on the Hub shows it at train.py:2")
+
+
+def test_a_module_that_a_library_lost_is_told_with_the_release_that_had_it() -> None:
+    """The library is installed: to add it to the requirements would change nothing."""
+    log = raised(
+        "train.py:1 <module>: from trl.experimental.bco import BCOConfig",
+        error="ModuleNotFoundError: No module named 'trl.experimental.bco'",
+    )
+
+    found = explained(
+        log,
+        name="import-api-removed",
+        stage="import",
+        sources={"train.py": "from trl.experimental.bco import BCOConfig\n"},
+    )
+
+    assert "not installed" not in found.cause.cause
+    assert "Add `trl`" not in found.cause.fix
 
 
 def test_collator_reads_other_rows_than_the_script_has_loaded() -> None:

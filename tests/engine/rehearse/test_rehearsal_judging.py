@@ -272,6 +272,64 @@ def test_what_libraries_warn_of_without_a_gpu_is_no_cause_of_something_else(beca
     assert cause_of(warned, part, "step").signature.name == name
 
 
+@pytest.mark.parametrize(("declared", "fails"), [(["vllm"], False), (["VLLM"], False), ([], True)])
+def test_a_declared_package_that_only_this_environment_lacks_is_no_failure(declared: list[str], *, fails: bool) -> None:
+    """`--here`, or a machine on which the declared environment cannot be made: the job gets another one."""
+    error = "ModuleNotFoundError: No module named 'vllm'"
+    events = (
+        {"event": "fact", "about": "elsewhere", "stage": "import", "modules": declared},
+        {"event": "failed", "stage": "import", "error": error},
+    )
+    whole = played(code=1, hook_events=events, events=({"event": "end", "because": error, "where": "train.py:3"},))
+
+    found = judged(whole)
+
+    assert (status(found, "import"), bool(found.failures)) == (("fail", True) if fails else ("not_rehearsed", False))
+    assert found.complete is False or fails
+
+
+@pytest.mark.parametrize(("stage", "fails"), [("step", False), ("data", True)])
+def test_a_step_that_takes_more_memory_than_this_machine_has_is_no_failure(stage: StageName, *, fails: bool) -> None:
+    """A loop of its own takes whole texts of the real vocabulary; what a GPU holds is another matter."""
+    over = "it takes more than 14.3 GB of memory"
+    events = (*PASSED[: STAGES.index(stage) + 1], {"event": "script_ended", "stage": stage})
+
+    found = judged(played(code=None, over=over, hook_events=events, events=()))
+
+    assert (status(found, stage), bool(found.failures)) == (("fail", True) if fails else ("not_rehearsed", False))
+    assert not (found.passed and found.complete)
+
+
+CAUGHT: tuple[dict[str, Any], ...] = (
+    {"event": "enter", "name": "import"},
+    {"event": "failed", "stage": "import", "error": "TypeError: no such argument"},
+    {"event": "script_ended", "stage": "import"},
+    {"event": "enter", "name": "export"},
+)
+PRINTED = {"stdout.log": "Training failed: no such argument\n"}
+
+
+@pytest.mark.parametrize(
+    ("events", "logs", "fails"),
+    [
+        (CAUGHT, PRINTED, True),
+        (CAUGHT, {}, False),
+        ((*CAUGHT[:2], {"event": "enter", "name": "data"}, *CAUGHT[2:]), PRINTED, False),
+        ((*CAUGHT[:2], {"event": "fact", "about": "updates", "stage": "step"}, *CAUGHT[2:]), PRINTED, False),
+    ],
+    ids=["ends", "silent", "goes on", "trains"],
+)
+def test_a_script_that_prints_what_is_raised_and_ends_well_has_failed(
+    events: tuple[dict[str, Any], ...], logs: dict[str, str], *, fails: bool
+) -> None:
+    """`except Exception as error: print(error)` around everything; an exception that leads to another way is meant."""
+    whole = PartResult(part="whole", code=0, hook_events=events, logs=logs)
+
+    found = judged(whole)
+
+    assert [each.stage for each in found.failures] == (["import"] if fails else [])
+
+
 def test_classes_are_known_by_the_rules_that_find_them() -> None:
     assert prevented_by("MOD117") == ("corrupt-model-file",)
     assert prevented_by("XYZ999") == ()

@@ -41,3 +41,32 @@ def test_a_packed_row_is_cut_with_its_bounds(tmp_path: Path) -> None:
     """Logits of a large vocabulary take minutes on a processor, packed or not."""
     done = play(tmp_path, PACKED, ("guards",))
     assert done.printed == ["(1, 32) [0, 20, 32] torch.int32 20"], done.errors
+
+
+EPOCHS = """
+import torch
+from types import SimpleNamespace
+from holdfast_rehearsal.loops import Loops
+told = []
+events = SimpleNamespace(shrunk=lambda *words, **_: told.append(words[1:]), fact=lambda *_, **__: None)
+loops = Loops(events)
+def batches(count, accumulated, trains=True):
+    loops.updates.seen.clear()
+    optimizer = SimpleNamespace()
+    record = SimpleNamespace(steps=0)
+    loops.updates.seen[1] = (optimizer, record)
+    taken = 0
+    with torch.set_grad_enabled(trains):
+        for _ in loops._few(iter(range(count)), range(count)):
+            taken += 1
+            record.steps += trains and not taken % accumulated
+    return taken
+print(batches(1000, 1), batches(1000, 8), batches(10, 1), batches(16, 1), batches(1000, 1, trains=False))
+print(told)
+"""
+
+
+def test_an_epoch_of_a_loop_ends_after_a_few_batches_and_steps(tmp_path: Path) -> None:
+    """A whole one takes minutes; with gradients of 8 batches added up it takes as many for each step."""
+    done = play(tmp_path, EPOCHS, ("guards",))
+    assert done.printed == ["16 32 10 16 16", "[(1000, 16), (1000, 32), (1000, 16)]"], done.errors

@@ -8,12 +8,13 @@ import platform
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Final
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.utils import canonicalize_name
 
 from holdfast.adapters.declared import find_declared
 from holdfast.adapters.declared.files import load_text
@@ -143,6 +144,61 @@ def find_missing(requirements: Iterable[str], python: str = "") -> Iterator[str]
         except PackageNotFoundError:
             pass
         yield text
+
+
+def find_modules_elsewhere(path: str, source: str, added: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the modules of packages that a script declares and this environment, used in place of its own, lacks.
+
+    Args:
+        path: The script's path.
+        source: Its text.
+        added: Requirements that a launcher adds.
+    """
+    header = read_header(source, path)
+    cells = load_text(Path(path)) if is_notebook(path) else None
+    declared = () if header else find_declared(path, cells or source).requirements
+    texts = header.get("dependencies", ()) if header else [written(each) for each in declared if not each.unknown]
+    for name in sorted({name for text in (*texts, *added) for name in _packages_of(text)}):
+        known = load_packages().get(name)
+        if not _version_of(name):
+            yield from known.imports if known else _usual_modules(name)
+
+
+def _usual_modules(name: str) -> Iterator[str]:
+    """Yield the modules that a package is likely to have by its name: `python-levenshtein` has `levenshtein`, in whatever case."""
+    yield name.replace("-", "_")
+    if name.startswith("python-"):
+        yield name.removeprefix("python-").replace("-", "_")
+
+
+def _packages_of(text: str) -> Iterator[str]:
+    """Yield the package that a requirement names, and those that its extras ask for, as far as it is installed here."""
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        return
+    if requirement.marker and not requirement.marker.evaluate():
+        return
+    yield canonicalize_name(requirement.name)
+    wanted = (Requirement(each) for each in (_requires_of(requirement.name) if requirement.extras else ()))
+    for each in wanted:
+        if each.marker and any(each.marker.evaluate({"extra": extra}) for extra in requirement.extras):
+            yield canonicalize_name(each.name)
+
+
+def _requires_of(name: str) -> Sequence[str]:
+    try:
+        return requires(name) or ()
+    except PackageNotFoundError:
+        return ()
+
+
+def _version_of(name: str) -> str:
+    """Return the version of a package that is installed here; empty if it is not."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
 
 
 def _runs(python: str) -> bool:

@@ -1,5 +1,6 @@
 """What a rehearsal's failures are explained from: tracebacks, with the user's own files as they name them."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
@@ -15,11 +16,17 @@ from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.core.rehearsal import Part, PartResult
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.reading import LogQuery
+from holdfast.engine.rehearse.absence_advice import NO_MODULE
+from holdfast.engine.rehearse.advising import SYNTAX
 from holdfast.engine.rehearse.explaining import FailureContext
 from holdfast.engine.rehearse.keywords import SETTINGS
 from holdfast.engine.rehearse.naming import because_of
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
+SOURCES: Final = "src"
+"""The folder of a project that holds its packages."""
+FILE_LINE: Final = re.compile(r'^\s*File "([^"]+)", line (\d+)', re.MULTILINE)
+MODULE: Final = "<module>"
 CONFIG: Final = "--config"
 EXIT: Final = "<exit>"
 """In the place of the function that a script left in, which nobody told."""
@@ -29,7 +36,7 @@ def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> 
     """Return the context that explains the failures of a program's rehearsal."""
     raised: dict[Part, Traceback] = {}
     for part, played in parts.items():
-        if traceback := _last_line(played) or _last_traceback(played):
+        if traceback := _last_line(played) or _unread_line(played) or _last_traceback(played):
             raised[part] = traceback
     frames = [frame for traceback in raised.values() for each in traceback.chain for frame in each.frames]
     given = {file for played in parts.values() for each in played.facts("training") for file in each.get("files", ())}
@@ -43,10 +50,20 @@ def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> 
         parts=parts,
         tracebacks={part: _renamed(traceback, shown) for part, traceback in raised.items()},
         sources={shown[path]: text for path, text in sources.items()},
+        own_modules=dict(_own_modules(program, parts)),
         flags=dict(_flags(program)),
         cells=tuple(_cells(program)),
         job=program.job,
     )
+
+
+def _own_modules(program: Program, parts: Mapping[Part, PartResult]) -> Iterator[tuple[str, str]]:
+    """Yield the modules that Python did not find though they are the project's own, each with the folder that it is in."""
+    above = [folder for folder in Path(program.path).absolute().parents if folder.is_relative_to(Path.cwd())]
+    for found in filter(None, (NO_MODULE.match(because_of(played)) for played in parts.values())):
+        for folder in (each for parent in above for each in (parent, parent / SOURCES)):
+            if (folder / found[1]).is_dir() or (folder / f"{found[1]}.py").is_file():
+                yield found[1], _as_named(str(folder))
 
 
 def _flags(program: Program) -> Iterator[tuple[str, FailingLine]]:
@@ -79,6 +96,15 @@ def _last_line(played: PartResult) -> Traceback | None:
     if not played.exited or not file:
         return None
     return Traceback(start=Line(0, because_of(played)), frames=(Frame(file, int(line), EXIT),))
+
+
+def _unread_line(played: PartResult) -> Traceback | None:
+    """Return the line that Python could not read, as a traceback would give it: it is raised before anything runs."""
+    places = FILE_LINE.findall(played.logs.get("stderr.log", ""))
+    if not because_of(played).startswith(SYNTAX) or not places:
+        return None
+    file, line = places[-1]
+    return Traceback(start=Line(0, because_of(played)), frames=(Frame(file, int(line), MODULE),))
 
 
 def _last_traceback(played: PartResult) -> Traceback | None:

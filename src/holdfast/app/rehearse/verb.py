@@ -13,7 +13,7 @@ from typing import Final
 
 from packaging.specifiers import SpecifierSet
 
-from holdfast.adapters.environment.interpreters import SCRIPT, is_made
+from holdfast.adapters.environment.interpreters import SCRIPT, find_modules_elsewhere, is_made
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.rehearsal.passed import mark_of
@@ -174,6 +174,9 @@ def _rehearsed(
     header = find_header(program.source) if words[-1] == SCRIPT else ""
     variables = {**program.variables, **(OFFLINE if part_request.offline else {})}
     options.on_progress("imports")
+    if options.here:
+        modules = find_modules_elsewhere(program.path, program.source, program.added)
+        part_request = replace(part_request, elsewhere=tuple(modules))
     server = options.warm.server(words, header=header, wanted=wanted(program), variables=variables)
     prepare()  # this and the next while the libraries are imported
     if not part_request.offline:

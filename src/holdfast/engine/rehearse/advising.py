@@ -7,30 +7,28 @@ it beyond its log, else the sentences of the class that hold values of the log, 
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import PurePath
 from shlex import quote
 from typing import Final
 
-from holdfast.catalog.environment.packages import providers
+from holdfast.catalog.calls.renames import renamed
 from holdfast.core.diagnosis import Cause
 from holdfast.core.nearest import nearest
 from holdfast.core.notebook import is_notebook
 from holdfast.engine.diagnose.values import ABSENT
-from holdfast.engine.rehearse.circumstances import Advice, Circumstances, describe_function, listed
+from holdfast.engine.rehearse.absence_advice import advise_absence
+from holdfast.engine.rehearse.circumstances import Advice, Circumstances, describe_function, listed, nodes_of
 from holdfast.engine.rehearse.column_changes import find_column_change
 from holdfast.engine.rehearse.naming import CODE, OURS, UNTOLD, split_sentences
 from holdfast.engine.rehearse.reward_advice import advise_reward
 from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
 
 MISSING: Final = re.compile(r"^KeyError: '([^']+)'")
-NO_MODULE: Final = re.compile(r"^ModuleNotFoundError: No module named '(\w+)")
-RELATIVE: Final = "ImportError: attempted relative import with no known parent package"
+DATA: Final = "dataset-"
+SYNTAX: Final = ("SyntaxError", "IndentationError", "TabError")
+UNWRITABLE: Final = re.compile(r"^TypeError: Object of type (\w+) is not JSON serializable")
 UNDEFINED: Final = re.compile(r"^NameError: name '(\w+)' is not defined")
 ATTRIBUTE: Final = re.compile(
     r"^AttributeError: (?:module '(?P<module>[\w.]+)'|(?:type object )?'(?P<kind>\w+)'(?: object)?) has no attribute '(?P<name>\w+)'"
-)
-ABSENT_FILE: Final = re.compile(
-    r"(?:No such file or directory|Unable to find): '([^']+)'|Unable to find '([^']+)'|no such data: (\S+)"
 )
 NO_CHOICE: Final = re.compile(
     r"^\w+: '?(?P<value>[\w.-]+)'? is not a valid (?P<of>\w+), please select one of \[(?P<choices>.*)\]", re.DOTALL
@@ -43,6 +41,12 @@ CHOICE: Final = re.compile(r"[\w|]+(?=\"?`)")
 """Of one of several arguments that a library lists: `"attn_implementation=sdpa"`."""
 QUOTED: Final = re.compile(r"'([^']*)'")
 ARGUMENT: Final = re.compile(r"^TypeError: (\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'")
+UNUSED: Final = re.compile(r"arguments are not used by the HfArgumentParser: \['(--[\w-]+)'")
+OF_TRL: Final = re.compile(
+    r"(?:SFT|DPO|GRPO|KTO|RLOO|Reward|ORPO|CPO|GKD|PPO|PRM|OnlineDPO|NashMD|XPO)(Config|Trainer)"
+)
+BASES: Final = {"Config": "TrainingArguments", "Trainer": "Trainer"}
+"""What classes of TRL are made from, by the ends of their names."""
 ASKED: Final = ("", "getattr", "getattribute")
 """Functions that raise for the line that asks: none, or what an object looks its attributes up with."""
 ROWS: Final = "dataset-bad-row-values"
@@ -62,8 +66,6 @@ UNTRAINED: Final = "no-trainable-parameters"
 UNREAD: Final = "dataset-file-corrupt"
 NO_GPU: Final = "no-gpu-visible"
 PRECISION: Final = re.compile(r"\b(?:bf16|fp16|tf32)\b")
-SHORTEST: Final = 4
-"""Characters of a text that is taken for a path: shorter ones end any."""
 
 
 def advise(cause: Cause, about: Circumstances) -> tuple[str, str]:
@@ -82,6 +84,8 @@ def _own_words(cause: Cause, about: Circumstances) -> str:
         error, entered = _first_line(about.error), about.line.entered
         if about.exited:
             return f"{describe_function(about.line)} leaves with `{error}`."
+        if error.startswith(SYNTAX):
+            return f"The job's Python does not understand {about.line.where}: {error}."
         calls = f"calls `{entered}`, which raises" if entered else "raises"
         return f"{describe_function(about.line)} {calls} {error}."
     first, *_ = split_sentences(cause.cause) or [""]
@@ -100,8 +104,9 @@ def _short(filled: str, page: str) -> str:
     general = {sentence for each in split_sentences(page) if "{" not in (sentence := ABSENT.sub("", each))}
     told = split_sentences(filled)
     values = [sentence for sentence in told if sentence not in general]
-    short = " ".join(values or told[:1]).replace(";.", ".").removeprefix("Or ")
-    return short[:1].upper() + short[1:]
+    short = " ".join(values or told[:1]).replace(";.", ".")
+    later = short.removeprefix("Or ")
+    return short if later == short else later[:1].upper() + later[1:]  # a name of the Hub keeps its case
 
 
 def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
@@ -117,10 +122,10 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     if name != ROWS:  # a value of a row may be what lacks it
         yield from _attribute(about)
     yield from _choice(about)
-    yield from _argument(about)
-    yield from _file(about)
-    yield from _module(about)
-    yield from _package(about)
+    yield from _arguments(about)
+    yield from _own_objection(name, about)
+    yield from advise_absence(name, about)
+    yield from _unwritable(about)
     yield from _targets(about)
     if name == CODE and about.line and (found := TWO_DEVICES.match(about.error)):
         moved = f"`{found['name']}`" if found["name"] else "the tensor that is elsewhere"
@@ -130,6 +135,10 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     if name == CODE and about.is_job and not about.line:
         yield Advice(
             "", f"Look at the settings that the message is about; `holdfast check {quote(about.target)}` checks each."
+        )
+    if about.line and about.error.startswith(SYNTAX):
+        yield Advice(
+            "", f"Correct {about.line.where}, or run the job with a newer Python, if that understands the line."
         )
     if name in UNTOLD and about.exited:
         yield Advice("", f"Correct what the script complains about, or the condition under which it leaves{about.at}.")
@@ -263,21 +272,13 @@ def _attribute(about: Circumstances) -> Iterator[Advice]:
 
 def names_in(source: str) -> set[str]:
     """Return the names that a module binds or imports, whatever function they stand in."""
-    nodes = _nodes(source)
+    nodes = nodes_of(source)
     found = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     found |= {node.arg for node in nodes if isinstance(node, ast.arg)}
     found |= {node.asname or node.name.split(".")[0] for node in nodes if isinstance(node, ast.alias)}
     return found | {
         node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     }
-
-
-def _nodes(source: str) -> list[ast.AST]:
-    """Return the nodes of a module; none where it is not read."""
-    try:
-        return list(ast.walk(ast.parse(source)))
-    except (SyntaxError, ValueError):
-        return []
 
 
 def _choice(about: Circumstances) -> Iterator[Advice]:
@@ -307,10 +308,35 @@ def nearest_choice(value: str, choices: tuple[str, ...]) -> str | None:
 def _argument(about: Circumstances) -> Iterator[Advice]:
     """Yield the argument that a class does not take."""
     if found := ARGUMENT.match(about.error):
-        checked = f"; `holdfast check {quote(about.target)}` knows what became of it"
-        yield Advice(
-            f"`{found[1]}` takes no argument `{found[2]}`.", f"Rename or remove `{found[2]}`{about.at}{checked}."
-        )
+        known = _renaming(found[1], found[2], about.at)
+        checked = f"`holdfast check {quote(about.target)}` knows what became of it"
+        fix = known or f"Rename or remove `{found[2]}`{about.at}; {checked}."
+        yield Advice(f"`{found[1]}` takes no argument `{found[2]}`.", fix)
+
+
+def _arguments(about: Circumstances) -> Iterator[Advice]:
+    """Yield the argument, or the flag, that settings do not take."""
+    yield from _argument(about)
+    yield from _flag(about)
+
+
+def _flag(about: Circumstances) -> Iterator[Advice]:
+    """Yield the flag of a command line that a library's settings do not have any more."""
+    found = UNUSED.search(about.error)
+    flag = found[1] if found else ""
+    if fix := _renaming("TrainingArguments", flag.strip("-"), about.at):
+        yield Advice(f"The settings have no `{flag}`.", fix)
+
+
+def _renaming(kind: str, old: str, at: str) -> str:
+    """Return what to write for an argument that a class no longer takes; empty if that is not known."""
+    of_trl = OF_TRL.fullmatch(kind)
+    change = renamed([kind, BASES[of_trl[1]]] if of_trl else [kind], old)
+    if change is None or not (change.new or change.note):
+        return ""
+    note = f": {change.note}" if change.note else ""
+    new = change.new if change.switch is None else f"{change.new}={change.switch!r}"
+    return f"Write `{new}` for `{old}`{at}{note}." if change.new else f"Remove `{old}`{at}{note}."
 
 
 def _targets(about: Circumstances) -> Iterator[Advice]:
@@ -325,50 +351,22 @@ def _targets(about: Circumstances) -> Iterator[Advice]:
         )
 
 
-def _module(about: Circumstances) -> Iterator[Advice]:
-    """Yield the package that lets a program import a module which is not there."""
-    found = NO_MODULE.match(about.error)
-    if found and about.line:
-        package = next(iter(providers(found[1])), found[1])
-        declared = "`environment.requirements`" if about.is_job else "the script's header or its project's requirements"
+def _own_objection(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield what the script itself complains about, in words that a library uses too."""
+    if about.line and not about.line.entered and about.line.code.startswith("raise ") and name.startswith(DATA):
+        error = _first_line(about.error)
         yield Advice(
-            f"{about.line.where} imports `{found[1]}`, which is not installed where the job runs.",
-            f"Add `{package}` to {declared}, or correct the name.",
+            f"{describe_function(about.line)} itself raises {error}.",
+            f"Correct what it complains about, or the condition{about.at}.",
         )
 
 
-def _package(about: Circumstances) -> Iterator[Advice]:
-    """Yield the way to start a file of a package that imports from that package."""
-    if not about.error.startswith(RELATIVE) or not about.line:
-        return
-    path = PurePath(about.line.path)
-    module = ".".join(path.with_suffix("").parts)
-    if "." in module and all(part.isidentifier() for part in module.split(".")):
+def _unwritable(about: Circumstances) -> Iterator[Advice]:
+    """Yield the value that cannot be written as JSON, such as the type of a model's weights in the settings of a tokenizer."""
+    found = UNWRITABLE.match(about.error)
+    if found and about.line and about.line.entered:
         yield Advice(
-            f"{about.line.where} imports from its own package, and a file that is started by its path has none.",
-            f"Start it as a module, here by `holdfast rehearse -- python -m {module}`.",
+            f"`{about.line.entered}` writes settings as JSON, and one of them is a `{found[1]}`.",
+            f"Look what was given to the tokenizer, the model's configuration or the arguments before {about.line.where}: "
+            f'a tokenizer takes no `dtype`, and a type can be written as text, `"bfloat16"`.',
         )
-
-
-def _file(about: Circumstances) -> Iterator[Advice]:
-    """Yield the file that is not there."""
-    found = ABSENT_FILE.search(about.error)
-    if not found or OURS.search(about.error):
-        return
-    path = found[1] or found[2] or found[3]
-    if about.key:
-        yield Advice(f"There is no `{path}`.", f"Correct `{about.key}`{about.at}.")
-        return
-    name, at = next(_written(path, about), (path, about.at))
-    yield Advice(f"There is no `{path}`.", f"Correct `{name}`{at}.")
-
-
-def _written(path: str, about: Circumstances) -> Iterator[tuple[str, str]]:
-    """Yield a path as the user's files spell it, with the line where it stands."""
-    for file, source in about.sources.items():
-        for node in _nodes(source):
-            if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or len(node.value) < SHORTEST:
-                continue
-            if path.endswith(node.value.removeprefix("./")):
-                cells = about.line.cells if about.line and about.line.path == file else ()
-                yield node.value, f" at {spell_place(file, node.lineno, cells)}"

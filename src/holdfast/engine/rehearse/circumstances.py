@@ -1,5 +1,6 @@
 """What is known of a failed rehearsal beside its class, and what is said of it."""
 
+import ast
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -26,6 +27,7 @@ class Circumstances:
         inspected: The words after `holdfast inspect` that show what the method makes of the rows.
         keeps_columns: Whether the trainer is to keep columns that the model does not take.
         sources: The texts of the user's files, by path.
+        own_modules: Modules that are not found and are the project's own, each with the folder that it is in.
         target: What was rehearsed, as it was named.
         is_job: Whether that is a job file, whose script nobody wrote.
         key: The key of the job file that is at fault, where that is known.
@@ -43,6 +45,7 @@ class Circumstances:
     inspected: str = ""
     keeps_columns: bool = False
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    own_modules: Mapping[str, str] = field(default_factory=dict[str, str])
     target: str = ""
     is_job: bool = False
     key: str = ""
@@ -90,3 +93,11 @@ def listed(names: tuple[str, ...]) -> str:
     *first, last = [f"`{name}`" for name in names[:LISTED]]
     more = " and others" if len(names) > LISTED else ""
     return (f"{', '.join(first)} and {last}" if first and not more else ", ".join([*first, last])) + more
+
+
+def nodes_of(source: str) -> list[ast.AST]:
+    """Return the nodes of a module; none where it is not read."""
+    try:
+        return list(ast.walk(ast.parse(source)))
+    except (SyntaxError, ValueError):
+        return []

@@ -28,6 +28,9 @@ ADAPTS: Final = re.compile(r"\bpeft_config\b|\bget_peft_model\b|\bPeftModel\b")
 PARSES: Final = re.compile(r"\bparse_\w+\(")
 """A call that reads a command line, or a file of settings."""
 FLAG: Final = re.compile(r"--[\w-]+")
+TIME: Final = "longer than"
+OVER: Final = "The script did not come to its end in its time, and nothing was heard of it"
+MORE_TIME: Final = "Allow more time with `--limit`; if it does not end then either, look what it waits for at `{}`."
 SAID_BEFORE: Final = "what:"
 UNKNOWN: Final = "The job fails for a reason that no class of failure knows"
 MASKED: Final = "completion-mask-drops-everything"
@@ -46,6 +49,7 @@ class FailureContext:
         parts: What each process left.
         tracebacks: The exception that each process ended with, by part.
         sources: The texts of the user's own files, by path as the tracebacks spell it.
+        own_modules: Modules that are not found and are the project's own, each with the folder that it is in.
         flags: The flags that a shell script starts the program with, each with its line.
         cells: Of a notebook, the first line of each cell in the program that they make, and its number.
         job: The job file; None of a script.
@@ -55,6 +59,7 @@ class FailureContext:
     parts: Mapping[Part, PartResult]
     tracebacks: Mapping[Part, Traceback] = field(default_factory=dict[Part, Traceback])
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
+    own_modules: Mapping[str, str] = field(default_factory=dict[str, str])
     flags: Mapping[str, FailingLine] = field(default_factory=dict[str, FailingLine])
     cells: Cells = ()
     job: Document | None = None
@@ -101,6 +106,12 @@ def _explained_without_exception(failure: Failure, context: FailureContext) -> F
     cause, fix = failure.cause.cause, failure.cause.fix
     if fix == general_advice(failure.cause.signature):
         _, fix = advise(failure.cause, about)
+    if TIME in failure.over and failure.cause.signature.name == CODE:
+        signature = replace(failure.cause.signature, title=OVER)
+        failure, fix = (
+            replace(failure, cause=replace(failure.cause, signature=signature)),
+            MORE_TIME.format(failure.stage),
+        )
     if failure.cause.signature.name == MASKED and failure.function:
         cause = f"{cause} `{failure.function}` sets them."
     return replace(failure, cause=replace(failure.cause, cause=cause[:1].upper() + cause[1:], fix=fix))
@@ -194,6 +205,7 @@ def _circumstances(
         inspected=_inspected(context, played, str(kinds[0])),
         keeps_columns=training.get("arguments", {}).get("remove_unused_columns") is False,
         sources=context.sources,
+        own_modules=context.own_modules,
         target=context.target,
         is_job=context.job is not None,
         key=failure.key,

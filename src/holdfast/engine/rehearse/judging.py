@@ -24,6 +24,7 @@ from holdfast.core.rehearsal import (
     StageResult,
 )
 from holdfast.core.training_event import StepDone, TrainingEnded, TrainingStarted
+from holdfast.engine.rehearse.caught import caught_at_last
 from holdfast.engine.rehearse.continuing import DIVERGES, StageFindings, judge_resume, judge_stop, warn_of_restarts
 from holdfast.engine.rehearse.naming import (
     NO_NETWORK,
@@ -92,8 +93,11 @@ LACKING: Final = re.compile(
     r"Couldn't find|Can't find|not a local folder|no file named)\b"
 )
 """What is said where a file, a folder or a module is not there."""
+NO_MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '(\w+)")
 ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
 """A path that only Colab or Kaggle has."""
+MEMORY: Final = " of memory"
+"""What is said of a limit other than one of time: a step takes as much of it as the real vocabulary and length make it take."""
 UNSAVED: Final = "it differs because of the weights that are not saved, which is reported at `save`"
 NO_INPUT: Final = "the script reads standard input, which a rehearsal does not have"
 
@@ -210,9 +214,10 @@ def judge_unstarted(cause: Cause) -> Rehearsal:
 
 def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
     """Yield the failure that stopped the script, if one did."""
-    if whole.code == 0 and not whole.over:
+    caught = caught_at_last(whole)
+    if whole.code == 0 and not whole.over and not caught:
         return
-    stage = failed_stage(whole)
+    stage = cast(StageName, caught["stage"]) if caught else failed_stage(whole)
     cause = diagnose(whole, stage)
     stage = _about(cause.signature.name, stage, own=not _raised(whole))
     where = whole.end.where or ""
@@ -232,6 +237,8 @@ def _left_off(whole: PartResult) -> str:
     because = whole.end.because or ""
     if whole.is_slow:
         return f"{whole.over} here, but made progress"
+    if whole.over.endswith(MEMORY) and failed_stage(whole) == "step":
+        return f"{whole.over} here; whether it fits on the job's machine is shown by `holdfast plan`"
     if whole.facts("stdin") and not whole.happened(StepDone):
         return NO_INPUT
     out_of_reach = any(each["because"] in because for each in whole.reported("out_of_reach"))
@@ -252,6 +259,10 @@ def _unmade(whole: PartResult) -> str:
         return ""
     if ELSEWHERE.search(because):
         return f"{because[:200]}: the host of a notebook may have it"
+    module = NO_MODULE.match(because)
+    elsewhere = {each.lower() for each in whole.first("elsewhere").get("modules", ())}
+    if module and module[1].lower() in elsewhere:
+        return f"`{module[1]}` is declared, and this environment, which is used in place of the declared one, lacks it"
     commands = [f"`{each['command']}` was not run" for each in whole.facts("not_run")]
     refused = [f"no {each['what']}" for each in whole.reported("not_rehearsed") if "host" in each]
     makers = [*commands, *refused]

@@ -12,6 +12,10 @@ from holdfast.core.notebook import is_notebook
 OURS: Final = re.compile(r'File "[^"]*[/\\]holdfast[/\\]payload[/\\]')
 """A frame of what holdfast puts around the libraries."""
 FRAME: Final = re.compile(r'^\s*File "[^"]+", line \d+')
+PYTHONS_OWN: Final = re.compile(
+    r"[/\\\\][lL]ib[/\\\\](?:python3\.\d+[/\\\\])?(?!python3|(?:site|dist)-packages)|^<frozen "
+)
+"""A file of Python's standard library."""
 CODE_INDENT: Final = 4
 Cells = tuple[tuple[int, int], ...]
 TOP: Final = "<module>"
@@ -169,9 +173,15 @@ def _innermost(frames: Sequence[Frame], sources: Mapping[str, str], cells: Cells
         function=function,
         role=role_of(frames[:entry]) if entry is not None and first else "",
         called=first if first != function else "",
-        entered=frames[-1].function if own[-1] < len(frames) - 1 else "",
+        entered=_entered(frames[own[-1] + 1 :]),
         cells=cells if is_notebook(frame.file) else (),
     )
+
+
+def _entered(frames: Sequence[Frame]) -> str:
+    """Return the function of a library that raised: Python's own modules, such as `json`, only do what they are told."""
+    told = [frame.function for frame in frames if not PYTHONS_OWN.search(frame.file)]
+    return (told or [frame.function for frame in frames] or [""])[-1]
 
 
 def role_of(frames: Sequence[Frame]) -> str:

@@ -20,6 +20,10 @@ MOST = 3
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz", ".onnx", ".pkl", ".msgpack", ".h5")
 NO_MODEL = ("training_args.bin", "optimizer.pt", "optimizer.bin", "scheduler.pt", "rng_state.pth", "scaler.pt")
 TOKENIZERS = ("tokenizer.json", "tokenizer_config.json", "tokenizer.model", "vocab.json", "spiece.model", "vocab.txt")
+CACHED = "models--"
+"""How the Hub's client begins the names of folders in a cache."""
+DOWNLOADS = ".cache/huggingface"
+"""What the Hub's client keeps in a folder that it downloads to."""
 ADDS_TOKENS = re.compile(r"\.add_(special_)?tokens\(|\bsetup_chat_format\(|\bclone_chat_template\(")
 
 
@@ -54,7 +58,14 @@ def look(part_request: PartRequest, events: EventWriter) -> None:
 def find_models(base: Path) -> list[Path]:
     """Return the folders of models and adapters in a folder: final ones first, then the newest checkpoint."""
     found = {path.parent for name in ("config.json", "adapter_config.json") for path in base.rglob(name)}
+    found = {each for each in found if not _is_downloaded(each, base)}
     return sorted(found, key=lambda each: (each.name.startswith("checkpoint-"), -each.stat().st_mtime, str(each)))
+
+
+def _is_downloaded(folder: Path, base: Path) -> bool:
+    """True if a folder is what the script downloaded: within a cache of the Hub's that it keeps there (`cache_dir="cache"`), or without weights."""
+    in_cache = any(part.startswith(CACHED) for part in folder.relative_to(base).parts)
+    return in_cache or ((folder / DOWNLOADS).is_dir() and not any(each.suffix in WEIGHTS for each in folder.iterdir()))
 
 
 def read_facts(part_request: PartRequest) -> list[Mapping[str, Any]]:

@@ -15,6 +15,7 @@ from typing import Any
 from .events import EventWriter
 from .guards.enclosing import enclose
 from .hosts import stand_in
+from .packages import declare_elsewhere
 from .part_request import NOTEBOOK, PartRequest, read_part_request
 from .wrapping import raised_by
 
@@ -38,6 +39,8 @@ def play(line: str) -> int:
         os.environ["MASTER_PORT"] = str(free_port())  # the parts run side by side
     if part_request.known_model:
         import_module(".twins.known", __package__).make_known_model(Path(part_request.known_model))
+    declare_elsewhere(part_request.elsewhere)
+    events.fact("elsewhere", modules=list(part_request.elsewhere))
     part_request = enclose(part_request, events)
     for name in MODULES:
         import_module(f".{name}", __package__).install(part_request, events)

@@ -36,6 +36,7 @@ class PartRequest:
         known_model: A folder of a model that is known to be good, in place of the script's own; empty: its own.
         writable: What a token may write to, by repository, by owner, and by `ANY` for all others: `yes`, `no: because`; what
             is not among them is unknown.
+        elsewhere: Modules that the job's own environment has, and the one that stands in for it here lacks.
         variables: What a launcher tells the process, which is the only one.
         token: The SHA-256 of that token; of another one nothing is known. Empty: it holds for any.
         gate: The socket at which a sandbox asks for a way to the network; empty: it has none.
@@ -57,6 +58,7 @@ class PartRequest:
     known_rows: str = ""
     known_model: str = ""
     writable: tuple[tuple[str, str], ...] = ()
+    elsewhere: tuple[str, ...] = ()
     variables: tuple[tuple[str, str], ...] = ()
     token: str = ""
     gate: str = ""
@@ -90,6 +92,6 @@ def read_part_request(text: str) -> PartRequest:
     True
     """
     told = json.loads(text)
-    told["argv"] = tuple(told["argv"])
+    told |= {name: tuple(told.get(name, ())) for name in ("argv", "elsewhere")}
     told |= {name: tuple((key, value) for key, value in told[name]) for name in ("writable", "variables")}
     return PartRequest(**told)

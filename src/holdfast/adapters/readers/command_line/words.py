@@ -1,6 +1,7 @@
 """A shell's words, with the place of each: as much of the language as launch scripts use.
 
-Covered: quotes, escapes, line continuations, comments, lists of commands, redirections, variables set to plain words.
+Covered: quotes, escapes, line continuations, comments, also between options (a substitution of nothing: `# …`), lists of commands,
+redirections, variables set to plain words.
 Not covered: what a shell computes (substitutions, arithmetic, arrays, functions): such a word is not known.
 """
 
@@ -13,7 +14,7 @@ from holdfast.core.text import LineIndex, Place
 
 TOKEN = re.compile(
     r"""(?P<space>(?:[ \t]|\\\r?\n)+)
-      | (?P<comment>(?:(?<=\s)|(?<![^\n]))\#[^\n]*)
+      | (?P<comment>(?:(?<=\s)|(?<![^\n]))\#[^\n]*|`[ \t]*\#[^`\n]*`)
       | (?P<here><<-?\s*(?P<quote>['"]?)(?P<mark>\w+)(?P=quote))
       | (?P<redirect>[0-9]*(?:>>|>&|>\||<&|<>|>|<)|&>>?)
       | (?P<end>\r?\n|&&|\|\||;;?|[|&()])
@@ -65,6 +66,8 @@ def split_commands(text: str, path: str, environment: Mapping[str, str] | None =
 
     >>> [[word.text for word in command] for command in split_commands("N=2\ntorchrun --nproc $N a.py # two", "run.sh")]
     [['torchrun', '--nproc', '2', 'a.py']]
+    >>> [[word.text for word in command] for command in split_commands("a.py `# the model` --model x", "run.sh")]
+    [['a.py', '--model', 'x']]
     >>> [[word.text for word in command] for command in split_commands("A='-x 1'\ntrl sft $A \"$A\"", "run.sh")]
     [['trl', 'sft', '-x', '1', '-x 1']]
     """

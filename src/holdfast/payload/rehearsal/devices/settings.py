@@ -1,17 +1,18 @@
 """Settings that need a GPU, or what only a GPU has use of: accepted, checked as far as can be, and replaced by the plain way.
 
-A package that is missing, an optimizer that does not exist, a configuration that cannot be read fail as they do in reality:
+A package that the job lacks, an optimizer that does not exist, a configuration that cannot be read fail as they do in reality:
 such settings are left to the library. bf16 runs as it is, fp16 as `halves` says, both with autocast on the processor, so that
 mixed types meet as they will.
 """
 
-import importlib.util
+import importlib
 import json
 import os
 from pathlib import Path
 from typing import Any
 
 from ..events import EventWriter
+from ..packages import is_installed
 from ..wrapping import when_imported, wrap
 from .halves import Float16State
 
@@ -72,7 +73,7 @@ def replace(this: Any, events: EventWriter, halves: Float16State) -> bool:
     if getattr(this, "use_cpu", False) or getattr(this, "no_cuda", False):
         return True
     for name, package, plain in SWITCHES:
-        if getattr(this, name, None) and (package is None or _is_installed(package)):
+        if getattr(this, name, None) and (package is None or is_installed(package)):
             _set(this, name, plain, events)
     _replace_precision(this, events, halves)
     _replace_optimizer(this, events)
@@ -99,7 +100,7 @@ def _replace_optimizer(this: Any, events: EventWriter) -> None:
     name = str(getattr(this.optim, "value", this.optim))
     known = {each.value for each in _optimizers()}
     package = next((package for part, package in OPTIMIZERS if part in name), None)
-    if package and name in known and _is_installed(package):
+    if package and name in known and is_installed(package):
         _set(this, "optim", PLAIN_OPTIMIZER, events)
 
 
@@ -109,7 +110,7 @@ def _optimizers() -> Any:
 
 def _replace_sharding(this: Any, events: EventWriter) -> None:
     """Read configurations of DeepSpeed and FSDP, then do without."""
-    if getattr(this, "deepspeed", None) and _is_installed("deepspeed"):
+    if getattr(this, "deepspeed", None) and is_installed("deepspeed"):
         accelerate = importlib.import_module("accelerate.utils.deepspeed")
         accelerate.HfDeepSpeedConfig(this.deepspeed)  # raises where the file is missing or holds no JSON
         _set(this, "deepspeed", None, events)
@@ -126,7 +127,3 @@ def _set(this: Any, name: str, plain: Any, events: EventWriter) -> None:
     events.fact("replaced", setting=name, asked=str(getattr(asked, "value", asked)), given=plain)
     events.not_rehearsed(f"{name}={getattr(asked, 'value', asked)!r}", SHOWN_BY)
     object.__setattr__(this, name, plain)
-
-
-def _is_installed(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None

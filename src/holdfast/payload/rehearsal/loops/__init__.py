@@ -2,15 +2,16 @@
 
 A loop is known by its optimizers: those that are made, and that step, in the script's own lines. Source: hooks of
 `torch.optim.Optimizer`, since torch 2.0. Covered: plain loops, accelerate's, and what else has an optimizer of torch step.
-Not covered: the number of steps, which is the loop's own; whether its loss is the right one.
+Not covered: the number of epochs, which is the loop's own; whether its loss is the right one.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from ..events import EventWriter
+from ..libraries import torch
 from ..part_request import PartRequest
 from ..wrapping import when_imported, wrap
 from . import judging
@@ -25,6 +26,9 @@ SAVING = (
     ("peft.peft_model", "PeftModel", ("save_pretrained",)),
     ("accelerate.accelerator", "Accelerator", ("save_state", "save_model")),
 )
+BATCHES = 16
+STEPS = 4
+"""After so many batches, and steps of an optimizer, an epoch of a loop ends: on a processor a whole one takes too long."""
 SHOWN_BY = "a loop of its own decides when it saves; the job shows it"
 _loops: list["Loops"] = []
 
@@ -42,11 +46,31 @@ class Loops:
         """Take it that a loop begins where rows are asked for after an optimizer was made."""
 
         def begin(original: Any, loader: Any) -> Any:
-            if self.updates.made:
-                self._events.go_on("step")
-            return original(loader)
+            if not self.updates.made:
+                return original(loader)
+            self._events.go_on("step")
+            batches = original(loader)
+            return self._few(batches, loader) if self._events.is_outside else batches
 
         wrap(module.DataLoader, "__iter__", begin)
+
+    def _few(self, batches: Iterator[Any], loader: Any) -> Iterator[Any]:
+        """Yield batches until the loop has gone through a few, and taken a few steps with them if it trains."""
+        trains, begun = torch.is_grad_enabled(), self.updates.steps
+        for number, batch in enumerate(batches, start=1):
+            yield batch
+            if number >= BATCHES and (not trains or self.updates.steps - begun >= STEPS):
+                self._tell_few(loader, number)
+                return
+
+    def _tell_few(self, loader: Any, number: int) -> None:
+        """Tell that an epoch was ended, if it would have gone on."""
+        try:
+            whole = len(loader)
+        except TypeError:  # a stream
+            whole = 0
+        if whole != number:
+            self._events.shrunk("batches of an epoch of the loop", whole or "a stream", number, unit="rows")
 
     def saving(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         """Take the place of what saves, which is a stage of its own in a loop."""

@@ -4,6 +4,7 @@ Source: `Optimizer.register_optimizer_step_pre_hook`, of torch since 2.0, and th
 """
 
 import math
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,9 @@ from typing import Any
 from ..events import EventWriter
 from ..wrapping import wrap, wrap_everywhere
 from .saves import SavedModels
+
+NEWS_S = 2.0
+"""How often at most it is told that a loop gets on: one that is silent is taken to hang when its time is over."""
 
 
 @dataclass
@@ -58,6 +62,7 @@ class OptimizerWatch:
         self.hasty = self.clips = self.idle_clips = 0
         self._is_fresh = False  # whether `backward` was called since the last step
         self._cleared = False  # whether gradients were cleared since then
+        self._told_s = 0.0  # when it was told last that the loop gets on
         self.made: list[Any] = []
         self.seen: dict[int, tuple[Any, OptimizerRecord]] = {}
         self.kept = 0
@@ -137,6 +142,9 @@ class OptimizerWatch:
         reached = closure or self._has_gradients(optimizer)
         seen.reached, seen.cleared = seen.reached or reached, seen.cleared + (self._cleared and not reached)
         self._cleared = self._is_fresh = self._is_idle = False
+        if time.monotonic() - self._told_s > NEWS_S:
+            self._told_s = time.monotonic()
+            self._events.fact("updates", steps=self.steps)
 
     def _has_gradients(self, optimizer: Any) -> bool:
         """True if there is a gradient to step by; zeros are one, unless it is clearing that made them."""

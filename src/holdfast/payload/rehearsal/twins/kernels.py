@@ -1,9 +1,9 @@
 """Attention that needs a GPU's kernels: asked for as in reality, computed in another way."""
 
-import importlib.util
 from typing import Any
 
 from ..events import EventWriter
+from ..packages import is_installed
 from ..part_request import PartRequest
 from ..wrapping import wrap
 from .paths import given, with_given
@@ -28,7 +28,7 @@ def watch(module: Any, part_request: PartRequest, events: EventWriter) -> None:
             told.add(requested)
             package = PACKAGES.get(requested, "kernels" if "/" in requested else "torch")
             # The environment of the GPU may be another than this one: what is missing here is told, and is no failure.
-            lacking = not (_is_there(package) or _is_there("kernels"))
+            lacking = not (is_installed(package) or is_installed("kernels"))
             also = f"; `{package}` is not in this environment" if lacking else ""
             events.not_rehearsed(
                 f"attention by {requested}",
@@ -55,14 +55,10 @@ def watch(module: Any, part_request: PartRequest, events: EventWriter) -> None:
 def _needs_gpu(model: Any, asked: str, names: dict[str, str]) -> bool:
     """True if attention of a name is one that the model has, on a GPU only."""
     if "/" in asked:  # a repository of kernels; without their package the real code refuses
-        return _is_there("kernels")
+        return is_installed("kernels")
     supported = names.get(asked.removeprefix("paged|"), "")
     return bool(supported) and bool(getattr(model, supported, False) or getattr(model, f"{supported}_2", False))
 
 
 def _has_sdpa(model: Any) -> bool:
     return bool(getattr(model, "_supports_sdpa", False))
-
-
-def _is_there(package: str) -> bool:
-    return importlib.util.find_spec(package) is not None

@@ -1,12 +1,12 @@
 """Weights in few bits: the real code checks what is asked and says how; the twin stays dense, and looks as it should."""
 
-import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ..events import EventWriter
 from ..libraries import transformers
+from ..packages import is_installed
 from ..part_request import PartRequest
 from ..wrapping import wrap
 
@@ -127,7 +127,7 @@ def _may_miss(quantizer: Any) -> bool:
     """True if a package that is missing here may be there for the job: those that are built against CUDA."""
     method = _method(quantizer)
     package = PLAIN.get(method)
-    return package is None or importlib.util.find_spec(package) is not None
+    return package is None or is_installed(package)
 
 
 def _stays(quantizer: Any) -> bool:
@@ -136,7 +136,7 @@ def _stays(quantizer: Any) -> bool:
         return False
     method = _method(quantizer)
     # Without these, transformers itself takes the weights of gpt-oss out of their four bits.
-    return method != "mxfp4" or all(importlib.util.find_spec(name) for name in ("kernels", "triton"))
+    return method != "mxfp4" or all(is_installed(name) for name in ("kernels", "triton"))
 
 
 def _options(quantizer: Any) -> dict[str, Any]:

@@ -1,0 +1,27 @@
+"""A script that catches whatever is raised, prints it, and ends as if all had gone well."""
+
+from itertools import takewhile
+from typing import Final
+
+from holdfast.core.rehearsal import PartResult, ProcessEvent
+from holdfast.core.training_event import TrainingStarted
+
+SHOWN: Final = 60
+"""Characters of a message that the script is expected to print of it."""
+TRAINS: Final = ("trains", "updates", "loop")
+"""What is reported of any training, also of one without a Trainer."""
+
+
+def caught_at_last(played: PartResult) -> ProcessEvent | None:
+    """Return the exception after which a script trained nothing and did nothing else, if it printed it and ended well; else None.
+
+    A script that goes on with something else after an exception was made to do so.
+    """
+    if played.code or played.over or played.happened(TrainingStarted) or any(map(played.facts, TRAINS)):
+        return None
+    own = list(takewhile(lambda each: each["event"] != "script_ended", played.hook_events))
+    steps = [each for each in own if each["event"] in ("enter", "failed")]
+    if not steps or steps[-1]["event"] != "failed":
+        return None
+    message = str(steps[-1]["error"]).partition(": ")[2].strip()[:SHOWN]
+    return steps[-1] if message and any(message in text for text in played.logs.values()) else None
