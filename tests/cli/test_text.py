@@ -229,7 +229,9 @@ def test_runs_stand_in_columns_and_are_never_cut() -> None:
     assert first.split("  ")[0] == RUN
     assert first.endswith("140/300  eval_loss 2.80")
     assert second.split() == ["x" * 120, "preparing", "my/train.py", "-"]
-    assert {line.index(word) for line, word in ((header, "stage"), (first, "succeeded"), (second, "preparing"))} == {122}
+    assert {line.index(word) for line, word in ((header, "stage"), (first, "succeeded"), (second, "preparing"))} == {
+        122
+    }
 
 
 def test_an_attempt_that_was_stopped_at_once_leaves_the_steps_as_they_were() -> None:

@@ -72,7 +72,8 @@ def test_people_are_told_what_they_would_want_to_know(monkeypatch: pytest.Monkey
             Diagnosed(
                 at_s=7.0,
                 attempt=1,
-                title="it hung", confidence=0.9,
+                title="it hung",
+                confidence=0.9,
                 where="it is in `score` (rewards.py:3)",
                 stops="it came no further",
             )

@@ -146,7 +146,10 @@ def report(events: Sequence[Event] = RESUMED, **fields: Any) -> Page:
 
 def test_the_verdict_is_the_first_thing_a_reader_sees() -> None:
     """One sentence, the page's only main heading: how far, how long, how much better."""
-    assert report().text["h1"] == "Trained 20 of 20 steps in 36 s, start-up included; evaluation loss fell from 8 to 2 (-75 %)."
+    assert (
+        report().text["h1"]
+        == "Trained 20 of 20 steps in 36 s, start-up included; evaluation loss fell from 8 to 2 (-75 %)."
+    )
 
 
 def test_the_page_needs_nothing_beside_itself() -> None:

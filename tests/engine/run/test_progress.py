@@ -158,7 +158,9 @@ def test_training_that_stopped_early_is_told_as_such() -> None:
     end = said("end", step=40, max_steps=100, status="finished", because="a callback stopped training at step 40")
     progress = follow([*BEGUN, *steps(1, 40), end, ended(81, 0), Closed(at_s=81, stage=RunStage.SUCCEEDED)])
 
-    assert render_summary(progress, 99).startswith("Trained 40 of 100 steps in 1 min 20 s, start-up included, stopped early as asked; ")
+    assert render_summary(progress, 99).startswith(
+        "Trained 40 of 100 steps in 1 min 20 s, start-up included, stopped early as asked; "
+    )
 
 
 def test_a_failed_run_is_told_with_its_reason_and_its_way_on() -> None:

@@ -36,7 +36,12 @@ COLOURS = {
     "preparing": "cyan",
     "unsupervised": "yellow",
 }
-MEASURES = ("eval_reward", "reward", "eval_loss", "train_loss")  # the list of runs shows the first of these that a run has
+MEASURES = (
+    "eval_reward",
+    "reward",
+    "eval_loss",
+    "train_loss",
+)  # the list of runs shows the first of these that a run has
 REFUSED = "refused by "
 """The beginning of the reason of a refused run."""
 INDENT = 2
