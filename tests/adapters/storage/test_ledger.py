@@ -75,9 +75,10 @@ def test_an_outline_has_the_last_figures_of_steps(tmp_path: Path) -> None:
     """Trainers log every few steps; the last one may have none."""
     ledger = Ledger(tmp_path)
     ledger.append("a", [RunRequested(at_s=0, folder="f"), Starting(at_s=1, attempt=1, backend="local")])
-    figures = {4: {"loss": 3.0}, 8: {"loss": 2.5, "metrics": {"reward": 0.25}}}
-    said = [{"event": "step", "step": number, **figures.get(number, {})} for number in range(1, 11)]
-    ledger.append("a", [Reported(at_s=float(each["step"]), attempt=1, said=each) for each in said])
+    figures: dict[int, dict[str, Any]] = {4: {"loss": 3.0}, 8: {"loss": 2.5, "metrics": {"reward": 0.25}}}
+    for number in range(1, 11):
+        said = {"event": "step", "step": number, **figures.get(number, {})}
+        ledger.append("a", [Reported(at_s=float(number), attempt=1, said=said)])
 
     outline = fold(ledger.outline("a"))
 
@@ -92,6 +93,7 @@ def test_two_hundred_runs_write_at_once(tmp_path: Path) -> None:
     program = textwrap.dedent("""
         import os, sys
         from pathlib import Path
+from typing import Any
         from holdfast.adapters.storage.ledger import Ledger
         from holdfast.core.event import Reported
 
