@@ -11,6 +11,7 @@ import tempfile
 import textwrap
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
 
