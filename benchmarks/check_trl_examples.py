@@ -28,7 +28,7 @@ from benchmarks.machine import heading
 from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
 from holdfast.core.versions import admits
-from holdfast.engine.check.program import VersionContext
+from holdfast.engine.check.program_facts import VersionContext
 from holdfast.engine.resolve import resolve
 
 PACKAGES: Final = ("peft", "bitsandbytes", "trackio", "accelerate", "datasets", "huggingface-hub")

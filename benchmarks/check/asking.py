@@ -11,7 +11,8 @@ from holdfast.catalog.api import load_history
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.requirement import ProjectRequirements
-from holdfast.engine.check.program import VersionContext, check_program
+from holdfast.engine.check.program import check_program
+from holdfast.engine.check.program_facts import VersionContext
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.check.suppress import split_suppressed
 from holdfast.engine.resolve import Resolution

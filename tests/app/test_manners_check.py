@@ -466,9 +466,10 @@ def test_a_notebook_says_cell_and_line(here: Path, capsys: pytest.CaptureFixture
 
 
 def test_a_quick_check_imports_nothing_that_it_does_not_need(here: Path) -> None:
-    """One script: no patterns, no processes, no YAML, no schema."""
+    """One script: no patterns, no processes, no YAML, no schema, and no other command."""
     (here / "train.py").write_text(STALE)
-    slow = ("pathspec", "concurrent.futures", "multiprocessing", "pydantic", "ruamel.yaml", "libcst", "jinja2", "rich")
+    slow = ["pathspec", "concurrent.futures", "multiprocessing", "pydantic", "ruamel.yaml", "libcst", "jinja2", "rich"]
+    slow += ["holdfast.engine.diagnose", "holdfast.engine.plan", "holdfast.engine.rehearse"]  # other commands
     program = (
         "import sys; from holdfast.cli.main import run_command; run_command(['check', 'train.py']); "
         f"print([name for name in {slow!r} if name in sys.modules])"

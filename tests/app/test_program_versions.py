@@ -8,7 +8,7 @@ import pytest
 import holdfast
 from holdfast.adapters.targets.commands import read_line
 from holdfast.app.check.programs import resolve_versions
-from holdfast.engine.check.program import VersionContext
+from holdfast.engine.check.program_facts import VersionContext
 
 
 def launched(folder: Path, command: str, *requirements: str) -> VersionContext:

@@ -8,7 +8,9 @@ import pytest
 from click import unstyle
 from msgspec import structs
 
-from holdfast.cli.text.answers import render_check, render_errors, render_run, render_runs, render_show, render_verify
+from holdfast.cli.text.answers import render_run, render_runs, render_show, render_verify
+from holdfast.cli.text.errors import render_errors
+from holdfast.cli.text.findings import render_check
 from holdfast.core.checkpoint import CheckpointIntegrity, CheckpointProblem, IntegrityVerdict
 from holdfast.core.errors import JobError, Spot, UsageError
 from holdfast.core.event import Diagnosed, RunStage

@@ -9,7 +9,8 @@ from holdfast.catalog.api import Api, newest
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.requirement import ProjectRequirements
-from holdfast.engine.check.program import VersionContext, check_program
+from holdfast.engine.check.program import check_program
+from holdfast.engine.check.program_facts import VersionContext
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.resolve import Resolution
 from holdfast.rules import all_rules

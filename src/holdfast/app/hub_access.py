@@ -33,7 +33,8 @@ def open_outside(document: Document, hub: HubAccess) -> ReferenceResolver:
     """Return the resolver of a document's references; names in it may be those of folders beside it too."""
     walked = hub is HubAccess.WALKED
     folders = [job_folder(document, hub)] if document.kind == "job" else [Path(), Path(document.path).parent]
-    return ReferenceResolver(LocalFolders(folders, walked=walked), partial(open_hub, hub.because))
+    here, waits = LocalFolders(folders, walked=walked), hub is HubAccess.ASKED
+    return ReferenceResolver(here, partial(open_hub, hub.because), waits=waits)
 
 
 def job_folder(document: Document, hub: HubAccess) -> Path:

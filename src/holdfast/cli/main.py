@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from holdfast.cli.output import discard_output, echo, echo_json, is_of_output, show_traceback
-from holdfast.cli.text.answers import render_errors
+from holdfast.cli.text.errors import render_errors
 from holdfast.cli.usage import INTERRUPTED, CommandGroup, translate_usage_error
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 

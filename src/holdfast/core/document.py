@@ -123,6 +123,7 @@ class Document:
         overrides: Which methods of libraries' trainers its own classes define anew, in order.
         asked: Texts that it looks for in something, by `in` or `hasattr`, before it reads them.
         assumed: Options of its command line that are taken to have their defaults, because nothing says what they are given.
+        has_defaults: Whether it has options that could be taken so.
     """
 
     path: str
@@ -138,6 +139,7 @@ class Document:
     fallbacks: tuple[tuple[tuple[Place, ...], ...], ...] = ()
     asked: frozenset[str] = frozenset()
     assumed: tuple[str, ...] = ()
+    has_defaults: bool = False
 
     def get(self, key: str, default: Any = ABSENT) -> Any:
         """Return the value under a dotted key, `Unknown` if the source hides it, or the default.

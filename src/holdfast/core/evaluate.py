@@ -70,7 +70,8 @@ METHODS: Final = frozenset(
     | {"split", "startswith", "strip", "title", "upper", "values"}
 )
 RAISED: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError, MemoryError)
-PLAIN: Final = (str, bytes, int, float, complex, bool, list, tuple, dict, set, frozenset, type(None))
+SCALARS: Final = (str, bytes, int, float, complex, bool)
+PLAIN: Final = (*SCALARS, list, tuple, dict, set, frozenset, type(None))
 
 
 def evaluate(node: ast.expr, lookup: NameLookup = lambda _: UNKNOWN) -> Any:
@@ -98,6 +99,8 @@ def is_known(value: Any) -> bool:
     >>> is_known({"a": [1, UNKNOWN]}), is_known({"a": [1, None]})
     (False, True)
     """
+    if value is None or isinstance(value, SCALARS):
+        return True
     if isinstance(value, Mapping):
         return all(is_known(part) for pair in value.items() for part in pair)
     if isinstance(value, list | tuple | set | frozenset):

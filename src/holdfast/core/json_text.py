@@ -7,8 +7,7 @@ from typing import Any, Final
 DEEPEST: Final = 64
 """Levels that are read. Arrow's schemas have no more, so that `load_dataset` stops at a deeper row. Tried with datasets 5.2."""
 TOO_DEEP: Final = f"it is nested more than {DEEPEST} levels deep"
-# A string that nothing closes is taken to the end, so that its quotes are passed once.
-SIGNS: Final = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
+BRACKET: Final = re.compile(r"[\[\]{}]")
 
 
 def parse_json(text: str | bytes) -> Any:
@@ -36,9 +35,10 @@ def is_deep(text: str) -> bool:
     if text.count("[") + text.count("{") <= DEEPEST:
         return False
     level = 0
-    for sign in SIGNS.finditer(text):
-        first = sign[0][0]
-        level += (first in "[{") - (first in "]}")
+    without_escapes = text.replace("\\\\", "").replace('\\"', "")
+    outside_strings = "".join(without_escapes.split('"')[::2])
+    for bracket in BRACKET.findall(outside_strings):
+        level += 1 if bracket in "[{" else -1
         if level > DEEPEST:
             return True
     return False

@@ -1,32 +1,38 @@
-"""A cache of one entry: the result of the last call, for rules that ask the same in a row."""
+"""A cache of one entry: the outcome of the last call, for rules that ask the same in a row."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import ParamSpec, TypeVar
+
+from holdfast.core.outcome import Raised, outcome_of
 
 Asked = ParamSpec("Asked")
 Each = TypeVar("Each")
 
 
 def cache_last_call(function: Callable[Asked, Iterable[Each]]) -> Callable[Asked, tuple[Each, ...]]:
-    """Return the function with its last answer remembered, for as long as it is asked with the very same arguments.
+    """Return the function with its last outcome remembered, for as long as it is asked with the very same arguments.
 
-    Arguments are the same when they are one object: documents are long, and no two of them are compared.
+    Arguments are the same when they are one object: documents are long, and no two of them are compared. What it raised is raised again.
 
     >>> letters = cache_last_call(list)
     >>> letters("ab") is letters("ab"), letters("ab")
     (True, ('a', 'b'))
     """
-    last: list[tuple[tuple[object, ...], tuple[Each, ...]]] = []
+    last: list[tuple[tuple[object, ...], tuple[Each, ...] | Raised]] = []
 
     @wraps(function)
     def remembering(*args: Asked.args, **kwargs: Asked.kwargs) -> tuple[Each, ...]:
         asked = (*args, *kwargs.values())
-        for before, answer in last:
-            if len(before) == len(asked) and all(one is other for one, other in zip(before, asked, strict=True)):
-                return answer
-        answer = tuple(function(*args, **kwargs))
-        last[:] = [(asked, answer)]
-        return answer
+        if not (last and _are_same(last[0][0], asked)):
+            last[:] = [(asked, outcome_of(lambda: tuple(function(*args, **kwargs))))]
+        outcome = last[0][1]
+        if isinstance(outcome, Raised):
+            raise outcome.error.with_traceback(None)
+        return outcome
 
     return remembering
+
+
+def _are_same(ones: tuple[object, ...], others: tuple[object, ...]) -> bool:
+    return len(ones) == len(others) and all(one is other for one, other in zip(ones, others, strict=True))

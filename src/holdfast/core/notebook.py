@@ -1,5 +1,6 @@
 """The cells of code in a notebook, of format 3 or 4, as far as they are what the format says."""
 
+from functools import lru_cache
 from typing import Any, Final
 
 from holdfast.core.json_text import parse_json
@@ -13,6 +14,16 @@ def is_notebook(path: str) -> bool:
     return path.endswith(NOTEBOOK)
 
 
+@lru_cache(maxsize=1)
+def parse_notebook(text: str) -> Any:
+    """Return a notebook's JSON, which nobody may change: who reads a notebook, parses it several times in a row.
+
+    Raises:
+        ValueError: It is no JSON, see `parse_json`.
+    """
+    return parse_json(text.removeprefix("\ufeff"))
+
+
 def read_cells(text: str) -> dict[int, str]:
     """Return the sources of a notebook's cells of code, by number, counted from 1 over all cells; none if it is none.
 
@@ -20,7 +31,7 @@ def read_cells(text: str) -> dict[int, str]:
     {2: '1;2'}
     """
     try:
-        return code_cells(parse_json(text.removeprefix("\ufeff")))
+        return code_cells(parse_notebook(text))
     except ValueError:
         return {}
 

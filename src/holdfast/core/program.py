@@ -102,7 +102,7 @@ def construct(
     run = _Run(programs, Values(versions or {}, ancestors))
     method = programs[0].method
     made = Instance(path, {} if method == "__init__" else arguments)
-    state = run.values.unpack(made, {})
+    state = run.values.unpack(made, State())
     state, _ = run.call(method, -1, state, _bound(made, arguments if method == "__init__" else {}))
     if run.errors:
         written = {name: known for name, known in arguments.items() if known.keys}
@@ -138,28 +138,21 @@ class _Run:
         if found is None or len(self.frames) > DEEPEST:
             return state, BLANK
         index, function = found
-        inside: State = {key: value for key, value in state.items() if not isinstance(key, str)}
-        for parameter, known in _parameters(function, arguments, self.values):
-            inside = self.values.unpack(known.value, inside | {parameter: known})
-        spec = function.args
-        if spec.kwarg:
-            named = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
-            rest = {name: known for name, known in arguments.items() if name not in named}
-            inside[f"**{spec.kwarg.arg}"] = KnownValue(Instance("", rest))
-        if spec.vararg:
-            inside[f"*{spec.vararg.arg}"] = arguments.get("*", KnownValue([]))
+        named = dict(_parameters(function, arguments, self.values))
+        inside = State({**named, **dict(_more_parameters(function.args, arguments))}, state.attributes)
+        for known in named.values():
+            inside = self.values.unpack(known.value, inside)
         frame = _Frame(index)
         self.frames.append(frame)
         ended = self._block(function.body, inside)
         self.frames.pop()
         exits = frame.returned + ([(ended, KnownValue(None))] if ended is not None else [])
         if not exits:
-            return _without_things(state), BLANK  # every way through it raises, though not certainly
+            return State(state.names), BLANK  # every way through it raises, though not certainly
         after_call, value = exits[0]
         for other, also in exits[1:]:
             after_call, value = self.values.join(after_call, other), value.join(also)
-        things: State = {key: known for key, known in after_call.items() if not isinstance(key, str)}
-        return {key: known for key, known in state.items() if isinstance(key, str)} | things, value
+        return State(state.names, after_call.attributes), value
 
     def _definition(self, name: str, after: int) -> tuple[int, ast.FunctionDef] | None:
         for index, program in enumerate(self.programs):
@@ -215,7 +208,7 @@ class _Run:
     def _arguments(self, node: ast.Call, function: ast.FunctionDef, state: State) -> dict[str, KnownValue]:
         """Return a call's arguments by parameter name; unpacked arguments that are unknown may be any."""
         names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
-        given = {"self": state.get("self", BLANK)}
+        given = {"self": state.names.get("self", BLANK)}
         positional = [each for each in node.args if not self._is_empty(each, state)]
         if any(isinstance(each, ast.Starred) for each in positional) or len(positional) >= len(names):
             given |= dict.fromkeys((*names[1:], "*"), BLANK)
@@ -224,7 +217,7 @@ class _Run:
             if keyword.arg is not None:
                 given[keyword.arg] = self.values.known(keyword.value, state)
                 continue
-            rest = state.get(f"**{ast.unparse(keyword.value)}", BLANK).value
+            rest = state.names.get(f"**{ast.unparse(keyword.value)}", BLANK).value
             more = rest.attributes if isinstance(rest, Instance) else dict.fromkeys(names[1:], BLANK)
             given = {**more, **given}
         return given
@@ -232,7 +225,7 @@ class _Run:
     @staticmethod
     def _is_empty(node: ast.expr, state: State) -> bool:
         """True if an argument is `*rest` of a method that was given no more than it names."""
-        return isinstance(node, ast.Starred) and state.get(f"*{ast.unparse(node.value)}", BLANK).value == []
+        return isinstance(node, ast.Starred) and state.names.get(f"*{ast.unparse(node.value)}", BLANK).value == []
 
     def _if(self, node: ast.If, state: State) -> State | None:
         holds = self.values.truth(node.test, state)
@@ -304,10 +297,6 @@ def _bound(instance: Instance, arguments: Mapping[str, KnownValue]) -> dict[str,
     return {**arguments, "self": KnownValue(instance)}
 
 
-def _without_things(state: State) -> State:
-    return {key: known for key, known in state.items() if isinstance(key, str)}
-
-
 def _parameters(
     function: ast.FunctionDef, arguments: Mapping[str, KnownValue], values: Values
 ) -> Iterator[tuple[str, KnownValue]]:
@@ -320,8 +309,18 @@ def _parameters(
         defaults |= {each.arg: value for each, value in zip(named, spec.defaults, strict=True)}
     defaults |= {each.arg: value for each, value in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)}
     for name, default in defaults.items():
-        otherwise = values.known(default, {}) if default else BLANK
+        otherwise = values.known(default, State()) if default else BLANK
         yield name, arguments.get(name, otherwise)
+
+
+def _more_parameters(spec: ast.arguments, arguments: Mapping[str, KnownValue]) -> Iterator[tuple[str, KnownValue]]:
+    """Yield what the parameters hold that take any more arguments, under their names with the stars."""
+    if spec.kwarg:
+        named = {each.arg for each in (*spec.posonlyargs, *spec.args, *spec.kwonlyargs)}
+        rest = {name: known for name, known in arguments.items() if name not in named}
+        yield f"**{spec.kwarg.arg}", KnownValue(Instance("", rest))
+    if spec.vararg:
+        yield f"*{spec.vararg.arg}", arguments.get("*", KnownValue([]))
 
 
 @cache

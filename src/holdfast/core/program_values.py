@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from holdfast.core.calls import CallResult, LibraryName, LocalName
 from holdfast.core.document import Unknown
@@ -61,8 +62,24 @@ class Instance:
     attributes: Mapping[str, KnownValue]
 
 
-State = dict[str | tuple[int, str], KnownValue]
-"""What names hold, and what attributes of instances hold, by the instance's identity."""
+class State(NamedTuple):
+    """What is known at one point of a program. A state is never changed, nor is a mapping in it.
+
+    Attributes:
+        names: What names hold.
+        attributes: What attributes of instances hold, by the instance's identity.
+    """
+
+    names: Mapping[str, KnownValue] = MappingProxyType({})
+    attributes: Mapping[int, Mapping[str, KnownValue]] = MappingProxyType({})
+
+    def with_name(self, name: str, value: KnownValue) -> "State":
+        """Return the state in which a name holds a value."""
+        return State({**self.names, name: value}, self.attributes)
+
+    def with_attributes(self, instance: int, attributes: Mapping[str, KnownValue]) -> "State":
+        """Return the state in which these are the attributes of an instance."""
+        return State(self.names, {**self.attributes, instance: attributes})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,30 +117,32 @@ class Values:
     def assign(self, target: ast.expr, value: KnownValue, state: State) -> State:
         """Return the state after an assignment; giving `__dict__` a value forgets all attributes."""
         if isinstance(target, ast.Name):
-            return self.unpack(value.value, state | {target.id: value})
+            return self.unpack(value.value, state.with_name(target.id, value))
         if not isinstance(target, ast.Attribute):
             return state
         owner = self._found(target.value, state).value
         if not isinstance(owner, Instance):
             return state
         if target.attr == "__dict__":
-            return {key: each for key, each in state.items() if isinstance(key, str) or key[0] != id(owner)}
-        return self.unpack(value.value, state | {(id(owner), target.attr): value})
+            return state.with_attributes(id(owner), {})
+        held = {**state.attributes.get(id(owner), {}), target.attr: value}
+        return self.unpack(value.value, state.with_attributes(id(owner), held))
 
     def unpack(self, value: Any, state: State) -> State:
-        """Return the state with the attributes of an instance in it."""
+        """Return the state with the attributes of an instance in it, but those that it has already."""
         if not isinstance(value, Instance):
             return state
-        held: State = {(id(value), name): known for name, known in value.attributes.items()}
+        held = state.attributes.get(id(value), {})
+        if not value.attributes.keys() <= held.keys():
+            state = state.with_attributes(id(value), {**value.attributes, **held})
         for known in value.attributes.values():
             if isinstance(known.value, Instance):
-                held = self.unpack(known.value, held)
-        return held | state
+                state = self.unpack(known.value, state)
+        return state
 
     def pack(self, instance: Instance, state: State) -> Instance:
         """Return an instance with the attributes that it has in a state."""
-        held = {key[1]: known for key, known in state.items() if not isinstance(key, str) and key[0] == id(instance)}
-        return Instance(instance.path, held)
+        return Instance(instance.path, state.attributes.get(id(instance), {}))
 
     def join(self, one: State, other: State, decided_by: frozenset[str] = frozenset()) -> State:
         """Return the state after one of two branches. States are never changed: on many branches nothing is assigned.
@@ -135,28 +154,30 @@ class Values:
         """
         if one is other:
             return one
-        return {
-            key: known.join(other[key], decided_by) if known is not other[key] else known
-            for key, known in one.items()
-            if key in other
-        }
+        shared = one.attributes.keys() & other.attributes.keys()
+        return State(
+            _joined(one.names, other.names, decided_by),
+            {each: _joined(one.attributes[each], other.attributes[each], decided_by) for each in shared},
+        )
 
     def _found(self, node: ast.expr, state: State) -> KnownValue:
         if isinstance(node, ast.Name):
-            return state.get(node.id, BLANK)
+            return state.names.get(node.id, BLANK)
         if isinstance(node, ast.Attribute):
             owner = self._found(node.value, state)
             if isinstance(owner.value, Instance):
-                return state.get((id(owner.value), node.attr), BLANK)
+                return state.attributes.get(id(owner.value), {}).get(node.attr, BLANK)
             return KnownValue(UNKNOWN, owner.keys)
         return BLANK
 
     def _lookup(self, state: State) -> Callable[[ast.expr], Any]:
         def look(node: ast.expr) -> Any:
             match node:
+                case ast.Name(name):
+                    return state.names.get(name, BLANK).value
                 case ast.Attribute(value=ast.Call(func=ast.Name("type"), args=[of]), attr="__name__"):
                     return _type_name(evaluate(of, look))
-                case ast.Name() | ast.Attribute():
+                case ast.Attribute():
                     return self._found(node, state).value
                 case ast.GeneratorExp() | ast.ListComp() | ast.SetComp():
                     return self._each(node, state)
@@ -186,7 +207,7 @@ class Values:
         if others or comprehension.ifs or not isinstance(comprehension.target, ast.Name) or not _is_listed(items):
             return UNKNOWN
         name = comprehension.target.id
-        found = [evaluate(node.elt, self._lookup(state | {name: KnownValue(item)})) for item in items]
+        found = [evaluate(node.elt, self._lookup(state.with_name(name, KnownValue(item)))) for item in items]
         return set(found) if isinstance(node, ast.SetComp) and is_known(found) else found
 
     def _is_instance(self, value: Any, kinds: ast.expr) -> bool | Unknown:
@@ -212,6 +233,18 @@ class Values:
             return True
         sure = isinstance(value, Instance) and bases and not any(each.startswith("?") for each in bases)
         return False if sure else UNKNOWN
+
+
+def _joined(
+    one: Mapping[str, KnownValue], other: Mapping[str, KnownValue], decided_by: frozenset[str]
+) -> Mapping[str, KnownValue]:
+    if one is other:
+        return one
+    return {
+        key: known.join(other[key], decided_by) if known is not other[key] else known
+        for key, known in one.items()
+        if key in other
+    }
 
 
 def _is_plain(value: Any, name: str) -> bool | Unknown:

@@ -9,7 +9,8 @@ from holdfast.core.errors import UsageError
 from holdfast.core.toml_text import parse_toml
 
 # The expression that PEP 723 itself gives, for blocks of the type `script`; lines may end as Windows ends them.
-BLOCK = re.compile(r"(?m)^# /// script\r?$\s(?P<content>(^#(| .*)\r?$\s)+)^# ///(?=\r?$)")
+# What it begins with stands before the check of the line's start, so that a long text is searched for that.
+BLOCK = re.compile(r"(?m)# /// script(?<=^# /// script)\r?$\s(?P<content>(^#(| .*)\r?$\s)+)^# ///(?=\r?$)")
 
 
 def find_header(script: str) -> str:

@@ -55,7 +55,7 @@ def check(job: Document) -> Iterator[Finding]:
         takes = TAKES.get(call.path.removeprefix(MODULE)) if call.path.startswith(MODULE) else None
         if takes is None or call.own or call.guard.tolerates("TypeError"):
             continue
-        for name in call.arguments.keys() - set(takes):
+        for name in (each for each in call.arguments if each not in takes):
             near = MEANT.get(name) or nearest(name, takes)
             meant = f": did you mean `{near}`?" if near else f"; it takes {', '.join(takes[1:])}"
             free = near not in (None, PAIR, *call.arguments)

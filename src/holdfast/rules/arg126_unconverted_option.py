@@ -35,7 +35,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         adapts = "LoraConfig" in names
         if not adapts and "TrainingArguments" not in names:
             continue
-        for name in call.options.keys() - call.own - call.changed:
+        for name in (each for each in call.options if each not in call.own | call.changed):
             parameter = signature.parameters.get(name)
             option = unconverted_option(call, parameter) if parameter else None
             judged = name in NUMBERS_OF_ADAPTERS and option and option.kind == "str" if adapts else True

@@ -69,8 +69,9 @@ def _source(job: Document, taken: CallResult) -> Call | None:
 def _note_hidden(job: Document) -> None:
     """Read the data that trainers are given: if it is hidden, it may be a split that there is not."""
     for call in job.calls:
-        for name in DATA.intersection(call.arguments):
-            call.arguments[name]
+        for name in call.arguments:
+            if name in DATA:
+                call.arguments[name]
 
 
 def _splits(job: Document, call: Call | None) -> tuple[str, ...]:

@@ -24,7 +24,8 @@ from holdfast.core.notebook import is_notebook
 from holdfast.core.redact import is_random, is_secret, redact
 from holdfast.core.text import LineIndex
 
-TOKEN = re.compile(r"\bhf_[A-Za-z0-9]{20,}\b")
+# It begins with the letters themselves, so that a long text is searched for those.
+TOKEN = re.compile(r"hf_(?<!\whf_)[A-Za-z0-9]{20,}\b")
 KEYS = (
     "environment.variables.HF_TOKEN",
     "environment.variables.HUGGING_FACE_HUB_TOKEN",

@@ -19,7 +19,8 @@ from holdfast.catalog.hub.jobs import submissions
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
-FOR_JOBS = re.compile(r"^#\s*\[tool\.hf-jobs\]", re.MULTILINE)
+TABLE = "[tool.hf-jobs]"
+FOR_JOBS = re.compile(rf"^#\s*{re.escape(TABLE)}", re.MULTILINE)
 # Whatever the script may be doing with its result elsewhere than on the disk counts as keeping it.
 KEEPS = re.compile(r"push|upload|hf://|bucket|boto3|s3:|gs:|volume|rsync|/data\b|/mnt\b", re.IGNORECASE)
 COMMAND = re.compile(r"^trl \w+$")
@@ -28,7 +29,7 @@ COMMAND = re.compile(r"^trl \w+$")
 def check(job: Document) -> Iterator[Finding]:
     """Object to a result that is lost with its machine."""
     sent = any(each.call is None for each in submissions(job))
-    if not sent and not FOR_JOBS.search(job.text):
+    if not sent and not (TABLE in job.text and FOR_JOBS.search(job.text)):
         return
     trains = [call for call in job.calls if call.name == "train" or COMMAND.match(call.path)]
     config = job.call("train")

@@ -14,6 +14,7 @@ There is no automatic fix. Write `trainer.train()`, or `rows = rows.map(…)`.
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
@@ -48,8 +49,9 @@ def check(job: Document) -> Iterator[Finding]:
         for call in job.calls
         if call.path.startswith("datasets.") and call.name in RETURNING and not call.guard.because
     }
-    for node in _statements(job):
-        if _names_training(node) and not any(call.name == TRAIN for call in job.calls):
+    trains = any(call.name == TRAIN for call in job.calls)
+    for node in _statements(job.text) if (methods or not trains) and _concerns(job) else ():
+        if _names_training(node) and not trains:
             yield Finding(
                 "",
                 "nothing is called without parentheses: write `trainer.train()`",
@@ -61,13 +63,15 @@ def check(job: Document) -> Iterator[Finding]:
             yield Finding(call.key, what, place=call.name_place)
 
 
-def _statements(job: Document) -> Iterator[ast.expr]:
-    """Yield the expressions that stand for themselves; the reader has parsed the same text before."""
-    if job.call("trainer") is None and not any(call.name in RETURNING for call in job.calls):
-        return
-    for node in ast.walk(ast.parse(job.text)):
-        if isinstance(node, ast.Expr):
-            yield node.value
+def _concerns(job: Document) -> bool:
+    """True if a script trains, or changes data."""
+    return job.call("trainer") is not None or any(call.name in RETURNING for call in job.calls)
+
+
+@lru_cache(maxsize=1)  # the script is asked about again at other versions
+def _statements(text: str) -> tuple[ast.expr, ...]:
+    """Return the expressions that stand for themselves; the reader has parsed the same text before."""
+    return tuple(node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr))
 
 
 def _names_training(node: ast.expr) -> bool:

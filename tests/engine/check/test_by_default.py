@@ -107,3 +107,17 @@ def test_the_text_names_the_options(tmp_path: Path) -> None:
         each for each in render_outcome(verb.check([str(tmp_path / "train.py")], offline=True)) if "defaults" in each
     )
     assert "with the defaults of --lr, --strategy; arguments after `--` override them" in line
+
+
+@pytest.mark.parametrize(
+    "options",
+    ['"--lr", type=float, required=True', '"lr", type=float', '"--lr", type=float, default=None'],
+)
+def test_options_without_a_default_are_not_assumed(tmp_path: Path, options: str) -> None:
+    """Then there is nothing to add to what is said of the script as it is."""
+    script = ARGPARSE.replace('"--lr", type=float, default=2e-5', options).replace(
+        '"--strategy", default="no"', '"--strategy", required=True'
+    )
+
+    assert check(tmp_path, script).get("assumed") is None
+    assert check(tmp_path, ARGPARSE)["assumed"]

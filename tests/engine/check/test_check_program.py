@@ -15,7 +15,8 @@ from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity, Skip
 from holdfast.core.requirement import ProjectRequirements, Requirement
 from holdfast.core.text import Place
-from holdfast.engine.check.program import VersionContext, check_program
+from holdfast.engine.check.program import check_program
+from holdfast.engine.check.program_facts import VersionContext
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.resolve import Resolution, resolve
 

@@ -7,7 +7,7 @@ import pytest
 from holdfast.adapters.readers.script import read_script
 from holdfast.catalog.formats import form_of
 from holdfast.catalog.formats.forms import type_of_values
-from holdfast.engine.check.program import TRAIN_DATA
+from holdfast.engine.check.program_facts import TRAIN_DATA
 from holdfast.engine.references.local_data import FILES, FROM_DISK, FROM_FILES, HARMLESS
 from holdfast.engine.script.training_data import KEEPING, after, trace, written_rows
 

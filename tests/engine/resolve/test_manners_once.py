@@ -1,5 +1,9 @@
 """What is asked several times is worked out once, and is the same answer."""
 
+from collections.abc import Iterator
+
+import pytest
+
 from holdfast.core.last_call_cache import cache_last_call
 from holdfast.core.requirement import ProjectRequirements, parse_requirement
 from holdfast.core.text import Place
@@ -43,3 +47,22 @@ def test_an_answer_is_remembered_for_the_very_same_arguments_alone() -> None:
     assert told(one, 2) == (1, 2)
     assert told(one, 3) == (1, 3)
     assert len(asked) == 4
+
+
+def test_what_an_answer_failed_with_is_remembered_too() -> None:
+    """The same error is raised again, also in the middle of an answer, and other arguments are asked about."""
+    asked: list[str] = []
+
+    @cache_last_call
+    def told(name: str) -> Iterator[str]:
+        asked.append(name)
+        yield name
+        if name == "bad":
+            raise LookupError(name)
+
+    for _ in range(3):
+        with pytest.raises(LookupError, match="bad"):
+            told("bad")
+
+    assert asked == ["bad"]
+    assert told("good") == ("good",)

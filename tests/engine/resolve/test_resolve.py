@@ -217,6 +217,25 @@ def test_requirements_that_exclude_one_another_are_named(folder: Path) -> None:
     assert found.newest == {"trl": "0.12.2", "transformers": "5.0.0"}
 
 
+def test_the_rest_of_a_long_list_is_not_to_blame(folder: Path) -> None:
+    """Neither what no library needs, nor what one needs and may have."""
+    others = [*(f"package-{number}==1.{number}" for number in range(40)), "numpy>=1.20", "torch"]
+
+    found = ask(folder, *others[:20], "trl==0.12.2", *others[20:], "transformers==5.0.0")
+
+    assert found.conflict is not None
+    assert found.conflict.startswith("`trl==0.12.2` and `transformers==5.0.0` cannot be had together")
+
+
+def test_a_package_that_no_library_needs_may_exclude_itself(folder: Path) -> None:
+    """It alone is to blame then."""
+    found = ask(folder, "trl", "something>2,<1", "another==1")
+
+    assert found.conflict is not None
+    assert "something" in found.conflict
+    assert "trl" not in found.conflict
+
+
 def test_a_requirement_may_exclude_itself(folder: Path) -> None:
     """No version is both."""
     found = ask(folder, "trl>=1,<0.19")

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections import defaultdict
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from holdfast.core.toml_text import parse_toml
 from holdfast.core.versions import normalized
 
 
+@lru_cache(maxsize=2)  # the scripts of a project have the same lock, which takes far longer to parse than they do
 def read_lock(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
     """Return the versions that a lock file names."""
     try:

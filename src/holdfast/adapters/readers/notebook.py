@@ -13,8 +13,7 @@ from holdfast.adapters.readers.script.notebook_cells import clean_cell, indent_o
 from holdfast.adapters.readers.script.places import Cell
 from holdfast.core.document import Document
 from holdfast.core.errors import Spot, UsageError
-from holdfast.core.json_text import parse_json
-from holdfast.core.notebook import code_cells
+from holdfast.core.notebook import code_cells, parse_notebook
 from holdfast.core.text import LINE_BREAK
 
 
@@ -41,7 +40,7 @@ def read_notebook(
 def _load(text: str, path: str) -> dict[str, Any]:
     fix = "save the notebook again, or name the script"
     try:
-        notebook = parse_json(text.removeprefix("\ufeff"))
+        notebook = parse_notebook(text)
     except json.JSONDecodeError as error:
         raise UsageError(
             f"the notebook is no JSON: {error.msg}", where=Spot(path, error.lineno, error.colno), fix=fix

@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -49,13 +50,17 @@ def apply_notebook_edits(text: str, edits: Iterable[TextEdit]) -> str:
 
 def source_lines(text: str, cell: int) -> list[CellText]:
     """Return the texts that make a cell's source, each with where it is written; none where there is no such cell."""
-    strings = STRING.finditer(text)
-    spans = [(found.start(), found.end()) for found in strings]
-    marked: dict[int, tuple[int, int]] = dict(enumerate(spans))
+    spans, cells = _numbered_cells(text)
+    source = cells[cell - 1].get("source", []) if 0 < cell <= len(cells) else []
+    return [CellText(each.text, *spans[each.number]) for each in (source if isinstance(source, list) else [source])]
+
+
+@lru_cache(maxsize=1)  # a notebook's cells are asked about one after the other
+def _numbered_cells(text: str) -> tuple[Sequence[tuple[int, int]], Sequence[Any]]:
+    """Return where each text of the JSON is written, and the cells, with each text numbered."""
     root = _numbered(text)
     cells = root.get("cells", []) if isinstance(root, dict) else []
-    source = cells[cell - 1].get("source", []) if 0 < cell <= len(cells) else []
-    return [CellText(each.text, *marked[each.number]) for each in (source if isinstance(source, list) else [source])]
+    return [found.span() for found in STRING.finditer(text)], cells
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import can_place, place_edits
@@ -13,9 +12,6 @@ from holdfast.catalog.hub.jobs import IMAGES, UV
 from holdfast.core.document import Document, Edit, Set, apply_edits
 from holdfast.core.errors import UsageError
 from holdfast.core.text import TextEdit
-
-PARSERS: Final = ("ArgumentParser", "TrlParser", "parse_args")
-"""What a script names that has options, or in a module beside it."""
 
 
 def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -> Target:
@@ -28,6 +24,7 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
     files = SiblingSettings(Path(), Path(path).parent)
     documents = read_script(text, path, beside=beside, argv=arguments or None, files=files)
     files.require(arguments, path)
+    by_default = () if arguments or not documents[0].has_defaults else read_by_default(text, path, beside, files)
     if arguments:
         given = Set("launch.arguments", list(arguments))
         documents = tuple(replace(each, values=apply_edits(each.values, [given])) for each in documents)
@@ -43,14 +40,12 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
         can_place=can_place_own,
         modules=frozenset(beside.asked),
         reads_more=submits or bool(files.asked),
-        by_default=() if arguments else read_by_default(text, path, beside, files),
+        by_default=by_default,
     )
 
 
 def read_by_default(text: str, path: str, beside: SiblingModules, files: SiblingSettings) -> tuple[Document, ...]:
-    """Return the documents of a script whose options have their defaults; empty if it has no such options."""
-    if not any(parser in text for parser in PARSERS):
-        return ()
+    """Return the documents of a script whose options have their defaults; empty if none of these is known."""
     documents = read_script(text, path, beside=beside, files=files, by_default=True)
     return documents if documents[0].assumed else ()
 

@@ -14,7 +14,6 @@ from holdfast.app.check.target_request import INSPECTED, local_rows
 from holdfast.app.hub_access import HubAccess, job_folder
 from holdfast.core.document import Document, Set
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import HUB_FACTS
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.job import Job
 from holdfast.core.scan import Scan
@@ -45,7 +44,7 @@ def check(
     )
     facts = JobFacts(job, sources, target.document)
     ours = [rule for rule in applicable_rules(rules, target.document, facts) if not rule.needs & INSPECTED]
-    known = gather(needed_facts(ours), facts, awaited=HUB_FACTS)
+    known = gather(needed_facts(ours), facts, awaited=facts.awaited)
     results = list(check_with_renames(target.document, lambda document: run_rules(ours, document, known)))
     return CheckedTarget(
         document=target.document,

@@ -16,7 +16,8 @@ from holdfast.engine.check.answers import CheckedTarget
 from holdfast.engine.check.by_default import add_by_default
 from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.check.launched import layers, with_launched
-from holdfast.engine.check.program import VersionContext, check_program
+from holdfast.engine.check.program import check_program
+from holdfast.engine.check.program_facts import VersionContext
 from holdfast.engine.resolve import IMPORTANCE, Resolution, choose_python, resolved_by
 from holdfast.engine.resolve.assuming import assume_versions
 from holdfast.engine.resolve.cached import resolve_cached

@@ -10,7 +10,7 @@ from holdfast.core.errors import SourceError
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.scan import Scan
 from holdfast.engine.check.hub_facts import ReferenceResolver
-from holdfast.engine.check.program import ProgramFacts, VersionContext
+from holdfast.engine.check.program_facts import ProgramFacts, VersionContext
 from holdfast.engine.check.rule_runner import MissingFact, run_rules
 from holdfast.engine.script.trained_rows import TrainedRows, find_trained_rows
 
@@ -57,7 +57,7 @@ def question_of_rows(document: Document, rows: TrainedRows) -> Document:
 def _scan(
     document: Document, asked: Document, rows: TrainedRows, context: VersionContext, outside: ReferenceResolver
 ) -> Scan | MissingFact:
-    facts = ProgramFacts(context, context.versions, document)
+    facts = ProgramFacts(context, document)
     hidden = next((each.hidden for each in facts.hidden if each.key == rows.reference.key), "")
     if hidden:
         return MissingFact(hidden)

@@ -15,6 +15,7 @@ from holdfast.core.api import Span
 from holdfast.core.calls import Call, Guard, Import
 from holdfast.core.document import Document, Edit, Remove, ReplaceCall, Set
 from holdfast.core.finding import Fix
+from holdfast.core.last_call_cache import cache_last_call
 from holdfast.core.nearest import nearest
 from holdfast.core.text import Place
 
@@ -85,8 +86,8 @@ class _Use:
 def absences(job: Document, api: Api, kind: Absence) -> Iterator[MissingImport]:
     """Yield the names and modules that are not where the program imports them from; a missing module once a statement."""
     told = set[tuple[str, int | None, int | None]]()
-    for use in _uses(job):
-        if use.guard.tolerates(use.raises) or not (found := _judged(api, use)) or found.absence is not kind:
+    for use, found in _all_absences(job, api):
+        if found.absence is not kind:
             continue
         settled = found.fix or kind not in LEFT or use.raises != "ImportError"
         absent = replace(found, fix=_with_arguments(job, use, found.fix) if settled else _without(job, use))
@@ -94,6 +95,13 @@ def absences(job: Document, api: Api, kind: Absence) -> Iterator[MissingImport]:
         if kind is not Absence.MODULE or absent.fix or statement not in told:
             yield absent
         told.add(statement)
+
+
+@cache_last_call
+def _all_absences(job: Document, api: Api) -> Iterator[tuple[_Use, MissingImport]]:
+    for use in _uses(job):
+        if not use.guard.tolerates(use.raises) and (found := _judged(api, use)):
+            yield use, found
 
 
 def dead_fallbacks(job: Document, api: Api) -> Iterator[tuple[Place, str]]:

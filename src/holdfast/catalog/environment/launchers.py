@@ -6,6 +6,7 @@ A script that reads `os.environ["RANK"]` wants `torchrun`: it is rehearsed as th
 import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 ALONE: Final[Mapping[str, Mapping[str, str]]] = {
@@ -50,6 +51,7 @@ class NeededLauncher:
     line: int
 
 
+@lru_cache(maxsize=1)  # it is asked of one script in a row, and parses it
 def wanted_launcher(source: str) -> NeededLauncher | None:
     r"""Return the launcher whose variables a script reads without saying what holds where there are none.
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from holdfast.core.backends import BACKEND_KEY, HF_JOBS, backend_of
 from holdfast.core.calls import Call, Guard
 from holdfast.core.document import ABSENT, Document
+from holdfast.core.last_call_cache import cache_last_call
 from holdfast.core.text import Place
 
 UV: Final = frozenset({"run_uv_job", "create_scheduled_uv_job"})
@@ -90,9 +91,13 @@ def submissions(job: Document, names: frozenset[str] = UV | IMAGES) -> Iterator[
     """
     if job.kind != "job" and backend_of(job) is HF_JOBS and names == UV | IMAGES:
         yield Submission(job)
-    for call in job.calls:
-        if call.package == "huggingface_hub" and call.name in names and not call.guard.because:
-            yield Submission(job, call)
+    yield from (Submission(job, call) for call in _hub_calls(job) if call.name in names)
+
+
+@cache_last_call
+def _hub_calls(job: Document) -> Iterator[Call]:
+    """Yield the calls of the Hub's client that may be reached: many rules ask for them."""
+    return (call for call in job.calls if call.package == "huggingface_hub" and not call.guard.because)
 
 
 def timeout_s(timeout: float | str) -> int:

@@ -18,7 +18,7 @@ from holdfast.app.run.runs import Run
 from holdfast.cli.output import shown
 from holdfast.cli.terminal.ctrl_c import CtrlCQuestion
 from holdfast.cli.terminal.live import LiveView
-from holdfast.cli.text.answers import render_check
+from holdfast.cli.text.findings import render_check
 from holdfast.cli.usage import INTERRUPTED
 from holdfast.core.event import Event
 from holdfast.core.run_state import RunState

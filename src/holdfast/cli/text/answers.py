@@ -1,20 +1,17 @@
-"""Results as text.
+"""Results of runs as text.
 
 Each function takes a result and returns text with colours; whatever prints it removes them if they cannot be shown.
 """
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 
 from click import style
 
 from holdfast.cli.text.diagnosis import render_confidence, render_edit
-from holdfast.cli.text.findings import render_findings
+from holdfast.cli.text.findings import render_check
 from holdfast.cli.text.rehearsal import render_rehearsal
-from holdfast.core.errors import HoldfastError
 from holdfast.engine.units import render_number
-from holdfast.results.check import CheckResult
 from holdfast.results.run import (
     AttemptRecovery,
     AttemptResult,
@@ -25,7 +22,6 @@ from holdfast.results.run import (
     VerifyResult,
 )
 
-NOTHING: Mapping[str, str] = MappingProxyType({})
 COLOURS = {
     "succeeded": "green",
     "failed": "red",
@@ -45,31 +41,6 @@ MEASURES = (
 REFUSED = "refused by "
 """The beginning of the reason of a refused run."""
 INDENT = 2
-
-
-def render_errors(errors: Sequence[HoldfastError]) -> str:
-    """Return everything that was wrong with a command: what, where, and how to fix it."""
-    told = [
-        f"{style('error:', fg='red', bold=True)} {style(error.what, bold=True)}\n"
-        f"  {style('where:', dim=True)} {error.where}\n"
-        f"  {style('fix:', dim=True)}   {error.fix}"
-        for error in errors
-    ]
-    return "\n".join(told)
-
-
-def render_check(
-    result: CheckResult, sources: Mapping[str, str] = NOTHING, *, verbose: bool = False, quiet: bool = False
-) -> str:
-    """Return the findings, the skipped rules, and the summary.
-
-    Args:
-        result: The result of `check`.
-        sources: Text of the files by path; a finding in one of them shows its line.
-        verbose: Name each skipped rule.
-        quiet: Return only the findings.
-    """
-    return "\n".join(render_findings(result, sources, verbose=verbose, quiet=quiet))
 
 
 def render_run(result: RunResult) -> str:

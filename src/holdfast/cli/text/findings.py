@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from types import MappingProxyType
 
 from click import style
 
@@ -26,6 +27,14 @@ UNWRITABLE = ("-", "command line")
 """Targets that `--fix` cannot write: standard input, and the words behind `--`."""
 SHOWN = 160  # characters of a line: some lines have a million
 NAMED = 5  # options at most in one line
+NO_SOURCES: Mapping[str, str] = MappingProxyType({})
+
+
+def render_check(
+    result: CheckResult, sources: Mapping[str, str] = NO_SOURCES, *, verbose: bool = False, quiet: bool = False
+) -> str:
+    """Return a result of `check` as one text, see `render_findings`."""
+    return "\n".join(render_findings(result, sources, verbose=verbose, quiet=quiet))
 
 
 def render_findings(

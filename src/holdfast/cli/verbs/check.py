@@ -12,8 +12,7 @@ from holdfast.adapters.targets.project import RESOLVERS
 from holdfast.app.check.verb import check
 from holdfast.cli import options
 from holdfast.cli.completion import complete_codes
-from holdfast.cli.text.answers import render_check
-from holdfast.cli.text.findings import render_outcome
+from holdfast.cli.text.findings import render_check, render_outcome
 from holdfast.cli.text.printable import printable
 from holdfast.core.errors import UsageError, flatten
 from holdfast.engine.check.answers import UnreadableTarget, check_result, target_result

@@ -5,7 +5,7 @@ the libraries' classes. They are asked again about the program without these gua
 something that the source does not show.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -22,19 +22,14 @@ Item = TypeVar("Item", Import, Call, AttributeRead)
 """What a guard may stand around."""
 
 
-def undecided(
-    documents: Iterable[Document],
-    results: Sequence[Finding | Skip],
-    ask: Callable[[Document], Iterable[Finding | Skip]],
-) -> Iterator[Skip]:
-    """Yield a skip for each rule that finds an error only without the guards, and that has said nothing of the program yet.
+def undecided(documents: Iterable[Document], ask: Callable[[Document], Iterable[Finding | Skip]]) -> Iterator[Skip]:
+    """Yield a skip for each rule that finds an error only without the guards.
 
     Args:
         documents: What the program says of each job that it trains.
-        results: The findings and skips so far.
-        ask: Asks the rules about a document.
+        ask: Asks those rules about a document that have said nothing of the program yet.
     """
-    told = {result.rule.code for result in results if result.rule}
+    told = set[str]()
     for document in documents:
         reasons = _reasons(document)
         for finding in _errors(ask(_unguarded(document))) if reasons else ():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
-from holdfast.core.facts import Dataset, ModelFacts, NamedFile
+from holdfast.core.facts import HUB_FACTS, Dataset, ModelFacts, NamedFile
 from holdfast.core.finding import Rule
 from holdfast.core.hub import Account, Link, PushTarget, Repo
 from holdfast.core.reference import Lookup, Reference, ReferenceRole
@@ -49,9 +49,9 @@ NOTHING: Final = "the job names nothing of the Hub"
 class ReferenceResolver:
     """Where what a job names is looked for: here first, then on the Hub, which is opened when it is asked first."""
 
-    def __init__(self, here: "LocalReferences", open_hub: "Callable[[], Hub]") -> None:
-        """Take what lies here, and what gives the Hub."""
-        self.here, self._open_hub = here, open_hub
+    def __init__(self, here: "LocalReferences", open_hub: "Callable[[], Hub]", *, waits: bool = True) -> None:
+        """Take what lies here, what gives the Hub, and whether its answers may have to be waited for."""
+        self.here, self._open_hub, self.waits = here, open_hub, waits
         self._hub: Hub | None = None
         self._lock = Lock()
 
@@ -100,6 +100,12 @@ class HubFacts:
             return replace(each, hidden=made.why(each.name, here=is_here) or here.elsewhere(each)) if asked else each
 
         return tuple(map(placed, named))
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """Names of the facts that may have to be waited for."""
+        waits = self._outside is not None and self._outside.waits and self.references
+        return HUB_FACTS if waits else frozenset()
 
     def concerns(self, rule: Rule) -> bool:
         """True if there is anything to ask a rule about: one that needs the account is not asked of a job that names nothing on the Hub."""

@@ -33,22 +33,36 @@ def needed_facts(rules: Iterable[Rule]) -> frozenset[str]:
     return frozenset[str]().union(*(rule.needs for rule in rules)) - {"job"}
 
 
+class RuleRunner:
+    """Runs rules on one document, as often as asked: with other facts each time.
+
+    Attributes:
+        document: The document.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self._strict = StrictDocument.of(document)
+
+    def run(self, rules: Iterable[Rule], facts: Mapping[str, object | MissingFact]) -> Iterator[Finding | Skip]:
+        """Ask each rule, and yield what it objects to, or why it could not be asked.
+
+        Args:
+            rules: The rules.
+            facts: What is known of the world outside, by the rules' parameter names.
+        """
+        known = {**facts, "job": self._strict}
+        for rule in rules:
+            if self.document.kind in rule.kinds:
+                self._strict.hidden_reads.clear()
+                yield from _ask(rule, self.document, known, self._strict.hidden_reads)
+
+
 def run_rules(
     rules: Iterable[Rule], document: Document, facts: Mapping[str, object | MissingFact]
 ) -> Iterator[Finding | Skip]:
-    """Ask each rule, and yield what it objects to, or why it could not be asked.
-
-    Args:
-        rules: The rules.
-        document: What they are asked about.
-        facts: What is known of the world outside, by the rules' parameter names.
-    """
-    strict = StrictDocument.of(document)
-    known = {**facts, "job": strict}
-    for rule in rules:
-        if document.kind in rule.kinds:
-            strict.hidden_reads.clear()
-            yield from _ask(rule, document, known, strict.hidden_reads)
+    """Yield what rules object to in a document that they are asked about once, or why they could not be asked."""
+    return RuleRunner(document).run(rules, facts)
 
 
 def severity_of(finding: Finding) -> Severity:

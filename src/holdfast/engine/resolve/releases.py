@@ -6,7 +6,7 @@ i + 1 stands for the i-th release. What bit 0 needs in its turn is not known.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, lru_cache, reduce
 from itertools import pairwise
 from operator import or_
 from typing import Final, NamedTuple
@@ -112,24 +112,30 @@ class PackageReleases:
     @cached_property
     def eras(self) -> tuple[Era, ...]:
         """Return the releases by what they need."""
-        about, count = self.history.about, len(self.history.versions)
-        changes = [about.get("requires"), about.get("extras") if self.extras else None]
-        starts = {0, *(start for each in changes if isinstance(each, list) for start, _ in each)}
-        ends = pairwise(sorted(starts | {count}))
-        return tuple(Era(run_of(start, end) << 1, tuple(self._needs(start))) for start, end in ends)
+        return _eras(self.history, self.python, self.extras)
 
-    def _needs(self, index: int) -> Iterator[Need]:
-        yield from _read(tuple(at(self.history.about.get("requires"), index) or ()), self.python, "")
-        offered = at(self.history.about.get("extras"), index) or {}
-        todo, done = sorted(self.extras), set[str]()
-        while todo:
-            extra = todo.pop()
-            done.add(extra)
-            for need in _read(tuple(_named(offered, extra)), self.python, extra):
-                if need.package == self.history.package:  # `trl[peft]`, of an extra that gathers others
-                    todo += need.extras - done
-                else:
-                    yield need
+
+@lru_cache(maxsize=256)  # the packages with a history, for the Pythons and extras of a folder's projects
+def _eras(history: History, python: str, extras: frozenset[str]) -> tuple[Era, ...]:
+    about, count = history.about, len(history.versions)
+    changes = [about.get("requires"), about.get("extras") if extras else None]
+    starts = {0, *(start for each in changes if isinstance(each, list) for start, _ in each)}
+    ends = pairwise(sorted(starts | {count}))
+    return tuple(Era(run_of(start, end) << 1, tuple(_needs(history, start, python, extras))) for start, end in ends)
+
+
+def _needs(history: History, index: int, python: str, extras: frozenset[str]) -> Iterator[Need]:
+    yield from _read(tuple(at(history.about.get("requires"), index) or ()), python, "")
+    offered = at(history.about.get("extras"), index) or {}
+    todo, done = sorted(extras), set[str]()
+    while todo:
+        extra = todo.pop()
+        done.add(extra)
+        for need in _read(tuple(_named(offered, extra)), python, extra):
+            if need.package == history.package:  # `trl[peft]`, of an extra that gathers others
+                todo += need.extras - done
+            else:
+                yield need
 
 
 @cache

@@ -114,12 +114,22 @@ class ResolverInput:
 
     def blamed(self) -> tuple[str, ...]:
         """Return the fewest declared packages that cannot be had together."""
-        kept = dict(self.wishes)
-        for name in self.wishes:
+        kept = {name: wish for name, wish in self.wishes.items() if self._may_conflict(name, wish)}
+        for name in tuple(kept):
             fewer = {other: wish for other, wish in kept.items() if other != name}
             if replace(self, wishes=fewer).solved() is None:
                 kept = fewer
         return tuple(kept)
+
+    def _may_conflict(self, name: str, wish: Constraint) -> bool:
+        """False of a declared package that no other concerns: a lock has hundreds of them."""
+        return name in self.release_index or wish.first.name in self._ever_needed or not can_meet([wish.specifier])
+
+    @cached_property
+    def _ever_needed(self) -> frozenset[str]:
+        """The names to install of all that a release of the history needs."""
+        eras = (era for releases in self.release_index.values() for era in releases.eras)
+        return frozenset(need.name for era in eras for need in era.needs)
 
     def conflict(self, blamed: Iterable[str]) -> str:
         """Return in words that some declared packages cannot be had together, and why."""

@@ -232,9 +232,10 @@ def _slot(reading: ReadingState, option: Option, words: Argv | None, places: Seq
     """Return the value of an option, with its place if the command line gives it."""
     told = replace(option.told, default=option.default)
     value = option_value(option, words)
-    if words is None and reading.by_default and _may_stay(option):
-        value = default_of(option)
-        if not isinstance(value, Unknown):
+    if words is None and _may_stay(option):
+        reading.has_defaults = True
+        value = default_of(option) if reading.by_default else value
+        if reading.by_default and not isinstance(value, Unknown):
             reading.assumed[told.name] = None
     said = [index for index, word in enumerate(words or ()) if isinstance(word, str) and _gives(word, option.flags)]
     if value is COMMAND_LINE or not said or not places:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
@@ -28,7 +29,13 @@ from holdfast.adapters.readers.script.values import (
     is_class,
 )
 from holdfast.adapters.readers.settings import plain
-from holdfast.catalog.calls.returned_values import keys_returned, kind_returned, types_returned
+from holdfast.catalog.calls.returned_values import (
+    CallableNode,
+    ReturnKind,
+    keys_returned,
+    kind_returned,
+    types_returned,
+)
 from holdfast.core.calls import (
     AttributeRead,
     Call,
@@ -40,6 +47,7 @@ from holdfast.core.calls import (
     OverriddenMethod,
     OwnAttributes,
 )
+from holdfast.core.columns import Type
 from holdfast.core.document import Document, DocumentKind, Key, Unknown
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.parameters import required_parameters
@@ -218,11 +226,17 @@ def _own(value: Any) -> Any:
     names, more = parameters_of(function)
     if function.decorated:
         return LocalName(function.name, "function", tuple(names), more)
-    returns, keys, types = kind_returned(function.node), keys_returned(function.node), types_returned(function.node)
+    returns, keys, types, reads = _what_it_does(function.node)
     required = required_parameters(function.node.args)
     needed = tuple(name for name in names if name in required)
-    reads = () if isinstance(value, BoundMethod) else keys_read(function.node)
+    reads = () if isinstance(value, BoundMethod) else reads
     return LocalName(function.name, "function", tuple(names), more, returns, keys, types, needed, reads)
+
+
+@lru_cache(maxsize=64)  # a function is given to several calls, and each document of a program names it
+def _what_it_does(node: CallableNode) -> tuple[ReturnKind, tuple[str, ...], Mapping[str, Type], tuple[str, ...]]:
+    """Return what a function gives back, its keys and their types, and the keys of its rows that it reads."""
+    return kind_returned(node), keys_returned(node), types_returned(node), keys_read(node)
 
 
 def _patched(patched: Mapping[str, str], path: str) -> str:
@@ -279,6 +293,7 @@ def _document(
         fallbacks=tuple(reading.fallbacks),
         asked=frozenset(reading.asked),
         assumed=tuple(reading.assumed),
+        has_defaults=reading.has_defaults,
     )
 
 

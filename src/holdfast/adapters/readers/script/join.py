@@ -22,12 +22,11 @@ def joined_stores(one: ValueStore, other: ValueStore, because: Unknown, numbers:
         numbers: Addresses that are free.
     """
     result = dict(one)
-    for key, value in other.items():
-        mine = one.get(key, MISSING)
-        if mine is MISSING:
-            result[key] = value
-        elif mine is not value:
-            result[key] = _joined(mine, value, (one, other, result), because, numbers)
+    get = one.get
+    changed = [(key, value) for key, value in other.items() if get(key, MISSING) is not value]  # few of very many
+    for key, value in changed:
+        mine = get(key, MISSING)
+        result[key] = value if mine is MISSING else _joined(mine, value, (one, other, result), because, numbers)
     return result
 
 

@@ -292,12 +292,10 @@ def _field(reading: ReadingState, cls: ProgramClass, name: str, default: Slot | 
 
 def _assumed(reading: ReadingState, name: str, default: Slot) -> Slot:
     """Return a field that may be given: its default, where those are taken for granted."""
-    if (
-        not reading.by_default
-        or reading.argv is not None
-        or default.value is None
-        or isinstance(default.value, Unknown)
-    ):
+    if reading.argv is not None or default.value is None or isinstance(default.value, Unknown):
+        return Slot(COMMAND_LINE)
+    reading.has_defaults = True
+    if not reading.by_default:
         return Slot(COMMAND_LINE)
     reading.assumed[f"--{name}"] = None
     return default

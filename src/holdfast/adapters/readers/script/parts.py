@@ -72,18 +72,23 @@ class SourcePart:
         return start + (column if written.isascii() else len(written.encode()[:column].decode(errors="replace")))
 
 
+def read_parts(document: Document) -> tuple[SourcePart, ...]:
+    """Return the texts of a program, but those cells that are no Python."""
+    return _parts(document.text, document.path)
+
+
 @cache_last_call
-def read_parts(document: Document) -> Iterator[SourcePart]:
-    """Yield the texts of a program, but those cells that are no Python."""
-    if not is_notebook(document.path):
-        yield SourcePart(document.text, None, parse(document.text, document.path)[0])
+def _parts(source: str, path: str) -> Iterator[SourcePart]:
+    """Yield the texts of a program; its documents have the same."""
+    if not is_notebook(path):
+        yield SourcePart(source, None, parse(source, path)[0])
         return
     from holdfast.adapters.readers.script.notebook_cells import clean_cell, indent_of
 
-    for cell in read_cells(document.text):
-        text = "".join(line.text for line in source_lines(document.text, cell))
+    for cell in read_cells(source):
+        text = "".join(line.text for line in source_lines(source, cell))
         try:
-            yield SourcePart(text, cell, parse(clean_cell(text), document.path)[0], len(indent_of(text)))
+            yield SourcePart(text, cell, parse(clean_cell(text), path)[0], len(indent_of(text)))
         except UsageError:
             continue
 

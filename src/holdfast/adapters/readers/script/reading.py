@@ -100,6 +100,7 @@ class ReadingState:
         argv_places: Where each of them is written; empty where no file holds them.
         by_default: Whether options are taken to have their defaults where it is not known what the command line gives.
         assumed: The options that were taken so.
+        has_defaults: Whether there is an option that could be.
         files: Gives the settings of a file that these name.
         store: Values of names by (frame, name), and entries by address.
         scope: Whose names are at hand.
@@ -137,6 +138,7 @@ class ReadingState:
     files: SettingsFiles | None = None
     by_default: bool = False
     assumed: dict[str, None] = field(default_factory=dict[str, None])
+    has_defaults: bool = False
     store: dict[Any, Any] = field(default_factory=dict[Any, Any])
     guard: Guard = OPEN
     rest: Guard = OPEN
