@@ -62,6 +62,11 @@ UNTRAINED: Final = "no-trainable-parameters"
 UNREAD: Final = "dataset-file-corrupt"
 NO_GPU: Final = "no-gpu-visible"
 PRECISION: Final = re.compile(r"\b(?:bf16|fp16|tf32)\b")
+CONFIG: Final = "invalid-config-value"
+"""The class of values that a config or a trainer refuses."""
+NOT_CONVERSATIONAL: Final = "You set `assistant_only_loss=True`, but the dataset is not conversational"
+SET: Final = re.compile(r"`(?P<name>\w+)=(?P<value>\w+)`")
+"""A setting with its value, as messages quote it."""
 SHORTEST: Final = 4
 """Characters of a text that is taken for a path: shorter ones end any."""
 
@@ -118,6 +123,7 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
         yield from _attribute(about)
     yield from _choice(about)
     yield from _argument(about)
+    yield from _setting(name, about)
     yield from _file(about)
     yield from _module(about)
     yield from _package(about)
@@ -311,6 +317,24 @@ def _argument(about: Circumstances) -> Iterator[Advice]:
         yield Advice(
             f"`{found[1]}` takes no argument `{found[2]}`.", f"Rename or remove `{found[2]}`{about.at}{checked}."
         )
+
+
+def _setting(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield the setting that a message quotes with its value, and that does not go with something else."""
+    if name != CONFIG:
+        return
+    if NOT_CONVERSATIONAL in about.error:
+        has = f"; they have {listed(about.columns)}" if about.columns else ""
+        shown = (
+            f"`holdfast inspect {about.inspected}` shows" if about.inspected else "`holdfast inspect` on the data shows"
+        )
+        yield Advice(
+            f"`assistant_only_loss=True` needs rows that are messages when the trainer is made{has}.",
+            f"Remove `assistant_only_loss=True`{about.at}, or make messages of the rows before: {shown} how.",
+        )
+    elif len(quoted := set(SET.findall(about.error))) == 1:
+        ((setting, value),) = quoted
+        yield Advice("", f"Change `{setting}={value}`{about.at}, or the setting that the message names beside it.")
 
 
 def _targets(about: Circumstances) -> Iterator[Advice]:
