@@ -43,8 +43,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     passed = (*ALWAYS, *(name for version, names in ADDED.items() if since(api, "trl", version) for name in names))
     for reward in _rewards(job, trainer):
         if isinstance(reward, LocalName) and reward.kind == "function" and (fault := _fault(reward, passed)):
-            yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
-            return
+            given_at = None if "reward_funcs" in trainer.arguments else trainer.name_place
+            yield Finding(KEY, fault, place=reward.place or given_at)
 
 
 def _rewards(job: Document, trainer: Call) -> list[Any]:

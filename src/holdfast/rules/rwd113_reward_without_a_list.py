@@ -24,7 +24,7 @@ SPELLED = {"number": "one number", "nothing": "nothing"}
 
 
 def check(job: Document) -> Iterator[Finding]:
-    """Object to the first function that gives the trainer nothing to go over."""
+    """Object to each function that gives the trainer nothing to go over."""
     trainer = job.call("trainer")
     if trainer is None or trainer.path not in TRAINERS or trainer.guard.tolerates("TypeError"):
         return
@@ -33,8 +33,8 @@ def check(job: Document) -> Iterator[Finding]:
     for reward in given if isinstance(given, list) else [given]:
         if isinstance(reward, LocalName) and reward.returns in SPELLED:
             what = f"`{reward.name}` returns {SPELLED[reward.returns]}, and the trainer wants a list with a number for each completion"
-            yield Finding(KEY, what, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
-            return
+            given_at = None if "reward_funcs" in trainer.arguments else trainer.name_place
+            yield Finding(KEY, what, place=reward.place or given_at)
 
 
 SCRIPT = """from trl import GRPOConfig, GRPOTrainer

@@ -21,6 +21,7 @@ from holdfast.core.document import Document, Unknown
 from holdfast.core.facts import NamedFile
 from holdfast.core.finding import ANY_KIND, Case, Finding, MissingFactError, Rule, Severity
 from holdfast.core.nearest import nearest
+from holdfast.core.text import Place
 
 METHODS = ("grpo", "rloo")
 PASSED = ("prompts", "completions", "completion_ids", "trainer_state", "log_extra", "log_metric", "environments")
@@ -33,7 +34,7 @@ def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...
     """Object to each parameter that no column gives."""
     if job.get("method", None) not in METHODS:
         return
-    for key, name, required in _rewards(job, files):
+    for key, name, required, place in _rewards(job, files):
         wanted = [each for each in required if each not in PASSED and each not in KEPT_BACK]
         if not wanted:
             continue
@@ -44,7 +45,8 @@ def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...
             near = nearest(unfed, columns)
             hint = f"; did you mean `{near}`?" if near else ""
             has = ", ".join(columns)
-            yield Finding(key, f"`{name}` needs `{unfed}`, and no column is called so (the data has {has}){hint}")
+            told = f"`{name}` needs `{unfed}`, and no column is called so (the data has {has}){hint}"
+            yield Finding(key, told, place=place)
 
 
 def _require_plain(job: Document) -> None:
@@ -60,14 +62,14 @@ def _require_plain(job: Document) -> None:
             raise MissingFactError(key, "what the columns are after it is not known before the job runs")
 
 
-def _rewards(job: Document, files: Mapping[str, NamedFile]) -> Iterator[tuple[str, str, tuple[str, ...]]]:
-    """Yield each function of the job's own with its required parameters, by the key that names it."""
+def _rewards(job: Document, files: Mapping[str, NamedFile]) -> Iterator[tuple[str, str, tuple[str, ...], Place | None]]:
+    """Yield each function of the job's own: the key that names it, its name, its required parameters, and where it is defined."""
     if job.kind == "job":
         named = job.get("rewards", None)
         for number, text in enumerate(named if isinstance(named, list) else ()):
             module, _, name = str(text).rpartition(":")
             if module in files and name in files[module].required:
-                yield f"rewards.{number}", name, files[module].required[name]
+                yield f"rewards.{number}", name, files[module].required[name], None
         return
     trainer = trainer_of_trl(job)
     if trainer is None or trainer.guard.tolerates("TypeError"):
@@ -75,7 +77,7 @@ def _rewards(job: Document, files: Mapping[str, NamedFile]) -> Iterator[tuple[st
     given: Any = job.get("trainer.reward_funcs", None)
     for reward in given if isinstance(given, list) else [given]:
         if isinstance(reward, LocalName) and reward.kind == "function":
-            yield "trainer.reward_funcs", reward.name, reward.required
+            yield "trainer.reward_funcs", reward.name, reward.required, reward.place
 
 
 JOB = """

@@ -947,8 +947,7 @@ def test_the_function_that_masks_all_labels_is_named(source: str, function: str,
     ("error", "fix"),
     [
         (
-            "ValueError: You set `assistant_only_loss=True`, but the dataset is not conversational. This option is only supported for "
-            "conversational datasets.",
+            "ValueError: You set `assistant_only_loss=True`, but the dataset is not conversational. This option is only …",
             "Remove `assistant_only_loss=True` at train.py:2, or make messages of the rows before",
         ),
         (

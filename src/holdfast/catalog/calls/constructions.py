@@ -54,6 +54,7 @@ ELSEWHERE: Final[Mapping[str, re.Pattern[str]]] = {
     ),
     "missing-reward": re.compile(r"No reward source provided"),
     "two-adapters": re.compile(r"You passed a `PeftModel` instance together with a `peft_config`"),
+    "unmatched-reward-weights": re.compile(r"[Nn]umber of reward weights"),
     "two-precisions": re.compile(r"[Aa]t most one of fp16 and bf16"),
 }
 """The errors that a rule of their own tells of, by its name: it has a fix for them."""
