@@ -1,5 +1,6 @@
 """A run that is not in the runs folder at hand is found by its path, and named by the folder above that has it."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,10 +29,9 @@ def below(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", [NAME, "quickstart"])
 def test_the_folder_above_that_has_the_run_is_named(name: str) -> None:
     """Verbs that take runs and verbs that take models say the same."""
-    for verb in (holdfast.show, holdfast.evaluate, holdfast.export):
-        options = {"on": ["d.jsonl"]} if verb is holdfast.evaluate else {}
+    for verb in (holdfast.show, holdfast.logs, partial(holdfast.evaluate, on=["d.jsonl"]), holdfast.export):
         with pytest.raises(HoldfastError) as error:
-            verb(name, **options)
+            verb(name)
         assert error.value.fix == f"`--runs ../../runs` has {NAME}"
 
 
