@@ -451,11 +451,13 @@ def test_a_map_that_fails_is_bad_usage(here: Path, ask: Ask) -> None:
 def test_a_mapping_names_a_row_that_it_leaves_out_once_and_only_what_it_does(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (here / "odd.csv").write_text("Question ,ANSWER\n" + "Why?,So.\n" * 9 + ",\n")
+    (here / "odd.csv").write_text(",Question ,ANSWER\n" + "0,Why?,So.\n" * 9 + ",,\n")
     run_command(["inspect", "odd.csv", "--method", "sft"])
     text = capsys.readouterr().out
     assert "`keep` leaves out 1 row without a usable value in `Question ` and `ANSWER`: 9" in text
     assert "'Question '" in text.partition("not   sft")[0]
+    assert "Unnamed: 0" in text
+    assert "an unnamed column, such as the index of a table" in text
 
     write(here / "asked.jsonl", [{"prompt": "1 + 1?", "solution": 2}] * 9)
     run_command(["inspect", "asked.jsonl", "--method", "grpo", "--set", "rewards=[accuracy_reward]"])

@@ -1,5 +1,6 @@
 """The result of `inspect` as text: the format of a dataset, its problems, the methods that it fits, and its tokens."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -16,6 +17,8 @@ from holdfast.results.check import ReportedSkip
 from holdfast.results.inspect import DroppedRows, InspectResult, MethodReadiness, TokenReport
 
 WIDEST_TYPE: Final = 100  # characters of a column's type; those of tools go on for pages
+UNNAMED: Final = re.compile(r"Unnamed: \d+$")
+"""The name that readers of tables give a column without one."""
 LISTED: Final = 20
 """The most columns that are listed."""
 
@@ -70,7 +73,8 @@ def _columns(columns: Mapping[str, str]) -> Iterator[str]:
     wide = max((len(name) for name, _ in listed), default=0)
     for name, kind in listed:
         short = kind if len(kind) <= WIDEST_TYPE else f"{kind[:WIDEST_TYPE]}…"
-        yield f"  {name:{wide}}  {style(short, dim=True)}"
+        note = style("  an unnamed column, such as the index of a table", dim=True) if UNNAMED.match(name) else ""
+        yield f"  {name:{wide}}  {style(short, dim=True)}{note}"
     if len(columns) > LISTED:
         yield f"  and {len(columns) - LISTED} more columns"
 
