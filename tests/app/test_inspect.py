@@ -446,3 +446,34 @@ def test_a_map_that_fails_is_bad_usage(here: Path, ask: Ask) -> None:
 
     assert code == 2
     assert "KeyError: 'question' (own.py, line 2)" in told["errors"][0]["what"]
+
+
+def test_a_mapping_names_a_row_that_it_leaves_out_once_and_only_what_it_does(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "odd.csv").write_text(",Question ,ANSWER\n" + "0,Why?,So.\n" * 9 + ",,\n")
+    run_command(["inspect", "odd.csv", "--method", "sft"])
+    text = capsys.readouterr().out
+    assert "`keep` leaves out 1 row without a usable value in `Question ` and `ANSWER`: 9" in text
+    assert "'Question '" in text.partition("not   sft")[0]
+    assert "Unnamed: 0" in text
+    assert "an unnamed column, such as the index of a table" in text
+
+    write(here / "asked.jsonl", [{"prompt": "1 + 1?", "solution": 2}] * 9)
+    run_command(["inspect", "asked.jsonl", "--method", "grpo", "--set", "rewards=[accuracy_reward]"])
+    text = capsys.readouterr().out
+    assert ".map(rewrite)" in text
+    assert "remove_columns" not in text
+
+
+def test_rows_without_tokens_are_counted_once(here: Path, ask: Ask, tiny: Path) -> None:
+    """A row that is null is told as such, and not again as one that the template raises on."""
+    rows = CHATS[:8]
+    write(here / "chat.jsonl", [*rows, {"messages": None}, {"messages": []}])
+    _, answer = ask("chat.jsonl", "--method", "sft", "--model", str(tiny))
+    assert [each["code"] for each in answer["problems"]] == ["DAT206", "DAT207"]
+
+
+def test_what_to_do_without_the_hub_names_no_option_that_needs_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["inspect", "acme/rows", "--offline"]) == 2
+    assert "name a file or a folder" in capsys.readouterr().err

@@ -87,6 +87,7 @@ def test_five_mistakes_give_five_messages(here: Path, capsys: pytest.CaptureFixt
         ["verify", "none"],
         ["explain", "XYZ999"],
         ["render", "none.yaml"],
+        ["render", "train.py"],
         ["sing"],
     ],
     ids=" ".join,

@@ -222,6 +222,14 @@ def test_show_tells_what_was_conspicuous_and_where_a_stalled_attempt_stood() -> 
     assert where in told
 
 
+def test_the_summary_of_a_run_shows_the_trouble_of_its_last_attempt() -> None:
+    """A run that succeeded may have learnt nothing."""
+    noted = Trouble(kind="rewards-alike", text="nothing is learnt from them", step=4)
+    told = unstyle(render_run(run("succeeded", replace(ATTEMPT, troubles=(noted,)))))
+
+    assert "  trouble  nothing is learnt from them" in told
+
+
 def test_runs_stand_in_columns_and_are_never_cut() -> None:
     """A list that is piped into another program keeps every name whole."""
     script = run("queued", about=RequestedJob(target="my/train.py"), run="x" * 120)

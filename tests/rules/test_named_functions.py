@@ -96,3 +96,44 @@ def test_a_reward_is_called_with_the_columns_alone() -> None:
     assert namespace["right"](**passed) == [1.0]
     with pytest.raises(TypeError, match="'solution'"):
         namespace["lost"](**passed)
+
+
+SCRIPT = """from trl import GRPOConfig, GRPOTrainer
+from beside import hidden
+
+
+def short(completions, **kwargs):
+    return [-len(each) for each in completions]
+
+
+def mean(completions, **kwargs):
+    return 1.0
+
+
+trainer = GRPOTrainer(
+    "m",
+    reward_funcs=[short, {rewards}],
+    args=GRPOConfig("out"{settings}),
+    train_dataset=rows,
+)
+"""
+
+
+@pytest.mark.parametrize(("rewards", "line"), [("mean", 9), ("hidden", 15), ("lambda completions, **_: 1.0", 15)])
+def test_a_reward_at_fault_is_shown_where_it_is_defined(rewards: str, line: int) -> None:
+    """Of several rewards, that one; one that is not in this file is shown where it is given."""
+    Path("beside.py").write_text("def hidden(completions, **kwargs):\n    return 1.0\n")
+    Path("train.py").write_text(SCRIPT.format(rewards=rewards, settings=""))
+
+    answer: dict[str, Any] = holdfast.check("train.py", offline=True, select=["RWD113"])["targets"][0]
+
+    assert [each["line"] for each in answer["findings"]] in ([line], [] if rewards.startswith("lambda") else [line])
+
+
+def test_weights_that_do_not_match_are_reported_once() -> None:
+    """The trainer refuses them; the rule that counts them says so."""
+    Path("train.py").write_text(SCRIPT.format(rewards="short", settings=", reward_weights=[1.0]"))
+
+    answer: dict[str, Any] = holdfast.check("train.py", offline=True, select=["CMB", "RWD"])["targets"][0]
+
+    assert [each["code"] for each in answer["findings"]] == ["RWD115"]

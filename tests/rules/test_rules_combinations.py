@@ -15,7 +15,7 @@ from holdfast.engine.check.rule_runner import run_rules, severity_of
 from holdfast.rules import all_rules
 
 FAMILY = ("CMB", "EVL", "PRC102")
-RULES = [rule for rule in all_rules() if rule.code.startswith(FAMILY)]
+RULES = [rule for rule in all_rules() if rule.code.startswith((*FAMILY, "RWD115"))]
 SCRIPT = """
 from datasets import load_dataset
 from transformers import AutoModelForCausalLM
@@ -78,7 +78,7 @@ def test_tells_each_fault_once(rule: Any, case: Any) -> None:
         (script("SFT", "packing=True, max_length=None"), "CMB104"),
         (script("GRPO", "auto_find_batch_size=True"), "CMB103"),
         (script("GRPO", "generation_batch_size=8, steps_per_generation=2"), "CMB101"),
-        (script("GRPO", "reward_weights=[1.0, 2.0]"), "CMB103"),
+        (script("GRPO", "reward_weights=[1.0, 2.0]"), "RWD115"),
         (script("GRPO", "sync_ref_model=True"), "CMB103"),
     ],
 )

@@ -8,6 +8,7 @@ from holdfast.core.diagnosis import Signature
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Rule
 from holdfast.core.job import all_keys, job_schema
+from holdfast.core.methods import Method
 from holdfast.core.nearest import nearest
 from holdfast.core.study import study_schema
 from holdfast.engine.explain import unreadable
@@ -24,6 +25,7 @@ from holdfast.signatures import all_signatures
 
 JOB: Final = "job"
 STUDY: Final = "study"
+METHOD: Final = "method"
 
 
 def explain(code: str | None = None) -> ExplainResult:
@@ -35,7 +37,8 @@ def explain(code: str | None = None) -> ExplainResult:
 
     Args:
         code: A rule's code or name (`ARG101`, `renamed-argument`), an area (`ARG`), a class of failure that `diagnose`
-            names, a topic (`memory`, `plan`), `job`, `study`, or a key of a job file (`dataset.rows`, `train.learning_rate`). None lists all rules and classes.
+            names, a topic (`memory`, `plan`), `job`, `study`, or a key or a method of a job file (`dataset.rows`, `job.peft`, `sft`). None lists
+            all rules and classes.
 
     Raises:
         UsageError: Nothing has that name.
@@ -54,6 +57,7 @@ def names() -> list[str]:
         *(rule.name for rule in rules),
         *(each.name for each in all_signatures()),
         *TOPICS,
+        *Method,
         JOB,
         STUDY,
         *all_keys(),
@@ -73,7 +77,8 @@ def _find(code: str) -> tuple[Json, str]:
     Raises:
         UsageError: Nothing has.
     """
-    name = code.lower()
+    name = code.lower().removeprefix("job.")
+    name = METHOD if name in tuple(Method) else name
     if name.upper() in AREAS and code != JOB:  # `JOB` is an area, `job` the job file
         return _area(name.upper())
     pages = [_rule_page(rule) for rule in all_rules() if name in (rule.code.lower(), rule.name)]

@@ -21,10 +21,13 @@ def render(target: PathName, *, set: Overrides = ()) -> str:  # noqa: A002 - the
         set: Overrides of its keys: a mapping, or `KEY=VALUE`.
 
     Raises:
-        UsageError: There is no such file, or the script would hold a secret.
+        UsageError: There is no such file, it is a script already, or the script would hold a secret.
         GroupedError: Of a JobError for everything wrong with it.
     """
     read = read_target(as_path(target), as_overrides(set))
+    if read.job is None:
+        what = "it is a script already: only a job file has a script to render"
+        raise UsageError(what, where=as_path(target), fix="name a job file, or run it with `holdfast run`")
     script = script_of(read)
     if redact(script, named_secrets(read.document.values)) != script:
         fix = "take it out; name its variable under `environment.secrets`, which the script reads from the environment"

@@ -19,7 +19,7 @@ class OwnReward(NamedTuple):
     Attributes:
         key: The key of the job that names it.
         function: The function.
-        place: Where it is named, if not at the key.
+        place: Where it is defined, or named if it is in another file; None for a place that the key has.
     """
 
     key: str
@@ -50,4 +50,4 @@ def _of_program(job: Document) -> Iterator[OwnReward]:
     place = None if "reward_funcs" in trainer.arguments else trainer.name_place
     for reward in given if isinstance(given, list) else [given]:
         if isinstance(reward, LocalName) and reward.kind == "function":
-            yield OwnReward(KEY, reward, place)
+            yield OwnReward(KEY, reward, reward.place or place)

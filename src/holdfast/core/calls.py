@@ -99,6 +99,7 @@ class LocalName:
         types: Types of the values under these keys, as far as their literals show them.
         required: Names of the parameters that have no default, in order.
         reads: Keys that a function surely reads of its first argument: `row["text"]`.
+        place: Where a function's name is defined in the program's own file; None for any other.
     """
 
     name: str
@@ -110,6 +111,7 @@ class LocalName:
     types: Mapping[str, Type] = field(default_factory=dict[str, Type])
     required: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    place: Place | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -93,7 +93,7 @@ class LackingRows:
         nulls: Those that are null.
         blanks: Those that are a text of white space alone.
         empties: Those that are an empty list.
-        strange: Those with messages of an unknown speaker, or whose content is no text.
+        strange: Those with messages of an unknown speaker, or whose content is null or no text.
         kinds: Of columns whose rows differ in type, those of each kind.
     """
 
@@ -185,7 +185,7 @@ class Tokens:
         positions_raise: Whether a text beyond them raises; else the model gives poor text there.
         beyond_positions: How many have more tokens, of those that the trainer keeps.
         failed: How many the template or the tokenizer raises on.
-        problem: What it raises; empty where it does not.
+        problems: What it raises, by the numbers of the first of these rows.
     """
 
     rows: int
@@ -199,7 +199,7 @@ class Tokens:
     marks_assistant: bool | None = None
     packed: float | None = None
     steps: int | None = None
-    problem: str = ""
+    problems: Mapping[int, str] = field(default_factory=dict[int, str])
     of: int | None = None
     dropped: RowCount = field(default_factory=lambda: RowCount(0))
     stops: tuple[str, ...] = ()
@@ -217,6 +217,11 @@ class Tokens:
     positions_raise: bool = False
     beyond_positions: RowCount = field(default_factory=lambda: RowCount(0))
     failed: RowCount = field(default_factory=lambda: RowCount(0))
+
+    @property
+    def problem(self) -> str:
+        """The first of the problems, with its row; empty where there is none."""
+        return next((f"row {row}: {why}" for row, why in self.problems.items()), "")
 
 
 def render_share(count: int, of: int) -> str:

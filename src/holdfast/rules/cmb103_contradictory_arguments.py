@@ -69,12 +69,12 @@ def long(completions, **kwargs):
 
 trainer = GRPOTrainer(
     model="Qwen/Qwen2.5-0.5B-Instruct",
-    args=GRPOConfig(output_dir="out", reward_weights=[1.0, 0.5]),
+    args=GRPOConfig(output_dir="out", reward_weights=[1.0]),
     reward_funcs=[long],
     train_dataset=load_dataset("trl-lib/DeepMath-103K", split="train"),
 )
 """
-SYNCED = REWARDS.replace("reward_weights=[1.0, 0.5]", "sync_ref_model=True")
+SYNCED = REWARDS.replace("reward_weights=[1.0]", "sync_ref_model=True")
 BITS = """
 from transformers import BitsAndBytesConfig
 
@@ -103,7 +103,6 @@ RULE = Rule(
     bad=(
         Case(script=WORKERS, at="calls.0.dataloader_prefetch_factor"),
         Case(script=LOSSES, at="calls.0.loss_weights"),
-        Case(script=REWARDS, at="trainer.reward_funcs"),
         Case(script=SYNCED, at="train.sync_ref_model"),
         Case(script=BITS, at="calls.0.load_in_8bit"),
         Case(
@@ -115,10 +114,10 @@ RULE = Rule(
         Case(script=WORKERS.replace("_factor=2", "_factor=2, dataloader_num_workers=2")),
         Case(script=LOSSES.replace("[1.0]", "[1.0, 0.5]")),
         Case(script=LOSSES, versions={"trl": "0.15.0", "transformers": "4.48.0"}),
-        Case(script=REWARDS.replace("[1.0, 0.5]", "[1.0]")),
+        Case(script=REWARDS),
         Case(script=SYNCED.replace("sync_ref_model=True", "sync_ref_model=True, beta=0.04")),
         Case(script=BITS.replace("load_in_8bit=True", "bnb_4bit_use_double_quant=True")),
         Case(job=JOB.replace("[1.0]", "[1.0, 1.0]")),
-        Case(script=REWARDS.replace("reward_weights=[1.0, 0.5]", "num_generations=1")),
+        Case(script=REWARDS.replace("reward_weights=[1.0]", "num_generations=1")),
     ),
 )

@@ -9,7 +9,8 @@ rloo also with the names that a reward function gets from the trainer, and with 
 The trainer prepares the data after the model was loaded, and raises `KeyError: 'text'` or the like; for grpo and rloo
 only when the first reward is asked for. A column too many can be as bad: with a `prompt` column, sft reads every row as
 prompt and completion, whatever else is there. And some sets train in one process and not in the next: whether rows are
-conversations, TRL asks one of their columns, and which one is chance.
+conversations, TRL asks one of their columns, and which one is chance. `assistant_only_loss` needs rows that are messages from the
+beginning: the trainer looks at them before a `formatting_func` or a collator does.
 
 ## Fix safety
 There is no automatic fix. Write a function that gives the columns under the names the trainer knows. In a job file name it in
@@ -21,7 +22,7 @@ from collections.abc import Iterator, Mapping
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.catalog.formats import ColumnSettings, judge, recognise
+from holdfast.catalog.formats import ColumnSettings, holds_no_messages, judge, recognise
 from holdfast.catalog.models.base_models import path_of, trainer_of_trl
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.document import Document
@@ -31,6 +32,7 @@ from holdfast.core.methods import Method
 
 ColumnTypes = Mapping[str, Type | None]
 TRIED = "1.8.0"
+ONLY = "train.assistant_only_loss"
 PROGRAM = ("trainer.train_dataset", "trainer.eval_dataset")
 PARTS = {"job": ("dataset", "dataset.eval_split"), "command": ("train.dataset_name", "train.dataset_test_split")}
 """Keys of the data that is trained on and evaluated on, by kind; of a script `PROGRAM`."""
@@ -53,11 +55,29 @@ def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
         _settings(job, api),
         "; `holdfast inspect` proposes a function for `dataset.map`" if job.kind == "job" else "",
     )
+    if settings.assistant_only_loss and _is_remade(job) and holds_no_messages(_columns(dataset)):
+        has = ", ".join(dataset.columns) or "nothing"
+        yield Finding(ONLY, f"`assistant_only_loss` needs messages before the data is prepared (the data has {has})")
+        return
     for key, columns in _splits(job, dataset).items():
         readiness = judge(method, columns, recognise(columns, settings=settings), settings)
         if not readiness.ready:
             has = ", ".join(columns) or "nothing"
             yield Finding(key, f"{method} cannot train on it: {readiness.because} (the data has {has}){how}")
+
+
+def _is_remade(job: Document) -> bool:
+    """Return whether something of the program's own reads the rows as they are, after the trainer has looked at them."""
+    if job.get("dataset.map", None) is not None:
+        return False
+    try:
+        return any(job.get(key, None) is not None for key in REMADE.get(job.kind, REMADE_BY_PROGRAM))
+    except MissingFactError:
+        return True
+
+
+def _columns(dataset: Dataset) -> ColumnTypes:
+    return {name: dataset.types.get(name) for name in dataset.readable().columns}
 
 
 def _splits(job: Document, dataset: Dataset) -> Mapping[str, ColumnTypes]:
@@ -72,8 +92,7 @@ def _splits(job: Document, dataset: Dataset) -> Mapping[str, ColumnTypes]:
     train, evaluated = PARTS.get(job.kind, PROGRAM)
     if job.get(train, None) is None:
         return {}
-    columns = dataset.readable().columns
-    splits: dict[str, ColumnTypes] = {train: {name: dataset.types.get(name) for name in columns}}
+    splits: dict[str, ColumnTypes] = {train: _columns(dataset)}
     if job.get(evaluated, None) is not None and dataset.eval_columns is not None:
         # Types are known of the split that is trained on alone.
         splits[evaluated] = dict.fromkeys(dataset.eval_columns)
@@ -132,6 +151,13 @@ from trl import DPOConfig, DPOTrainer
 rows = load_dataset("json", data_files="rows.jsonl", split="train")
 trainer = DPOTrainer(model="acme/chat", args=DPOConfig(output_dir="out"), train_dataset=rows)
 """
+FORMATTED = """from datasets import load_dataset
+from trl import SFTConfig, SFTTrainer
+
+rows = load_dataset("json", data_files="rows.jsonl", split="train")
+args = SFTConfig("out", assistant_only_loss=True)
+trainer = SFTTrainer("acme/chat", args=args, train_dataset=rows, formatting_func=to_text)
+"""
 REWARDED = """from datasets import load_dataset
 from trl import GRPOTrainer
 
@@ -174,6 +200,8 @@ RULE = Rule(
         Case(script=SCRIPT, facts=_has("text"), at="trainer.train_dataset"),
         Case(script=REWARDED, facts=_has("question", "answer"), at="trainer.train_dataset"),
         Case(command=COMMAND, facts=_has("text"), at="train.dataset_name"),
+        Case(script=FORMATTED, facts=_has("question", "answer"), at=ONLY),
+        Case(script=FORMATTED.replace("formatting_func", "data_collator"), facts=_typed(messages=STRING), at=ONLY),
     ),
     good=(
         Case(job=_job("sft"), facts=_has("text")),
@@ -193,6 +221,8 @@ RULE = Rule(
         Case(script=SCRIPT, facts=_has("prompt", "chosen", "rejected")),
         Case(script=SCRIPT.replace("rows)", "rows, data_collator=collate)"), facts=_has("text")),
         Case(script=REWARDED, facts=_has("prompt", "answer")),
+        Case(script=FORMATTED, facts=_typed(messages=CHAT)),
+        Case(script=FORMATTED.replace("assistant_only_loss=True", ""), facts=_has("question", "answer")),
         Case(command=COMMAND, facts=_has("chosen", "rejected")),
         Case(command=COMMAND.replace("trl dpo", "trl sft --dataset_text_field body"), facts=_has("body")),
     ),

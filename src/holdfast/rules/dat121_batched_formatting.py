@@ -37,6 +37,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         yield Finding(
             KEY,
             f"`{function.name}` returns {SPELLED[function.returns]}, and trl calls it with one row, of which it wants one text",
+            place=function.place,
         )
 
 

@@ -31,8 +31,10 @@ def check(job: Document, local_data: Sequence[Lookup[Dataset]]) -> Iterator[Find
     """Object to each function that reads what no row has."""
     known = {seen.reference.key.rpartition(".")[0]: seen for seen in local_data}
     for call in job.calls:
+        if call.name not in METHODS or not call.path.startswith("datasets."):
+            continue
         given = call.arguments.get(FUNCTION, next(iter(call.positional), None))
-        if call.name not in METHODS or not call.path.startswith("datasets.") or not isinstance(given, LocalName):
+        if not isinstance(given, LocalName):
             continue
         loaded = loading_call(job, call) if given.reads and "input_columns" not in call.arguments else None
         if loaded is None or call.open or call.guard.tolerates("KeyError"):

@@ -29,7 +29,7 @@ REMADE = ("train.remove_unused_columns", "trainer.environment_factory", "trainer
 
 def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...] | Unknown) -> Iterator[Finding]:
     """Object to each parameter that no column gives."""
-    for key, function, _ in own_rewards(job, files):
+    for key, function, place in own_rewards(job, files):
         wanted = [each for each in function.required if each not in PASSED and each not in KEPT_BACK]
         if not wanted:
             continue
@@ -40,9 +40,8 @@ def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...
             near = nearest(unfed, columns)
             hint = f"; did you mean `{near}`?" if near else ""
             has = ", ".join(columns)
-            yield Finding(
-                key, f"`{function.name}` needs `{unfed}`, and no column is called so (the data has {has}){hint}"
-            )
+            told = f"`{function.name}` needs `{unfed}`, and no column is called so (the data has {has}){hint}"
+            yield Finding(key, told, place=place)
 
 
 def _require_plain(job: Document) -> None:

@@ -365,3 +365,51 @@ def test_a_rule_may_say_two_things_of_one_place() -> None:
 
     assert [each.message for each in found if isinstance(each, Finding)] == ["one thing", "another"]
     assert [each.message for each in more if isinstance(each, Finding)] == ["one thing", "another", "a third"]
+
+
+GROUPS = """method: grpo
+model: m
+dataset: rows.jsonl
+rewards: [accuracy_reward]
+train: {{per_device_train_batch_size: 6, {}: 4, gradient_accumulation_steps: 2}}
+"""
+
+
+@pytest.mark.parametrize("name", ["num_generation", "num_generations"])
+def test_what_follows_from_a_misspelt_argument_is_judged_by_what_was_meant(tmp_path: Path, name: str) -> None:
+    """12 completions are whole groups of 4, and no whole groups of the 8 that hold if nothing is set."""
+    job, script = tmp_path / "job.yaml", ONLINE.format(method="GRPO", batch=12, generations=4)
+    job.write_text(GROUPS.format(name))
+    targets = check([str(job)], select=["ARG", "CMB"], offline=True)["targets"]
+    targets.append(reported(tmp_path, script.replace("num_generations", name), select=["ARG", "CMB"]))
+
+    assert [codes(each) for each in targets] == [["ARG106"] if name == "num_generation" else []] * 2
+
+
+def test_what_a_misspelt_argument_hides_is_told_with_it(tmp_path: Path) -> None:
+    script = 'from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig("out", eval_stratgy="steps")\nSFTTrainer("m", args=args, train_dataset=rows)\n'
+    assert codes(reported(tmp_path, script)) == ["ARG106", "EVL101"]
+
+
+PLAIN = 'from trl import SFTConfig, SFTTrainer\n\nargs = SFTConfig("out")\nSFTTrainer("m", args=args, train_dataset=rows).train()\n'
+CALLS = """from datasets import Dataset, load_dataset
+from huggingface_hub import HfApi
+from peft import PeftModel
+from transformers import AutoModelForCausalLM, AutoTokenizer, pipeline, set_seed
+import torch
+
+tokenizer, model = AutoTokenizer.from_pretrained("m"), AutoModelForCausalLM.from_pretrained("m")
+
+
+def use(text, number, options):
+    ids = tokenizer(text, return_tensors="pt", max_length=number)
+    torch.save(model.generate(ids, **options), text)
+    model.forward(ids, number)
+    return tokenizer.decode(ids[number]), tokenizer.apply_chat_template(text)
+"""
+
+
+def test_a_call_that_a_rule_is_not_about_leaves_nothing_undecided(tmp_path: Path) -> None:
+    """That what a tokenizer gets in some function is unknown is no reason to skip a rule about `map`."""
+    without, beside = ([each["code"] for each in reported(tmp_path, head + PLAIN)["skipped"]] for head in ("", CALLS))
+    assert sorted({*beside} - {*without}) == []

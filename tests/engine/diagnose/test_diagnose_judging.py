@@ -811,3 +811,14 @@ def test_an_exception_of_which_only_pythons_own_frames_are_shown_is_nobodys() ->
     text = raised("json.decoder.JSONDecodeError: x", 'File "/usr/lib/python3.11/json/decoder.py", line 3, in f')
 
     assert scores(text, USER) == {"user-code-error": UNDER_USER_CODE}
+
+
+@pytest.mark.parametrize("weight", [0.97, 0.7])
+def test_a_general_class_is_told_beside_its_special_one_only_if_that_is_unsure(weight: float) -> None:
+    """One line that both know is no second cause, where the special class is as good as certain."""
+    general = signature("out-of-memory", Pattern(line=r"CUDA out of memory", weight=0.9))
+    special = signature("in-evaluation", Pattern(line=r"CUDA out of memory", weight=weight), covers=("out-of-memory",))
+
+    names = [cause.signature.name for cause in found(OOM, general, special).causes]
+
+    assert names == (["in-evaluation"] if weight > 0.9 else ["in-evaluation", "out-of-memory"])

@@ -142,3 +142,10 @@ def test_one_key_is_explained_with_those_under_it() -> None:
 
     assert "dataset.rows" in listed
     assert all(key.split(".")[0] == "dataset" for key in listed)
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("sft", "method"), ("GRPO", "method"), ("job.peft", "peft"), ("job.train", "train")]
+)
+def test_methods_and_keys_after_the_word_job_are_explained(name: str, key: str) -> None:
+    assert explain(name) == explain(key)

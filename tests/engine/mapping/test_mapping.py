@@ -572,6 +572,7 @@ UNUSUAL: dict[str, Any] = {
     "a record": {"answer": "So."},
     "an unknown speaker": [{"from": "narrator", "value": "Once."}, *ASKED],
     "a number for a message": [{"from": "human", "value": 4}, ASKED[1]],
+    "a message without content": [{"from": "human", "value": None}, ASKED[1]],
 }
 
 
@@ -601,3 +602,59 @@ def test_rows_that_differ_without_a_majority_have_no_mapping() -> None:
 def test_the_context_of_an_instruction_that_is_no_text_is_no_prompt() -> None:
     rows: list[Row] = [{"instruction": ["Add.", "Now."], "input": "", "output": "three"}] * 5
     assert proposed("sft", rows).source is None
+
+
+@pytest.mark.parametrize("places", [(3,), (0, 9)])
+def test_a_message_without_content_is_left_out_unless_it_calls_a_tool(places: tuple[int, ...]) -> None:
+    """Templates raise on the one, or teach the model to say nothing; the other says what it says by its call."""
+    call = {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "add", "arguments": {"a": 1}}}]}
+    called, silent = [user("Add."), call], [user("Why?"), {"role": "assistant", "content": None}]
+    rows = [{"dialog": silent if at in places else called if at % 2 else chat("a", "b")} for at in range(20)]
+
+    found = proposed("sft", rows)
+
+    assert found.drops == {"dialog": RowCount(len(places), places)}
+    assert list(map_rows(rows, found.source or "")) == [
+        {"messages": r["dialog"]} for r in rows if r["dialog"] is not silent
+    ]
+
+
+def test_damaged_messages_beyond_the_samples_are_left_out_too() -> None:
+    rows = [{"dialog": chat("a", "b")}] * 5
+    columns, damaged = types_of_rows(rows), LackingRows(strange={"dialog": RowCount(1, (4711,))})
+
+    found = propose("sft", columns, recognise(columns, rows), rows, lacking=damaged)
+
+    assert found.drops == {"dialog": RowCount(1, (4711,))}
+    assert not list(map_rows([{"dialog": [{"role": "user", "content": None}]}], found.source or ""))
+
+
+@pytest.mark.parametrize("method", ["grpo", "rloo", "kto"])
+@pytest.mark.parametrize(("system", "empty"), [(False, False), (True, False), (False, True)])
+def test_a_few_conversations_without_an_answer_are_left_out(method: str, system: bool, empty: bool) -> None:
+    """One such row does not take the mapping from all others."""
+    rows: list[Row] = [{"conversation": ASKED, "label": at % 2 == 0} for at in range(20)]
+    rows[7]["conversation"] = ASKED[:1]
+    if empty:
+        rows[2]["conversation"] = []
+    if system:
+        rows = [row | {"system": "Be kind."} for row in rows]
+
+    found = proposed(method, rows)
+
+    gone = (2, 7) if empty else (7,)
+    assert found.drops == {"conversation": RowCount(len(gone), gone)}
+    assert len(list(map_rows(rows, found.source or ""))) == len(rows) - len(gone)
+
+
+def test_why_a_mapping_fails_is_told_by_row_and_without_its_code() -> None:
+    rows: list[Row] = [{"conversation": ASKED[: 1 + at % 2]} for at in range(8)]
+    assert proposed("kto", [row | {"label": True} for row in rows]).because == (
+        "row 0 cannot be read: the conversation does not end with an answer"
+    )
+
+
+@pytest.mark.parametrize(("question", "answer"), [("Question ", "ANSWER"), (" question", "answer\t")])
+def test_spaces_around_the_name_of_a_column_change_nothing(question: str, answer: str) -> None:
+    made = rewritten("sft", [{question: "Why?", answer: "So."}])
+    assert made == [{"prompt": [user("Why?")], "completion": [assistant("So.")]}]

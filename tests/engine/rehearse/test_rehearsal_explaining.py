@@ -1154,3 +1154,25 @@ def test_the_function_that_masks_all_labels_is_named(source: str, function: str,
 
     assert (told.function, told.where) == (function, where)
     assert (f"`{function}` sets them" in told.cause.cause) == bool(function)
+
+
+@pytest.mark.parametrize(
+    ("error", "fix"),
+    [
+        (
+            "ValueError: You set `assistant_only_loss=True`, but the dataset is not conversational. This option is only …",
+            "Remove `assistant_only_loss=True` at train.py:2, or make messages of the rows before",
+        ),
+        (
+            "ValueError: You passed `sync_ref_model=True` while `beta` is 0.",
+            "Change `sync_ref_model=True` at train.py:2, or the setting that the message names beside it.",
+        ),
+    ],
+)
+def test_a_setting_that_a_message_quotes_is_what_to_change(error: str, fix: str) -> None:
+    """That the message says what is allowed helps nobody."""
+    log = raised("train.py:2 <module>: trainer = Trainer(args=args)", error=error)
+
+    found = explained(log, name="invalid-config-value", sources={"train.py": "\ntrainer = Trainer(args=args)\n"})
+
+    assert found.cause.fix.startswith(fix)

@@ -35,7 +35,7 @@ from holdfast.core.plan import Attempt
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import AttemptState, RunState, fold
 from holdfast.core.trouble import TROUBLE_KINDS, Trouble
-from holdfast.engine.run.actions import Close, EvaluateModel, Kill, Poll, Start, Stop, TakeStacks
+from holdfast.engine.run.actions import Close, EvaluateModel, Kill, Note, Poll, Start, Stop, TakeStacks
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.drive import DRAINING, Dependencies, drive
 from holdfast.engine.run.supervise import Flow, Limits, supervise
@@ -970,3 +970,17 @@ def test_a_person_is_heard_while_the_final_model_is_evaluated(order: Order | Non
 
     assert (state.evaluated.verdict if state.evaluated else None) == verdict
     assert state.stage is (RunStage.RUNNING if order == "detach" else RunStage.SUCCEEDED)
+
+
+def test_signs_in_what_comes_with_the_end_of_a_short_attempt_are_noted() -> None:
+    """Its steps and its end are seen at one look."""
+    metrics = {"reward": 0.0, "reward_std": 0.0}
+    steps = [said("step", step=step, max_steps=3, loss=0.0, metrics=metrics) for step in (1, 2, 3)]
+    end = said("end", status="finished", step=3, max_steps=3)
+    flow = running()
+
+    noted = flow.send((said("start", max_steps=3), *steps, end, polled(Liveness.ENDED, exit_code=0)))
+
+    assert isinstance(noted, Note)
+    assert noted.trouble.kind == "rewards-alike"
+    assert closing(flow, TroubleNoted(at_s=4.0, attempt=1, trouble=noted.trouble)).stage is RunStage.SUCCEEDED

@@ -211,3 +211,19 @@ def test_every_sign_has_a_case() -> None:
     """Silence is tested where it is judged."""
     assert {*(case.kind for case in CASES), "push-failed"} == SIGNS.keys()
     assert {*SIGNS, "no-progress"} == set(TROUBLE_KINDS)
+
+
+@pytest.mark.parametrize(
+    ("spreads", "limit", "is_seen"),
+    [([0.0] * 4, 4, True), ([0.0] * 4, 40, False), ([0.0, 0.1, 0.0, 0.0], 4, False), ([0.0], 1, False)],
+)
+def test_a_short_training_whose_rewards_never_varied_says_so_when_it_is_done(
+    spreads: list[float], limit: int, is_seen: bool
+) -> None:
+    """It has no ten steps; before its end, the next ones may differ."""
+    attempt = training([rewarded(reward_std=spread) for spread in spreads])
+
+    texts = [each.text for each in new_troubles(replace(attempt, max_steps=limit))]
+
+    told = "all completions of a prompt had the same reward in all 4 logged steps: nothing is learnt from them"
+    assert texts == ([told] if is_seen else [])

@@ -303,7 +303,7 @@ def test_no_rows_and_broken_files_are_told() -> None:
     assert told == [
         "data.jsonl, line 7: not JSON",
         "data.jsonl, line 9: not JSON",
-        "data.jsonl, line 11: not JSON (and 2 more)",
+        "data.jsonl, line 11: not JSON (3 of 5 such places are shown)",
     ]
 
 

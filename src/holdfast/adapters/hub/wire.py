@@ -28,7 +28,7 @@ SOON_S: Final = 2.0
 """A host that wants to be left alone for longer is: nobody waits for a check."""
 DOWN_S: Final = 30.0
 """For how long a host that did not answer is not asked again."""
-TRY_AGAIN: Final = "try again later, or use `--offline`"
+TRY_AGAIN: Final = "try again later"
 TOO_MANY: Final = 429
 USED_UP: Final = re.compile(r"\br=0;t=(?P<reset>[0-9]+)")
 """What the Hub says of a quota that is used up, and after how many seconds it is new."""

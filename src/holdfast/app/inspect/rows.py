@@ -160,7 +160,7 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
             f"no such file or folder: {path}", where=path, fix="name a file, a folder or a dataset of the Hub"
         )
     if offline:
-        fix = "leave out --offline, so that the Hub is asked too"
+        fix = "name a file or a folder that is here, or leave out --offline once the Hub can be reached"
         raise UsageError(f"nothing on this machine is called {path}", where=path, fix=fix)
     reference = Reference(role="dataset", name=path, key="dataset.path", repo_kind="dataset", config=config)
     from holdfast.adapters import hub
@@ -169,7 +169,9 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
         repo = hub.open_hub().repo(reference)
     except SourceError as error:
         raise UsageError(
-            f"{path} is not here, and the Hub could not be asked: {error.what}", where=path, fix=error.fix
+            f"{path} is not here, and the Hub could not be asked: {error.what}",
+            where=path,
+            fix=f"{error.fix}, or name a file or a folder",
         ) from None
     if not repo.exists:
         fix = f"there is {some_of(repo.nearest)}" if repo.nearest else "look at its name, and at the token"

@@ -7,6 +7,7 @@ from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.models.found_model import FoundModel, found_model
 from holdfast.app.models.model_files import model_facts
 from holdfast.app.models.run_models import known_runs, model_of_run
+from holdfast.app.run_paths import hint_at_parents
 from holdfast.catalog.builtin import MODELS
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
@@ -41,4 +42,6 @@ def _near_run(name: str, runs: PathName | None) -> str | None:
     """
     known = {called: run for run in known_runs(runs_folder(runs)) for called in (job_of_run(run), run)}
     near = nearest(name, tuple(known))
-    return f"there is the run {known[near]}; `holdfast runs` lists all" if near else None
+    if near:
+        return f"there is the run {known[near]}; `holdfast runs` lists all"
+    return hint_at_parents(name, runs_folder(runs))

@@ -60,7 +60,11 @@ def _cached(name: str) -> ModelFacts | None:
 def _of_hub(name: str, *, offline: bool, where: str) -> ModelFacts:
     if offline:
         near = _near_folder(name)
-        fix = f"there is {near}" if near else "leave out --offline, so that the Hub is asked too"
+        fix = (
+            f"there is {near}"
+            if near
+            else "name a folder that is here, or leave out --offline once the Hub can be reached"
+        )
         raise UsageError(f"no model on this machine is called {name}", where=where, fix=fix)
     from holdfast.adapters import hub
 

@@ -14,7 +14,7 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import note_versions
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
 from holdfast.adapters.storage.run_log import log_events, log_to_run
-from holdfast.app.arguments import PathName, runs_folder
+from holdfast.app.arguments import PathName
 from holdfast.app.run.backends import open_backend
 from holdfast.app.run.costs import budget_of
 from holdfast.app.run.delivering import verify_push
@@ -22,6 +22,7 @@ from holdfast.app.run.evaluating import evaluate_final
 from holdfast.app.run.notifying import telling
 from holdfast.app.run.outputs import open_output
 from holdfast.app.run.remedied import write_remedied_job
+from holdfast.app.run_paths import folder_of_runs, hint_at_parents
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, Diagnosed, Event, Refuser, RunRequested, RunStage, training_events
@@ -235,7 +236,7 @@ def open_run(name: PathName, runs: PathName | None) -> Run:
     Raises:
         UsageError: There is none, or more than one.
     """
-    base = runs_folder(runs)
+    base = folder_of_runs(name, runs)
     ledger = Ledger(base)
     known = ledger.runs()
     wanted = Path(name).name  # a folder's path is as good
@@ -245,6 +246,6 @@ def open_run(name: PathName, runs: PathName | None) -> Run:
     if len(matching) != 1:
         near = matching or get_close_matches(wanted, known, n=3)
         what = f"{len(matching)} runs begin with {wanted!r}" if matching else f"no run is called {wanted!r}"
-        hint = f"one of {', '.join(near)}" if near else "`holdfast runs` lists them; --runs names their folder"
-        raise UsageError(what, where=str(base), fix=hint)
+        hint = f"one of {', '.join(near)}" if near else hint_at_parents(wanted, base)
+        raise UsageError(what, where=str(base), fix=hint or "`holdfast runs` lists them; --runs names their folder")
     return Run(name=matching[0], folder=base / matching[0], ledger=ledger)

@@ -22,6 +22,7 @@ from holdfast.core.document import Document, Unknown
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hidden import hidden_in, plain, untracked
 from holdfast.core.last_call_cache import cache_last_call
+from holdfast.core.methods import ONLINE_TRAINERS
 from holdfast.core.program import BLANK, Instance, KnownValue, Notice, Outcome, construct
 
 SCHEDULE: Final = frozenset(
@@ -54,6 +55,7 @@ ELSEWHERE: Final[Mapping[str, re.Pattern[str]]] = {
     ),
     "missing-reward": re.compile(r"No reward source provided"),
     "two-adapters": re.compile(r"You passed a `PeftModel` instance together with a `peft_config`"),
+    "unmatched-reward-weights": re.compile(r"[Nn]umber of reward weights"),
     "two-precisions": re.compile(r"[Aa]t most one of fp16 and bf16"),
 }
 """The errors that a rule of their own tells of, by its name: it has a fix for them."""
@@ -63,6 +65,10 @@ LOADING: Final = "model_init_kwargs"
 
 GROUPS: Final = "undivided-generations"
 """The one of these rules that judges only the config that is trained with, and only where nothing of it is hidden."""
+
+WEIGHTS: Final = "unmatched-reward-weights"
+"""The one that counts the rewards of TRL's own trainers alone."""
+ONLINE_PATHS: Final = frozenset(f"trl.{name}" for name in ONLINE_TRAINERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +151,12 @@ def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction,
 
 def is_covered_elsewhere(construction: Construction, notice: Notice, job: Document, api: Api) -> bool:
     """True if a rule of its own tells of an error of a construction."""
-    names = [name for name, words in ELSEWHERE.items() if words.search(notice.message)]
-    grouped = job.kind == "job" or (construction.call.key == "train" and makes_groups(job, api))
-    return any(name != GROUPS or grouped for name in names)
+    call = construction.call
+    covers = {
+        GROUPS: job.kind == "job" or (call.key == "train" and makes_groups(job, api)),
+        WEIGHTS: call.key == "trainer" and call.path in ONLINE_PATHS and "environment_factory" not in call.arguments,
+    }
+    return any(covers.get(name, True) for name, words in ELSEWHERE.items() if words.search(notice.message))
 
 
 @dataclass(slots=True)

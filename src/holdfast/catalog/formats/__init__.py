@@ -9,7 +9,7 @@ A type that is None is one that nobody knows: nothing is held against such a col
 """
 
 from holdfast.catalog.formats.forms import Form, form_of, forms_of, settle, types_of_rows
-from holdfast.catalog.formats.judging import judge, read_columns
+from holdfast.catalog.formats.judging import holds_no_messages, judge, read_columns
 from holdfast.catalog.formats.recognising import recognise
 from holdfast.catalog.formats.settings import DEFAULTS, ColumnSettings
 
@@ -19,6 +19,7 @@ __all__ = [
     "Form",
     "form_of",
     "forms_of",
+    "holds_no_messages",
     "judge",
     "read_columns",
     "recognise",

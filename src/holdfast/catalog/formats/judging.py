@@ -221,6 +221,16 @@ def _some_chat(forms: Forms) -> bool:
     return any(forms.get(name) in (*CHAT, "unknown") for name in ASKED)
 
 
+def holds_no_messages(columns: Mapping[str, Type | None]) -> bool:
+    """Return whether TRL surely takes rows with such columns for no conversations.
+
+    >>> from holdfast.core.columns import STRING
+    >>> holds_no_messages({"question": STRING}), holds_no_messages({"messages": None})
+    (True, False)
+    """
+    return not _some_chat(forms_of(columns))
+
+
 def _missing(forms: Forms, *names: str) -> str:
     absent = [name for name in names if name not in forms]
     return f"no {_list(absent)}" if absent else ""

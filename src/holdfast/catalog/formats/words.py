@@ -9,3 +9,6 @@ CONVERSATIONS: Final = ("messages", "conversations")
 IMAGES: Final = ("image", "images")
 ROLES: Final = ("system", "user", "assistant", "tool", "developer")
 """Roles that chat templates write. `developer` is gpt-oss's word for a system turn."""
+CALLS: Final = ("tool_calls", "function_call")
+THOUGHTS: Final = ("reasoning_content", "thinking", "reasoning", "thought")
+"""Fields of messages. A message that has one of these or of `CALLS` may have no content."""

@@ -55,6 +55,7 @@ def render_run(result: RunResult) -> str:
     short = [("short run", result.short_run)] if result.short_run else []
     entries = [
         *short,
+        *(("trouble", each.text) for attempt in result.attempts[-1:] for each in attempt.troubles),
         *_cost(result),
         *_evaluated(result),
         *_places(result),

@@ -1,5 +1,6 @@
 """The result of `inspect` as text: the format of a dataset, its problems, the methods that it fits, and its tokens."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -13,9 +14,11 @@ from holdfast.core.scan import SOME_ROWS, RewardResult
 from holdfast.engine.tokens.picture import figure_lines, render_page
 from holdfast.engine.units import render_counted
 from holdfast.results.check import ReportedSkip
-from holdfast.results.inspect import InspectResult, MethodReadiness, TokenReport
+from holdfast.results.inspect import DroppedRows, InspectResult, MethodReadiness, TokenReport
 
 WIDEST_TYPE: Final = 100  # characters of a column's type; those of tools go on for pages
+UNNAMED: Final = re.compile(r"Unnamed: \d+$")
+"""The name that readers of tables give a column without one."""
 LISTED: Final = 20
 """The most columns that are listed."""
 
@@ -66,10 +69,12 @@ def _skipped(result: InspectResult) -> list[ReportedSkip]:
 
 
 def _columns(columns: Mapping[str, str]) -> Iterator[str]:
-    wide = max(map(len, list(columns)[:LISTED]), default=0)
-    for name, kind in list(columns.items())[:LISTED]:
+    listed = [(name if name == name.strip() else repr(name), kind) for name, kind in list(columns.items())[:LISTED]]
+    wide = max((len(name) for name, _ in listed), default=0)
+    for name, kind in listed:
         short = kind if len(kind) <= WIDEST_TYPE else f"{kind[:WIDEST_TYPE]}…"
-        yield f"  {name:{wide}}  {style(short, dim=True)}"
+        note = style("  an unnamed column, such as the index of a table", dim=True) if UNNAMED.match(name) else ""
+        yield f"  {name:{wide}}  {style(short, dim=True)}{note}"
     if len(columns) > LISTED:
         yield f"  and {len(columns) - LISTED} more columns"
 
@@ -140,18 +145,27 @@ def _mappings(result: InspectResult) -> Iterator[str]:
     if method := _shown_mapping(result):
         found = result.methods[method]
         yield f"\n{style('#', dim=True)} for {method}: {render_call(result.dataset.path, found)}, tested on its first rows"
-        for column, dropped in found.drops.items():
+        for columns, dropped in _drops(found.drops):
             rows = f"{', '.join(map(str, dropped.rows[:SOME_ROWS]))}{', …' if dropped.count > SOME_ROWS else ''}"
             counted = render_counted(dropped.count, "row")
-            yield f"{style('#', dim=True)} `keep` leaves out {counted} without a usable value in `{column}`: {rows}"
+            yield f"{style('#', dim=True)} `keep` leaves out {counted} without a usable value in {columns}: {rows}"
         yield (found.mapping or "").rstrip()
+
+
+def _drops(drops: Mapping[str, DroppedRows]) -> list[tuple[str, DroppedRows]]:
+    """Return the rows that a mapping leaves out, with the columns: those of several columns once."""
+    columns = dict[tuple[int, ...], list[str]]()
+    for column, dropped in drops.items():
+        columns.setdefault((dropped.count, *dropped.rows), []).append(f"`{column}`")
+    return [(" and ".join(names), DroppedRows(count=key[0], rows=key[1:])) for key, names in columns.items()]
 
 
 def render_call(path: str, readiness: MethodReadiness) -> str:
     """Return the expression that applies a mapping."""
     cast = "".join(f'cast_column({name!r}, Value("string")).' for name in readiness.casts)
     kept = "filter(keep)." if readiness.drops else ""
-    mapped = f"{cast}{kept}map(rewrite, remove_columns={list(readiness.removes)})"
+    removed = f", remove_columns={list(readiness.removes)}" if readiness.removes else ""
+    mapped = f"{cast}{kept}map(rewrite{removed})"
     if not readiness.field:
         return f"dataset.{mapped}"
     return f'load_dataset("json", data_files={path!r}, field={readiness.field!r}, split="train").{mapped}'

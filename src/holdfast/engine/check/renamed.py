@@ -4,8 +4,8 @@ An argument under its old name hides what its value does, and a class that is im
 Rules are asked about the program as it will be too, so that all there is to say is said at once; and what they say of it
 only because of an old name is left out, for the old name itself is told.
 
-Covered: arguments that were renamed, names that are imported from elsewhere now. Not covered: arguments that move to another
-call, switches that became choices, nearest names.
+Covered: arguments that were renamed or misspelt, names that are imported from elsewhere now. Not covered: arguments that move to
+another call, switches that became choices.
 """
 
 from collections import Counter
@@ -18,8 +18,8 @@ from holdfast.core.document import Document, Key, Rename, Set, parse_key
 from holdfast.core.finding import Finding, Skip
 from holdfast.core.text import Place
 
-RENAMING: Final = frozenset({"ARG101"})
-"""Rules whose fix writes an argument under its new name, which is known."""
+RENAMING: Final = frozenset({"ARG101", "ARG103", "ARG106", "ARG122", "DAT128", "MOD139"})
+"""Rules whose fix writes an argument under another name: its new one, or that which is likely meant."""
 MOVING: Final = frozenset({"IMP101", "IMP103"})
 """Rules whose fix imports a name from where it is now."""
 Result = TypeVar("Result", bound=Finding | Skip)

@@ -32,6 +32,8 @@ rival of 0.6 or more: four in five of the first answers were right, where they t
 TOLD: Final = 0.1
 """Confidence from which a cause is told at all."""
 MOST_CAUSES: Final = 5
+SURE: Final = 0.9
+"""Confidence from which a general class says nothing beside the special one that covers it."""
 GUESSED: Final = "A guess, by the words of a line that no signature knows:"
 NAME: Final = (
     r"torch|transformers|trl|peft|accelerate|datasets|huggingface[-_]hub|tokenizers|safetensors|bitsandbytes|vllm|deepspeed|flash[-_]attn"
@@ -122,12 +124,26 @@ def _causes(
     raised: Sequence[LibraryMessage] = (),
     subject: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Cause, ...]:
-    told = [_cause(each, raised, subject, _rival_of(each, candidates)) for each in candidates[:MOST_CAUSES]]
+    shown = _open(candidates)[:MOST_CAUSES]
+    told = [_cause(each, raised, subject, _rival_of(each, candidates)) for each in shown]
     # Beside a cause, that the cause may be elsewhere says nothing.
     others = sorted(
         (each for each in told[1:] if each.signature.name != NOT_IN_LOG), key=lambda cause: -cause.confidence
     )
     return tuple(cause for cause in (*told[:1], *others) if cause.confidence >= TOLD)
+
+
+def _open(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the classes without those that a sure answer covers, and that only its own line speaks for."""
+    if not candidates or calibrated(candidates[0].score) < SURE:
+        return list(candidates)
+    first = candidates[0]
+    covered = [
+        each
+        for each in candidates[1:]
+        if each.signature.name in first.signature.covers and each.line and each.line == first.line and not each.silent
+    ]
+    return [each for each in candidates if each not in covered]
 
 
 def calibrated(score: float) -> float:

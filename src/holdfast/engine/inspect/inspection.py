@@ -178,5 +178,5 @@ def report_tokens(tokens: Tokens) -> TokenReport:
     plain = {each.name: getattr(tokens, each.name) for each in fields(tokens)}
     lengths = {each.name: getattr(tokens.lengths, each.name) for each in fields(tokens.lengths)}
     cut = round(tokens.truncated / tokens.rows, 4) if tokens.rows else 0.0
-    del plain["lengths"]
-    return TokenReport(**{**lengths, **plain, **counted, "truncated_fraction": cut})
+    del plain["lengths"], plain["problems"]
+    return TokenReport(**{**lengths, "problem": tokens.problem, **plain, **counted, "truncated_fraction": cut})

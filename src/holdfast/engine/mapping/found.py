@@ -1,6 +1,6 @@
 """What was found in the columns of a dataset, as Python expressions over one row."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -39,6 +39,7 @@ class ColumnReading:
         answers: Those of them whose text is to be learned: it leaves out rows in which one is blank, too.
         pair: Columns that answers to compare come from; a method that learns from the better one needs no other.
         implicit: Whether the two answers hold their prompt.
+        turns: Of a conversation: the expression for its messages as they stand in the row; empty of anything else.
     """
 
     what: str
@@ -51,6 +52,7 @@ class ColumnReading:
     answers: tuple[str, ...] = ()
     pair: tuple[str, ...] = ()
     implicit: bool = False
+    turns: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class DataProfile:
         settings: What the job says that matters.
         lacking: Rows that lack a usable value, of all that the data has.
         unusual: Columns in which a few rows have values unlike all others; the samples are without these rows.
+        numbers: Number of each sample, counted from 0; empty if they are the first rows.
         forms: What each column is to a trainer.
     """
 
@@ -80,18 +83,24 @@ class DataProfile:
     settings: ColumnSettings = DEFAULTS
     lacking: LackingRows = field(default_factory=LackingRows)
     unusual: Mapping[str, UsualValues] = field(default_factory=dict[str, UsualValues])
+    numbers: Sequence[int] = ()
     forms: Mapping[str, Form] = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "forms", forms_of(settle(self.columns, self.samples)))
+
+    @property
+    def numbered(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """The samples with their numbers in the data."""
+        return zip(self.numbers or range(len(self.samples)), self.samples, strict=True)
 
     def has(self, *names: str) -> bool:
         """Whether there are columns of all these names."""
         return all(name in self.columns for name in names)
 
     def texts(self, *names: str) -> tuple[str, ...]:
-        """Return those of the names that are columns of texts, without regard to capitals, as they are spelled."""
-        spelled = {name.lower(): name for name in self.columns}
+        """Return those of the names that are columns of texts, without regard to capitals and outer spaces, as they are spelled."""
+        spelled = {plain_name(name): name for name in self.columns}
         there = (spelled[name] for name in names if name in spelled)
         return tuple(name for name in there if self.forms[name] == "text")
 
@@ -108,6 +117,15 @@ class DataProfile:
             if values
             else "it is null"
         )
+
+
+def plain_name(column: str) -> str:
+    """Return the name of a column in small letters, without the spaces around it that tables often have.
+
+    >>> plain_name("Question ")
+    'question'
+    """
+    return column.strip().lower()
 
 
 def lacking_rows(columns: Iterable[str], rows: Sequence[Mapping[str, Any]]) -> LackingRows:

@@ -136,23 +136,25 @@ def propose(
     lacking = lacking or lacking_rows(settled, samples)
     data = DataProfile(columns=settled, samples=samples, shape=shape, settings=settings, lacking=lacking)
     found = _propose(method, data)
-    if found.source is None and not found.field and (usual := _without_unusual_rows(data)):
+    if not found.field and (usual := _without_unusual_rows(data)):
         without = _propose(method, usual)
-        return without if without.source else found
+        damaged = {*usual.lacking.strange, *usual.lacking.empties} & without.drops.keys()
+        return without if without.source and (damaged or found.source is None) else found
     return found
 
 
 def _without_unusual_rows(data: DataProfile) -> DataProfile | None:
     """Return the data without the rows that are unlike almost all others; None where there are none of those."""
-    unusual = usual_values(data.samples)
-    rows = [row for row in data.samples if all(each.has(row.get(name)) for name, each in unusual.items())]
-    if not unusual or not rows:
+    unusual = usual_values(data.samples, data.lacking)
+    numbered = [each for each in data.numbered if all(usual.has(each[1].get(name)) for name, usual in unusual.items())]
+    if not unusual or not numbered:
         return None
+    numbers, rows = zip(*numbered, strict=True)
     columns = settle(data.columns, rows)
     shape = recognise(columns, rows, data.settings)
     strange = strange_samples(unusual, data.samples)
     lacking = replace(data.lacking, strange={**strange, **data.lacking.strange})
-    return replace(data, columns=columns, samples=rows, shape=shape, lacking=lacking, unusual=unusual)
+    return replace(data, columns=columns, samples=rows, shape=shape, lacking=lacking, unusual=unusual, numbers=numbers)
 
 
 def _propose(method: Method, data: DataProfile) -> Proposal:
@@ -186,7 +188,7 @@ def _first_good(method: Method, data: DataProfile) -> Proposal:
                     casts=tuple(
                         name for name, kind in data.columns.items() if kind == STRING and made.get(name) in VALUES
                     ),
-                    drops=dropped_rows(reading, data),
+                    drops=dropped_rows(method, reading, data),
                 )
             if method is Method.SFT and "label" in reading.parts:
                 return Proposal(because="some of its answers are bad ones, which sft would learn as well")

@@ -5,7 +5,15 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.catalog.formats.forms import NAMES
-from holdfast.engine.mapping.found import ColumnReading, ColumnRole, DataProfile, RowExpression, Uncertainty, cell
+from holdfast.engine.mapping.found import (
+    ColumnReading,
+    ColumnRole,
+    DataProfile,
+    RowExpression,
+    Uncertainty,
+    cell,
+    plain_name,
+)
 from holdfast.engine.script.python_source import render_literal
 
 LANGUAGES: Final = (
@@ -62,14 +70,14 @@ def find_request(data: DataProfile, besides: tuple[str, ...] = ()) -> ColumnRead
     named = [name for name in data.texts(*REQUESTS) if name not in besides]
     contexts = [name for name in data.texts(*CONTEXTS) if name not in besides]
     # `input` is the context of an instruction, and a prompt where there is none.
-    requests = [name for name in named if not (name.lower() == "input" and len(named) > 1)]
+    requests = [name for name in named if not (plain_name(name) == "input" and len(named) > 1)]
     contexts = [name for name in contexts if name not in requests]
     if len(requests) != 1:
         both = " and ".join(f"`{name}`" for name in requests)
         return Uncertainty(f"{both} could each be the prompt") if requests else None
     if len(contexts) > 1:
         return Uncertainty(f"`{contexts[0]}` and `{contexts[1]}` could each be the context of `{requests[0]}`")
-    if requests[0].lower() in CONTEXTS and (other := _other_request(data)):
+    if plain_name(requests[0]) in CONTEXTS and (other := _other_request(data)):
         return Uncertainty(f"`{other}` is {NAMES[data.forms[other]]}, and `{requests[0]}` may be its context")
     systems = data.texts(*SYSTEMS)
     if len(systems) > 1:
@@ -79,7 +87,7 @@ def find_request(data: DataProfile, besides: tuple[str, ...] = ()) -> ColumnRead
 
 def _other_request(data: DataProfile) -> str:
     """Return a column that is named as a prompt and is no text; empty if there is none."""
-    named = (name for name in data.columns if name.lower() in REQUESTS and name.lower() not in CONTEXTS)
+    named = (name for name in data.columns if plain_name(name) in REQUESTS and plain_name(name) not in CONTEXTS)
     return next((name for name in named if data.forms[name] not in ("text", "null")), "")
 
 
@@ -168,7 +176,7 @@ def read_labelled(data: DataProfile) -> Iterator[Reading]:
             name, code = label
             marked = f"A prompt, an answer, and by `{name}` whether it is good."
             yield add(_as_they_are(answered), marked, {"label": code}, marks=(name,))
-        elif scores := [name for name in data.columns if name.lower() in SCORES and data.forms[name] == "number"]:
+        elif scores := [name for name in data.columns if plain_name(name) in SCORES and data.forms[name] == "number"]:
             yield Uncertainty(f"where in `{scores[0]}` good answers begin is yours to say")
         elif flags := _flags(data, answered.uses):
             seen = data.describe_values(flags[0])
@@ -189,7 +197,7 @@ def find_label(data: DataProfile, besides: tuple[str, ...]) -> tuple[str, RowExp
 
 
 def _flags(data: DataProfile, besides: tuple[str, ...]) -> list[str]:
-    return [name for name in data.columns if name.lower() in FLAGS and name not in besides]
+    return [name for name in data.columns if plain_name(name) in FLAGS and name not in besides]
 
 
 def _as_they_are(reading: ColumnReading) -> ColumnReading:
@@ -225,7 +233,7 @@ def read_answers(data: DataProfile, besides: tuple[str, ...] = (), results: tupl
     """Yield a prompt with its answer."""
     texts = data.texts(*ANSWERS, *results)
     known = (*ANSWERS, *results)
-    numbers = [name for name in data.columns if name.lower() in known and data.forms[name] == "number"]
+    numbers = [name for name in data.columns if plain_name(name) in known and data.forms[name] == "number"]
     answers = [name for name in (*texts, *numbers) if name not in besides]
     request = find_request(data, besides=tuple(answers))
     if isinstance(request, Uncertainty):
@@ -250,7 +258,7 @@ def _number_as_text(data: DataProfile, name: str) -> str:
 def read_requests(data: DataProfile) -> Iterator[Reading]:
     """Yield prompts alone, which reward functions need."""
     request = find_request(
-        data, besides=tuple(name for name in data.texts(*ANSWERS, *RESULTS) if name.lower() != "input")
+        data, besides=tuple(name for name in data.texts(*ANSWERS, *RESULTS) if plain_name(name) != "input")
     )
     if isinstance(request, Uncertainty):
         yield request

@@ -22,23 +22,24 @@ def find_fault(source: str, method: Method, reading: ColumnReading, data: DataPr
         reading: The reading that it was written from.
         data: The data, with the rows to try it on.
     """
-    rows = [
-        row
-        for row in data.samples
-        if all(row.get(name) is not None for name in reading.needs)
-        and not any(is_blank(row.get(name)) for name in reading.answers)
-    ]
-    if not rows:
-        return "no row has all that it needs"
     module: dict[str, Any] = {}
     exec(compile(source, "mapping.py", "exec"), module)  # noqa: S102 - written above from names of columns, as literals
+    rows = {
+        number: row
+        for number, row in data.numbered
+        if all(row.get(name) is not None for name in reading.needs)
+        and not any(is_blank(row.get(name)) for name in reading.answers)
+        and ("keep" not in module or module["keep"](row))
+    }
+    if not rows:
+        return "no row has all that it needs"
     results: list[dict[str, Any]] = []
-    for number, row in enumerate(rows):
+    for number, row in rows.items():
         result = outcome_of(partial(module["rewrite"], copy.deepcopy(dict(row))))
         if isinstance(result, Raised):
-            return f"on sample row {number}: {type(result.error).__name__}: {result.error}"
+            return f"row {number} cannot be read: {describe_error(result.error)}"
         if fault := _lost(row, result, reading) or _misplaced(result):
-            return f"on sample row {number}: {fault}"
+            return f"in row {number}, {fault}"
         results.append(result)
     if all(_unanswered(result) for result in results):
         return "no conversation ends with an answer"
@@ -46,6 +47,11 @@ def find_fault(source: str, method: Method, reading: ColumnReading, data: DataPr
     shape = recognise(columns, results, data.settings)
     readiness = judge(method, columns, shape, data.settings)
     return readiness.because or readiness.caveat
+
+
+def describe_error(error: Exception) -> str:
+    """Return what a mapping raises in words: its own errors say it, those of Python need their type."""
+    return str(error) if type(error) is ValueError else f"{type(error).__name__}: {error}"
 
 
 def _misplaced(result: Mapping[str, Any]) -> str:

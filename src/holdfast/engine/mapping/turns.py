@@ -94,6 +94,7 @@ def read_turns(data: DataProfile) -> Iterator[Reading]:
         # A prompt beside it is not read, and so has to be in it.
         uses=(whole[0], *data.texts("prompt")),
         needs=(whole[0],),
+        turns=part.code if part.kind == "chat" else "",
     )))  # fmt: skip
 
 
@@ -162,14 +163,8 @@ def _with_system(data: DataProfile, name: str, reading: ColumnReading) -> Column
         f"if {cell(systems[0])}:",
         f'    messages = [{{"role": "system", "content": {cell(systems[0])}}}, *messages]',
     )
-    return ColumnReading(
-        what=reading.what,
-        parts={"messages": RowExpression("messages", "chat")},
-        lines=lines,
-        helpers=reading.helpers,
-        uses=(*reading.uses, systems[0]),
-        needs=reading.needs,
-    )
+    parts: dict[ColumnRole, RowExpression] = {"messages": RowExpression("messages", "chat")}
+    return replace(reading, parts=parts, lines=lines, uses=(*reading.uses, systems[0]))
 
 
 def _with_tools(data: DataProfile, reading: ColumnReading) -> ColumnReading:

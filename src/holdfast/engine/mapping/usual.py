@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from holdfast.catalog.formats.words import CALLS, THOUGHTS
 from holdfast.core.scan import FIRST_ROWS, DamagedRows, LackingRows, RowCount, ValueKind
 from holdfast.engine.mapping.spellings import CONTENT_KEYS, ROLE_KEYS, ROLES
 from holdfast.engine.script.python_source import render_literal
@@ -30,6 +31,7 @@ class UsualValues:
         content: Of messages whose content is text: its key.
         roles: Of messages: the speakers.
         mixed: Of messages: whether some rows hold other elements than messages.
+        excuses: Of messages: the fields, such as calls of tools, beside which a message may have no content.
     """
 
     kind: ValueKind
@@ -37,6 +39,7 @@ class UsualValues:
     content: str = ""
     roles: frozenset[str] = frozenset()
     mixed: bool = False
+    excuses: tuple[str, ...] = ()
 
     def has(self, value: object) -> bool:
         """True if a value is as usual; null is no value."""
@@ -49,8 +52,8 @@ class UsualValues:
     def _has_turn(self, turn: object) -> bool:
         if not isinstance(turn, Mapping):
             return False
-        content = turn.get(self.content) if self.content else None
-        return _is_known(turn.get(self.role)) and (content is None or isinstance(content, str))
+        said = not self.content or isinstance(turn.get(self.content), str) or any(map(turn.get, self.excuses))
+        return _is_known(turn.get(self.role)) and said
 
     def tests(self, name: str, lacking: LackingRows) -> Iterator[str]:
         """Yield the expressions that are true of a row whose value is as usual, as far as some rows have another."""
@@ -64,7 +67,9 @@ class UsualValues:
             spoken = "isinstance(turn, dict) and " if self.mixed else ""
             spoken += f"turn.get({render_literal(self.role)}) in {known}"
             if self.content:
-                spoken += f" and isinstance(turn.get({render_literal(self.content)}), str)"
+                said = [f"isinstance(turn.get({render_literal(self.content)}), str)"]
+                said += [f"turn.get({render_literal(each)})" for each in self.excuses]
+                spoken += f" and ({' or '.join(said)})" if self.excuses else f" and {said[0]}"
             yield f"all({spoken} for turn in {value})"
 
     def unusual(self, name: str, lacking: LackingRows) -> Iterator[RowCount]:
@@ -102,14 +107,15 @@ def _is_known(speaker: object) -> bool:
     return isinstance(speaker, str) and speaker in ROLES
 
 
-def usual_values(samples: Sequence[Mapping[str, Any]]) -> dict[str, UsualValues]:
-    """Return the usual values of those columns in which a few rows have others."""
+def usual_values(samples: Sequence[Mapping[str, Any]], lacking: LackingRows) -> dict[str, UsualValues]:
+    """Return the usual values of those columns in which a few rows have others, in the samples or beyond them."""
     names = dict.fromkeys(name for row in samples for name in row)
-    read = {name: _usual([row.get(name) for row in samples]) for name in names}
+    beyond = {*lacking.strange, *lacking.empties}
+    read = {name: _usual([row.get(name) for row in samples], beyond=name in beyond) for name in names}
     return {name: usual for name, usual in read.items() if usual}
 
 
-def _usual(values: Sequence[Any]) -> UsualValues | None:
+def _usual(values: Sequence[Any], *, beyond: bool) -> UsualValues | None:
     known: list[ValueKind] = [kind for kind in map(kind_of, values) if kind]
     kinds = Counter(known)
     if not kinds:
@@ -117,7 +123,7 @@ def _usual(values: Sequence[Any]) -> UsualValues | None:
     kind: ValueKind = kinds.most_common(1)[0][0]
     usual = _with_turns(kind, values) if kind == "list" else UsualValues(kind=kind)
     odd = sum(not usual.has(value) for value in values)
-    return usual if 0 < odd < MOST_UNUSUAL * kinds.total() else None
+    return usual if (odd or beyond) and odd < MOST_UNUSUAL * kinds.total() else None
 
 
 def _with_turns(kind: ValueKind, values: Sequence[Any]) -> UsualValues:
@@ -132,6 +138,7 @@ def _with_turns(kind: ValueKind, values: Sequence[Any]) -> UsualValues:
         content=content if role and parts < MOST_UNUSUAL * len(turns) else "",
         roles=frozenset(turn[role] for turn in turns if _is_known(turn.get(role))) if role else frozenset(),
         mixed=len(turns) < len(held),
+        excuses=tuple(each for each in (*CALLS, *THOUGHTS) if any(turn.get(each) for turn in turns)),
     )
 
 
@@ -146,10 +153,11 @@ def strange_samples(usual: Mapping[str, UsualValues], samples: Sequence[Mapping[
 
 
 def strange_rows(marked: Sequence[DamagedRows]) -> dict[str, RowCount]:
-    """Return the rows with messages of an unknown speaker, or whose content is no text, by column."""
+    """Return the rows with messages of an unknown speaker, or whose content is null or no text, by column."""
     found: dict[str, list[DamagedRows]] = {}
     for each in marked:
-        if (each.mark == "unknown-role" and each.detail not in ROLES) or each.mark == "wrong-type":
+        unknown = each.mark == "unknown-role" and each.detail not in ROLES
+        if unknown or each.mark == "wrong-type" or (each.mark == "empty-turn" and each.detail != "blank"):
             found.setdefault(each.column, []).append(each)
     return {name: _union(some) for name, some in found.items()}
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from holdfast.engine.mapping.found import DataProfile, Uncertainty, cell
+from holdfast.engine.mapping.found import DataProfile, Uncertainty, cell, plain_name
 from holdfast.engine.mapping.known import compared
 from holdfast.engine.mapping.readings import Reading
 from holdfast.engine.script.python_source import render_literal
@@ -21,7 +21,7 @@ def read_winners(data: DataProfile) -> Iterator[Reading]:
     """Yield a prompt with two answers, and by another column which is the better one."""
     for answers, marks in _pairs(data):
         both = " and ".join(f"`{name}`" for name in answers)
-        names = [name for name in data.columns if name.lower() in WINNERS and name not in answers]
+        names = [name for name in data.columns if plain_name(name) in WINNERS and name not in answers]
         if not names:
             yield Uncertainty(f"{both} are two answers, and no column says which is the better one")
         for name in names:

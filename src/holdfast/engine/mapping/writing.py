@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from holdfast.catalog.formats.judging import TAKEN
 from holdfast.catalog.trl_rewards import TRL_REWARDS
-from holdfast.core.methods import Method
+from holdfast.core.methods import ONLINE, Method
+from holdfast.core.outcome import outcome_of
 from holdfast.core.scan import FIRST_ROWS, RowCount
 from holdfast.engine.mapping.found import ColumnReading, DataProfile, RowExpression, cell
+from holdfast.engine.mapping.usual import MOST_UNUSUAL
 from holdfast.engine.script.python_source import LINE, render_literal
 
 STEPS_END: Final = "####"
@@ -37,7 +40,7 @@ def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | No
     )
     choosing = reading.choosing if chosen else ()
     body = [*reading.lines, *choosing, *written.lines, *_returned(written.columns)]
-    helpers = [*reading.helpers, *_kept(reading, data)]
+    helpers = [*reading.helpers, *_kept(method, reading, data)]
     code = "\n".join([*helpers, *body])
     imports = [f"import {name}" for name, calls in IMPORTS.items() if any(call in code for call in calls)]
     function = NEWLINE.join(
@@ -51,7 +54,7 @@ def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | No
     return "\n\n".join(blocks) + "\n\n\n" + "\n\n\n".join([*helpers, function]) + "\n"
 
 
-def dropped_rows(reading: ColumnReading, data: DataProfile) -> Mapping[str, RowCount]:
+def dropped_rows(method: Method, reading: ColumnReading, data: DataProfile) -> Mapping[str, RowCount]:
     """Return the rows that `keep` leaves out, by the column that has no usable value in them."""
     dropped: dict[str, RowCount] = {}
     for name in dict.fromkeys(reading.needs):
@@ -61,19 +64,41 @@ def dropped_rows(reading: ColumnReading, data: DataProfile) -> Mapping[str, RowC
         if counts := [each for each in found if each]:
             rows = sorted(row for each in counts for row in each.rows)
             dropped[name] = RowCount(sum(each.count for each in counts), tuple(rows[:FIRST_ROWS]))
+    if unanswered := _unanswered(method, reading, data):
+        name = reading.needs[0]
+        rows = sorted({*unanswered.rows, *(dropped[name].rows if name in dropped else ())})
+        count = unanswered.count + (dropped[name].count if name in dropped else 0)
+        dropped[name] = RowCount(count, tuple(rows[:FIRST_ROWS]))
     return dropped
 
 
-def _kept(reading: ColumnReading, data: DataProfile) -> list[str]:
+def _unanswered(method: Method, reading: ColumnReading, data: DataProfile) -> RowCount | None:
+    """Return the few samples whose conversation ends before its answer, if the method needs that apart; else None."""
+    parts = reading.parts.keys()
+    parted = "messages" in parts and (method in ONLINE or (method is Method.KTO and "label" in parts))
+    if not parted or not reading.turns:
+        return None
+    module: dict[str, Any] = {}
+    imports = "import json, re\n"
+    code = "\n\n".join([imports, *reading.helpers, f"def turns(row):\n    return {reading.turns}"])
+    exec(compile(code, "mapping.py", "exec"), module)  # noqa: S102 - written here from names of columns, as literals
+    there = {at: row for at, row in data.numbered if row.get(reading.needs[0]) is not None}
+    ends = {at: outcome_of(partial(module["turns"], row)) for at, row in there.items()}
+    rows = [at for at, turns in ends.items() if isinstance(turns, list) and turns and turns[-1]["role"] != "assistant"]
+    return RowCount(len(rows), tuple(rows[:FIRST_ROWS])) if 0 < len(rows) < MOST_UNUSUAL * len(there) else None
+
+
+def _kept(method: Method, reading: ColumnReading, data: DataProfile) -> list[str]:
     """Return the definition of `keep`, where some rows have to be left out."""
     needed = [name for name in dict.fromkeys(reading.needs) if name in data.lacking.nulls]
     filled = [name for name in dict.fromkeys(reading.answers) if name in data.lacking.blanks]
     usual = [each for name in dict.fromkeys(reading.needs) if name in data.unusual
              for each in data.unusual[name].tests(name, data.lacking)]  # fmt: skip
-    if not needed and not filled and not usual:
-        return []
     tests = [_test(needed, "{} is not None")] * bool(needed) + usual
     tests += [_test(filled, '{}.strip() != ""')] * bool(filled)
+    tests += [f'{reading.turns}[-1]["role"] == "assistant"'] if _unanswered(method, reading, data) else []
+    if not tests:
+        return []
     there = " and ".join(tests)
     if len(there) > LINE:
         there = "(\n        " + "\n        and ".join(tests) + "\n    )"

@@ -66,6 +66,11 @@ UNTRAINED: Final = "no-trainable-parameters"
 UNREAD: Final = "dataset-file-corrupt"
 NO_GPU: Final = "no-gpu-visible"
 PRECISION: Final = re.compile(r"\b(?:bf16|fp16|tf32)\b")
+CONFIG: Final = "invalid-config-value"
+"""The class of values that a config or a trainer refuses."""
+NOT_CONVERSATIONAL: Final = "You set `assistant_only_loss=True`, but the dataset is not conversational"
+SET: Final = re.compile(r"`(?P<name>\w+)=(?P<value>\w+)`")
+"""A setting with its value, as messages quote it."""
 
 
 def advise(cause: Cause, about: Circumstances) -> tuple[str, str]:
@@ -122,7 +127,7 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
     if name != ROWS:  # a value of a row may be what lacks it
         yield from _attribute(about)
     yield from _choice(about)
-    yield from _arguments(about)
+    yield from _arguments(name, about)
     yield from _own_objection(name, about)
     yield from advise_absence(name, about)
     yield from _unwritable(about)
@@ -314,10 +319,11 @@ def _argument(about: Circumstances) -> Iterator[Advice]:
         yield Advice(f"`{found[1]}` takes no argument `{found[2]}`.", fix)
 
 
-def _arguments(about: Circumstances) -> Iterator[Advice]:
-    """Yield the argument, or the flag, that settings do not take."""
+def _arguments(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield the argument, or the flag, that settings do not take, or the value that does not go with another."""
     yield from _argument(about)
     yield from _flag(about)
+    yield from _setting(name, about)
 
 
 def _flag(about: Circumstances) -> Iterator[Advice]:
@@ -337,6 +343,24 @@ def _renaming(kind: str, old: str, at: str) -> str:
     note = f": {change.note}" if change.note else ""
     new = change.new if change.switch is None else f"{change.new}={change.switch!r}"
     return f"Write `{new}` for `{old}`{at}{note}." if change.new else f"Remove `{old}`{at}{note}."
+
+
+def _setting(name: str, about: Circumstances) -> Iterator[Advice]:
+    """Yield the setting that a message quotes with its value, and that does not go with something else."""
+    if name != CONFIG:
+        return
+    if NOT_CONVERSATIONAL in about.error:
+        has = f"; they have {listed(about.columns)}" if about.columns else ""
+        shown = (
+            f"`holdfast inspect {about.inspected}` shows" if about.inspected else "`holdfast inspect` on the data shows"
+        )
+        yield Advice(
+            f"`assistant_only_loss=True` needs rows that are messages when the trainer is made{has}.",
+            f"Remove `assistant_only_loss=True`{about.at}, or make messages of the rows before: {shown} how.",
+        )
+    elif len(quoted := set(SET.findall(about.error))) == 1:
+        ((setting, value),) = quoted
+        yield Advice("", f"Change `{setting}={value}`{about.at}, or the setting that the message names beside it.")
 
 
 def _targets(about: Circumstances) -> Iterator[Advice]:

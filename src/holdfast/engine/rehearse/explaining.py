@@ -34,6 +34,8 @@ MORE_TIME: Final = "Allow more time with `--limit`; if it does not end then eith
 SAID_BEFORE: Final = "what:"
 UNKNOWN: Final = "The job fails for a reason that no class of failure knows"
 MASKED: Final = "completion-mask-drops-everything"
+LABELLED: Final = frozenset({MASKED, "labels-misaligned", "padding-in-loss"})
+"""Classes of what is wrong with labels: where only one function sets any, that is the one."""
 """The class of a training without labels."""
 CONFIG: Final = "config"
 """Phase of the classes that are about settings."""
@@ -112,7 +114,7 @@ def _explained_without_exception(failure: Failure, context: FailureContext) -> F
             replace(failure, cause=replace(failure.cause, signature=signature)),
             MORE_TIME.format(failure.stage),
         )
-    if failure.cause.signature.name == MASKED and failure.function:
+    if failure.cause.signature.name in LABELLED and failure.function:
         cause = f"{cause} `{failure.function}` sets them."
     return replace(failure, cause=replace(failure.cause, cause=cause[:1].upper() + cause[1:], fix=fix))
 
@@ -125,8 +127,8 @@ def _reported_line(failure: Failure, context: FailureContext) -> FailingLine | N
         if context.job or failure.over:
             return None
         named = find_argument(said, context.sources, context.cells)
-        masked = named is None and failure.cause.signature.name == MASKED
-        return find_labelling(context.sources, context.cells) if masked else named
+        labelled = named is None and failure.cause.signature.name in LABELLED
+        return find_labelling(context.sources, context.cells) if labelled else named
     cells = context.cells if is_notebook(path) else ()
     code = context.sources[path].splitlines()[int(number) - 1 : int(number)]
     return FailingLine(path=path, line=int(number), code="".join(code).strip(), cells=cells)

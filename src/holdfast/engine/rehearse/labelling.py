@@ -35,15 +35,41 @@ def _setters(source: str) -> Iterator[tuple[str, int]]:
         return
     for function in ast.walk(tree):
         if isinstance(function, Function):
-            lines = [node.lineno for node in ast.walk(function) if _sets_labels(node) if isinstance(node, ast.expr)]
+            lines = [line for node in ast.walk(function) for line in _labels_at(node, function)]
             yield from [(function.name, max(lines))] if lines else []
 
 
-def _sets_labels(node: ast.AST) -> bool:
+def _labels_at(node: ast.AST, function: Function) -> Iterator[int]:
+    """Yield the line in which a statement or a dict sets labels; of those of a variable, that which gives it its last values."""
     match node:
-        case ast.Subscript(slice=ast.Constant(value="labels"), ctx=ast.Store()):
-            return True
-        case ast.Dict(keys=keys):
-            return any(isinstance(key, ast.Constant) and key.value == LABELS for key in keys)
+        case ast.Assign(targets=[*_, ast.Subscript(slice=ast.Constant(value="labels"))], value=value):
+            yield _made_at(value, function) or node.lineno
+        case ast.Dict(keys=keys, values=values):
+            given = (
+                value
+                for key, value in zip(keys, values, strict=True)
+                if isinstance(key, ast.Constant) and key.value == LABELS
+            )
+            yield from (_made_at(value, function) or node.lineno for value in given)
         case _:
-            return False
+            pass
+
+
+def _made_at(value: ast.expr, function: Function) -> int | None:
+    """Return the line that last sets a variable or a part of it before it is used; None for what is no variable of the function's."""
+    if not isinstance(value, ast.Name):
+        return None
+    lines = [
+        target.lineno
+        for statement in ast.walk(function)
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
+        if _is_of(target, value.id) and target.lineno < value.lineno
+    ]
+    return max(lines, default=None)
+
+
+def _is_of(target: ast.expr, name: str) -> bool:
+    """True if a target is a variable or a part of it."""
+    held = target.value if isinstance(target, ast.Subscript) else target
+    return isinstance(held, ast.Name) and held.id == name

@@ -99,8 +99,8 @@ def _follow(state: RunState, limits: Limits) -> Flow:
             stop_s = state.seen_s  # by the supervisor's clock: another process may have asked, by another
         if not state.stop:
             state = yield from _watch(state, hearing, limits)
-            for trouble in tuple(new_troubles(state.current)) if news and state.current else ():
-                state = fold((yield Note(trouble)), state)
+            if news:
+                state = yield from _note_troubles(state)
             stop_s = state.seen_s if state.stop else None
         elif (
             stop_s is not None
@@ -108,6 +108,13 @@ def _follow(state: RunState, limits: Limits) -> Flow:
             and (last := next(last_resorts, None))
         ):
             state = fold((yield last), state)
+    return state if state.stop else (yield from _note_troubles(state))  # all steps may have come with the end
+
+
+def _note_troubles(state: RunState) -> Flow:
+    """Note the signs of trouble that the newest attempt shows."""
+    for trouble in tuple(new_troubles(state.current)) if state.current else ():
+        state = fold((yield Note(trouble)), state)
     return state
 
 

@@ -16,6 +16,8 @@ from holdfast.engine.units import render_bytes, render_duration, render_number
 
 FEW: Final = 10
 """Values in a row that a sign needs."""
+FEWEST: Final = 2
+"""Such values of a training that has done all of its steps, and has no more."""
 LOSSES: Final = 40
 RISEN: Final = 1.5
 """Times the lowest loss at which one has risen."""
@@ -88,12 +90,15 @@ def _evaluation_rises(course: Course, _done: float) -> str:
     return "the loss of evaluations rises: {}, after {} at its lowest, while the training has {}".format(*values)
 
 
-def _rewards_are_alike(course: Course, _done: float) -> str:
+def _rewards_are_alike(course: Course, done: float) -> str:
     """No group of completions had different rewards: nothing is learnt from them."""
+    few = FEWEST if done >= 1 else FEW
     spread = course.metrics.get("reward_std", ())[-FEW:]
     alike = course.metrics.get("frac_reward_zero_std", ())[-FEW:]
-    if (len(spread) == FEW and not any(spread)) or (len(alike) == FEW and min(alike) >= 1):
-        return f"all completions of a prompt had the same reward in the last {FEW} logged steps: nothing is learnt from them"
+    seen = max(len(spread), len(alike))
+    if (len(spread) >= few and not any(spread)) or (len(alike) >= few and min(alike) >= 1):
+        steps = f"the last {seen}" if seen == FEW else f"all {seen}"
+        return f"all completions of a prompt had the same reward in {steps} logged steps: nothing is learnt from them"
     return ""
 
 

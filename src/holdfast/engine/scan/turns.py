@@ -10,7 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from holdfast.catalog.formats import types_of_rows
-from holdfast.catalog.formats.words import ROLES
+from holdfast.catalog.formats.words import CALLS, ROLES, THOUGHTS
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.unpacking import unpack
 from holdfast.engine.scan.reads import Reads, TextPart
@@ -24,10 +24,6 @@ MEANT: Final = {
     "function": "tool", "observation": "tool", "ipython": "tool", "tool_response": "tool", "System": "system",
 }  # fmt: skip
 """What other roles stand for, so that their order can be judged."""
-
-# A turn of these alone says nothing, but need not: the assistant calls, or thinks.
-CALLS: Final = ("tool_calls", "function_call")
-THOUGHTS: Final = ("reasoning_content", "thinking", "reasoning", "thought")
 
 ODD_SCALARS: Final[Mapping[str, str]] = {"integer": "a number", "float": "a number", "boolean": "true or false"}
 LIKE_JSON: Final = r"^\s*(?:[\[{]|(?:-?\d[\d.eE+-]*|true|false)\s*$)"

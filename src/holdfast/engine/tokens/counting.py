@@ -192,13 +192,14 @@ class TokenTally:
             RowNumbers(),
             RowNumbers(),
         )
-        self._problem = ""
+        self._problems: dict[int, str] = {}
 
     def add(self, prepared: Prepared) -> None:
         """Count the rows that were made tokens of."""
         for number, why in prepared.failed.items():
             self._failed.add(number)
-            self._problem = self._problem or f"row {number}: {why}"
+            if len(self._problems) < FIRST_ROWS:
+                self._problems[number] = why
         self.seen += len(prepared.failed)
         pair: list[Sequenced] = []
         for sequence in prepared.sequences:
@@ -313,7 +314,7 @@ class TokenTally:
             positions_raise=self._positions is not None and self._positions.raises,
             beyond_positions=self._past.counted(),
             failed=self._failed.counted(),
-            problem=self._problem,
+            problems=self._problems,
         )
 
     def _count_units(self) -> tuple[int, float | None]:

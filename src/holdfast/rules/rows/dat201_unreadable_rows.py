@@ -22,9 +22,9 @@ TOLD = 3
 
 def check(scan: Scan) -> Iterator[Finding]:
     """Object to the first places, and tell how many more there are."""
-    more = len(scan.broken) - TOLD
+    every = len(scan.broken)
     for index, broken in enumerate(scan.broken[:TOLD], start=1):
-        others = f" (and {more:,} more)" if index == TOLD and more > 0 else ""
+        others = f" ({TOLD} of {every:,} such places are shown)" if index == TOLD < every else ""
         # What is said of a file without any row names the file itself.
         said = broken.what if broken.what.startswith(broken.path) else f"{_where(broken)}: {broken.what}"
         yield Finding("dataset", f"{said}{others}")

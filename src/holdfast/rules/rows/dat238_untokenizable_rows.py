@@ -1,7 +1,7 @@
 """Rows that the chat template or the tokenizer refuses.
 
 ## What it does
-Renders and tokenizes each row as the trainer does, and tells what is raised.
+Renders and tokenizes each row as the trainer does, and tells what is raised. Rows that DAT206 and DAT207 report are left out.
 
 ## Why is this bad
 The trainer raises it as well, when it comes to that row: after the model was loaded and all rows before it were
@@ -15,13 +15,21 @@ There is no automatic fix: correct the rows or take them out, or name another te
 from collections.abc import Iterator
 
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import Lengths, RowCount, Tokens
+from holdfast.core.scan import DamagedRows, Lengths, RowCount, Scan, Tokens
+
+REPORTED = ("null", "empty")
 
 
-def check(tokens: Tokens) -> Iterator[Finding]:
+def check(tokens: Tokens, scan: Scan) -> Iterator[Finding]:
     """Object to rows that raise."""
-    if tokens.failed.count:
-        yield Finding("dataset", f"{tokens.failed.among(tokens.rows)} cannot be made tokens of; {tokens.problem}")
+    failed, problem = tokens.failed, tokens.problem
+    if failed.count == len(tokens.problems):
+        known = {row for marked in scan.marked if marked.mark in REPORTED for row in marked.rows}
+        others = {row: why for row, why in tokens.problems.items() if row not in known}
+        failed = RowCount(len(others), tuple(others))
+        problem = next((f"row {row}: {why}" for row, why in others.items()), "")
+    if failed.count:
+        yield Finding("dataset", f"{failed.among(tokens.rows)} cannot be made tokens of; {problem}")
 
 
 JOB = """
@@ -30,7 +38,9 @@ model: google/gemma-2b-it
 dataset: data.jsonl
 """
 LENGTHS = Lengths(p50=300, p95=700, p99=900, max=1200, mean=333.0)
-WHY = "row 5: TemplateError: System role not supported"
+WHY = "TemplateError: System role not supported"
+TWO = Tokens(rows=40, lengths=LENGTHS, failed=RowCount(2, (5, 8)), problems={5: WHY, 8: WHY})
+NULL = DamagedRows("null", "messages", 1, (8,))
 
 RULE = Rule(
     code="DAT238",
@@ -43,12 +53,9 @@ RULE = Rule(
         "without a template ValueError, no message at all IndexError, a null text AttributeError, a missing EOS TypeError."
     ),
     bad=(
-        Case(
-            job=JOB,
-            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, failed=RowCount(2, (5, 8)), problem=WHY)},
-            at="dataset",
-        ),
+        Case(job=JOB, facts={"tokens": TWO, "scan": Scan(rows=40)}, at="dataset"),
+        Case(job=JOB, facts={"tokens": TWO, "scan": Scan(rows=40, marked=(NULL,))}, at="dataset"),
     ),
-    good=(Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS)}),),
+    good=(Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS), "scan": Scan(rows=40)}),),
     kinds=WITH_ROWS,
 )

@@ -1,5 +1,6 @@
 """What was read, as Documents: one for each trainer that the program constructs, with the job as that trainer sees it."""
 
+import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -102,7 +103,7 @@ class DocumentBuilder:
             return {name: self.plain(slot.value, depth + 1) for name, slot in entries.slots.items()}
         if isinstance(value, ObjectValue | Member):
             return self._made(value)
-        return _own(value)
+        return _own(value, self.reading.scope.places.path)
 
     def _made(self, value: ObjectValue | Member) -> CallResult | Unknown:
         """Return the result of a call, or an item of it; anything else that is reached from there is unknown."""
@@ -213,10 +214,15 @@ class DocumentBuilder:
         return replace(library_call.guard, because=because)
 
 
-def _own(value: Any) -> Any:
-    """Return a function or a class of the program as a Document holds it; of anything else nothing is known."""
+def _own(value: Any, path: str) -> Any:
+    """Return a function or a class of the program as a Document holds it; of anything else nothing is known.
+
+    Args:
+        value: The value.
+        path: The program's own file, of which places are told.
+    """
     if isinstance(value, Partial):
-        target = _own(value.target)
+        target = _own(value.target, path)
         return replace(target, reads=()) if isinstance(target, LocalName) else target
     if isinstance(value, ProgramClass):
         return LocalName(value.name, "class")
@@ -224,13 +230,22 @@ def _own(value: Any) -> Any:
     if not isinstance(function, ProgramFunction):
         return value if isinstance(value, LibraryName) else UNKNOWN
     names, more = parameters_of(function)
+    place = _definition(function, path)
     if function.decorated:
-        return LocalName(function.name, "function", tuple(names), more)
+        return LocalName(function.name, "function", tuple(names), more, place=place)
     returns, keys, types, reads = _what_it_does(function.node)
     required = required_parameters(function.node.args)
     needed = tuple(name for name in names if name in required)
     reads = () if isinstance(value, BoundMethod) else reads
-    return LocalName(function.name, "function", tuple(names), more, returns, keys, types, needed, reads)
+    return LocalName(function.name, "function", tuple(names), more, returns, keys, types, needed, reads, place)
+
+
+def _definition(function: ProgramFunction, path: str) -> Place | None:
+    """Return where a function is defined in a file; None for a lambda, and for one of another file."""
+    if isinstance(function.node, ast.Lambda) or function.scope.places.path != path:
+        return None
+    place: Place = function.scope.places.definition(function.node)
+    return place
 
 
 @lru_cache(maxsize=64)  # a function is given to several calls, and each document of a program names it

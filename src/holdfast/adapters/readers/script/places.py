@@ -66,6 +66,11 @@ class PlaceFinder:
         end = node.col_offset + len((node.arg or "**").encode())
         return self.between(node.lineno, node.col_offset, node.lineno, end)
 
+    def definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Place:
+        """Return where the name of a function stands that is defined."""
+        start = node.col_offset + len("async def " if isinstance(node, ast.AsyncFunctionDef) else "def ")
+        return self.between(node.lineno, start, node.lineno, start + len(node.name.encode()))
+
     def last_name(self, node: ast.expr) -> Place:
         """Return where the last name of a dotted expression stands; of any other, the whole of it."""
         if not isinstance(node, ast.Attribute) or node.end_lineno is None or node.end_col_offset is None:
