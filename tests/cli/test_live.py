@@ -14,7 +14,7 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.runs import Run
 from holdfast.cli.terminal.display import RunDisplay
 from holdfast.cli.terminal.live import LiveView, render_panel
-from holdfast.core.event import Event, Reported, RunRequested, Started, Starting
+from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
 from holdfast.core.run_state import RunState, fold
 from holdfast.engine.run.progress import follow
 
@@ -144,6 +144,14 @@ def test_what_happened_before_is_taken_in_silently() -> None:
         "training: step 140/300",
         "step 141/300  loss 7.59  100 tokens/s  2 min 39 s left",
     ]
+
+
+def test_a_run_that_is_continued_says_how_it_ended_before() -> None:
+    """It is not cancelled now."""
+    history: list[Event] = [ASKED, *BEGUN, *(step(number) for number in range(1, 41))]
+    ended = Closed(at_s=99.0, stage=RunStage.CANCELLED, because="stopped")
+
+    assert Terminal().shown([*history, ended]).splitlines() == ["cancelled before, at step 40/300"]
 
 
 def test_a_terminal_shows_the_panel_and_the_bar_that_is_being_drawn() -> None:

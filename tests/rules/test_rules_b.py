@@ -30,7 +30,7 @@ API = Api(newest())
 
 
 def ask(code: str, document: Document, api: Api = API) -> list[Finding | Skip]:
-    return list(run_rules([MINE[code]], document, {"api": api}))
+    return list(run_rules([MINE[code]], document, {"api": api, "files": {}}))
 
 
 def keys(code: str, text: str, api: Api = API) -> list[str]:

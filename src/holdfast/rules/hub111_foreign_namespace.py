@@ -13,7 +13,7 @@ There is no automatic fix: whose the model is to be is for the author to say.
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.hub.permissions import ABSENT, VALID, refused_pushes
+from holdfast.catalog.hub.permissions import VALID, refused_pushes
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget
@@ -70,7 +70,6 @@ RULE = Rule(
         Case(script=SCRIPT, facts=_facts(TAKEN, "train.hub_model_id")),
         Case(job=JOB.replace("acme/", "me/"), facts=_facts(REFUSED, name="me/capybara-sft")),
         Case(job=JOB.replace("acme/", ""), facts=_facts(REFUSED, name="capybara-sft")),
-        Case(job=JOB, facts=_facts(Account(token=ABSENT))),
     ),
     kinds=ANY_KIND,
 )

@@ -88,8 +88,11 @@ def _render_poll(event: Polled) -> Text | None:
 
 
 def render_standing(progress: Progress) -> Text | None:
-    """Return the line for someone who starts to watch a run; None if no step is done yet."""
-    return Text(f"{progress.phase}: step {_count(progress)}") if progress.step else None
+    """Return the line for someone who starts to watch a run, or who continues one; None if no step is done yet."""
+    if not progress.step:
+        return None
+    at = f"step {_count(progress).strip()}"
+    return Text(f"{progress.phase} before, at {at}" if progress.state.stage.ended else f"{progress.phase}: {at}")
 
 
 def _render_report(event: TrainingEvent, progress: Progress, now_s: float) -> Text | None:
