@@ -106,6 +106,7 @@ evaluate:
         ("dataset: {path: d, eval_fraction: 1}", "`dataset.eval_fraction` is 1: it should be below 1;"),
         ("dataset: {path: d, eval_split: 0.1}", "a share of the rows, write `eval_fraction: 0.1` instead"),
         ("dataset: {path: d, eval_split: 3}", "`dataset.eval_split` is 3: it should be text; write text, in quotes"),
+        ("dataset: {path: d, map: rows.py}", "name the function, too: `rows.py:FUNCTION`"),
         ("dataset: {path: d, map: fn}", "it should be `file.py:function` or `module:function`;"),
         ("dataset: {path: ''}", "`dataset.path` is the text '': it should be text with something in it;"),
         ("dataset: [d]", "`dataset` is a list: it should be text, or a mapping with a `path`;"),

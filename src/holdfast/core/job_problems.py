@@ -266,6 +266,9 @@ def _advice(error: Mapping[str, Any]) -> str:
         below = f"write its keys under `{name}:`, on lines of their own, indented"
         listed = shown
     hints = {
+        "string_pattern_mismatch": f"name the function, too: `{value}:FUNCTION`"
+        if str(value).endswith(".py")
+        else None,
         "string_type": _text(value, name),
         "list_type": f"put it in brackets: `{name}: [{listed}]`",
         "dict_type": below,

@@ -53,7 +53,9 @@ def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
         _require_usual(job, api)
     settings, how = (
         _settings(job, api),
-        "; `holdfast inspect` proposes a function for `dataset.map`" if job.kind == "job" else "",
+        "; make other columns with `dataset.map`: `holdfast inspect` writes the function where it can tell what the columns mean"
+        if job.kind == "job"
+        else "",
     )
     if settings.assistant_only_loss and _is_remade(job) and holds_no_messages(_columns(dataset)):
         has = ", ".join(dataset.columns) or "nothing"

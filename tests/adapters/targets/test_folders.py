@@ -173,9 +173,9 @@ def test_environments_and_builds_are_left_out(tmp_path: Path) -> None:
 
 def test_folders_of_runs_are_left_out(tmp_path: Path) -> None:
     """What a run keeps are copies of what was run, whatever its folder is called; a plan of one's own is none."""
-    run = {"job.yaml": JOB, "job.resolved.yaml": JOB, "plan.json": "{}", "attempts/1/attempt.py": USES}
+    run = {"job.yaml": JOB, "job.resolved.yaml": JOB, "ledger.jsonl": "{}", "attempts/1/attempt.py": USES}
     lay_out(tmp_path, {f"experiments/sft-20261120/{name}": text for name, text in run.items()})
-    lay_out(tmp_path, {"mine/job.yaml": JOB, "mine/plan.json": "{}"})
+    lay_out(tmp_path, {"mine/job.yaml": JOB, "mine/ledger.jsonl": "{}"})
 
     assert names(find_files(str(tmp_path)), tmp_path) == ["mine/job.yaml"]
 

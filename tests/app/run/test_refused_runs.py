@@ -197,3 +197,16 @@ def test_the_report_shows_no_token(run: Run) -> None:
     kept = [path.read_text(encoding="utf-8") for path in run.folder.iterdir() if path.is_file()]
     assert any("the token hf_" in text for text in kept)
     assert not [text for text in kept if token in text]
+
+
+def test_a_run_that_its_rehearsal_refused_is_diagnosed_as_the_rehearsal_said(
+    run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No log of it exists, and no other class is guessed from the line of the ledger."""
+    refused_by_rehearsal(run)
+
+    told = json.loads(typed(capsys, "diagnose", run.name, "--format", "json"))
+
+    assert [each["class"] for each in told["causes"]] == ["user-code-error"]
+    assert told["causes"][0]["confidence"] >= 0.9
+    assert "`Log.on_log` raises KeyError" in told["causes"][0]["evidence"][0]["text"]

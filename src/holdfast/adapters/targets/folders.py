@@ -25,8 +25,8 @@ LEFT_OUT: Final = frozenset(
 """Names of folders that hold nothing of the user's own."""
 ENVIRONMENT: Final = "pyvenv.cfg"
 """What every virtual environment has, whatever its folder is called."""
-RUN: Final = ("job.resolved.yaml", "plan.json")
-"""What every folder of a run has: its files are copies of what was run."""
+RUN: Final = ("job.resolved.yaml", "ledger.jsonl")
+"""What every folder of a run has, also of one that was refused: its files are copies of what was run."""
 
 LIBRARIES: Final = "trl|transformers|peft|accelerate|datasets|huggingface_hub|trackio|bitsandbytes|unsloth"
 # An import of a library, in Python or in a notebook's JSON, or a script header that asks for one. It may match too

@@ -21,6 +21,7 @@ from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import as_log, ending_evidence
 from holdfast.engine.diagnose.history import OpenedLogs, RunHistory
 from holdfast.results.check import CheckResult
+from holdfast.results.rehearse import RehearseResult
 
 LOGS: Final = ("stdout.log", "stderr.log")
 
@@ -120,7 +121,11 @@ def _stacks_of_ranks(folder: Path, first: str) -> Iterator[tuple[int, str]]:
 
 
 def _refused(run: Run, codes: Sequence[str]) -> tuple[tuple[str, Line], ...]:
-    """Return the findings for which a run was refused, from the result of its check."""
-    checked = load_result(run.folder, CheckResult)
+    """Return the findings, or the failure of the rehearsal, for which a run was refused, each with what it said where."""
+    checked, rehearsed = load_result(run.folder, CheckResult), load_result(run.folder, RehearseResult)
     found = [finding for finding in checked.findings if finding.code in codes] if checked else []
-    return tuple((each.code, Line(each.line or 1, f"{each.code}: {each.message}", each.path)) for each in found)
+    failed = [failure for failure in rehearsed.failures if failure.name in codes] if rehearsed else []
+    return (
+        *((each.code, Line(each.line or 1, f"{each.code}: {each.message}", each.path)) for each in found),
+        *((each.name, Line(1, f"{each.name}: {each.cause}", each.where or "rehearsal")) for each in failed),
+    )

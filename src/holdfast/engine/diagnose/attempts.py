@@ -89,8 +89,8 @@ def _refused(state: RunState) -> Iterator[EndingFact]:
 
 
 def refused_by(state: RunState) -> tuple[str, ...]:
-    """Return the codes of the rules for which a run was never started."""
-    return state.codes if state.refused_by == "check" else ()
+    """Return the codes of the rules, or the classes of failures of its rehearsal, for which a run was never started."""
+    return state.codes if state.refused_by else ()
 
 
 def _lost(state: RunState) -> Iterator[tuple[str, Delivered]]:

@@ -21,6 +21,8 @@ BAR: Final = re.compile(
     r"|(?:[^|\r\n{}\[]{0,80}?)\d+(?:it|ex|examples|B|steps?)? \[\d+:\d\d(?::\d\d)?, [^\]]*(?:it|s|examples|B|step)/(?:s|it)[^\]]*\]"
 )
 """A state of a progress bar: `Steps:   0%|▏         | 1/800 [00:17<3:57:13, 17.81s/it, lr=5e-5]`."""
+SAMPLE: Final = re.compile(r"sample at step \d+: ")
+"""The beginning of what a model writes during a run of holdfast's: no words of the job's."""
 STEP: Final = re.compile(r"(\d+)/(\d+) \[\d+:\d\d")
 BOXED: Final = re.compile(r"^\s*[│┃|](?: (.*?)|)\s*[│┃|]\s*$")
 GROUP: Final = re.compile(r"^\s+(?:\| ?(?!.*\|\s*$)|\+(?:-\+)?-{3,}(?: \d+ -{3,})?$|\+ (?=Exception Group ))")
@@ -146,8 +148,8 @@ def clean(raw: str) -> Cleaned:
     Cleaned(text='  File "x.py", line 3, in f', rank=1, source='', at_s=None, bar='')
     >>> clean(" 25%|██▌  | 5/20 [00:00<00:00, 23.97it/s][rank1]: ValueError: x")
     Cleaned(text='ValueError: x', rank=1, source='', at_s=None, bar='25%|██▌  | 5/20 [00:00<00:00, 23.97it/s]')
-    >>> clean("KeyErrorKeyError: : 'text''text'").text
-    "KeyError: 'text'"
+    >>> clean("KeyErrorKeyError: : 'text''text'").text, clean("18:02:11 sample at step 4: Why? -> invalid configuration").text
+    ("KeyError: 'text'", '')
     """
     text = CONTROL.sub("", raw) if not raw.isprintable() else raw
     text = text if text.isascii() else text.translate(TYPESET)
@@ -157,6 +159,8 @@ def clean(raw: str) -> Cleaned:
     _strip_box(line)
     _strip_group(line)
     _part_twice(line)
+    if SAMPLE.match(line.text):
+        line.text = ""
     if line.at_s is None:
         line.at_s = _glog_time(line.text)
     return line

@@ -15,7 +15,7 @@ from holdfast.core.log import Line
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.diagnose.renaming import TAKES
 from holdfast.engine.diagnose.silent import ClassEvidence
-from holdfast.signatures import prevented_by
+from holdfast.signatures import all_signatures, prevented_by
 
 AGREES: Final = 0.5
 """How much a finding says of a class that the log speaks for, too."""
@@ -79,12 +79,13 @@ def findings_evidence(findings: Iterable[Finding], alone: Diagnosis, *, began: b
 
 
 def refusal_evidence(refusals: Iterable[tuple[str, Line]]) -> list[ClassEvidence]:
-    """Return the classes of the findings for which a job was never started.
+    """Return the classes of the findings, and the failures of a rehearsal, for which a job was never started.
 
     Args:
-        refusals: The code of each, and what it said where.
+        refusals: The code of each finding, or the class of the failure, and what it said where.
     """
-    named = ((prevented_by(code), line) for code, line in refusals)
+    classes = {each.name for each in all_signatures()}
+    named = (((code,) if code in classes else prevented_by(code), line) for code, line in refusals)
     return [ClassEvidence(name=names[0], weight=REFUSED, lines=(line,)) for names, line in named if names]
 
 

@@ -116,7 +116,16 @@ def _explained_without_exception(failure: Failure, context: FailureContext) -> F
         )
     if failure.cause.signature.name in LABELLED and failure.function:
         cause = f"{cause} `{failure.function}` sets them."
-    return replace(failure, cause=replace(failure.cause, cause=cause[:1].upper() + cause[1:], fix=fix))
+    return replace(failure, cause=replace(failure.cause, cause=_as_sentence(cause), fix=fix))
+
+
+def _as_sentence(text: str) -> str:
+    """Return a text with a capital letter, unless it begins with a setting or another name.
+
+    >>> _as_sentence("the run saves nothing"), _as_sentence("fp16=True asks for a GPU")
+    ('The run saves nothing', 'fp16=True asks for a GPU')
+    """
+    return text[:1].upper() + text[1:] if text.partition(" ")[0].isalpha() else text
 
 
 def _reported_line(failure: Failure, context: FailureContext) -> FailingLine | None:
