@@ -16,7 +16,7 @@ import pytest
 from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.methods import Method
-from holdfast.core.scan import Tokens
+from holdfast.core.scan import Scan, Tokens
 from holdfast.engine.check.rule_runner import run_rules, select, severity_of
 from holdfast.engine.tokens import tokenize_rows
 from holdfast.engine.tokens.cutting import is_left_out, kept_span
@@ -303,6 +303,10 @@ def test_damage_is_named_that_ends_or_idles_training(
     job = replace(job, values={**job.values, "dataset": "rows"})
     batch = Batch(0, pl.DataFrame(case.rows))
     tokens = tokenize_rows([batch], load_tokenizer(want_tokenizer(job)), read_recipe(job))
-    results = list(run_rules(select(all_rules(), only=("DAT23", "DAT24")), job, {"tokens": tokens}))
+    results = list(
+        run_rules(
+            select(all_rules(), only=("DAT23", "DAT24")), job, {"tokens": tokens, "scan": Scan(rows=len(case.rows))}
+        )
+    )
     found = {each.rule.code: severity_of(each) for each in results if isinstance(each, Finding) and each.rule}
     assert found.get(code) is Severity.ERROR, (found, tokens)
