@@ -69,7 +69,7 @@ def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
 
 
 def _is_remade(job: Document) -> bool:
-    """Return whether something of the program's own reads the rows as they are, after the trainer has looked at them."""
+    """True if something of the program's own reads the rows as they are, after the trainer has looked at them."""
     if job.get("dataset.map", None) is not None:
         return False
     try:

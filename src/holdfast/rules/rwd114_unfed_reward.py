@@ -40,8 +40,8 @@ def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...
             near = nearest(unfed, columns)
             hint = f"; did you mean `{near}`?" if near else ""
             has = ", ".join(columns)
-            told = f"`{function.name}` needs `{unfed}`, and no column is called so (the data has {has}){hint}"
-            yield Finding(key, told, place=place)
+            what = f"`{function.name}` needs `{unfed}`, and no column is called so (the data has {has}){hint}"
+            yield Finding(key, what, place=place)
 
 
 def _require_plain(job: Document) -> None:

@@ -222,7 +222,7 @@ def _some_chat(forms: Forms) -> bool:
 
 
 def holds_no_messages(columns: Mapping[str, Type | None]) -> bool:
-    """Return whether TRL surely takes rows with such columns for no conversations.
+    """True if TRL surely takes rows with such columns for no conversations.
 
     >>> from holdfast.core.columns import STRING
     >>> holds_no_messages({"question": STRING}), holds_no_messages({"messages": None})

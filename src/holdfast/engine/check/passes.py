@@ -33,10 +33,11 @@ class Passes:
 
     def ask(self, rules: Sequence[Rule], documents: Iterable[Document], at: Mapping[str, str]) -> Results:
         """Return the findings and skips at some versions; those that several documents share are returned once."""
-        told: Results = []
+        results: Results = []
         for document in documents:
-            told += list(without_known(told, check_with_renames(document, lambda each: self.ask_one(rules, each, at))))
-        return told
+            found = check_with_renames(document, lambda each: self.ask_one(rules, each, at))
+            results += list(without_known(results, found))
+        return results
 
     def ask_one(self, rules: Sequence[Rule], document: Document, at: Mapping[str, str]) -> Iterator[Finding | Skip]:
         """Yield the findings and skips for one document as it is; for a script without a launcher, those for one process."""

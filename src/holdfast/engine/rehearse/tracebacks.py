@@ -180,8 +180,8 @@ def _innermost(frames: Sequence[Frame], sources: Mapping[str, str], cells: Cells
 
 def _entered(frames: Sequence[Frame]) -> str:
     """Return the function of a library that raised: Python's own modules, such as `json`, only do what they are told."""
-    told = [frame.function for frame in frames if not PYTHONS_OWN.search(frame.file)]
-    return (told or [frame.function for frame in frames] or [""])[-1]
+    others = [frame.function for frame in frames if not PYTHONS_OWN.search(frame.file)]
+    return (others or [frame.function for frame in frames] or [""])[-1]
 
 
 def role_of(frames: Sequence[Frame]) -> str:

@@ -14,7 +14,7 @@ from ..wrapping import wrap, wrap_everywhere
 from .saves import SavedModels
 
 NEWS_S = 2.0
-"""How often at most it is told that a loop gets on: one that is silent is taken to hang when its time is over."""
+"""Seconds between two reports that a loop makes progress: a silent loop counts as hanging when its time is over."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class OptimizerWatch:
         self.hasty = self.clips = self.idle_clips = 0
         self._is_fresh = False  # whether `backward` was called since the last step
         self._cleared = False  # whether gradients were cleared since then
-        self._told_s = 0.0  # when it was told last that the loop gets on
+        self._reported_s = 0.0  # when progress was reported last
         self.made: list[Any] = []
         self.seen: dict[int, tuple[Any, OptimizerRecord]] = {}
         self.kept = 0
@@ -142,8 +142,8 @@ class OptimizerWatch:
         reached = closure or self._has_gradients(optimizer)
         seen.reached, seen.cleared = seen.reached or reached, seen.cleared + (self._cleared and not reached)
         self._cleared = self._is_fresh = self._is_idle = False
-        if time.monotonic() - self._told_s > NEWS_S:
-            self._told_s = time.monotonic()
+        if time.monotonic() - self._reported_s > NEWS_S:
+            self._reported_s = time.monotonic()
             self._events.fact("updates", steps=self.steps)
 
     def _has_gradients(self, optimizer: Any) -> bool:
