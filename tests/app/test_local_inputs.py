@@ -1,5 +1,6 @@
 """Which files of this machine a program reads: a rehearsal that passed counts only as long as they are the same."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,22 @@ def test_each_file_that_a_program_reads_counts_and_no_other(target: str, here: P
 
     assert changing == read
     assert input_digests(program_of(target, (), arguments)) == before
+
+
+@pytest.mark.parametrize("text", ["x" * 300, "**bold** words", "[x", "Why?", "a/**b", "~nobody/x", " "])
+def test_a_text_that_is_no_path_is_no_input(text: str, here: Path) -> None:
+    """Whatever a job or an argument says, looking for files ends well."""
+    (here / "job.yaml").write_text(JOB.format(folder=""))
+    program = program_of("job.yaml", (f"train.optim_args={json.dumps(text)}",), ())
+
+    assert input_digests(program)
+
+
+def test_the_whole_disk_is_not_read(here: Path) -> None:
+    """A job that names a folder around its own gets its error from the rehearsal, and at once."""
+    (here / "job.yaml").write_text(JOB.format(folder="").replace("dataset: rows.jsonl", "dataset: /"))
+
+    assert not any(each.startswith("/=") for each in input_digests(program_of("job.yaml", (), ())))
 
 
 def test_a_file_that_appears_counts(here: Path) -> None:

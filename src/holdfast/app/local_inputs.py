@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.foreign_files import read_foreign_text
+from holdfast.adapters.foreign_files import is_there, read_foreign_text
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.storage.file_digests import digest_path
 from holdfast.adapters.targets import read_target
@@ -113,15 +113,19 @@ def named_inputs(document: Document, root: Path) -> Iterator[NamedInput]:
 
 
 def _paths_of(name: str, root: Path) -> Sequence[Path]:
-    is_pattern = any(sign in name for sign in PATTERN) and not Path(name).is_absolute()
-    found = [*root.glob(name)] if is_pattern else []
-    return found or ([root / name] if (root / name).exists() else [])
+    found = list[Path]()
+    if any(sign in name for sign in PATTERN) and not Path(name).is_absolute():
+        with suppress(ValueError, NotImplementedError, OSError):  # a text with such a sign, and no pattern
+            found = [*root.glob(name)]
+    return found or ([root / name] if is_there(root / name) else [])
 
 
 def input_digests(program: Program) -> tuple[str, ...]:
     """Return the paths that a program reads, as far as they are known, each with a digest of what is there."""
     digests = list[str]()
-    for path in sorted(set(_inputs(program))):
+    for path in sorted(
+        set(_inputs(program)) - {*Path.cwd().parents}
+    ):  # a folder around this one holds all sorts of things
         with suppress(OSError):  # what cannot be read here is known by its name
             digests.append(f"{path}={digest_path(path)}")
     return tuple(digests)
