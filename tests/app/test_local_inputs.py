@@ -7,6 +7,7 @@ import pytest
 
 from holdfast.app.local_inputs import input_digests
 from holdfast.app.programs import program_of
+from tests.helpers.files import lay_out
 
 FILES = {
     "rows.jsonl": '{"text": "a"}\n',
@@ -43,9 +44,7 @@ CASES = {
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with files, some of which programs read."""
     monkeypatch.chdir(tmp_path)
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    lay_out(tmp_path, FILES)
     return tmp_path
 
 

@@ -20,17 +20,11 @@ from holdfast.adapters.targets.folders import (
     parse_patterns,
 )
 from holdfast.core.errors import UsageError
+from tests.helpers.files import lay_out
 
 GIT = shutil.which("git") or "git"
 USES = "from trl import SFTTrainer\n"
 JOB = "method: sft\nmodel: m\ndataset: d\n"
-
-
-def lay_out(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
 
 
 def names(found: FolderContents, folder: Path) -> list[str]:

@@ -10,6 +10,7 @@ from holdfast.app.run import own_files
 from holdfast.app.run.own_files import with_own_files
 from holdfast.core.errors import UsageError
 from holdfast.core.plan import Plan
+from tests.helpers.files import lay_out
 
 FILES = {
     "helper.py": "from parts import deep\nimport json\n",
@@ -53,9 +54,7 @@ JOB = "method: grpo\nmodel: ./tiny\ndataset: beside.jsonl\nrewards: [helper.py:d
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with files of a job."""
     monkeypatch.chdir(tmp_path)
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    lay_out(tmp_path, FILES)
     return tmp_path
 
 
