@@ -3,7 +3,7 @@
 from functools import partial
 from pathlib import Path
 
-from holdfast.app.examples import objections
+from holdfast.app.explain.examples import objections
 from holdfast.engine.explain.rules import render_page
 from holdfast.rules import all_rules
 

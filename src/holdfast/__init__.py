@@ -21,10 +21,10 @@ from holdfast.core.errors import HoldfastError, UsageError
 
 if TYPE_CHECKING:
     from holdfast.app import doctoring as _doctoring
-    from holdfast.app import explaining as _explaining
     from holdfast.app.check import verb as _check
     from holdfast.app.diagnose import verb as _diagnose
     from holdfast.app.evaluate import verb as _evaluate
+    from holdfast.app.explain import verb as _explain
     from holdfast.app.export import verb as _export
     from holdfast.app.inspect import verb as _inspect
     from holdfast.app.plan import verb as _plan
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     check = in_json(_check.check)
     doctor = in_json(_doctoring.doctor)
-    explain = in_json(_explaining.explain)
+    explain = in_json(_explain.explain)
     rehearse = in_json(_rehearse.rehearse)
     inspect = in_json(_inspect.inspect)
     plan = in_json(_plan.plan)

@@ -16,7 +16,7 @@ from holdfast.adapters.readers.command_line.trl import command_document
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.script import read_script
 from holdfast.adapters.readers.script.edits import place_edits
-from holdfast.app.examples import objections
+from holdfast.app.explain.examples import objections
 from holdfast.catalog.api import Api, packages, released
 from holdfast.core.document import Document, DocumentKind, Set, Unknown, apply_edits, leaves, render_key
 from holdfast.core.finding import Case, Finding, Rule, Skip

@@ -8,7 +8,7 @@ import pytest
 
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.readers.script import read_script
-from holdfast.app.examples import objections
+from holdfast.app.explain.examples import objections
 from holdfast.catalog.api import Api, newest
 from holdfast.core.document import Document
 from holdfast.core.finding import Case, Finding, Rule, Severity

@@ -23,7 +23,7 @@ VERBS: Mapping[str, str] = {
     "plan": "holdfast.app.plan.verb",
     "rehearse": "holdfast.app.rehearse.verb",
     "render": "holdfast.app.rendering",
-    "explain": "holdfast.app.explaining",
+    "explain": "holdfast.app.explain.verb",
     "run": "holdfast.app.run.verb",
     "resume": "holdfast.app.run.verb",
     "stop": "holdfast.app.run.verb",

@@ -8,7 +8,7 @@ from click import unstyle
 
 from holdfast import explain
 from holdfast.adapters.readers.job_file import JobFileReader
-from holdfast.app.explaining import names
+from holdfast.app.explain.verb import names
 from holdfast.cli.main import run_command
 from holdfast.cli.text.markdown import WIDTH, render_markdown
 from holdfast.core.errors import UsageError

@@ -2,7 +2,7 @@
 
 import click
 
-from holdfast.app.explaining import explain
+from holdfast.app.explain.verb import explain
 from holdfast.cli import options
 from holdfast.cli.completion import complete_explained
 from holdfast.cli.output import echo, echo_json

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Final
 
-from holdfast.app.examples import objections
+from holdfast.app.explain.examples import objections
 from holdfast.core.diagnosis import Signature
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Rule
