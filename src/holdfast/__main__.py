@@ -1,10 +1,8 @@
 """The command `holdfast`, which is also `python -m holdfast`."""
 
 import sys
-from typing import Final
 
-INTERRUPTED: Final = 130
-"""The exit code after Ctrl-C, as shells have it."""
+from holdfast.core.exit_codes import INTERRUPTED
 
 
 def main() -> None:

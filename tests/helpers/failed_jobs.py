@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from holdfast.core.event import Diagnosed, RunStage
-from holdfast.core.job import Job
+from holdfast.core.job import Job, job_values
 from holdfast.core.plan import Plan
 from holdfast.core.run_state import AttemptState
 from holdfast.core.training_event import TrainingStarted
 from holdfast.engine.recover.failed_job import FailedJob
-from holdfast.engine.recover.replanning import job_values
 from holdfast.engine.script.render import render_script
 
 

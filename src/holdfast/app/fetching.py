@@ -5,9 +5,11 @@ import os
 from shlex import quote
 from typing import Final
 
+from holdfast.core.addresses import WEB
 from holdfast.core.errors import UsageError
 
-ELSEWHERE: Final = ("https://", "http://", "hf://")
+FETCHED: Final = (*WEB, "hf://")
+"""Beginnings of addresses from which targets are fetched."""
 LOG: Final = logging.getLogger("holdfast")
 
 
@@ -24,7 +26,7 @@ def fetch_target(target: str, *, offline: bool = False) -> str:
         UsageError: There is no such file, or none was fetched before and `offline` is set.
         SourceError: It cannot be fetched.
     """
-    if not target.startswith(ELSEWHERE):
+    if not target.startswith(FETCHED):
         _require_path(target)
         return target
     # Few targets lie elsewhere, and what asks takes as long to import as a script to check.
@@ -70,6 +72,6 @@ def require_none_elsewhere(targets: tuple[str, ...]) -> None:
         UsageError: One does.
     """
     for target in targets:
-        if target.startswith(ELSEWHERE):
+        if target.startswith(FETCHED):
             fix = "save it here, and name that file"
             raise UsageError("a file that lies elsewhere cannot be fixed there", where=target, fix=fix)

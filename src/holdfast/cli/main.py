@@ -13,8 +13,9 @@ from click.shell_completion import CompletionItem
 
 from holdfast.cli.output import discard_output, echo, echo_json, is_of_output, show_traceback
 from holdfast.cli.text.errors import render_errors
-from holdfast.cli.usage import INTERRUPTED, CommandGroup, translate_usage_error
+from holdfast.cli.usage import CommandGroup, translate_usage_error
 from holdfast.core.errors import HoldfastError, UsageError, flatten
+from holdfast.core.exit_codes import INTERRUPTED
 
 COMMANDS = "holdfast.cli.verbs"
 """The package of the commands: one module per verb."""

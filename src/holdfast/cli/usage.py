@@ -9,8 +9,6 @@ from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 
 WHERE = "the command line"
-INTERRUPTED = 130
-"""The exit code after Ctrl-C, as shells have it."""
 
 
 class CommandGroup(click.Group):

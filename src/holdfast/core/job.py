@@ -337,6 +337,11 @@ def parse_job(document: Document) -> Job:
     raise GroupedError(f"{document.path} is no job", problems)
 
 
+def job_values(job: Job) -> dict[str, Any]:
+    """Return the values of a job file that says every key."""
+    return job.model_dump(by_alias=True) | {"method": job.method.value}
+
+
 def job_schema() -> dict[str, Any]:
     """Return the JSON Schema of a job file, with an example for each key."""
     return document_schema(Job, "holdfast job", EXAMPLES)

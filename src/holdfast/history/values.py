@@ -57,7 +57,7 @@ class ConstantFolder(ast.NodeTransformer):
 
 def enum_members(package: PackageModules, cls: ClassStatement) -> dict[str, str] | None:
     """Return an enum's strings by the names of its members; None where a class is no enum of strings."""
-    if not any(_last(base) in ENUMS for base in cls.node.bases):
+    if not any(last_name(base) in ENUMS for base in cls.node.bases):
         return None
     scope = ConstantFolder(package, cls.module)
     members = {}
@@ -109,7 +109,7 @@ def literal_choices(node: ast.expr | None) -> list[Any] | None:
     for each in _alternatives(node) if node else ():
         parsed = ast.parse(each, mode="eval").body
         match parsed:
-            case ast.Subscript(value=base, slice=inner) if _last(base) == "Literal":
+            case ast.Subscript(value=base, slice=inner) if last_name(base) == "Literal":
                 values += constants(inner if isinstance(inner, ast.Tuple) else ast.Tuple([inner])) or []
             case ast.Constant(value=None):
                 pass
@@ -190,7 +190,7 @@ def _quoted(text: str) -> list[str]:
 
 def _subscripted(base: ast.expr, inner: ast.expr) -> list[str]:
     parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-    match _last(base):
+    match last_name(base):
         case "Optional":
             return [*_alternatives(inner), "None"]
         case "Union":
@@ -220,7 +220,8 @@ def _unique(parts: Iterable[str]) -> list[str]:
     return [*seen, *(["None"] if none else [])]
 
 
-def _last(node: ast.expr) -> str:
+def last_name(node: ast.expr) -> str:
+    """Return the last part of a dotted name; nothing for another expression."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 

@@ -21,6 +21,7 @@ from holdfast.app.run.effects import effects_of_resume, effects_of_run
 from holdfast.app.run.runs import NullObserver
 from holdfast.app.study.effects import effects_of_study
 from holdfast.core.errors import HoldfastError, UsageError, flatten
+from holdfast.core.exit_codes import INTERRUPTED
 from holdfast.mcp.messages import GRACE_S, EffectsAnswer, EffectsCall, ProgressNote, VerbAnswer, VerbCall, VerbErrors
 from holdfast.results import Json, Result, to_json
 from holdfast.results.check import CheckResult
@@ -32,7 +33,6 @@ EFFECTS: Final[Mapping[str, Callable[..., RunEffects]]] = {
     "resume": effects_of_resume,
     "study": effects_of_study,
 }
-INTERRUPTED: Final = 130
 VerbMessage = ProgressNote | VerbAnswer | EffectsAnswer | VerbErrors
 Send = Callable[[VerbMessage], None]
 

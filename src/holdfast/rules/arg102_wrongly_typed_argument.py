@@ -30,6 +30,7 @@ from holdfast.core.document import Document, Set
 from holdfast.core.evaluate import is_known
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 from holdfast.core.json_text import parse_json
+from holdfast.core.numbers import is_whole
 
 SWITCHES = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 PARSED_SWITCHES = {"yes", "true", "t", "y", "1", "no", "false", "f", "n", "0"}  # `string_to_bool` of transformers
@@ -122,7 +123,7 @@ def _judged(job: Document, call: Call, parameter: Parameter, value: Any) -> Iter
 def _no_rank(call: Call) -> Iterator[Finding]:
     """Object to an adapter without a rank: a matrix has a row at least."""
     rank = call.arguments.get("r")
-    if isinstance(rank, int) and not isinstance(rank, bool) and rank < 1:
+    if is_whole(rank) and rank < 1:
         yield Finding(f"{call.key}.r", f"`r` is {rank}, not a whole number above 0")
 
 

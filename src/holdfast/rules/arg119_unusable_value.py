@@ -16,7 +16,7 @@ A `task_type` is changed to that of the method: unsafe. There is no other fix: w
 
 from collections.abc import Iterator, Mapping
 from math import inf, isnan
-from typing import Any, Final, NamedTuple, TypeGuard
+from typing import Any, Final, NamedTuple
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
@@ -24,6 +24,7 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 from holdfast.core.nearest import nearest
+from holdfast.core.numbers import is_number
 
 
 class Range(NamedTuple):
@@ -104,7 +105,7 @@ def _training_findings(job: Document, train: Call) -> Iterator[Finding]:
     nans = (name for name, value in train.arguments.items() if _is_nan(value))
     for name in dict.fromkeys((*RANGES, *nans)):
         value = job.get(f"train.{name}", None)
-        if _is_number(value) and (name not in OF_ADAM or _is_nan(value) or _optimizes_by_adam(job)):
+        if is_number(value) and (name not in OF_ADAM or _is_nan(value) or _optimizes_by_adam(job)):
             yield from _judged(f"train.{name}", name, value, RANGES.get(name, ANY))
 
 
@@ -117,12 +118,12 @@ def _judged(key: str, name: str, value: float, numbers: Range) -> Iterator[Findi
 
 def _adapter_findings(job: Document, adapter: Call, api: Api) -> Iterator[Finding]:
     dropout = job.get(f"peft.{DROPOUT}", None)
-    if _is_number(dropout):
+    if is_number(dropout):
         yield from _judged(f"peft.{DROPOUT}", DROPOUT, dropout, SHARE)
     if not since(api, "peft", "0.21.0"):
         return  # others may take any name for a task
     first, task = next(iter(adapter.positional), None), job.get(f"peft.{TASK}", None)
-    if _is_number(first):
+    if is_number(first):
         fault = f"the first argument of `LoraConfig` is `{TASK}`, but {first} is not one: pass arguments by name, `r={first}`"
         yield Finding(adapter.key, fault, place=adapter.name_place)
     elif isinstance(task, str) and task not in TASKS:
@@ -148,10 +149,6 @@ def _task_findings(job: Document, task: str) -> Iterator[Finding]:
 def _optimizes_by_adam(job: Document) -> bool:
     own = any(job.get(key, None) is not None for key in OWN_OPTIMIZER) or "create_optimizer" in job.text
     return not own and str(job.get("train.optim", ADAM)).startswith(ADAM)
-
-
-def _is_number(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_nan(value: Any) -> bool:

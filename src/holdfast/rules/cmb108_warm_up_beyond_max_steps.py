@@ -20,6 +20,7 @@ from holdfast.catalog.calls.schedules import OWN, WITHOUT_WARMUP
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
+from holdfast.core.numbers import is_number
 
 KEY, STEPS = "train.warmup_steps", "train.max_steps"
 SHARES = "5.0.0"
@@ -43,7 +44,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 
 
 def _is_count(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 1
+    return is_number(value) and value >= 1
 
 
 JOB = """

@@ -13,12 +13,12 @@ There is no automatic fix. Left out, `inference_mode` is false; `lora_alpha` is 
 """
 
 from collections.abc import Iterator
-from typing import TypeGuard
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.numbers import is_number
 
 RATE, EPOCHS, STEPS = "train.learning_rate", "train.num_train_epochs", "train.max_steps"
 ALPHA, FROZEN = "peft.lora_alpha", "peft.inference_mode"
@@ -44,7 +44,7 @@ def _training_findings(job: Document, api: Api) -> Iterator[Finding]:
     steps, epochs = job.get(STEPS, -1), job.get(EPOCHS, None)
     if _is_zero(steps) and since(api, "transformers", FIXED_STEPS):
         yield Finding(STEPS, "`max_steps` is 0: the training ends after one step; -1 stands for no limit")
-    elif _is_number(epochs) and epochs <= 0 and isinstance(steps, int) and steps <= 0:
+    elif is_number(epochs) and epochs <= 0 and isinstance(steps, int) and steps <= 0:
         yield Finding(EPOCHS, f"{epochs:g} epochs and no `max_steps`: the training ends before its first step")
 
 
@@ -62,11 +62,7 @@ def _adapter_findings(job: Document) -> Iterator[Finding]:
 
 
 def _is_zero(value: object) -> bool:
-    return _is_number(value) and value == 0
-
-
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number(value) and value == 0
 
 
 JOB = """

@@ -21,6 +21,7 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.numbers import is_number
 from holdfast.core.reference import Lookup, Reference
 
 LOAD = "datasets.load_dataset"
@@ -57,7 +58,7 @@ def _held_out(call: Call) -> float | None:
     """Return the `test_size` of a call; None where it is not known, or another argument counts too."""
     given: Any = call.arguments.get("test_size", next(iter(call.positional), USUAL))
     sized = len(call.positional) > 1 or call.arguments.get("train_size") is not None
-    number = isinstance(given, int | float) and not isinstance(given, bool)
+    number = is_number(given)
     return None if sized or not number else given
 
 

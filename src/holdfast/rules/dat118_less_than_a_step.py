@@ -13,12 +13,12 @@ There is no automatic fix: more rows, a smaller batch or fewer steps to accumula
 """
 
 from collections.abc import Iterator
-from typing import Any, TypeGuard
 
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import Document
 from holdfast.core.facts import Dataset
 from holdfast.core.finding import JOB_FILES, Case, Finding, Rule, Severity
+from holdfast.core.numbers import is_count
 
 METHODS = ("sft", "dpo", "reward", "kto")
 SIZE, ACCUMULATED, DROPS = "per_device_train_batch_size", "gradient_accumulation_steps", "dataloader_drop_last"
@@ -28,7 +28,7 @@ def check(job: Document, dataset: Dataset, processes: int) -> Iterator[Finding]:
     """Object to a batch that the data cannot fill."""
     size, accumulated = setting(job, SIZE), setting(job, ACCUMULATED)
     apart = job.get("dataset.streaming", None) is True or job.get("train.packing", None) not in (None, False)
-    if job.get("method") not in METHODS or apart or not _is_count(size) or not _is_count(accumulated):
+    if job.get("method") not in METHODS or apart or not is_count(size) or not is_count(accumulated):
         return
     rows, once = _rows(job, dataset), size * processes
     if not rows:
@@ -53,12 +53,8 @@ def _rows(job: Document, dataset: Dataset) -> int:
     """
     wanted, fraction = job.get("dataset.rows", None), job.get("dataset.eval_fraction", None)
     counted = dataset.readable().counted_rows
-    rows = min(counted, wanted) if _is_count(wanted) else counted
+    rows = min(counted, wanted) if is_count(wanted) else counted
     return rows - round(rows * fraction) if isinstance(fraction, float) and 0 < fraction < 1 else rows
-
-
-def _is_count(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
 JOB = """

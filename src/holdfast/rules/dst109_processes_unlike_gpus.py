@@ -18,6 +18,7 @@ from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.core.backends import backend_of
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.numbers import is_count
 
 SHARING = ("vllm", "sglang")  # a server may have the other GPUs
 
@@ -47,7 +48,7 @@ def _processes(job: Document) -> tuple[str, int | None]:
     nodes = job.get("where.nodes", 1)
     for key in ("where.processes", "where.world_size"):
         number = job.get(key, None)
-        if isinstance(number, int) and not isinstance(number, bool) and number > 0:
+        if is_count(number):
             if key == "where.world_size" and nodes != 1:
                 return key, None
             return key, number

@@ -18,6 +18,7 @@ from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.jobs import Submission, submissions
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
+from holdfast.core.numbers import is_number
 
 START_S = 60  # a container alone takes longer to start, and an environment to be installed
 LIKELY_MINUTES = 10
@@ -39,7 +40,7 @@ def check(job: Document) -> Iterator[Finding]:
 def _bare(timeout: object) -> float | None:
     if isinstance(timeout, str) and timeout.isascii() and timeout.isdigit():
         return int(timeout)
-    return timeout if isinstance(timeout, int | float) and not isinstance(timeout, bool) else None
+    return timeout if is_number(timeout) else None
 
 
 def _is_slow(sent: Submission) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.methods import ONLINE
+from holdfast.core.numbers import is_number
 
 KEY = "train.temperature"
 
@@ -25,7 +26,7 @@ def check(job: Document) -> Iterator[Finding]:
     if job.get("method", None) not in ONLINE:
         return
     temperature = job.get(KEY, None)
-    number = isinstance(temperature, int | float) and not isinstance(temperature, bool)
+    number = is_number(temperature)
     guarded = any(call.guard.tolerates("ValueError") for call in job.calls if call.key in ("train", "trainer"))
     if number and temperature <= 0 and not guarded:
         yield Finding(

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.numbers import is_number
 
 KEY = "train.reward_weights"
 
@@ -27,7 +28,7 @@ def check(job: Document) -> Iterator[Finding]:
 
 
 def _is_zero(weight: object) -> bool:
-    return isinstance(weight, int | float) and not isinstance(weight, bool) and weight == 0
+    return is_number(weight) and weight == 0
 
 
 JOB = """

@@ -9,14 +9,13 @@ import pytest
 
 from holdfast.core.document import Document, Set, apply_edits
 from holdfast.core.facts import Machine
-from holdfast.core.job import Job, parse_job
+from holdfast.core.job import Job, job_values, parse_job
 from holdfast.core.job_examples import EXAMPLES
 from holdfast.core.plan import Plan
 from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.run_state import RunState
 from holdfast.engine.check.job_facts import process_count
 from holdfast.engine.recover.policy import decide
-from holdfast.engine.recover.replanning import job_values
 from holdfast.engine.run.launch import apply_job, name_job
 from holdfast.engine.script.render import render_script
 from holdfast.rules.job103_idle_key import IDLE, RULE

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.foreign_files import is_folder
 from holdfast.adapters.readers.command_line import CommandLine, command_document, read_commands, with_launch
 from holdfast.adapters.readers.command_line.accelerate import add_accelerate_config
 from holdfast.adapters.readers.command_line.edits import place_edits as place_command_edits
@@ -23,6 +24,7 @@ from holdfast.adapters.targets import PlaceEdits, Target, missing_file, read_tex
 from holdfast.adapters.targets.jobs import PARTS, place_foreign_edits
 from holdfast.adapters.targets.recipes import read_recipe_documents, recipe_name
 from holdfast.adapters.targets.siblings import SiblingSettings, read_documents
+from holdfast.core.addresses import WEB
 from holdfast.core.backends import BACKEND_KEY, HF_JOBS, BackendCapabilities, capabilities_of
 from holdfast.core.document import Document, Edit, Key, Set, Unknown, apply_edits
 from holdfast.core.errors import Spot, UsageError
@@ -34,7 +36,6 @@ MAKE_VARIABLE = re.compile(r"^(?P<name>\w+)\s*[:?]?=\s*(?P<value>[^$\n]*?)\s*$",
 MODULE = re.compile(r"\w+(?:\.\w+)*")
 HIGHEST = 4
 """Folders to go up at most."""
-ADDRESS = ("https://", "http://")
 INSTALLED = "launch.installs"
 ARGUMENTS: Final = "launch.arguments"
 ABSENT: Final = ("launch", "absent")
@@ -134,7 +135,7 @@ def _backend(line: CommandLine) -> BackendCapabilities:
 
 def _line_documents(line: CommandLine, text: str, path: str, files: SiblingSettings) -> Iterator[Document]:
     program = line.program
-    if program and program.name.text.startswith(ADDRESS) and _backend(line) is HF_JOBS:
+    if program and program.name.text.startswith(WEB) and _backend(line) is HF_JOBS:
         said = {"script": program.name.text}
         at: dict[Key, Place] = {("script",): program.name.place}
         yield with_launch(Document(path=path, kind="command", text=text, values=said, places=at), line.launch)
@@ -185,7 +186,7 @@ def _is_hidden(line: CommandLine) -> bool:
 def _lacks_script(line: CommandLine, path: str) -> bool:
     """True if a command runs a script that is not here."""
     name = line.program.name if line.program and line.program.kind == "script" else None
-    if name is None or not name.known or not name.text.endswith(".py") or name.text.startswith(ADDRESS):
+    if name is None or not name.known or not name.text.endswith(".py") or name.text.startswith(WEB):
         return False
     return _script_path(name.text, _folders(path, line)) is None
 
@@ -228,7 +229,7 @@ def _nothing_trains(lines: Iterable[CommandLine], path: str) -> UsageError:
         if name:
             return missing_file(str(line.folder / name.text), Spot(path, name.place.line, name.place.column))
         recipe = recipe_name(line.program) if line.program else None
-        if recipe and not recipe.text.startswith(ADDRESS):
+        if recipe and not recipe.text.startswith(WEB):
             return missing_file(str(line.folder / recipe.text), Spot(path, recipe.place.line, recipe.place.column))
     fix = "name the script itself, or a file whose commands start one"
     return UsageError(f"{path} runs no training that is known here", where=path, fix=fix)
@@ -252,17 +253,10 @@ def _folders(path: str, line: CommandLine) -> tuple[Path, ...]:
     starts = (Path(), beside, *beside.parents[: min(above, HIGHEST)])
     gone = line.folder
     there = tuple(folder / gone for folder in starts)
-    if any(map(_is_folder, there)):
+    if any(map(is_folder, there)):
         return there
     copied = gone.is_absolute() or gone.parts[0] in {each.absolute().name for each in starts}
     return starts if copied else there
-
-
-def _is_folder(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # no name of a folder at all
-        return False
 
 
 def read_script_documents(

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import is_there
 from holdfast.adapters.readers.foreign import find_reader
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import KNOWN, PlaceEdits, Target
@@ -134,14 +135,7 @@ def _evaluations_beside(document: Document) -> list[Any] | None:
 def _beside(document: Document, path: str) -> str | None:
     """Return the path that leads to what stands beside the job file; None if nothing does, or the path leads there already."""
     beside, here = Path(document.path).parent / path, Path(path)
-    return str(beside) if _exists(beside) and not (_exists(here) and beside.samefile(here)) else None
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a name that no file can have
-        return False
+    return str(beside) if is_there(beside) and not (is_there(here) and beside.samefile(here)) else None
 
 
 def _is_anothers(values: Mapping[str, Any]) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import is_there
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.document import Document, Edit, Key, ReplaceCall
 from holdfast.core.errors import Spot, UsageError
@@ -72,11 +73,4 @@ def path_beside(value: Any, folders: Iterable[Path]) -> Any:
         return {**value, "path": path_beside(value["path"], folders)} if "path" in value else value
     if not isinstance(value, str) or not value or ":" in value:
         return value
-    return next((str(folder / value) for folder in folders if _is_there(folder / value)), value)
-
-
-def _is_there(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):  # a name that no file can have
-        return False
+    return next((str(folder / value) for folder in folders if is_there(folder / value)), value)

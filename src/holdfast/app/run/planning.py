@@ -19,11 +19,11 @@ from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.core.backends import capabilities_of
 from holdfast.core.estimate import JobEstimate
 from holdfast.core.facts import Machine
+from holdfast.core.job import job_values
 from holdfast.core.plan import Plan
 from holdfast.core.redact import argument_secrets, named_secrets
 from holdfast.core.secret_references import SecretReferences, separate_secrets
 from holdfast.engine.check.job_facts import process_count
-from holdfast.engine.recover.replanning import job_values
 from holdfast.engine.run.launch import apply_job, apply_place, name_job
 from holdfast.engine.script.render import referred_files
 

@@ -19,8 +19,8 @@ from holdfast.cli.output import shown
 from holdfast.cli.terminal.ctrl_c import CtrlCQuestion
 from holdfast.cli.terminal.live import LiveView
 from holdfast.cli.text.findings import render_check
-from holdfast.cli.usage import INTERRUPTED
 from holdfast.core.event import Event
+from holdfast.core.exit_codes import INTERRUPTED
 from holdfast.core.run_state import RunState
 from holdfast.ports import Order
 from holdfast.results.check import CheckResult

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from holdfast.adapters.terminal.orders import SignalOrders
 from holdfast.cli.output import shown
-from holdfast.cli.usage import INTERRUPTED
+from holdfast.core.exit_codes import INTERRUPTED
 from holdfast.core.trial import Trial, TrialOutcome
 from holdfast.engine.study.headline import describe_remaining, spell_settings
 from holdfast.engine.units import render_counted, render_duration, render_number

@@ -5,6 +5,7 @@ from typing import Final
 
 from click import style
 
+from holdfast.engine.evaluate.headlines import spell_figure
 from holdfast.engine.units import render_counted
 from holdfast.results.evaluate import BaseFigure, EvaluatedDataset, EvaluateResult, EvaluationFigure, WorstRow
 
@@ -91,9 +92,9 @@ def _figure(figure: EvaluationFigure, width: int) -> Iterator[str]:
     interval = (
         "no interval: rows too few or all alike"
         if figure.low is None
-        else f"{_number(figure.low)} to {_number(figure.high)}"
+        else f"{spell_figure(figure.low)} to {spell_figure(figure.high)}"
     )
-    value = "no value" if figure.value is None else _number(figure.value)
+    value = "no value" if figure.value is None else spell_figure(figure.value)
     rows = f", {render_counted(figure.rows, 'row')}" if figure.where else ""
     yield f"  {_name(figure):{width}}  {value:>8}  ({interval}{rows}{needed})"
     if figure.base is not None:
@@ -102,18 +103,14 @@ def _figure(figure: EvaluationFigure, width: int) -> Iterator[str]:
 
 def _compared(base: BaseFigure, rows: int) -> str:
     if base.low is None or base.high is None or base.difference is None:
-        return f"no interval beside the base's {_number(base.value)}: rows too few, or none differs"
+        return f"no interval beside the base's {spell_figure(base.value)}: rows too few, or none differs"
     change = f"{base.difference:+.3g} ({base.low:+.3g} to {base.high:+.3g}, p = {base.p_value:.2g})"
-    told = f"{base.verdict} than the base's {_number(base.value)}" if base.verdict != "undecided" else ""
+    told = f"{base.verdict} than the base's {spell_figure(base.value)}" if base.verdict != "undecided" else ""
     if base.verdict == "undecided":
         told = f"undecided with {render_counted(rows, 'row')}"
         told += f": {base.rows_needed:,} would be needed" if base.rows_needed else ""
-        told += f"; base {_number(base.value)}"
+        told += f"; base {spell_figure(base.value)}"
     return f"{style(told, fg=COLOURS[base.verdict])}, {change}"
-
-
-def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4g}"
 
 
 def _confusion(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Iterator[str]:
@@ -142,8 +139,8 @@ def _leaked(result: EvaluateResult, dataset: EvaluatedDataset, width: int) -> It
 
 
 def _worst(row: WorstRow) -> Iterator[str]:
-    beside = f", base {_number(row.base_value)}" if row.base_value is not None else ""
-    yield f"    row {row.row}: {_number(row.value)}{beside}"
+    beside = f", base {spell_figure(row.base_value)}" if row.base_value is not None else ""
+    yield f"    row {row.row}: {spell_figure(row.value)}{beside}"
     told = {"prompt": row.prompt, "reference": row.reference}
     has_base = bool(row.base_answer or (row.reference and beside))
     answers = {"answer": row.answer} | ({"base": row.base_answer} if has_base else {})
@@ -162,13 +159,15 @@ def _checkpoints(result: EvaluateResult) -> Iterator[str]:
     for best in result.best or ():
         name = "the final model" if best.step is None else f"checkpoint-{best.step}"
         doubt = f", {best.verdict} beside the final model" if best.verdict else ""
-        yield style(f"best on {best.dataset} by {best.metric}: {name}, {_number(best.value)}{doubt}", bold=True)
+        yield style(f"best on {best.dataset} by {best.metric}: {name}, {spell_figure(best.value)}{doubt}", bold=True)
         for each in result.checkpoints or ():
             for figure in each.figures:
                 if (figure.dataset, figure.metric) == (best.dataset, best.metric):
                     beside = f"  {figure.base.verdict}" if figure.base else ""
-                    interval = f"({_number(figure.low)} to {_number(figure.high)})" if figure.low is not None else ""
-                    yield f"  checkpoint-{each.step}  {_number(figure.value)}  {interval}{beside}"
+                    interval = (
+                        f"({spell_figure(figure.low)} to {spell_figure(figure.high)})" if figure.low is not None else ""
+                    )
+                    yield f"  checkpoint-{each.step}  {spell_figure(figure.value)}  {interval}{beside}"
     for each in result.checkpoints or ():
         if each.because:
             yield style(f"checkpoint-{each.step}: {each.because}", fg="yellow")

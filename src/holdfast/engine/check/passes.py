@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import Finding, Rule, Skip
+from holdfast.core.numbers import is_count
 from holdfast.engine.check.gather import gather
 from holdfast.engine.check.hub_facts import applicable_rules
 from holdfast.engine.check.process_counts import check_any_count, check_one_process
-from holdfast.engine.check.program_facts import ProgramFacts, VersionContext, api_at, is_count
+from holdfast.engine.check.program_facts import ProgramFacts, VersionContext, api_at
 from holdfast.engine.check.renamed import check_with_renames, without_known
 from holdfast.engine.check.rule_runner import MissingFact, RuleRunner, needed_facts
 

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import TypeGuard
 
 from holdfast.catalog.api import Api
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
+from holdfast.core.numbers import is_count
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver, usable_dataset
@@ -179,8 +179,3 @@ def count_processes(document: Document) -> int:
 
 def _times(here: object, nodes: object) -> int | None:
     return here * nodes if is_count(here) and is_count(nodes) else None
-
-
-def is_count(value: object) -> TypeGuard[int]:
-    """True if a value is a number of processes."""
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
 from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Remedy
 from holdfast.core.document import DocumentKind
+from holdfast.core.numbers import is_count
 from holdfast.engine.check.answers import JOB_FILES
 from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 from holdfast.rules import find_rule
@@ -105,16 +106,12 @@ def _remedies(remedy: Remedy, settings: Mapping[str, Any]) -> Iterator[RemedyEdi
         yield RemedyEdit(key=remedy.key, action=remedy.action, before=before, after=remedy.value)
         return
     factor = FACTORS[remedy.action]
-    after = before * factor if _is_count(before) else None
+    after = before * factor if is_count(before) else None
     if after is not None and (after < 1 or after != int(after)):
         return  # one row a step cannot be halved
     yield RemedyEdit(key=remedy.key, action=remedy.action, before=before, after=int(after) if after else None)
     accumulated = settings.get(ACCUMULATION, 1)
-    if remedy.key == TRAIN + BATCH and after is not None and _is_count(accumulated):
+    if remedy.key == TRAIN + BATCH and after is not None and is_count(accumulated):
         balanced = accumulated / factor
         if balanced >= 1 and balanced == int(balanced):
             yield RemedyEdit(key=TRAIN + ACCUMULATION, action="set", before=accumulated, after=int(balanced))
-
-
-def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from holdfast.core.evaluation import Example, Prompt
+from holdfast.core.numbers import is_number
 
 WORD: Final = re.compile(r"[^\W_]+")
 SEQUENCE: Final = 8
@@ -65,7 +66,7 @@ def _texts(value: Any) -> Iterable[str]:
     elif isinstance(value, list | tuple):
         for part in value:
             yield from _texts(part)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
+    elif is_number(value):
         yield f"{value:g}"
 
 

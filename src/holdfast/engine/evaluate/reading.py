@@ -9,6 +9,7 @@ from holdfast.catalog.formats import judge
 from holdfast.core.columns import Scalar
 from holdfast.core.evaluation import Example, Prompt, ScoredText, TaskName
 from holdfast.core.methods import Method
+from holdfast.core.numbers import is_whole
 from holdfast.engine.evaluate.choices import find_choices, read_choice
 from holdfast.engine.inspect.made_completions import ANSWERS as SOLUTIONS
 from holdfast.engine.mapping import propose
@@ -202,7 +203,7 @@ def _label(value: Any, labels: Sequence[str], names: Sequence[str]) -> int:
         labels: Those that are told apart.
         names: Those of the dataset, by number; none where its card does not name them.
     """
-    if isinstance(value, int) and not isinstance(value, bool):
+    if is_whole(value):
         named = names[value] if 0 <= value < len(names) else None
         if named in labels:
             return labels.index(named)

@@ -9,6 +9,7 @@ from holdfast.catalog.formats import judge, recognise, types_of_rows
 from holdfast.catalog.formats.words import ANSWERS
 from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
+from holdfast.core.numbers import is_whole
 from holdfast.core.outcome import Raised, outcome_of
 from holdfast.engine.mapping.found import ColumnReading, DataProfile, is_blank
 
@@ -107,7 +108,7 @@ def _texts(value: Any) -> Iterator[str]:
             yield from _texts(part)
     elif isinstance(value, float):
         yield f"{value:.15g}"
-    elif isinstance(value, int) and not isinstance(value, bool):
+    elif is_whole(value):
         yield str(value)
 
 

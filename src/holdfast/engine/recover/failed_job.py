@@ -8,6 +8,7 @@ from holdfast.core.api import REQUIRED
 from holdfast.core.document import Unknown
 from holdfast.core.event import Diagnosed
 from holdfast.core.job import Job
+from holdfast.core.numbers import is_whole
 from holdfast.core.remedy import SettingChange
 from holdfast.core.run_state import AttemptState
 from holdfast.core.training_event import TrainingStarted
@@ -46,7 +47,7 @@ class FailedJob:
     def count(self, name: str) -> int:
         """Return a setting that is a whole number; 0 if it is none."""
         value = self.setting(name)
-        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+        return value if is_whole(value) else 0
 
     def change(self, name: str, after: Any) -> SettingChange:
         """Return the change of an argument of the trainer."""

@@ -2,18 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from holdfast.core.document import Remove, Set, ValueEdit, apply_edits
-from holdfast.core.job import Job
+from holdfast.core.job import Job, job_values
 from holdfast.core.plan import Plan
 from holdfast.core.remedy import AppliedRemedy, SettingChange
 from holdfast.engine.script.render import render_script
-
-
-def job_values(job: Job) -> dict[str, Any]:
-    """Return a job as a job file gives it, with every key said."""
-    return job.model_dump(by_alias=True) | {"method": job.method.value}
 
 
 def with_changes(job: Job, changes: Iterable[SettingChange]) -> Job:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.catalog.hub.repositories import is_repository, may_be_repository
+from holdfast.core.addresses import WEB
 from holdfast.core.calls import Call
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.hub import RepoKind
@@ -34,7 +35,6 @@ CONFIGURES: Final = ("Config", "Arguments")
 FOLDERS: Final = frozenset[ReferenceRole]({"model", "adapter", "tokenizer"})
 """What may lie in a folder of this machine, whatever the folder is called."""
 YES: Final = frozenset({"true", "t", "yes", "y", "1"})
-ADDRESS: Final = ("https://", "http://")
 
 
 def call_references(document: Document) -> Iterator[Reference]:
@@ -157,7 +157,7 @@ def _files(given: ArgumentLookup, naming: Naming) -> tuple[str, ...] | Unknown:
 def fits(name: str, role: ReferenceRole) -> bool:
     """True if a name may be that of a thing of some role on the Hub."""
     if role == "link":
-        return name.startswith(ADDRESS)
+        return name.startswith(WEB)
     if role in ("target", "space"):
         return is_repository(name)
     if role == "dataset":

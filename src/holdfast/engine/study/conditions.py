@@ -7,6 +7,7 @@ from typing import Any, Final
 from holdfast.core.document import Document, Key
 from holdfast.core.errors import JobError, Spot
 from holdfast.core.nearest import nearest
+from holdfast.core.numbers import is_number
 
 BOUNDS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {"at_least": ge, "at_most": le, "above": gt, "below": lt}
 Condition = Mapping[str, Any]
@@ -38,7 +39,7 @@ def holds(condition: Condition, values: Mapping[str, Any]) -> bool:
 
 def _fits(value: Any, wanted: Any) -> bool:
     if is_bounds(wanted):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
+        number = is_number(value)
         return number and all(BOUNDS[name](value, bound) for name, bound in wanted.items())
     if isinstance(wanted, list) and not isinstance(value, list):
         return any(_equal(value, each) for each in wanted)

@@ -5,7 +5,7 @@ from hashlib import sha256
 from numbers import Real
 from typing import Any, Final
 
-from holdfast.core.job import Job
+from holdfast.core.job import Job, job_values
 from holdfast.core.json_text import render_canonical
 
 WITHOUT_EFFECT: Final = (
@@ -39,21 +39,17 @@ def content_of(job: Job, varied: Mapping[str, Any], digests: Mapping[str, str], 
         digests: Digests of the files that the job names, by the name in the job: a file that moves is the same.
         versions: Releases by package.
     """
-    kept = _without(_dumped(job), WITHOUT_EFFECT)
+    kept = _without(job_values(job), WITHOUT_EFFECT)
     own = {key: value for key, value in varied.items() if key.startswith(WITHOUT_EFFECT)}
     return sha256(render_canonical([_with_digests(kept, digests), own, versions]).encode()).hexdigest()
 
 
 def shape_of(job: Job, digests: Mapping[str, str]) -> str:
     """Return the hash of all that a rehearsal of a job depends on: jobs that differ in rates and seeds alone have the same."""
-    kept = _without(_dumped(job), ("name",))
+    kept = _without(job_values(job), ("name",))
     for key in NUMBERS:
         kept = _changed(kept, key.split("."), _kind)
     return sha256(render_canonical(_with_digests(kept, digests)).encode()).hexdigest()
-
-
-def _dumped(job: Job) -> dict[str, Any]:
-    return job.model_dump(by_alias=True) | {"method": job.method.value}
 
 
 def _kind(value: Any) -> Any:

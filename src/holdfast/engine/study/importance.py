@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from holdfast.core.json_text import render_canonical
+from holdfast.core.numbers import is_number
 from holdfast.core.trial import SEED_KEY, TrialOutcome
 
 FEWEST_TRIALS: Final = 12
@@ -53,15 +54,11 @@ def _share(values: Sequence[Any], ranks: Sequence[float]) -> float | None:
 def _groups(values: Sequence[Any], ranks: Sequence[float]) -> Iterator[list[float]]:
     """Yield the ranks of trials with the same value, or with numbers of the same quarter."""
     labels = [render_canonical(value) for value in values]
-    if 2 * len(set(labels)) > len(labels) and all(_is_number(value) for value in values):
+    if 2 * len(set(labels)) > len(labels) and all(is_number(value) for value in values):
         order = _ranks([float(value) for value in values])
         labels = [str(int((place - 0.5) / len(order) * PARTS)) for place in order]
     for label in dict.fromkeys(labels):
         yield [rank for rank, other in zip(ranks, labels, strict=True) if other == label]
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _ranks(values: Sequence[float]) -> list[float]:

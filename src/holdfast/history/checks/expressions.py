@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from holdfast.core.evaluate import FUNCTIONS, METHODS
+from holdfast.history.values import last_name
 
 UNKNOWN: Final = ast.Constant(...)
 MOST_MEMBERS: Final = 24
@@ -114,7 +115,7 @@ class Expressions:
             case ast.Call(func=ast.Name(id="getattr"), args=[owner, ast.Constant(value=str(name)), *_]):
                 return self.reduced(ast.Attribute(owner, name, ast.Load()))
             case ast.Call(func=ast.Name() | ast.Attribute(attr="parse"), args=[version]) if (
-                _last(node.func) in VERSIONS
+                last_name(node.func) in VERSIONS
             ):
                 return self._version(version)
             case ast.Call(func=ast.Name() as enum, args=[value], keywords=[]) if members := self.names.enum(enum):
@@ -329,10 +330,6 @@ def _is_flag(node: ast.expr) -> bool:
 
 def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _short(kinds: ast.expr) -> ast.expr:

@@ -25,6 +25,7 @@ from holdfast.history.checks.targets import (
     right_side,
     targets,
 )
+from holdfast.history.values import last_name
 
 IGNORED: Final = re.compile(
     r"(will be|is|are|be) (ignored|overridden|overwritten)|no effect|ha(s|ve) no", re.IGNORECASE
@@ -197,7 +198,7 @@ class _Reducer:
             case ast.Call(func=ast.Name(id="setattr"), args=[owner, _, _]):
                 yield from forgotten([ast.Attribute(owner, "__dict__", ast.Store())])
                 return
-            case ast.Call(func=function, args=[message, *_]) if _last(function) in WARNERS:
+            case ast.Call(func=function, args=[message, *_]) if last_name(function) in WARNERS:
                 words = self.expressions.message(message)
                 if IGNORED.search(ast.unparse(words)):
                     yield ast.Expr(ast.Call(ast.Name("warn"), [words], []))
@@ -247,9 +248,9 @@ class _Reducer:
         match node:
             case ast.Raise(exc=ast.Call(func=function, args=[message, *_])):
                 words = self.expressions.message(message)
-                yield ast.Raise(ast.Call(ast.Name(_last(function)), [words], []))
+                yield ast.Raise(ast.Call(ast.Name(last_name(function)), [words], []))
             case ast.Raise(exc=ast.Call(func=function) | (ast.Name() as function)):
-                yield ast.Raise(ast.Call(ast.Name(_last(function)), [ast.Constant("")], []))
+                yield ast.Raise(ast.Call(ast.Name(last_name(function)), [ast.Constant("")], []))
             case ast.Assert(test=test):
                 words = self.expressions.message(node.msg or ast.Constant(""))
                 failed = ast.Call(ast.Name("AssertionError"), [words], [])
@@ -332,7 +333,3 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 def _is_dataclass(cls: ast.ClassDef) -> bool:
     return any("dataclass" in ast.unparse(each) for each in cls.decorator_list)
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

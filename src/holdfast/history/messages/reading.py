@@ -10,7 +10,7 @@ from holdfast.catalog.messages.templates import MessageTemplate
 from holdfast.history.messages.coverage import keeps_messages
 from holdfast.history.messages.templates import templates_of
 from holdfast.history.modules import Constant, PackageModules
-from holdfast.history.values import dotted
+from holdfast.history.values import dotted, last_name
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -102,14 +102,14 @@ def _statement_messages(statement: ast.stmt, error: str) -> Iterator[tuple[str, 
     """Yield the messages of a statement: the kind, the message, and whether a logger formats values into it."""
     match statement:
         case ast.Raise(exc=ast.Call(func=raised, args=[message, *_])):
-            yield SPELLED.get(_last(raised), _last(raised)), message, False
+            yield SPELLED.get(last_name(raised), last_name(raised)), message, False
         case ast.Assert(msg=ast.expr() as message):
             yield "AssertionError", message, False
         case ast.Expr(value=ast.Call(func=called, args=[message, *others]) as call):
             name = dotted(called) or ""
             if name in WARN:
                 yield _category(call), message, False
-            elif isinstance(called, ast.Attribute) and called.attr in LOGGED and _last(called.value) in LOGGERS:
+            elif isinstance(called, ast.Attribute) and called.attr in LOGGED and last_name(called.value) in LOGGERS:
                 yield LOGGED[called.attr], message, bool(others)
             elif error and ast.unparse(called) == "super().__init__":
                 yield error, message, False
@@ -119,16 +119,12 @@ def _statement_messages(statement: ast.stmt, error: str) -> Iterator[tuple[str, 
 
 def _category(call: ast.Call) -> str:
     given = [*call.args[1:2], *(each.value for each in call.keywords if each.arg == "category")]
-    return _last(given[0]) if given and _last(given[0]) else WARNING
+    return last_name(given[0]) if given and last_name(given[0]) else WARNING
 
 
 def _error(statement: ast.ClassDef) -> str:
     """Return the name of a class of exceptions; empty of another one."""
-    return statement.name if any(_last(base).endswith(("Error", "Exception")) for base in statement.bases) else ""
-
-
-def _last(node: ast.expr) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return statement.name if any(last_name(base).endswith(("Error", "Exception")) for base in statement.bases) else ""
 
 
 def _assigned(function: FunctionNode) -> dict[str, tuple[ast.expr, ...]]:

@@ -16,13 +16,14 @@ from collections.abc import Iterator
 
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
+from holdfast.core.numbers import is_whole
 from holdfast.core.scan import Scan
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to a number that is not reached, and to a fraction of one row."""
     asked = job.get("dataset.rows", None)
-    number = isinstance(asked, int) and not isinstance(asked, bool)
+    number = is_whole(asked)
     if number and scan.whole and 0 < scan.rows < asked:
         yield Finding("dataset.rows", f"asks for {asked:,} rows, and there are {scan.rows:,}")
     used = min(scan.rows, asked) if number else scan.rows

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal
 
 from holdfast.adapters.readers.command_line.launchers import AS_MODULE, NOT_SAID, PYTHON, PYTHON_FLAGS
 from holdfast.adapters.readers.command_line.words import Word
+from holdfast.core.addresses import WEB
 from holdfast.core.text import Place
 
 LIBRARY_COMMANDS: Final = frozenset({"trl", "axolotl", "llamafactory-cli", "lmf", "trl-jobs"})
@@ -41,7 +42,7 @@ def read_program(words: Sequence[Word]) -> StartedCommand | None:
     if not rest:
         return None
     name, arguments = rest[0], rest[1:]
-    if name.text.endswith(".py") or name.text.startswith(("https://", "http://")) or name.text == "-":
+    if name.text.endswith(".py") or name.text.startswith(WEB) or name.text == "-":
         return StartedCommand("script", name, arguments)
     return StartedCommand("library" if name.text in LIBRARY_COMMANDS else "other", name, arguments)
 

@@ -29,7 +29,6 @@ MEMORY = 80 * 2**30  # bytes
 CUDA = re.compile(r"cuda(:\d+)?")
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 MEMORY_FIGURES = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
-SHOWN_BY = "it needs a GPU; `holdfast rehearse --gpu` on a machine with one shows it"
 USING = ("step", "evaluate")
 """Stages in which a trainer has moved its model."""
 FORKED = "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the 'spawn' start method"
@@ -47,7 +46,7 @@ def install(part_request: PartRequest, events: EventWriter) -> None:
     count = ranks.alone(events)
     halves = Float16State()
     when_imported("torch", lambda torch: AssumedDevice(torch, own_lines(part_request), events, halves).take_over(count))
-    ranks.do_without_gpus(events, SHOWN_BY)
+    ranks.do_without_gpus(events, settings.SHOWN_BY)
     settings.install(events, halves)
 
 
@@ -244,12 +243,12 @@ class AssumedDevice:
     def _compile(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         compiled = original(*args, **kwargs)
         if hasattr(self._torch.compiler, "set_stance"):  # since torch 2.6
-            self._events.not_rehearsed("torch.compile", SHOWN_BY)
+            self._events.not_rehearsed("torch.compile", settings.SHOWN_BY)
             self._torch.compiler.set_stance("force_eager")
         return compiled
 
     def _report_once(self) -> None:
-        self._events.not_rehearsed("CUDA", SHOWN_BY)
+        self._events.not_rehearsed("CUDA", settings.SHOWN_BY)
 
     def _touch(self) -> None:
         """Use the GPU. Raises RuntimeError in a process that was forked off one that has used it, as CUDA does."""

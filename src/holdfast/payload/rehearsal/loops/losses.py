@@ -11,6 +11,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..libraries import torch
+from ..predictions import CAUSAL
 from ..trainers.green import masks_at_random
 from ..wrapping import wrap
 from .updates import OptimizerWatch, held_by
@@ -19,8 +20,6 @@ IGNORED = -100
 """The label of tokens that no loss counts."""
 MATRIX = 2
 """Dimensions of rows of labels."""
-CAUSAL = ("ForCausalLM", "ForConditionalGeneration", "LMHeadModel")
-"""How classes of models end whose loss is that of guessing the next token."""
 SCALED = ("DivBackward", "MulBackward")
 """How the last operation of a loss is named that the loop scales itself."""
 MOST = 100_000
