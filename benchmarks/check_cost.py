@@ -6,7 +6,6 @@ The scripts are those of `benchmarks.check_scripts`. To compare two versions, ru
 sources of the other.
 """
 
-import argparse
 import sys
 import time
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from statistics import mean, median
 from tempfile import TemporaryDirectory
 
 from benchmarks.check.clones import Clone, around, lay_out
-from benchmarks.check_scripts import RECURSION, load_rows
+from benchmarks.check_scripts import RECURSION, load_rows, script_arguments
 from benchmarks.machine import heading
 from holdfast import HoldfastError, check
 
@@ -45,10 +44,7 @@ def milliseconds(path: Path) -> float:
 
 def main() -> None:
     """Measure each script once, and print mean and median."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("scripts", type=Path, metavar="SCRIPTS.jsonl")
-    parser.add_argument("clones", type=Path, metavar="CLONES")
-    told = parser.parse_args()
+    told = script_arguments(__doc__).parse_args()
     sys.setrecursionlimit(RECURSION)
     print(heading("check of public scripts, milliseconds of processor time"))
     with TemporaryDirectory() as folder:

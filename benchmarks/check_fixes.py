@@ -6,7 +6,6 @@ As for `check_scripts`; each file is checked alone, against the versions install
 library which patches TRL are left out. What is written is compiled, too: a fix never breaks a program that was one.
 """
 
-import argparse
 import ast
 import sys
 from collections import Counter
@@ -17,7 +16,7 @@ from typing import Any
 
 from benchmarks.check.asking import patched, read
 from benchmarks.check.clones import Clone
-from benchmarks.check_scripts import RECURSION, Row, load_rows
+from benchmarks.check_scripts import RECURSION, Row, load_rows, script_arguments
 from benchmarks.machine import heading
 from holdfast import check
 
@@ -56,10 +55,7 @@ def broken(folder: Path) -> set[str]:
 
 def main() -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("scripts", type=Path, metavar="SCRIPTS.jsonl")
-    parser.add_argument("clones", type=Path, metavar="CLONES")
-    options = parser.parse_args()
+    options = script_arguments(__doc__).parse_args()
     sys.setrecursionlimit(RECURSION)
     print(heading("scripts of others, fixed"))
     with TemporaryDirectory() as name:

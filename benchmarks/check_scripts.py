@@ -81,11 +81,17 @@ def _print(found: Sequence[Answer]) -> None:
             print(f"{said.code} {place}: {said.message}  [{answer.origin}; {dict(answer.versions)}]")
 
 
-def main() -> None:
-    """Check all files of a list, print what is wrong with what they declare, and write the page about it."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+def script_arguments(about: str | None) -> argparse.ArgumentParser:
+    """Return a parser of what every benchmark on scripts of others is given: their list, and clones of their repositories."""
+    parser = argparse.ArgumentParser(description=(about or "").partition("\n")[0])
     parser.add_argument("scripts", type=Path, metavar="SCRIPTS.jsonl")
     parser.add_argument("clones", type=Path, metavar="CLONES")
+    return parser
+
+
+def main() -> None:
+    """Check all files of a list, print what is wrong with what they declare, and write the page about it."""
+    parser = script_arguments(__doc__)
     parser.add_argument("--write", type=Path, help="where to write the page")
     parser.add_argument("--list", action="store_true", help="print each error")
     told = parser.parse_args()

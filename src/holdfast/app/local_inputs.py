@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from holdfast.adapters.foreign_files import is_there, read_foreign_text
+from holdfast.adapters.foreign_files import read_foreign_text
+from holdfast.adapters.local.file_patterns import entries_in
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.storage.file_digests import digest_path
 from holdfast.adapters.targets import read_target
@@ -22,7 +23,6 @@ from holdfast.core.reference import Reference
 from holdfast.engine.references import WRITES, references
 from holdfast.engine.run.outward import imported_names
 
-PATTERN: Final = "*?["
 LONGEST: Final = 1000
 """Letters of a text that may be a path."""
 WRITTEN: Final = "output"
@@ -109,15 +109,7 @@ def named_inputs(document: Document, root: Path) -> Iterator[NamedInput]:
         if reference.role not in WRITES and not reference.hidden:
             for name in reference.read.names if reference.read else (reference.name,):
                 if "://" not in name:
-                    yield NamedInput(reference=reference, name=name, paths=_paths_of(name, root))
-
-
-def _paths_of(name: str, root: Path) -> Sequence[Path]:
-    found = list[Path]()
-    if any(sign in name for sign in PATTERN) and not Path(name).is_absolute():
-        with suppress(ValueError, NotImplementedError, OSError):  # a text with such a sign, and no pattern
-            found = [*root.glob(name)]
-    return found or ([root / name] if is_there(root / name) else [])
+                    yield NamedInput(reference=reference, name=name, paths=entries_in(root, name))
 
 
 def input_digests(program: Program) -> tuple[str, ...]:
@@ -158,7 +150,7 @@ def _job_inputs(job: Document, folders: Sequence[Path]) -> Iterator[Path]:
         if key[0] == WRITTEN or not isinstance(value, str) or not 0 < len(value) <= LONGEST or "\0" in value:
             continue
         name, colon, _ = value.rpartition(".py:")
-        for path in (path for folder in folders for path in _paths_of(f"{name}.py" if colon else value, folder)):
+        for path in (path for folder in folders for path in entries_in(folder, f"{name}.py" if colon else value)):
             if path.is_file() or key[0] in READ_WHOLE:
                 yield path
             if colon:

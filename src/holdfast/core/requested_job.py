@@ -3,22 +3,17 @@
 import msgspec
 
 
-class RequestedJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was requested.
+class RequestedRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The request that a run was started with.
 
     Attributes:
         job: The job's name.
         target: The job file or script.
         backend: The backend to run on.
-        method: The job's method; None, like the fields below, for a script.
+        method: The job's method; absent, like the fields below, for a script.
         model: The job's model.
         dataset: The job's dataset.
         pushed: The repository that the job pushes to.
-        sets: Overrides of the job's keys, as `KEY=VALUE`.
-        arguments: The script's own arguments.
-        runs: The runs folder, if commands have to name it.
-        study: The study that the run is a trial of; empty if it is none.
-        trial: The hash of the trial's content; empty if it is none.
     """
 
     job: str = ""
@@ -28,6 +23,19 @@ class RequestedJob(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     model: str | None = None
     dataset: str | None = None
     pushed: str | None = None
+
+
+class RequestedJob(RequestedRun, frozen=True, kw_only=True, omit_defaults=True):
+    """The request as the journal holds it: also what is needed to start the job again.
+
+    Attributes:
+        sets: Overrides of the job's keys, as `KEY=VALUE`.
+        arguments: The script's own arguments.
+        runs: The runs folder, if commands have to name it.
+        study: The study that the run is a trial of; empty if it is none.
+        trial: The hash of the trial's content; empty if it is none.
+    """
+
     sets: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ()
     runs: str | None = None

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType, field
 from holdfast.core.diagnosis import Retry
 from holdfast.core.event import RunStage
 from holdfast.core.remedy import Kept, Permission
+from holdfast.core.requested_job import RequestedRun
 from holdfast.core.trouble import TroubleKind
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import CheckResult
@@ -122,28 +123,6 @@ class DeliveryResult(ResultPart, frozen=True, kw_only=True):
     verdict: Literal["arrived", "missing", "unknown"]
     because: str
     folder: str | None
-
-
-class RequestedRun(ResultPart, frozen=True, kw_only=True):
-    """The request that a run was started with.
-
-    Attributes:
-        job: The job's name.
-        target: The job file or script.
-        backend: The backend to run on.
-        method: The job's method; absent, like the fields below, for a script.
-        model: The job's model.
-        dataset: The job's dataset.
-        pushed: The repository that the job pushes to.
-    """
-
-    job: str = ""
-    target: str = ""
-    backend: str = ""
-    method: str | None = None
-    model: str | None = None
-    dataset: str | None = None
-    pushed: str | None = None
 
 
 class RunRefusal(ResultPart, frozen=True):

@@ -22,7 +22,8 @@ from msgspec import DecodeError, ValidationError, json
 
 from holdfast.adapters.evaluation.process import ModelSource
 from holdfast.adapters.foreign_files import open_foreign
-from holdfast.adapters.storage.private_files import make_private, write_private
+from holdfast.adapters.storage.private_files import make_private
+from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.core.errors import LedgerError
 from holdfast.core.evaluation import Example, GenerationSettings, ModelOutput, WorkKind
 from holdfast.results.evaluate import EvaluationFigure
@@ -103,26 +104,14 @@ class EvaluationStore:
         """
         told = json.encode([asdict(model), identity, kind, asdict(generation) if kind == "generate" else None])
         path = self.folder / OUTPUTS / f"{hashlib.sha256(told + b''.join(lines)).hexdigest()[:SHORT]}.jsonl"
-        self.write(path.with_suffix(".rows"), b"".join(lines).decode())
+        write_whole(path.with_suffix(".rows"), b"".join(lines).decode())
         return OutputFile(path, len(OutputFile(path, 0, 0).read()), len(lines))
-
-    def write(self, path: Path, text: str) -> None:
-        """Write a file whole or not at all.
-
-        Raises:
-            LedgerError: It cannot be written.
-        """
-        try:
-            write_private(path, text)
-        except OSError as error:
-            what = f"{path.name} cannot be written: {error.strerror}"
-            raise LedgerError(what, where=str(path.parent), fix="free some disk space, or check permissions") from error
 
     def write_samples(self, number: int, dataset: str, rows: Iterable[Mapping[str, Any]]) -> str:
         """Write the answers to a dataset's rows; return the file."""
         plain = re.sub(r"[^\w.-]+", "-", Path(dataset).name)[-LONGEST_NAME:]
         path = self.folder / f"{self.name}-samples" / f"{number}-{plain.removesuffix('.jsonl')}.jsonl"
-        self.write(path, b"".join(json.encode(row) + b"\n" for row in rows).decode())
+        write_whole(path, b"".join(json.encode(row) + b"\n" for row in rows).decode())
         return str(path)
 
     @property

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.foreign_files import read_foreign_text
+from holdfast.adapters.local.file_patterns import entries_in
 from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.adapters.yaml.render import render_lines
 from holdfast.core.errors import LedgerError
@@ -81,16 +82,9 @@ def with_absolute_paths(job: Job, job_path: str) -> Job:
 def _absolute(name: str, folders: Sequence[Path]) -> str:
     """Return the absolute path of a file, a folder, or a pattern of files; any other name as it is."""
     for folder in folders:
-        if _is_there(folder, name):
+        if entries_in(folder, name):
             return str((folder / name).absolute())
     return name
-
-
-def _is_there(folder: Path, name: str) -> bool:
-    try:
-        return (folder / name).exists() or (not Path(name).is_absolute() and any(folder.glob(name)))
-    except (OSError, ValueError):  # a name that no file can have
-        return False
 
 
 def with_versions(text: str, versions: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from msgspec import DecodeError, ValidationError, json
 from holdfast.adapters.evaluation.process import DatasetWork, WorkEvent, WorkFailure, do_work
 from holdfast.adapters.evaluation.store import EvaluationStore, OutputFile, work_lines
 from holdfast.adapters.foreign_files import read_foreign
+from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.evaluate.asking import EvaluationOptions
 from holdfast.app.models.found_model import FoundModel
 from holdfast.core.evaluation import Example, ModelOutput, WorkKind
@@ -88,7 +89,7 @@ def outputs_of(
         on_progress(f"loading {model.name}")
         report = do_work(model.source, work, on_progress, offline=options.offline)
         found.failed, found.loaded, found.batch_sizes = report.failed, report.loaded, report.batch_sizes
-        _keep(files, report.loaded, store)
+        _keep(files, report.loaded)
     for each in wanted:
         if each.key not in found.failed:
             outputs = files[each.key].read()
@@ -104,10 +105,10 @@ def with_template_of(base: FoundModel, model: FoundModel) -> FoundModel:
     return replace(base, template=model.template, source=replace(base.source, template=model.template))
 
 
-def _keep(files: Mapping[str, OutputFile], loaded: WorkEvent | None, store: EvaluationStore) -> None:
+def _keep(files: Mapping[str, OutputFile], loaded: WorkEvent | None) -> None:
     """Write down beside outputs how their model was loaded."""
     for file in files.values() if loaded else ():
-        store.write(_beside(file.path), json.encode(loaded).decode())
+        write_whole(_beside(file.path), json.encode(loaded).decode())
 
 
 def _kept(path: Path) -> WorkEvent | None:

@@ -11,6 +11,7 @@ from msgspec import json, structs
 from holdfast.adapters.evaluation.process import WorkEvent
 from holdfast.adapters.evaluation.store import EvaluationStore, render_csv
 from holdfast.adapters.secrets import redacted
+from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.app.evaluate.asking import EvaluationRequest
 from holdfast.app.evaluate.datasets import PreparedDataset
 from holdfast.app.evaluate.finished import PROMPT, FinishedWork
@@ -72,8 +73,8 @@ def write_results(request: EvaluationRequest, work: FinishedWork, store: Evaluat
     if request.checkpoints:
         best = list(best_checkpoints(result, request.checkpoints, request.model.folder))
         result = structs.replace(result, checkpoints=request.checkpoints, best=best)
-    store.write(csv_file, redacted(render_csv(request.name, figures, _columns(result))))
-    store.write(json_file, redacted(json.format(json.encode(to_json(result)), indent=1).decode()))
+    write_whole(csv_file, redacted(render_csv(request.name, figures, _columns(result))))
+    write_whole(json_file, redacted(json.format(json.encode(to_json(result)), indent=1).decode()))
     return result
 
 

@@ -11,11 +11,11 @@ from click import style
 from holdfast.cli.text.diagnosis import render_confidence, render_edit
 from holdfast.cli.text.findings import render_check
 from holdfast.cli.text.rehearsal import render_rehearsal
+from holdfast.core.requested_job import RequestedRun
 from holdfast.engine.units import render_number
 from holdfast.results.run import (
     AttemptRecovery,
     AttemptResult,
-    RequestedRun,
     RunRefusal,
     RunResult,
     RunsResult,

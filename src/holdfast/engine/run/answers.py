@@ -8,6 +8,7 @@ from msgspec import UNSET, convert, structs
 from holdfast.core.checkpoint import CheckpointIntegrity
 from holdfast.core.event import Delivered, Diagnosed, ModelEvaluated, RunStage
 from holdfast.core.remedy import AppliedRemedy
+from holdfast.core.requested_job import RequestedRun
 from holdfast.core.run_state import AttemptState, RunState
 from holdfast.engine.evaluate.headlines import describe_figure, main_figure
 from holdfast.engine.run.advice import next_commands
@@ -20,7 +21,6 @@ from holdfast.results.run import (
     AttemptTrouble,
     DamagedFile,
     DeliveryResult,
-    RequestedRun,
     RunDatasetEvaluation,
     RunEvaluation,
     RunResult,
