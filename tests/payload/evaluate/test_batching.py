@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 pytest.importorskip("torch")
-from holdfast.payload.evaluate.__main__ import kind_of
 from holdfast.payload.evaluate.batching import OutOfMemoryRowError, run_batches
+from holdfast.payload.evaluate.dataset_work import kind_of
 
 pytestmark = pytest.mark.train
 

@@ -93,7 +93,7 @@ class StudyRunner:
         """Detach from all trials if the block raises: their threads would be waited for, and their trainings go on by themselves."""
         try:
             yield
-        except BaseException:
+        except BaseException:  # also Ctrl-C: whatever it is, it is raised again
             for active in self._active.values():
                 active.orders.give("detach")
             raise

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from .converter import Converter
 from .errors import ExportError
 
 WORDS = 600
@@ -40,8 +41,6 @@ def _reference(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _convert(asked: dict[str, Any]) -> dict[str, Any]:
-    from .converter import Converter
-
     words = ("--outtype", "f16", "--model-name", asked["name"])
     Converter(asked["converter"]).convert(
         Path(asked["model"]), Path(asked["out"]), *words, pre_tokenizer=asked["pre_tokenizer"]

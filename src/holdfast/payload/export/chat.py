@@ -1,9 +1,10 @@
 """What a chat template writes around each message, found by rendering chats, for programs that have no Jinja."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 MARKS = ("\x01a\x01", "\x01b\x01", "\x01c\x01", "\x01d\x01")
+Answer = TypeVar("Answer")
 Messages = Sequence[tuple[str, str]]
 
 
@@ -13,12 +14,17 @@ def parts_of_chat(tokenizer: Any) -> dict[str, Any] | None:
         return None
 
     def render(messages: Messages, *, ask: bool = False) -> str:
-        told = [{"role": role, "content": content} for role, content in messages]
-        return str(tokenizer.apply_chat_template(told, tokenize=False, add_generation_prompt=ask))
+        turns = [{"role": role, "content": content} for role, content in messages]
+        return str(tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=ask))
 
+    return _unless_raised(lambda: _parts(render))
+
+
+def _unless_raised(call: Callable[[], Answer]) -> Answer | None:
+    """Return what a call that renders chats gives; None if it raises: a template raises what it likes for chats that it does not take."""
     try:
-        return _parts(render)
-    except Exception:  # noqa: BLE001 - a template raises what it likes for chats that it does not take
+        return call()
+    except Exception:  # noqa: BLE001 - as said above
         return None
 
 
@@ -34,13 +40,10 @@ def _parts(render: Callable[..., str]) -> dict[str, Any] | None:
     begin = alone.split(first)[0].removesuffix(before)
     opening = render([("user", first)], ask=True)[len(alone) :]
     roles = {"user": (before, after), "assistant": (before_answer, after_answer)}
-    try:
-        whole = render([("system", system), ("user", first)])
-    except Exception:  # noqa: BLE001 - as above: it takes no system message
-        whole = ""
-    told = whole.removeprefix(begin).removesuffix(f"{before}{first}{after}")
-    if told.count(system) == 1:
-        roles["system"] = (told.split(system)[0], told.split(system)[1])
+    whole = _unless_raised(lambda: render([("system", system), ("user", first)])) or ""
+    around = whole.removeprefix(begin).removesuffix(f"{before}{first}{after}")
+    if around.count(system) == 1:
+        roles["system"] = (around.split(system)[0], around.split(system)[1])
     parts = {"begin": begin, "roles": roles, "opening": opening}
     return parts if all(_compose(parts, each) == render(each, ask=True) for each in _chats(roles)) else None
 

@@ -9,6 +9,7 @@ from typing import Any
 import psutil
 import torch
 import transformers
+from huggingface_hub import snapshot_download
 
 from .adapting import adapter_names, add_adapters, fit_embeddings, is_tied, labels_of, set_tied
 from .errors import ExportError
@@ -128,8 +129,6 @@ def _stored_whole(request: MergeRequest) -> Path | None:
     """Return the folder of a model whose files can be copied; None if they have to be written anew."""
     folder = Path(request.path)
     if not folder.is_dir():
-        from huggingface_hub import snapshot_download
-
         ignored = ["*.bin", "*.pt", "*.pth", "*.gguf", "*.onnx", "*.h5", "*.msgpack"]
         folder = Path(snapshot_download(request.path, revision=request.revision, ignore_patterns=ignored))
     return folder if list(folder.glob("*.safetensors")) else None

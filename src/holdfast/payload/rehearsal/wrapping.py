@@ -15,6 +15,21 @@ def raised_by(call: Callable[[], object]) -> Exception | None:
     return None
 
 
+class Reporting:
+    """Calls a function with what the block raises, which goes on its way; of code that may raise anything."""
+
+    def __init__(self, report: Callable[[Exception], object]) -> None:
+        self._report = report
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        """Report an exception; Ctrl-C and the end of the program are none."""
+        if isinstance(error, Exception):
+            self._report(error)
+
+
 def when_imported(name: str, then: Callable[[Any], object]) -> None:
     """Have `then` called with a module: now if it is imported, else as soon as something imports it."""
     _runtime().when_imported(name, then)

@@ -11,8 +11,11 @@ import logging
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 HERE = Path(__file__).absolute().parent
 PACKAGE = "holdfast_tracing"
@@ -32,12 +35,20 @@ def main(requests: Path, answers: Path) -> None:
     if lacking:
         told = [forms.TraceAnswer(problem=f"{' and '.join(lacking)} are not installed")] * len(asked)
     else:
-        answering = importlib.import_module(f"{PACKAGE}.answering")
-        versions = answering.installed_versions()
-        told = [replace(answering.answer_request(each), versions=versions) for each in asked]
+        told = answer_requests(forms, asked)
     partial = answers.with_suffix(".partial")
     partial.write_text("\n".join(each.written() for each in told), encoding="utf-8")
     partial.replace(answers)
+
+
+def answer_requests(forms: ModuleType, asked: Sequence[Any]) -> list[Any]:
+    """Return the answer to each request; where the installed libraries cannot be imported, the answers say so."""
+    try:
+        answering = importlib.import_module(f"{PACKAGE}.answering")
+    except ImportError as error:
+        return [forms.TraceAnswer(problem=f"the installed libraries cannot be imported: {error}")] * len(asked)
+    versions = answering.installed_versions()
+    return [replace(answering.answer_request(each), versions=versions) for each in asked]
 
 
 def begin_package() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
+import transformers
 from torch import nn
 
 from . import kernels
@@ -25,8 +26,6 @@ def make_config(request: TraceRequest) -> Any:
     Raises:
         UntraceableError: transformers has no class for it, or its weights are quantized.
     """
-    from transformers import AutoConfig
-
     fields = dict(request.config)
     if fields.get("auto_map"):
         raise UntraceableError("its code is its own, and would have to be run")
@@ -35,7 +34,7 @@ def make_config(request: TraceRequest) -> Any:
         raise UntraceableError(f"kernels for weights quantized with `{method}` do not run on fake tensors")
     kind = fields.pop("model_type", None)
     try:
-        config = AutoConfig.for_model(kind, **_of_depth(fields, request.layers))
+        config = transformers.AutoConfig.for_model(kind, **_of_depth(fields, request.layers))
     except (KeyError, ValueError):
         raise UntraceableError(f"the installed transformers has no class for `{kind}`") from None
     config.use_cache = False
@@ -54,8 +53,6 @@ def _of_depth(fields: Mapping[str, Any], layers: int) -> dict[str, Any]:
 
 def build_model(request: TraceRequest) -> Any:
     """Return the model in the dtype that it is loaded in."""
-    import transformers
-
     config = make_config(request)
     flash = request.attention == "flash"
     register_flash()
@@ -128,10 +125,8 @@ def make_model(request: TraceRequest) -> Any:
     """Return the model that is trained, ready for a step."""
     model = build_model(request)
     if request.head == "fused":
-        from trl.trainer.utils import add_fused_lm_head
-
         outputs = ("log_probs", "entropy", "is_top1") if request.method == "sft" else ("log_probs", "entropy")
-        add_fused_lm_head(model, outputs=outputs)
+        _fuse_head(model, outputs=outputs)
     if request.checkpointing:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": request.reentrant})
     if request.adapter:
@@ -147,10 +142,14 @@ def make_reference(request: TraceRequest) -> Any:
     """Return the frozen copy."""
     model = build_model(request).eval().requires_grad_(requires_grad=False)
     if request.head == "fused":
-        from trl.trainer.utils import add_fused_lm_head
-
-        add_fused_lm_head(model)
+        _fuse_head(model)
     return model
+
+
+def _fuse_head(model: Any, **settings: Any) -> None:
+    from trl.trainer.utils import add_fused_lm_head  # other steps need no TRL
+
+    add_fused_lm_head(model, **settings)
 
 
 def decoder_of(model: Any) -> Any:

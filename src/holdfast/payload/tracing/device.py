@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
+from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 FLASH = "holdfast_flash"
 """The name under which flash attention is registered with transformers."""
@@ -19,9 +21,6 @@ HALF = (torch.float16, torch.bfloat16)
 
 def register_flash() -> None:
     """Have transformers know flash attention without the package, which needs a GPU to be installed."""
-    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
-    from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
-
     ALL_ATTENTION_FUNCTIONS.register(FLASH, flash_attention_forward)
     ALL_MASK_ATTENTION_FUNCTIONS.register(FLASH, lambda *_, **__: None)
 

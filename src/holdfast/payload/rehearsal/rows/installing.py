@@ -8,7 +8,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..part_request import PartRequest
-from ..wrapping import replace_everywhere, when_imported, wrap_everywhere
+from ..wrapping import Reporting, replace_everywhere, when_imported, wrap_everywhere
 from . import draws, schedules
 from .known import KnownRows
 from .loading import BuilderMethods, each_dataset
@@ -81,14 +81,15 @@ class DatasetHooks:
         return self._recorded(load, told)
 
     def _recorded(self, load: Callable[[], Any], record: dict[str, Any]) -> Any:
-        """Load, and tell the fact of it whether or not it fails."""
+        """Load, and write the fact of it whether or not it fails."""
+
+        def note_failure(error: Exception) -> None:
+            self._events.fact("dataset", **record, error=type(error).__name__)
+            self._noting.note(None, record)
+
         with self._events.during("data"):
-            try:
+            with Reporting(note_failure):
                 loaded = load()
-            except Exception as error:
-                self._events.fact("dataset", **record, error=type(error).__name__)
-                self._noting.note(None, record)
-                raise
             self._events.fact("dataset", **record, **described(loaded))
             self._noting.note(loaded, record)
             return loaded

@@ -19,6 +19,7 @@ from typing import Any
 
 from ..events import EventWriter
 from ..libraries import torch
+from ..wrapping import Reporting
 
 CONSTANT = "grpo-zero-advantage"
 NUMBERS = "Return a number for each completion, or None where a function does not apply."
@@ -93,12 +94,8 @@ class Rewards:
         if named or len(requested) != ASKED:
             return original(trainer, *requested, **named)
         seen = self._seen.setdefault(id(trainer), RewardRecord())
-        with self._events.listening() as outside:
-            try:
-                rewards = original(trainer, *requested)
-            except Exception as error:
-                self._report_called(error)
-                raise
+        with self._events.listening() as outside, Reporting(self._report_called):
+            rewards = original(trainer, *requested)
         seen.outside += outside
         totals = total_rewards(rewards, trainer)
         seen.asked, seen.numbers = (original, *requested), seen.numbers or bool(_numbers(totals))

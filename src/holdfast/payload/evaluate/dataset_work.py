@@ -1,0 +1,68 @@
+"""The work for one dataset: the outputs of its rows, and the kind of error that it fails with."""
+
+import errno
+import json
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from .batching import OutOfMemoryRowError, is_out_of_memory, run_batches
+from .generating import Generating
+from .loading import LoadedModel
+from .scoring import Classifying, Scoring
+from .work_request import WorkRequest
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class NotFiniteError(Exception):
+    """The model gives numbers that are none."""
+
+
+def do(work: WorkRequest, loaded: LoadedModel, tell: Callable[..., None]) -> None:
+    """Write the outputs of the rows of one dataset that have none yet."""
+    rows = work.read_rows()
+    makers: dict[str, Callable[[], Any]] = {
+        "generate": lambda: Generating(loaded, work.generation),
+        "score": lambda: Scoring(loaded),
+        "classify": lambda: Classifying(loaded),
+    }
+    worker = makers[work.kind]()
+    prepared = [worker.prepare(row) for row in rows]
+    done = 0
+    with Path(work.out).open("a", encoding="utf-8") as out:
+        batches = run_batches(
+            prepared,
+            worker.length,
+            worker.run,
+            work.batch_size,
+            lambda size: tell("shrunk", name=work.name, batch_size=size),
+        )
+        for outputs in batches:
+            refuse_not_finite(outputs)
+            out.write("".join(json.dumps(output) + "\n" for output in outputs))
+            out.flush()
+            os.fsync(out.fileno())
+            done += len(outputs)
+            tell("progress", name=work.name, done=done, of=len(rows))
+
+
+def refuse_not_finite(outputs: list[dict[str, Any]]) -> None:
+    """Raise if a score is no number: no figure made of it would mean anything."""
+    for output in outputs:
+        values = [*output.get("logits", ()), *(score for score, _ in output.get("scores", ()))]
+        if any(math.isnan(value) for value in values):
+            raise NotFiniteError(f"row {output['row']}: the model's likelihoods are NaN")
+
+
+def kind_of(error: BaseException) -> str:
+    """Return the kind of an error that a dataset failed with."""
+    if isinstance(error, OutOfMemoryRowError) or is_out_of_memory(error):
+        return "memory"
+    if isinstance(error, NotFiniteError):
+        return "not finite"
+    if isinstance(error, OSError) and error.errno in FULL:
+        return "disk"
+    return "template" if type(error).__module__.startswith("jinja2") or "chat template" in str(error) else "other"
