@@ -1,7 +1,5 @@
 """Targets that lie elsewhere: they are fetched, and every verb works on the copy."""
 
-import logging
-import os
 from shlex import quote
 from typing import Final
 
@@ -10,7 +8,6 @@ from holdfast.core.errors import UsageError
 
 FETCHED: Final = (*WEB, "hf://")
 """Beginnings of addresses from which targets are fetched."""
-LOG: Final = logging.getLogger("holdfast")
 
 
 def fetch_target(target: str, *, offline: bool = False) -> str:
@@ -30,27 +27,9 @@ def fetch_target(target: str, *, offline: bool = False) -> str:
         _require_path(target)
         return target
     # Few targets lie elsewhere, and what asks takes as long to import as a script to check.
-    from holdfast.adapters.hub.scripts import commit_in, fetch_script, name_of
-    from holdfast.adapters.hub.settings import why_offline
-    from holdfast.adapters.storage.fetched_targets import keep_target, kept_target
+    from holdfast.app.remote_targets import fetch_remote_target
 
-    kept = kept_target(target, os.environ)
-    silent = "--offline" if offline else why_offline(os.environ)
-    if kept and (silent or (kept.commit and kept.commit == commit_in(target))):
-        return kept.path
-    if silent:
-        fix = (
-            "save it here, or fetch it once where its host is reached"
-            if offline
-            else f"unset {silent} to have it fetched once"
-        )
-        raise UsageError(f"the file was not fetched before, and is not fetched now: {silent}", where=target, fix=fix)
-    fetched = fetch_script(target, os.environ)
-    new = keep_target(target, name_of(target), fetched.content, fetched.commit)
-    if kept is None or kept.sha256 != new.sha256:
-        of_commit = f" of commit {new.commit}" if new.commit else ""
-        LOG.warning("fetched %s%s to %s (sha256 %s)", target, of_commit, new.path, new.sha256)
-    return new.path
+    return fetch_remote_target(target, offline=offline)
 
 
 def _require_path(target: str) -> None:

@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+from huggingface_hub import HfApi
+from huggingface_hub.errors import HfHubHTTPError
+
 from holdfast.core.errors import SourceError
 
 
@@ -11,9 +14,6 @@ def push_folder(folder: Path, repository: str, *, private: bool) -> None:
     Raises:
         SourceError: The Hub does not take it.
     """
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError
-
     try:
         hub = HfApi()
         hub.create_repo(repository, private=private, exist_ok=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from msgspec import structs
 
+from holdfast.adapters.readers.notebook_edits import apply_notebook_edits
 from holdfast.adapters.storage.write_back import write_back
 from holdfast.adapters.targets import Target, read_text
 from holdfast.app.check.target import check_rules, check_target, read_check_target
@@ -145,8 +146,6 @@ def _open(findings: Iterable[Finding], path: str, fixed: Iterable[Finding]) -> l
 
 def _applied(path: str, text: str, edits: Iterable[TextEdit]) -> str:
     if is_notebook(path):
-        from holdfast.adapters.readers.notebook_edits import apply_notebook_edits
-
         return apply_notebook_edits(text, edits)
     return apply_text_edits(text, edits)
 

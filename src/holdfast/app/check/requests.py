@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.project import Project, Projects
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, TargetRequest
 from holdfast.app.hub_access import HubAccess
@@ -119,8 +120,6 @@ def _may_train(path: str) -> bool:
     """False of a shell script whose commands start no training that is known here."""
     if not path.endswith(SHELL):
         return True
-    from holdfast.adapters.targets import read_target
-
     try:
         return bool(read_target(path).documents)
     except (UsageError, ExceptionGroup):  # of a script that it runs, that script's own check says so

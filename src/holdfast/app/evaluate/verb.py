@@ -1,6 +1,7 @@
 """The verb `evaluate`: metrics of a model over datasets, with intervals, beside its base."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, Literal
 
 from holdfast.adapters.clock import SystemClock
@@ -8,6 +9,7 @@ from holdfast.adapters.evaluation.store import EvaluationStore
 from holdfast.app.arguments import PathName, PathNames, Texts, as_path, as_paths, as_texts
 from holdfast.app.evaluate.asking import (
     EvaluationOptions,
+    EvaluationRequest,
     read_gates,
     split_metrics,
     want_functions,
@@ -97,14 +99,6 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     errors: list[HoldfastError] = []
     metrics, functions = split_metrics(as_texts(metric), errors)
     want_functions(as_texts(rewards), "--rewards", errors)
-    generation = GenerationSettings(
-        max_new_tokens=max_new_tokens,
-        stop_strings=as_texts(stop),
-        temperature=temperature,
-        top_p=top_p,
-        top_k=top_k,
-        seed=seed,
-    )
     options = EvaluationOptions(
         split=split,
         config=config,
@@ -114,22 +108,32 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         rewards=as_texts(rewards),
         by=as_texts(by),
         cluster=cluster or "",
-        generation=generation,
+        generation=GenerationSettings(
+            max_new_tokens=max_new_tokens,
+            stop_strings=as_texts(stop),
+            temperature=temperature,
+            top_p=top_p,
+            top_k=top_k,
+            seed=seed,
+        ),
         batch_size=batch_size,
         at_least=read_gates(as_texts(at_least), (*functions, *as_texts(rewards)), errors),
         offline=offline,
     )
-    request = find_request(
-        as_path(model),
-        NamedModels(base=not_worse_than or base, own=not no_base, gated=not_worse_than is not None, runs=runs),
-        NamedData(on=as_paths(on), prompts=as_texts(prompt), trained_on=as_paths(trained_on)),
-        options,
-        errors,
-    )
+    models = NamedModels(base=not_worse_than or base, own=not no_base, gated=not_worse_than is not None, runs=runs)
+    data = NamedData(on=as_paths(on), prompts=as_texts(prompt), trained_on=as_paths(trained_on))
+    request = find_request(as_path(model), models, data, options, errors)
+    folder = results_folder(None if results is None else as_path(results), request.model)
+    return _evaluate(request, folder, on_progress, checkpoints=every is not None)
+
+
+def _evaluate(
+    request: EvaluationRequest, folder: Path, on_progress: Callable[[str], None], *, checkpoints: bool
+) -> EvaluateResult:
+    """Evaluate what a request names; of a run, also the checkpoints if they are wanted."""
     from holdfast.app.evaluate.evaluating import run_evaluation  # with numpy, which may not be installed
     from holdfast.app.evaluate.every_checkpoint import run_with_checkpoints
 
-    folder = results_folder(None if results is None else as_path(results), request.model)
-    if every is not None:
+    if checkpoints:
         return run_with_checkpoints(request, folder, on_progress)
     return run_evaluation(request, EvaluationStore(folder, SystemClock().now_s()), on_progress)

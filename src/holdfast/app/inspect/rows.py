@@ -7,8 +7,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters import hub
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.local.datasets import unreadable_data
+from holdfast.adapters.rows.hub import open_hub_rows
 from holdfast.adapters.rows.opening import open_rows, rows_of_files
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.formats import ColumnSettings, recognise, settle
@@ -163,8 +165,6 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
         fix = "name a file or a folder that is here, or leave out --offline once the Hub can be reached"
         raise UsageError(f"nothing on this machine is called {path}", where=path, fix=fix)
     reference = Reference(role="dataset", name=path, key="dataset.path", repo_kind="dataset", config=config)
-    from holdfast.adapters import hub
-
     try:
         repo = hub.open_hub().repo(reference)
     except SourceError as error:
@@ -179,8 +179,4 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
     if not repo.readable:
         fix = "ask for it on its page, or take a token that has it"
         raise UsageError(f"you have no access to {repo.name}", where=path, fix=fix)
-    from holdfast.adapters.rows import hub as rows
-
-    return lambda split: rows.open_hub_rows(
-        repo.name, split, config=config, revision=repo.commit, files=tuple(repo.files)
-    )
+    return lambda split: open_hub_rows(repo.name, split, config=config, revision=repo.commit, files=tuple(repo.files))

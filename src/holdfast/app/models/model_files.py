@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters import hub
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.hub.cached import cached_folder
 from holdfast.adapters.local.models import LocalModels
@@ -66,8 +67,6 @@ def _of_hub(name: str, *, offline: bool, where: str) -> ModelFacts:
             else "name a folder that is here, or leave out --offline once the Hub can be reached"
         )
         raise UsageError(f"no model on this machine is called {name}", where=where, fix=fix)
-    from holdfast.adapters import hub
-
     try:
         facts = hub.open_hub().model(Reference(role="model", name=name, key="model", repo_kind="model"))
     except SourceError as error:

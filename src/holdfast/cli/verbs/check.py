@@ -6,6 +6,7 @@ from functools import partial
 import click
 from click import unstyle
 
+import holdfast
 from holdfast.adapters.secrets import redacted, redacted_parts
 from holdfast.adapters.targets import read_text
 from holdfast.adapters.targets.project import RESOLVERS
@@ -16,6 +17,7 @@ from holdfast.cli.text.findings import render_check, render_outcome
 from holdfast.cli.text.printable import printable
 from holdfast.core.errors import UsageError, flatten
 from holdfast.engine.check.answers import UnreadableTarget, check_result, target_result
+from holdfast.engine.formats import github
 from holdfast.results import to_json
 from holdfast.results.check import CheckResult
 from holdfast.rules import all_rules
@@ -130,15 +132,11 @@ def render(result: CheckResult, format_: str, *, verbose: bool = False, quiet: b
         case "json":
             return json.dumps(redacted_parts(to_json(result)), indent=2)
         case "sarif":
-            from importlib import metadata
-
             from holdfast.engine.formats import sarif
 
-            log = sarif.render_sarif(result, all_rules(), read_sources(result), version=metadata.version("holdfast"))
+            log = sarif.render_sarif(result, all_rules(), read_sources(result), version=holdfast.__version__)
             return json.dumps(redacted_parts(log), indent=2)
         case "github":
-            from holdfast.engine.formats import github
-
             outcome = () if quiet else map(github.render_line, render_outcome(result, verbose=verbose))
             return redacted(unstyle("\n".join([*github.render_github(result), *outcome])))
         case _:

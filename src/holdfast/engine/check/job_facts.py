@@ -177,20 +177,15 @@ class JobFacts(HubFacts):
         Raises:
             SourceError: Something that this depends on is not known.
         """
-        from holdfast.engine.plan.asking import (  # of a table of models, which few jobs need
-            ask_plan,
-            estimate_of,
-            names_gpus,
-        )
-        from holdfast.engine.plan.planning import plan_job
+        from holdfast.engine.plan import asking, planning  # of a table of models, which few jobs need
 
         try:
             job, backend = self._asked, self._job.where.backend
             if job.get(BACKEND_KEY, None) is None:
                 job = job.with_values([Set(BACKEND_KEY, backend)], Place(job.path))
-            if not names_gpus(job, self._here):
+            if not asking.names_gpus(job, self._here):
                 return None
-            question = ask_plan(
+            question = asking.ask_plan(
                 job,
                 self.api,
                 self._here,
@@ -198,7 +193,7 @@ class JobFacts(HubFacts):
                 rows=lambda: self.dataset.rows,
                 lengths=self._sources.row_lengths,
             )
-            return estimate_of(plan_job(question))
+            return asking.estimate_of(planning.plan_job(question))
         except MissingFactError as error:
             fix = "`holdfast plan` says what it needs to know"
             raise SourceError(f"{error.name}: {error.because}", where=error.name, fix=fix) from None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
+from scipy.stats import binomtest
 
 from holdfast.catalog.metrics import Metric
 from holdfast.engine.evaluate.arrays import FloatArray, IntArray, sum_clusters
@@ -116,8 +117,6 @@ def mcnemar(gained: int, lost: int) -> float:
     >>> round(mcnemar(12, 2), 3), mcnemar(0, 0)
     (0.013, 1.0)
     """
-    from scipy.stats import binomtest
-
     return float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
 
 

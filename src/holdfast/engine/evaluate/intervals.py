@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy.stats import norm, t
 
 from holdfast.catalog.metrics import Metric
 from holdfast.engine.evaluate.arrays import FloatArray, IntArray, sum_clusters
@@ -125,8 +126,6 @@ def resample(sums: FloatArray) -> FloatArray:
 
 def _expanded_tail(count: int) -> float:
     """Return the share of resamples beyond each end: less than 2.5 % where there are few rows."""
-    from scipy.stats import norm, t
-
     return float(norm.cdf(-math.sqrt(count / (count - 1)) * t.ppf(0.975, count - 1)))
 
 

@@ -118,10 +118,7 @@ class JobsHub:
         """Start a job and return its id."""
 
         def run(api: "HfApi") -> str:
-            from huggingface_hub import Volume
-
             settings = request.settings
-            folder = Volume(type="bucket", source=bucket, mount_path=MOUNT, path=request.folder, read_only=False)
             return api.run_job(
                 image=settings.image or UV_IMAGE,
                 command=request.command,
@@ -130,7 +127,7 @@ class JobsHub:
                 flavor=settings.flavor,
                 timeout=settings.timeout_s,
                 labels=request.labels,
-                volumes=[folder, *map(_volume, settings.volumes)],
+                volumes=_volumes(bucket, request),
                 resource_group_id=settings.resource_group,
                 namespace=namespace,
             ).id
@@ -211,16 +208,22 @@ class JobsHub:
         return self._environment.get("HF_TOKEN") or find_token()
 
 
-def _volume(text: str) -> "Volume":
-    """Return a volume as the client takes it; without a mode it is only read."""
+def _volumes(bucket: str, request: JobRequest) -> "list[Volume]":
+    """Return the volumes of a job as the client takes them: the attempt's own folder, and those of the job's settings."""
     from huggingface_hub import Volume
 
-    mount = import_module("huggingface_hub.utils").parse_hf_mount(text)
-    return Volume(
-        type=mount.source.type,
-        source=mount.source.id,
-        mount_path=mount.mount_path,
-        read_only=mount.read_only is not False,
-        path=mount.source.path_in_repo or None,
-        revision=mount.source.revision or None,
-    )
+    folder = Volume(type="bucket", source=bucket, mount_path=MOUNT, path=request.folder, read_only=False)
+    parse = import_module("huggingface_hub.utils").parse_hf_mount
+    named = [(each, each.source) for each in map(parse, request.settings.volumes)]
+    others = [
+        Volume(
+            type=source.type,
+            source=source.id,
+            mount_path=mount.mount_path,
+            read_only=mount.read_only is not False,  # without a mode it is only read
+            path=source.path_in_repo or None,
+            revision=source.revision or None,
+        )
+        for mount, source in named
+    ]
+    return [folder, *others]
