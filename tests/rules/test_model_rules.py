@@ -381,5 +381,5 @@ def test_the_module_that_was_meant_comes_first() -> None:
 
     assert isinstance(finding, Finding)
     assert finding.message.startswith(
-        "`v_prj` fits no module, and less is trained than is meant; did you mean `v_proj`? The model has `v_proj`, "
+        "`v_prj` fits no module, so less is trained than intended; did you mean `v_proj`? The model has `v_proj`, "
     )

@@ -180,7 +180,7 @@ class Tokens:
         omitted: How many have messages that the chat template leaves out, whatever they say.
         omitted_last: How many of them lose their last message so.
         omitted_roles: Roles of those messages, the most frequent first.
-        spelled: How many have a list or a record for a message, which the chat template writes as Python spells it.
+        spelled: How many have a list or a record for a message, which the chat template writes in Python's notation.
         positions: How many positions the model has; None where nobody could say.
         positions_raise: Whether a text beyond them raises; else the model gives poor text there.
         beyond_positions: How many have more tokens, of those that the trainer keeps.

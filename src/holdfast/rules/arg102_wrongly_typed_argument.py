@@ -1,4 +1,4 @@
-"""A value that is not of the kind its argument needs.
+"""A value of the wrong type for its argument.
 
 ## What it does
 Compares each number and switch of a training config with what its class declares in the versions that the job will get:
@@ -88,7 +88,7 @@ def _judged_mapping(call: Call, parameter: Parameter) -> Iterator[Finding]:
         return
     value = call.arguments[parameter.name]
     if isinstance(value, str) and value.startswith("{") and (error := _json_error(value)):
-        yield Finding(f"{call.key}.{parameter.name}", f"`{parameter.name}` must be JSON, and is not valid: {error}")
+        yield Finding(f"{call.key}.{parameter.name}", f"`{parameter.name}` must be valid JSON: {error}")
 
 
 def _json_error(text: str) -> str:

@@ -1,4 +1,4 @@
-"""An argument under `train` that a job file says elsewhere.
+"""An argument under `train` that belongs elsewhere in a job file.
 
 ## What it does
 Looks under `train` for arguments that TRL's config classes know, but that stand under keys of their own in a job file:

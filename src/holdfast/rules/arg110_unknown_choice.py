@@ -1,8 +1,8 @@
-"""A value that is none of those that its argument may have.
+"""A value that its argument does not accept.
 
 ## What it does
 Compares words, such as an optimizer's or a strategy's name, with the values that the versions at hand know. Where the
-library checks them itself this is an error; where only the command line does, and Python code is not told, a warning.
+library checks them itself this is an error; where only the command line does, and Python code gets no error, a warning.
 
 ## Why is this bad
 A name that is an enum's raises ValueError when the config is built. The others pass: an unknown

@@ -1,4 +1,4 @@
-"""Values that an argument takes, and a training does not.
+"""Values that an argument accepts, and training does not.
 
 ## What it does
 Looks for numbers out of range: a negative seed, learning rate or weight decay, betas of Adam of 1 and more, a batch, an accumulation or a

@@ -1,4 +1,4 @@
-"""A part of a trainer that is another kind of thing than the trainer wants.
+"""A part of a trainer that is of the wrong kind.
 
 ## What it does
 Looks at what a trainer is given: text as `args` or as `formatting_func`, a config as `model`, a class such as `AutoTokenizer` instead of what its

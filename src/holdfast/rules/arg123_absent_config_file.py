@@ -1,4 +1,4 @@
-"""A file of settings that a command names, and that is not there.
+"""A settings file that a command names, and that does not exist.
 
 ## What it does
 Looks for the YAML and JSON files that the commands of a shell script name, such as that of `--config` or `--config_file`: in the folder where

@@ -1,4 +1,4 @@
-"""Completions that do not make whole groups: the batch is no multiple of `num_generations`.
+"""Completions that do not make whole groups: the batch is not a multiple of `num_generations`.
 
 ## What it does
 For grpo and rloo, works out how many completions are generated at once, on all processes together, and divides that

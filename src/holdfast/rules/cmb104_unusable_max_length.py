@@ -5,7 +5,7 @@ For `SFTTrainer`, looks for `packing` without a `max_length`, and for `padding_f
 
 ## Why is this bad
 Packed rows are filled up to `max_length`: without it, preparing the data raises ValueError. Rows that are not padded are
-not truncated either, so from TRL 1.0 on `padding_free` beside a `max_length` (1024 where nothing is said) raises ValueError
+not truncated either, so from TRL 1.0 on `padding_free` beside a `max_length` (1024 by default) raises ValueError
 if nothing packs them. Both come after the model was loaded.
 
 ## Fix safety

@@ -1,4 +1,4 @@
-"""An adapter that is asked for twice: of `get_peft_model`, and of the trainer.
+"""An adapter that is added twice: by `get_peft_model`, and by the trainer.
 
 ## What it does
 Looks for `peft_config` in a trainer whose model has an adapter already, with the checks that the trainer makes in the

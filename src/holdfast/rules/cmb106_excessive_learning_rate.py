@@ -1,4 +1,4 @@
-"""A learning rate that no training survives.
+"""A learning rate with which every training diverges.
 
 ## What it does
 Compares `learning_rate` with what the optimizer takes: 1 and more with AdamW, Adafactor, Lion, RMSprop and Adagrad is an error, 0.1 and more

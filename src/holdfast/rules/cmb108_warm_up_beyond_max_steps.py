@@ -38,7 +38,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         return
     fix = Fix("warm up for a tenth of all steps", (Set(KEY, 0.1),), safe=False)
     fault = (
-        f"the training makes {steps:g} steps, and the warm-up takes {warmup:g}: the rate never gets to `learning_rate`"
+        f"the training makes {steps:g} steps, and the warm-up takes {warmup:g}: the rate never reaches `learning_rate`"
     )
     yield Finding(KEY, fault, fix if since(api, "transformers", SHARES) else None)
 

@@ -1,4 +1,4 @@
-"""A loss of completions alone, for rows that a formatting function makes one text of.
+"""A loss of completions alone, for rows that a formatting function merges into one text.
 
 ## What it does
 Looks for `completion_only_loss=True` in `SFTConfig` beside a `formatting_func` that `SFTTrainer` is given.
@@ -31,7 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if job.get(KEY, None) is not True or job.get(FUNCTION, None) is None:
         return
     if job.get("train.dataset_kwargs", None) is None:
-        fault = "`formatting_func` makes one text of each row, and the trainer raises ValueError: it cannot tell the completion from the prompt"
+        fault = "`formatting_func` merges each row into one text, so the trainer cannot tell the completion from the prompt: it raises ValueError"
         yield Finding(KEY, fault, Fix("learn from the whole text", (Set(KEY, value=False),), safe=False))
 
 

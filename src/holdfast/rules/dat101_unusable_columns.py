@@ -53,7 +53,7 @@ def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
         _require_usual(job, api)
     settings, how = (
         _settings(job, api),
-        "; make other columns with `dataset.map`: `holdfast inspect` writes the function where it can tell what the columns mean"
+        "; convert them with `dataset.map`: `holdfast inspect` writes the function if it recognizes the columns"
         if job.kind == "job"
         else "",
     )

@@ -1,4 +1,4 @@
-"""A dataset that is not there, is empty, or cannot be read.
+"""A dataset that does not exist, is empty, or cannot be read.
 
 ## What it does
 For files and folders on this machine, and for data that holdfast makes itself, looks whether there are rows: the file

@@ -38,7 +38,7 @@ def _fault(split: str) -> str | None:
     for part in re.split(r"\s*\+\s*", split):
         found = PART.fullmatch(part)
         if not found:
-            return f"{part!r} is no split: a slice is written as in `train[:500]` or `train[10%:20%]`, in whole numbers"
+            return f"{part!r} is not a split: write a slice as in `train[:500]` or `train[10%:20%]`, in whole numbers"
         low, low_unit, high, high_unit = found.groups()
         bounds = [int(number) for number in (low, high) if number]
         if "%" in (low_unit, high_unit) and any(abs(bound) > WHOLE for bound in bounds):

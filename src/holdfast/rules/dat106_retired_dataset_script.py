@@ -1,4 +1,4 @@
-"""A dataset that is a program.
+"""A dataset that is a loading script.
 
 ## What it does
 With datasets 4.0 or newer, looks for `load_dataset()` of a file that ends in `.py`.

@@ -1,4 +1,4 @@
-"""A dataset that the token at hand may not read.
+"""A dataset that the current token may not read.
 
 ## What it does
 Looks whether the datasets of a job are gated, and whether the token at hand has been given access.

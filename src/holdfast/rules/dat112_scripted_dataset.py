@@ -1,4 +1,4 @@
-"""A dataset of the Hub that is a program.
+"""A dataset of the Hub that is a loading script.
 
 ## What it does
 With datasets 4.0 or newer, looks whether the repository of a dataset holds a program of its own name, which datasets would have to run.

@@ -56,7 +56,7 @@ def _of_command(job: Document, call: Call) -> Iterator[Finding]:
     name = job.get(NAMED, None)
     if not call.open and isinstance(name, str) and FILE.fullmatch(name):
         yield Finding(
-            NAMED, f"{name!r} is a file, and no dataset: name the folder that it is in, or a repository of the Hub"
+            NAMED, f"{name!r} is a file, not a dataset: name the folder that it is in, or a repository of the Hub"
         )
 
 

@@ -1,4 +1,4 @@
-"""Local data that a program reads and that is not there, is empty, or cannot be parsed.
+"""Local data that a program reads, and that does not exist, is empty, or cannot be parsed.
 
 ## What it does
 For files and folders that a program reads with `load_dataset("json", data_files=…)`, `load_dataset("./folder")`, `Dataset.from_json(…)`,

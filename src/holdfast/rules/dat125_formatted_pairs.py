@@ -33,7 +33,7 @@ def check(job: Document, api: Api, dataset: Dataset) -> Iterator[Finding]:
     if job.get(FUNCTION, None) is None or not set(dataset.readable().columns) >= PAIR:
         return
     if job.get(ONLY, None) is None and job.get("train.dataset_kwargs", None) is None:
-        fault = "the data has `prompt` and `completion`, so that only the completions count, and this makes one text of both: it raises ValueError"
+        fault = "the data has `prompt` and `completion`, so only completions count in the loss, and this merges the two: the trainer raises ValueError"
         fix = Fix("learn from the whole text", (Set(ONLY, value=False),), safe=False) if job.call("train") else None
         yield Finding(FUNCTION, fault, fix)
 

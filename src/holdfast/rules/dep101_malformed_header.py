@@ -72,7 +72,7 @@ def _fault(content: str) -> str | None:
     try:
         header = parse_toml(content)
     except tomllib.TOMLDecodeError as error:
-        return f"it is no TOML, {str(error)[:1].lower()}{str(error)[1:]}"
+        return f"it is not valid TOML, {str(error)[:1].lower()}{str(error)[1:]}"
     return _wrong_kind(header.get("dependencies", []), header.get("requires-python", ""))
 
 
@@ -80,10 +80,10 @@ def _wrong_kind(dependencies: Any, python: Any) -> str | None:
     if not isinstance(python, str) or not COMPARISON.match(python):
         return f'`requires-python` is {python!r}: write it as in ">=3.11"'
     if not isinstance(dependencies, list) or not all(isinstance(each, str) for each in dependencies):
-        return "`dependencies` is no list of texts"
+        return "`dependencies` is not a list of strings"
     for each in dependencies:
         if found := MISSPELLED.match(each):
-            return f"{each!r} is no requirement: there is no `{found[1]}`"
+            return f"{each!r} is not a requirement: there is no `{found[1]}`"
     return None
 
 

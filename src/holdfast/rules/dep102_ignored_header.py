@@ -1,4 +1,4 @@
-"""A script header that looks like one, and that no tool sees.
+"""A block that looks like a script header, and that no tool reads.
 
 ## What it does
 Looks for a line such as `#/// script` or `# ///script`, or one with a space at its end, followed by dependencies.

@@ -5,7 +5,7 @@ Looks for keys of the header other than `dependencies`, `requires-python` and `t
 
 ## Why is this bad
 PEP 723 knows these three, and uv takes no notice of any other. `requires_python` or `dependency` is as good as not
-written, and nobody says so.
+written, and no error is shown.
 
 ## Fix safety
 There is no automatic fix: the header is a comment, and a misspelt key may stand beside the right one.

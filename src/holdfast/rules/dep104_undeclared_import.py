@@ -32,7 +32,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         return
     at_hand = installed([each for each in declared if isinstance(each, str)], api.versions)
     if at_hand is None:
-        raise MissingFactError(REQUIREMENTS, "what one of them brings along is not known")
+        raise MissingFactError(REQUIREMENTS, "the dependencies of one of them are not known")
     told: set[str] = set()
     for each in job.imports:
         needed = providers(each.module)

@@ -1,4 +1,4 @@
-"""A requirement by the name under which a package is imported, where the index knows no such package.
+"""A requirement that gives the name of a module, where the index has no package of that name.
 
 ## What it does
 Looks for requirements by names that are only names of modules: `sklearn`, `yaml`, `PIL`, `cv2`.

@@ -48,7 +48,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             continue
         at_hand = installed(texts, api.versions)
         if at_hand is None:
-            raise MissingFactError(REQUIREMENTS, "what one of them brings along is not known")
+            raise MissingFactError(REQUIREMENTS, "the dependencies of one of them are not known")
         if at_hand.isdisjoint(packages):
             fault = f"this needs {' or '.join(f'`{each}`' for each in packages)}, which nothing in the header installs"
             yield Finding(key, fault, _adding(packages, declared))

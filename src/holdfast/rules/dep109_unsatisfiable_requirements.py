@@ -1,4 +1,4 @@
-"""Requirements that cannot be had together.
+"""Requirements that cannot be installed together.
 
 ## What it does
 Resolves what the job declares, from the dependencies of each release in the API history, and says which requirements

@@ -1,4 +1,4 @@
-"""A library that comes from a repository or a URL: nobody can say which version it is.
+"""A library that is installed from a repository or a URL, so its version is not known.
 
 ## What it does
 Looks for requirements of trl, transformers, peft, accelerate, datasets, huggingface_hub, trackio or bitsandbytes by

@@ -1,4 +1,4 @@
-"""A package in a header that is built where torch is not at hand.
+"""A package in a header that is built in an environment without torch.
 
 ## What it does
 Looks for `flash-attn` among the requirements of a script's header that does not tell uv how to build it.
@@ -31,7 +31,7 @@ def check(job: Document) -> Iterator[Finding]:
     for key, requirement in declared_requirements(job).items():
         package = None if requirement.url else load_packages().get(requirement.name)
         if package and package.builds_with:
-            fault = f"`{requirement.name}` has no wheel on the index, and its build imports {package.builds_with}, which is not there"
+            fault = f"`{requirement.name}` has no wheel on the index, and its build imports {package.builds_with}, which its build environment lacks"
             yield Finding(key, f"{fault}; `kernels` does the same without a build")
 
 

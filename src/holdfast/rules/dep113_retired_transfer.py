@@ -1,4 +1,4 @@
-"""A faster download that is no longer there to be switched on.
+"""A switch for faster downloads that no longer exists.
 
 ## What it does
 With huggingface_hub 1.0 or newer, looks for the variable `HF_HUB_ENABLE_HF_TRANSFER`, and for the extra `hf_transfer`.

@@ -6,7 +6,7 @@ On Hugging Face Jobs, compares the number of processes that a launcher starts on
 
 ## Why is this bad
 Each process takes the GPU of its own number. One too many ends all of them: "CUDA error: invalid device ordinal".
-With fewer, GPUs are paid for that nobody uses.
+With fewer, some of the GPUs are paid for and stay idle.
 
 ## Fix safety
 There is no automatic fix: as many processes as GPUs change how many rows a step takes, and with that the training.

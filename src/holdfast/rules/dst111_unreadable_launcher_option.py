@@ -58,7 +58,7 @@ def check(job: Document) -> Iterator[Finding]:
     if isinstance(precision, str) and precision.lower() not in PRECISIONS:
         meant = nearest(precision.lower(), PRECISIONS)
         hint = f"did you mean `{meant}`?" if meant else f"it is one of {', '.join(PRECISIONS)}"
-        yield Finding(MIXED_PRECISION, f"`{precision}` is no `mixed_precision` of accelerate: {hint}")
+        yield Finding(MIXED_PRECISION, f"`{precision}` is not a `mixed_precision` of accelerate: {hint}")
 
 
 def _launcher(job: Document) -> str:

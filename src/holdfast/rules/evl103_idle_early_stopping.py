@@ -2,14 +2,14 @@
 
 ## What it does
 For a trainer that is given `EarlyStoppingCallback`, looks whether its config evaluates (`eval_strategy`) and names what to
-watch: `metric_for_best_model`, or `load_best_model_at_end`, which watches the loss where nothing is said.
+watch: `metric_for_best_model`, or `load_best_model_at_end`, which watches the loss by default.
 
 ## Why is this bad
 The callback looks at the metric after each evaluation. It raises AssertionError when training begins, after the model and
 the data were loaded; before transformers 4.49 without `load_best_model_at_end` too.
 
 ## Fix safety
-The evaluation loss is what is watched where nothing is said: safe. How often to evaluate, and on what, only the user knows.
+The fix that watches the evaluation loss, the default, is safe. How often to evaluate, and on what, only the user knows.
 """
 
 from collections.abc import Iterator, Mapping

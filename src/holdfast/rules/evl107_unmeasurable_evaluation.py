@@ -1,4 +1,4 @@
-"""An evaluation after training that cannot be made as asked.
+"""An evaluation after training that cannot be run as the job asks.
 
 ## What it does
 Looks at each evaluation under `evaluate` of a job file: whether its metrics have a name that holdfast knows, whether its conditions
@@ -75,7 +75,7 @@ def _function(key: str, text: str, files: Mapping[str, NamedFile]) -> Iterator[F
 def _condition(key: str, text: str, functions: Sequence[str]) -> Iterator[Finding]:
     condition, known = parse_at_least(text), (*METRICS, *functions)
     if condition is None:
-        yield Finding(key, f"`{text}` is no condition: write METRIC=NUMBER, as `accuracy=0.6`")
+        yield Finding(key, f"`{text}` is not a condition: write METRIC=NUMBER, as `accuracy=0.6`")
     elif condition.metric not in known:
         near = nearest(condition.metric, known)
         hint = _hint(near) or f"; there is {', '.join(known)}"

@@ -1,4 +1,4 @@
-"""A push to a Hub repository by a name that the Hub does not take.
+"""A push to a Hub repository whose name the Hub does not accept.
 
 ## What it does
 Checks that `output.push_to`, `hub_model_id` in a config, and the name that `push_to_hub()` of a model, a tokenizer or a dataset

@@ -1,4 +1,4 @@
-"""A push to the Hub without a token to do it with.
+"""A push to the Hub without a token.
 
 ## What it does
 For a job with `output.push_to`, asks whether the training process will have a token: on this machine from the
@@ -30,7 +30,7 @@ def check(job: Document, hub_token: bool) -> Iterator[Finding]:  # noqa: FBT001 
     passed_on = secrets if isinstance(secrets, list) else []
     backend = backend_of(job)
     if backend.is_here and not hub_token:
-        yield Finding(PUSH, "no Hub token is at hand: run `hf auth login`, or set HF_TOKEN")
+        yield Finding(PUSH, "no Hub token was found: run `hf auth login`, or set HF_TOKEN")
     elif not backend.is_here and "HF_TOKEN" not in passed_on:
         fix = Fix("pass HF_TOKEN on", (Set(SECRETS, [*passed_on, "HF_TOKEN"]),), safe=False)
         yield Finding(PUSH, f"{backend.name} gets no Hub token: name HF_TOKEN in `{SECRETS}`", fix)

@@ -1,4 +1,4 @@
-"""A token or another secret that stands in the job file, the script or the shell script itself.
+"""A token or another secret in plain text in the job file, the script or the shell script.
 
 ## What it does
 Looks for what has the shape of a Hugging Face token: in a job anywhere, also under `environment.variables` and in

@@ -1,4 +1,4 @@
-"""A push to the Hub that is asked for, and of which nothing comes.
+"""A push to the Hub that is requested, and that pushes nothing.
 
 ## What it does
 With `push_to_hub=True`, looks for a way by which the model gets to the Hub: a save during training, `push_to_hub()` or

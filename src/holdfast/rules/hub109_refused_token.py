@@ -1,4 +1,4 @@
-"""A Hub token that the Hub does not take.
+"""A Hub token that the Hub does not accept.
 
 ## What it does
 Asks the Hub whose the token at hand is, if the job reads anything there or writes to it with that token.

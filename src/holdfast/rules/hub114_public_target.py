@@ -1,4 +1,4 @@
-"""A push that is asked to be private, to a repository that is public.
+"""A push that is meant to be private, to a repository that is public.
 
 ## What it does
 Looks at the repository that a job pushes to, where the job itself says that it is to be private: `output.private: true`,

@@ -4,7 +4,7 @@
 Looks whether the Hub knows a model, a dataset or a repository under the name that the job gives it, or leads on from there to another.
 
 ## Why is this bad
-The old name works for as long as nobody else takes it: whoever does is then trained on in its place. What is cached under the one name is
+The old name works only until somebody else takes it: from then on, the job trains on theirs instead. What is cached under the one name is
 also downloaded again under the other.
 
 ## Fix safety

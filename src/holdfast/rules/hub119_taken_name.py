@@ -1,4 +1,4 @@
-"""A repository that a program makes, and that is there already.
+"""A repository that a program creates, and that already exists.
 
 ## What it does
 Looks at the repositories that a program makes by `create_repo()` without `exist_ok=True`.
@@ -30,7 +30,7 @@ def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Find
         allowed = job.get(f"{call.key}.{ALLOWS}", ABSENT)
         if allowed is ABSENT or allowed is False:
             fix = Fix(f"write `{ALLOWS}=True`", (Set(f"{call.key}.{ALLOWS}", value=True),), safe=False)
-            yield finding(reference, f"`{target.name}` exists already, and `create_repo` refuses to make it again", fix)
+            yield finding(reference, f"`{target.name}` exists already, and `create_repo` refuses to create it again", fix)
 
 
 SCRIPT = """from huggingface_hub import create_repo

@@ -1,4 +1,4 @@
-"""A repository that is not there, of which a program reads files.
+"""A repository that does not exist, and from which a program reads files.
 
 ## What it does
 Looks whether the repositories exist that a program names in `hf_hub_download`, `snapshot_download`, `AutoConfig.from_pretrained` and its like.

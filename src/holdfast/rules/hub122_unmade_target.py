@@ -1,4 +1,4 @@
-"""An upload to a repository that is not there, and that nobody makes.
+"""An upload to a repository that does not exist, and that nothing creates.
 
 ## What it does
 Looks at the repositories that a program uploads to by `upload_file`, `upload_folder` or `create_commit`, where it neither makes them by

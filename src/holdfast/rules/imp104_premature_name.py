@@ -8,7 +8,7 @@ release that brought it.
 The program ends with ImportError in its first lines, once the environment was installed.
 
 ## Fix safety
-Whether to require a later release or to do without is not ours to decide: there is no fix.
+There is no automatic fix: require a later release, or do without the name.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A trainer or config that is imported from `trl.experimental`, and has its place in `trl` itself now.
+"""A trainer or config that is imported from `trl.experimental`, and that has moved to `trl` itself.
 
 ## What it does
 Looks for names that the program imports from `trl.experimental`, where they only warn in the versions that the job will

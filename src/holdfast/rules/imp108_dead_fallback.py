@@ -1,4 +1,4 @@
-"""Imports that stand in for one another, and none of which works.
+"""Alternative imports, none of which works.
 
 ## What it does
 Looks at imports in a `try` whose `except ImportError` imports something else, and in the two branches of an `if` on a

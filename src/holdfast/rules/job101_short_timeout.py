@@ -1,4 +1,4 @@
-"""A timeout that the run cannot keep, or none where the backend has one of its own.
+"""A timeout that is too short for the run, or none where the backend has a default.
 
 ## What it does
 Compares `where.timeout` with the least time that any run takes: starting Python and importing torch and TRL, and the

@@ -1,4 +1,4 @@
-"""A key that nothing acts on where this job runs.
+"""A key that has no effect where this job runs.
 
 ## What it does
 Names the keys of the job file that this version of holdfast, or the job's backend, does not carry out.

@@ -32,7 +32,7 @@ def check(job: Document) -> Iterator[Finding]:
             continue
         key = sent.key("script")
         fix = Fix("use the address of the text", (Set(key, text),)) if sent.place("script") is None else None
-        fault = f"{script} is a page in HTML; the script itself is at {text}"
+        fault = f"{script} is an HTML page; the script itself is at {text}"
         yield Finding(key, fault, fix, place=sent.place("script"))
 
 

@@ -33,7 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
         key = sent.key("image")
         fault = f"the image {image} of {found[1]} has no uv, and the job starts with `uv`"
         if sent.is_uv:
-            fix = Fix("take the image with uv", (Remove(key),), safe=False)
+            fix = Fix("use the image with uv", (Remove(key),), safe=False)
             yield Finding(key, fault, fix)
         elif _starts_with_uv(sent.given("command")):
             yield Finding(key, f"{fault}; ghcr.io/astral-sh/uv:python3.12-bookworm has it")

@@ -1,4 +1,4 @@
-"""A line for a shell, in a job's command that no shell reads.
+"""Shell syntax in a job's command, which no shell reads.
 
 ## What it does
 Looks in the `command` of `run_job` and `create_scheduled_job` for `&&`, `|`, `>` and the like as words of their own,
@@ -32,7 +32,7 @@ def check(job: Document) -> Iterator[Finding]:
         if command[0].rpartition("/")[2] in SHELLS:
             continue
         key = sent.key("command")
-        fix = Fix("have bash read it", (Set(key, ["bash", "-c", _line(command)]),), safe=False)
+        fix = Fix("run it with bash", (Set(key, ["bash", "-c", _line(command)]),), safe=False)
         if found := next((word for word in command if word in OPERATORS), None):
             yield Finding(key, f"`{found}` is given to {command[0]} as an argument: no shell reads the command", fix)
         elif " " in command[0].strip():

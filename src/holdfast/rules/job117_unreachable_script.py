@@ -1,4 +1,4 @@
-"""The address of a script at which there is none.
+"""The address of a script that does not exist.
 
 ## What it does
 Asks for the address that `run_uv_job` and `create_scheduled_uv_job` are given as their script.

@@ -4,7 +4,7 @@
 Compares `where.backend` of a job file with the backends that this version of holdfast can run jobs on.
 
 ## Why is this bad
-`holdfast run` refuses the job. Until then, every rule about the machine is skipped, for nobody knows what the job would run on.
+`holdfast run` refuses the job. Until then, every rule about the machine is skipped, because it is not known what the job would run on.
 
 ## Fix safety
 A misspelt name is replaced by the nearest one, which may be another place than the one that was meant: unsafe.

@@ -1,4 +1,4 @@
-"""A function or a chat template that the job names, and that its file does not hold.
+"""A function or a chat template that the job names, and that its file does not contain.
 
 ## What it does
 Looks for the files that `rewards`, `dataset.map` and `model.chat_template` of a job file name, and for the functions in them. Of
@@ -39,7 +39,7 @@ def check(job: Document, files: Mapping[str, NamedFile]) -> Iterator[Finding]:
             hint = f"; did you mean `{near}`?" if near else ""
             yield Finding(key, f"`{module}` defines no `{name}`{hint}", fix)
     if imported == MAP:
-        raise MissingFactError(imported, "modules that a job imports are not looked at")
+        raise MissingFactError(imported, "modules that a job imports are not checked")
 
 
 def _named(job: Document) -> Iterator[tuple[str, str]]:

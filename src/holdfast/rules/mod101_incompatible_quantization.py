@@ -1,4 +1,4 @@
-"""Quantized weights in a job that cannot train them so.
+"""Quantized weights in a job that cannot train them.
 
 ## What it does
 Looks for quantization without an adapter, for 4 and 8 bits at once, for neither, for a type that torch does not have,
@@ -38,7 +38,7 @@ def check(job: Document) -> Iterator[Finding]:
     for key, types in TYPES.items():
         written = job.get(key, None)
         if isinstance(written, str) and written not in types:
-            yield Finding(key, f"{written!r} is none of: {', '.join(types)}")
+            yield Finding(key, f"{written!r} is not one of: {', '.join(types)}")
     start = job.get("peft.init_lora_weights", None)
     if isinstance(start, str) and start.startswith(FROM_WEIGHTS):
         fix = Fix("start from zero", (Remove("peft.init_lora_weights"),), safe=False)

@@ -78,7 +78,7 @@ def _lacks(model: ModelFacts, files: frozenset[str], *, alone: bool) -> str:
         alone: Whether its loader takes no adapter for a model.
     """
     if CONFIG not in files and ADAPTER in files:
-        return "it has no config.json: it holds an adapter alone, merge it first" if alone else ""
+        return "it has no config.json: it holds only an adapter: merge it first" if alone else ""
     if CONFIG not in files:
         return "it has no config.json"
     elsewhere = ADAPTER in files or "transformers_weights" in (model.config or {})

@@ -39,7 +39,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     texts = [each for each in declared if isinstance(each, str)] if isinstance(declared, list) else []
     brought = installed(texts, api.versions)
     if brought is None and job.kind != "job":
-        raise MissingFactError(REQUIREMENTS, "what one of them brings along is not known")
+        raise MissingFactError(REQUIREMENTS, "the dependencies of one of them are not known")
     at_hand = {each.name for each in declared_requirements(job).values()} | (brought or frozenset())
     lacking = [name for name in READERS if name not in at_hand]
     if lacking:

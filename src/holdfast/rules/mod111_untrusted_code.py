@@ -5,7 +5,7 @@ For a model whose type transformers does not know, and whose `config.json` names
 `trust_remote_code`.
 
 ## Why is this bad
-Without it transformers asks at the terminal whether to run that code. In a job nobody answers, and after 15 seconds it raises
+Without it transformers asks at the terminal whether to run that code. In a job there is no answer, and after 15 seconds it raises
 ValueError.
 
 ## Fix safety

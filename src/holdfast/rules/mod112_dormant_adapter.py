@@ -5,7 +5,7 @@ Looks for `PeftModel.from_pretrained` and `AutoPeftModelForCausalLM.from_pretrai
 is handed to a trainer.
 
 ## Why is this bad
-Peft loads an adapter for use, unless it is told that it will be trained: no weight has a gradient. With gradient checkpointing, which
+By default, peft loads an adapter for inference: no weight has a gradient. With gradient checkpointing, which
 is on by default, `SFTTrainer` and `GRPOTrainer` go to their ends without an error, and the saved adapter is the one that was loaded.
 Without it the first step raises RuntimeError, and DPO and KTO raise CheckpointError.
 

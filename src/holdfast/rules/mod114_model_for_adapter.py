@@ -1,4 +1,4 @@
-"""A whole model where an adapter is asked for.
+"""A whole model where an adapter is expected.
 
 ## What it does
 For each repository that is loaded with peft's `from_pretrained` or with `load_adapter`, looks whether it has an

@@ -1,4 +1,4 @@
-"""Weights in several files, of which one is not there.
+"""Weights in several files, of which one is missing.
 
 ## What it does
 Compares the files that `model.safetensors.index.json` names with those that the model's folder or repository has.
@@ -28,7 +28,7 @@ def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
     if base is None or not files or WHOLE in files or not is_plain(job, base):
         return
     if missing := sorted(model.shards - files):
-        yield base.finding(f"its index names weights in files that are not there: {some_of(missing)}")
+        yield base.finding(f"its index names weights in files that are missing: {some_of(missing)}")
 
 
 JOB = """

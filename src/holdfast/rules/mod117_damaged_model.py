@@ -44,7 +44,7 @@ RULE = Rule(
     check=check,
     source=(
         "transformers 5.23 and safetensors 0.8. Tried with a tiny model, its weights damaged in nine ways and its JSON files in four: "
-        "each is refused; a broken `generation_config.json` is not, and is not told."
+        "each is refused; a broken `generation_config.json` is not, and is not reported."
     ),
     bad=(
         Case(job=JOB, facts=CUT, at="model"),

@@ -55,7 +55,7 @@ def _brought(job: Document, texts: list[str], api: Api) -> frozenset[str]:
         return frozenset({"bitsandbytes"} if job.get("quantization", None) is not None else ())
     found = installed(texts, api.versions)
     if found is None:
-        raise MissingFactError(REQUIREMENTS, "what one of them brings along is not known")
+        raise MissingFactError(REQUIREMENTS, "the dependencies of one of them are not known")
     return found
 
 

@@ -1,4 +1,4 @@
-"""`assistant_only_loss`, with a chat template that does not say what the assistant's part is.
+"""`assistant_only_loss`, with a chat template that does not mark the assistant's turns.
 
 ## What it does
 With `assistant_only_loss=True`, looks for `{% generation %}` in the model's chat template, and whether it is one of those for which TRL
@@ -36,7 +36,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
         fix = Fix("learn from whole conversations", (Remove(ONLY),), safe=False) if job.kind != "command" else None
         fault = (
             "its chat template has no `{% generation %}`, "
-            f"and trl {api.versions['trl']} knows no marked one in its place: name one in `chat_template_path`"
+            f"and trl {api.versions['trl']} has no marked template to take its place: name one in `chat_template_path`"
         )
         yield Finding(ONLY, fault, fix)
 

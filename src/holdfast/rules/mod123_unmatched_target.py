@@ -62,7 +62,7 @@ def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]
     try:
         fits = any(map(found.takes, modules))
     except re.error as error:
-        yield Finding(key, f"`{targets}` is no expression that could be matched: {error}")
+        yield Finding(key, f"`{targets}` is not a valid regular expression: {error}")
         return
     names = [name for name in found.names if not name.endswith(ADDED)]
     idle = [name for name in names if not any(found.names_module(name, module) for module in modules)]
@@ -70,7 +70,7 @@ def _targets(job: Document, settings: Mapping[str, Any], tensors: frozenset[str]
     if not fits:
         yield Finding(key, f"{_nothing(targets, settings)}; {has}")
     elif idle:
-        fault = f"{some_of(idle)} fit{'' if idle[1:] else 's'} no module, and less is trained than is meant; {has}"
+        fault = f"{some_of(idle)} fit{'' if idle[1:] else 's'} no module, so less is trained than intended; {has}"
         yield Finding(key, fault, severity=Severity.WARNING)
 
 

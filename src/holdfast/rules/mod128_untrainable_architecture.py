@@ -1,4 +1,4 @@
-"""A checkpoint whose class cannot be trained to give words.
+"""A checkpoint whose class cannot be trained to generate text.
 
 ## What it does
 For sft, dpo, kto, grpo and rloo, where the trainer loads the model by its name, looks at `architectures` in its `config.json`: the body

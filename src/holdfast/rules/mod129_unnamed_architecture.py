@@ -1,4 +1,4 @@
-"""A checkpoint that does not name its class, or one that is not there.
+"""A checkpoint that does not name its class, or names one that does not exist.
 
 ## What it does
 For sft, dpo, kto, grpo and rloo, where the trainer loads the model by its name, looks whether `architectures` in its `config.json` names

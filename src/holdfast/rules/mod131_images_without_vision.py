@@ -1,4 +1,4 @@
-"""Images, for a model that cannot see.
+"""Images, for a model without vision.
 
 ## What it does
 Where the training data has a column `image` or `images`, looks whether the model has a part for them: a `vision_config`, or the config of

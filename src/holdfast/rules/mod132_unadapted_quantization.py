@@ -43,7 +43,7 @@ def check(job: Document) -> Iterator[Finding]:
     if found is None or trainer.arguments.get("peft_config") is not None or _may_adapt(job):
         return
     if trainer.open:
-        raise MissingFactError("trainer.peft_config", "it may be among arguments that cannot be seen")
+        raise MissingFactError("trainer.peft_config", "it may be among arguments that the source does not show")
     yield Finding(found.key, _fault(found.name), place=found.name_place)
 
 

@@ -1,4 +1,4 @@
-"""An adapter on the head that turns hidden states into words.
+"""An adapter on the language-model head.
 
 ## What it does
 Looks for `lm_head` among the `target_modules` of a LoRA adapter that a trainer of TRL puts on its model.

@@ -46,7 +46,7 @@ def check(job: Document) -> Iterator[Finding]:
     ):
         return
     if trainer.open:
-        raise MissingFactError("trainer.peft_config", "it may be among arguments that cannot be seen")
+        raise MissingFactError("trainer.peft_config", "it may be among arguments that the source does not show")
     yield Finding(
         frozen.key,
         "this freezes every weight, and the trainer is given no adapter: nothing is trained",

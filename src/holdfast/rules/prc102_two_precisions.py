@@ -2,7 +2,7 @@
 
 ## What it does
 Looks for `fp16` beside `bf16`, and for `fp16_full_eval` beside `bf16_full_eval`. In a script the config class's own
-checks are run, with the defaults of the versions at hand: some of TRL's configs choose bf16 where nothing is said.
+checks are run, with the defaults of the versions at hand: some of TRL's configs choose bf16 by default.
 
 ## Why is this bad
 A step is computed in one precision. The config class raises ValueError for two.

@@ -1,4 +1,4 @@
-"""Mixed precision by `torch.cuda.amp`, which torch gives up.
+"""Mixed precision by `torch.cuda.amp`, which is deprecated.
 
 ## What it does
 Looks for calls of `torch.cuda.amp.autocast` and `torch.cuda.amp.GradScaler`, and of their twins in `torch.cpu.amp`.

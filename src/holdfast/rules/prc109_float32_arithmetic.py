@@ -32,7 +32,7 @@ def check(job: Document) -> Iterator[Finding]:
     half = next((name for key, name in HALVES.items() if job.get(key, None) is True), None)
     if half is not None:
         fix = Fix(f"multiply in {half}", (Set(KEY, half),), safe=False)
-        fault = f"the 4-bit layers multiply in float32 unless told otherwise, and the trainer is set to {half}"
+        fault = f"the 4-bit layers multiply in float32 by default, and the trainer is set to {half}"
         yield Finding("quantization", fault, fix, place=call.name_place)
 
 

@@ -1,4 +1,4 @@
-"""Rows that are drawn anew in every run.
+"""A split that differs in every run.
 
 ## What it does
 Looks for `shuffle()` and `train_test_split()` of datasets without a seed, in a script that sets none for numpy before. A

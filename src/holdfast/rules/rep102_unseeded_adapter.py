@@ -1,11 +1,11 @@
-"""An adapter that starts from other numbers in every run.
+"""An adapter whose first weights differ in every run.
 
 ## What it does
 Looks for `get_peft_model()` in a script that builds a trainer and sets no seed.
 
 ## Why is this bad
 The trainer sets its seed when it is built. An adapter that was put on the model before that has drawn its weights already,
-from a generator that nobody has set, so that two runs of the same script differ from the first step on. With `peft_config=`
+from a generator without a fixed seed, so that two runs of the same script differ from the first step on. With `peft_config=`
 the trainer puts the adapter on itself, after its seed.
 
 ## Fix safety

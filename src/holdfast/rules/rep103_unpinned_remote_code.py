@@ -1,4 +1,4 @@
-"""Code from the Hub that is run as it happens to be that day.
+"""Code from the Hub that is run without a fixed commit.
 
 ## What it does
 Looks for `trust_remote_code=True` without a `revision`, where a model, a tokenizer or a pipeline is loaded from the Hub.
@@ -36,7 +36,7 @@ def check(job: Document) -> Iterator[Finding]:
             continue
         key = f"{call.key}.trust_remote_code"
         if job.get(key) is True and call.arguments.get("revision") is None:
-            yield Finding(key, "this runs whatever code is there that day: name the commit you have read in `revision`")
+            yield Finding(key, "this runs whatever code is there on the day: name the commit you have read in `revision`")
 
 
 def _is_remote(call: Call) -> bool:

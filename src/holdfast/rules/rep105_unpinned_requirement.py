@@ -1,4 +1,4 @@
-"""A library of which any release will be taken.
+"""A library of which any release may be installed.
 
 ## What it does
 For a script with a header (PEP 723), looks at the requirements of trl, transformers and the others whose arguments change
@@ -35,7 +35,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             continue
         extras = f"[{','.join(sorted(requirement.extras))}]" if requirement.extras else ""
         fix = Fix(f"pin {name}", (Set(key, f"{name}{extras}=={version}"),), safe=False)
-        fault = f"this takes the newest {name} of the day, {version} for now: pin `{name}=={version}`"
+        fault = f"this installs the newest {name} of the day, currently {version}: pin `{name}=={version}`"
         yield Finding(key, fault, fix)
 
 

@@ -1,10 +1,10 @@
-"""A seed that is set after the weights that it was to fix are drawn.
+"""A seed that is set after the weights are drawn.
 
 ## What it does
 Looks for `set_seed()` or `torch.manual_seed()` after `get_peft_model()`, both at the top of the same script, and none before.
 
 ## Why is this bad
-The adapter's weights are drawn when it is put on the model, from a generator that nobody has set by then. The script looks
+The adapter's weights are drawn when it is put on the model, from a generator whose seed is not yet set. The script looks
 as if it could be repeated, and two runs of it differ from the first step on.
 
 ## Fix safety

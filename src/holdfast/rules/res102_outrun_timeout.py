@@ -1,4 +1,4 @@
-"""A timeout that ends the job before it is done.
+"""A timeout that ends the job before it is finished.
 
 ## What it does
 Compares `where.timeout` with the time that `holdfast plan` estimates on the job's hardware. It is an error if even the

@@ -1,4 +1,4 @@
-"""A limit of checkpoints that keeps them all.
+"""A limit of checkpoints that limits nothing.
 
 ## What it does
 Looks for `save_total_limit` of 0 or less.

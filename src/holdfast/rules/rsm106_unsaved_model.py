@@ -1,9 +1,9 @@
-"""A training whose result nobody keeps.
+"""A training whose result is not saved.
 
 ## What it does
 Looks for `trainer.train()` with `save_strategy="no"` in a script that saves and pushes nothing anywhere: no
 `save_model`, `save_pretrained`, `push_to_hub` or `torch.save`, in whatever way it may be written. A script that trains fewer than 100
-steps (`max_steps`) counts as a test of itself, and is let pass.
+steps (`max_steps`) counts as a test of the script, and is not reported.
 
 ## Why is this bad
 The weights are gone when the process ends.

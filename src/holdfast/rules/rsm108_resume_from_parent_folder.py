@@ -28,7 +28,7 @@ def check(job: Document, checkpoints_within: Mapping[str, str]) -> Iterator[Find
         given = job.get(key, None) if call.name == "train" and NAME in call.arguments else None
         newest = checkpoints_within.get(given) if isinstance(given, str) else None
         if newest and not call.guard.because and not call.guard.tolerates("ValueError"):
-            fault = f"`{given}` is no checkpoint, but the folder that holds checkpoints: write `{newest}`"
+            fault = f"`{given}` is not a checkpoint, but the folder that holds checkpoints: write `{newest}`"
             yield Finding(key, fault, Fix(f"write `{newest}`", (Set(key, newest),), safe=False))
 
 

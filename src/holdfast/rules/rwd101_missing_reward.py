@@ -1,4 +1,4 @@
-"""A method that learns from rewards, without a reward; or rewards that nobody asks for.
+"""A method that learns from rewards, without a reward; or rewards for a method that does not use them.
 
 ## What it does
 For grpo and rloo, looks for `rewards` in a job file, and for `reward_funcs` of the trainer in a script. For the other
@@ -36,7 +36,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         yield Finding("rewards" if rewards is not None else "method", fault)
     elif method not in ONLINE and rewards:
         yield Finding(
-            "rewards", f"{method} takes no notice of rewards: they are for grpo and rloo", None, Severity.WARNING
+            "rewards", f"{method} ignores rewards: only grpo and rloo use them", None, Severity.WARNING
         )
 
 

@@ -1,4 +1,4 @@
-"""Columns that a reward needs, dropped before it is asked.
+"""Columns that a reward needs, dropped before it is called.
 
 ## What it does
 Looks for `remove_unused_columns=True` in the config of GRPO or RLOO beside a reward function of the script that takes
@@ -43,7 +43,7 @@ def check(job: Document) -> Iterator[Finding]:
     for reward in _rewards(job, trainer):
         wanted = [name for name in reward.parameters if name not in PASSED] if isinstance(reward, LocalName) else []
         if wanted:
-            fault = f"{reward.name} asks for the column `{wanted[0]}`, which is dropped before it is called"
+            fault = f"{reward.name} needs the column `{wanted[0]}`, which is dropped before it is called"
             yield Finding(KEY, fault, Fix("keep all columns", (Remove(KEY),)))
             return
 

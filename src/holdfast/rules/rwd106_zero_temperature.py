@@ -1,4 +1,4 @@
-"""Completions generated without chance, for a method that compares them.
+"""Completions generated without randomness, for a method that compares them.
 
 ## What it does
 Looks for a `temperature` of 0 or less in the config of GRPO or RLOO.

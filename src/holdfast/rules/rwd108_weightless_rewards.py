@@ -1,4 +1,4 @@
-"""Rewards that all count nothing.
+"""Rewards that all have a weight of 0.
 
 ## What it does
 Looks for `reward_weights` that are all zero.
@@ -24,7 +24,7 @@ def check(job: Document) -> Iterator[Finding]:
     """Object to weights that are all zero."""
     weights = job.get(KEY, None)
     if isinstance(weights, list | tuple) and weights and all(_is_zero(weight) for weight in weights):
-        yield Finding(KEY, "every reward is weighted with 0: nothing is learned from any of them")
+        yield Finding(KEY, "every reward has a weight of 0: nothing is learned")
 
 
 def _is_zero(weight: object) -> bool:

@@ -1,4 +1,4 @@
-"""A reward function with a parameter that nothing is passed for.
+"""A reward function with a parameter that it is not given.
 
 ## What it does
 For GRPO and RLOO, compares the parameters without a default of each reward function with what the trainer passes: `prompts`,
@@ -40,7 +40,7 @@ def check(job: Document, files: Mapping[str, NamedFile], columns: tuple[str, ...
             near = nearest(unfed, columns)
             hint = f"; did you mean `{near}`?" if near else ""
             has = ", ".join(columns)
-            what = f"`{function.name}` needs `{unfed}`, and no column is called so (the data has {has}){hint}"
+            what = f"`{function.name}` needs `{unfed}`, but the data has no such column (it has {has}){hint}"
             yield Finding(key, what, place=place)
 
 

@@ -1,13 +1,13 @@
-"""Comments that let nothing pass.
+"""Comments that suppress nothing.
 
 ## What it does
 Looks for `# holdfast: ignore[…]` with a code that no rule has, with a code of a rule that finds nothing there, and for a comment with its
-codes behind it instead of in brackets. Nothing is said of a code where one of its rules was not asked, or was skipped: what it would have
-found, nobody knows.
+codes behind it instead of in brackets. A code is not reported where one of its rules was not selected, or was skipped: it might
+have found something.
 
 ## Why is this bad
-A comment with a misspelt code lets nothing pass. One whose finding is gone hides the next, which may be another. And one without brackets
-lets everything pass, whatever stands behind it.
+A comment with a misspelt code suppresses nothing. One whose finding is gone hides the next, which may be another. And one without brackets
+suppresses everything, whatever stands behind it.
 
 ## Fix safety
 The fix is safe. What is of no use is taken out: the code, or the whole comment with its reason. Codes that stand behind a comment are put in
@@ -66,7 +66,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     check=check,
     source=(
-        "What `holdfast check` itself found: the comments of a file, and the findings that they let pass. Tried with trl 1.16 on scripts, "
+        "What `holdfast check` itself found: the comments of a file, and the findings that they suppress. Tried with trl 1.16 on scripts, "
         "notebooks, job files and commands; `ruff` has the same as RUF100."
     ),
     bad=(

@@ -2,7 +2,7 @@
 
 ## What it does
 Compares where the project is named with what `report_to` names: `project=` in the config is trackio's alone, the variable
-`WANDB_PROJECT` is Weights & Biases' alone, and `TRACKIO_PROJECT` is read by nobody since transformers 5.2.
+`WANDB_PROJECT` is Weights & Biases' alone, and since transformers 5.2, nothing reads `TRACKIO_PROJECT`.
 
 ## Why is this bad
 The name is ignored without a word, and the run goes to the project `huggingface`, among those of every other script.
@@ -30,10 +30,10 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         return
     if trackers == ["wandb"] and job.get("train.project", None) is not None and not _is_set(job, WANDB):
         if not any(call.path == "wandb.init" for call in job.calls):
-            yield Finding("train.project", "wandb takes no notice of `project`, only of the variable WANDB_PROJECT")
+            yield Finding("train.project", "wandb ignores `project`, and reads only the variable WANDB_PROJECT")
     elif trackers == ["trackio"] and job.get("train.project", None) is None:
         if _is_set(job, WANDB):
-            yield Finding(WANDB, "trackio takes no notice of WANDB_PROJECT: set `project` in the config")
+            yield Finding(WANDB, "trackio ignores WANDB_PROJECT: set `project` in the config")
         if _is_set(job, TRACKIO) and since(api, "transformers", UNREAD):
             fault = f"transformers {api.versions['transformers']} no longer reads TRACKIO_PROJECT: set `project` in the config"
             yield Finding(TRACKIO, fault)

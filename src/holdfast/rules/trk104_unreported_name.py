@@ -1,4 +1,4 @@
-"""Settings of a report that is not made.
+"""Settings for a tracker that the trainer does not report to.
 
 ## What it does
 With transformers 5.0 or newer and a config without `report_to`, or with `report_to="none"`, looks for settings that only a
@@ -33,7 +33,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         return
     for key in SETTINGS:
         if job.get(key, None) is not None:
-            fault = f"nothing is reported, so this does nothing: transformers {api.versions['transformers']} reports only what `report_to` names"
+            fault = f"this has no effect: transformers {api.versions['transformers']} reports only to the trackers that `report_to` names"
             yield Finding(key, fault)
             return
 

@@ -5,7 +5,7 @@ With transformers 5.0 or newer, looks for `wandb.init()`, `trackio.init()` or `s
 whose config names no `report_to` and that logs nothing itself.
 
 ## Why is this bad
-Up to transformers 4.57 a trainer found every tracker that was installed. Since 5.0 it reports to none unless it is told to:
+Up to transformers 4.57 a trainer found every tracker that was installed. Since 5.0 it reports only to those that it is told to:
 the run is opened, and stays empty.
 
 ## Fix safety

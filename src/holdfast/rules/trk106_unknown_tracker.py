@@ -47,7 +47,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
 def _fault(name: Any, api: Api) -> str | None:
     first = KNOWN.get(name) if isinstance(name, str) else None
     if first is None:
-        return f"{name!r} is no tracker, and the trainer refuses it: `none` or one of {', '.join(sorted(KNOWN))}"
+        return f"{name!r} is not a tracker, and the trainer refuses it: `none` or one of {', '.join(sorted(KNOWN))}"
     if not since(api, "transformers", first):
         return f"transformers {api.versions['transformers']} does not know {name!r} yet; {first} does"
     return None

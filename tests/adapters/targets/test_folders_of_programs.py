@@ -147,7 +147,7 @@ def test_the_folder_around_checkpoints_is_no_checkpoint(tmp_path: Path, monkeypa
         Path("runs", "first", f"checkpoint-{step}").mkdir(parents=True)
         Path("runs", "first", f"checkpoint-{step}", "model.safetensors").write_text("")
     assert messages() == [
-        "`runs/first` is no checkpoint, but the folder that holds checkpoints: write `runs/first/checkpoint-100`"
+        "`runs/first` is not a checkpoint, but the folder that holds checkpoints: write `runs/first/checkpoint-100`"
     ]
     Path("runs", "first", "model.safetensors").write_text("")
     assert messages() == []

@@ -182,7 +182,7 @@ def test_rows_that_a_library_and_a_rule_refuse_are_reported_once() -> None:
 
     error = "RuntimeError: The size of tensor a (34) must match the size of tensor b (36)"
     raised = played(code=1, hook_events=(*PASSED, {"event": "failed", "stage": "step", "error": error}))
-    because = "all 40 rows cannot be made tokens of; row 0: ValueError: there are 19 `input_ids` and 18 `labels`"
+    because = "all 40 rows cannot be tokenized; row 0: ValueError: there are 19 `input_ids` and 18 `labels`"
     objected = Objection(code="DAT238", message=because, stage="tokenize", severity=Severity.ERROR)
     found = judge({"whole": raised}, (objected,), say)
     assert [each.cause.signature.name for each in found.failures] == ["dataset-bad-row-values"]

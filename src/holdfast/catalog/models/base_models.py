@@ -170,7 +170,7 @@ def trusts_code(job: Document, base: Base) -> bool:
         MissingFactError: The source hides it.
     """
     if base.loader is not None and base.loader.open:
-        raise MissingFactError("trust_remote_code", "it may be among arguments that cannot be seen")
+        raise MissingFactError("trust_remote_code", "it may be among arguments that the source does not show")
     keys = ["model.trust_remote_code"] if base.loader or job.kind != "script" else ["train.trust_remote_code"]
     given = [job.get(key, None) for key in keys]
     init = job.get(INIT, None) if job.kind != "job" and base.by_name else None

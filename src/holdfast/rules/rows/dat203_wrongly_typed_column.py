@@ -23,7 +23,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import DamagedRows, Scan
 
-TREATED = "chat templates raise at it, leave it out, or write it as Python spells it"
+TREATED = "chat templates raise at it, leave it out, or write it in Python's notation"
 INSIDE = "says "
 """How the detail of a message begins that is no text."""
 

@@ -1,4 +1,4 @@
-"""Rows that lack what the trainer reads.
+"""Rows in which a value that the trainer reads is missing.
 
 ## What it does
 Looks for null in each column that the method's trainer reads. Other columns may be null where they like.

@@ -2,7 +2,7 @@
 
 ## What it does
 Looks for empty lists, and for texts of nothing but white space, in the columns that the method's trainer reads. Blank
-answers are told by `blank-completion`.
+answers are reported by `blank-completion`.
 
 An empty list is an error, and so is a column in which every text is blank. Some blank texts are a warning: a file of plain text has a
 row for each of its lines, and trains. A blank prompt is a warning for grpo and rloo, and a note for other methods.

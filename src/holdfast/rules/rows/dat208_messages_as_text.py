@@ -1,4 +1,4 @@
-"""Conversations that came as text.
+"""Conversations that are stored as text.
 
 ## What it does
 Looks for texts that begin as a list of messages does, in JSON or as Python prints it: `[{"role": …`, `[{'from': …`.

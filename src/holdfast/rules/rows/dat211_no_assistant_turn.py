@@ -1,11 +1,11 @@
-"""Conversations in which the assistant says nothing.
+"""Conversations without a turn of the assistant.
 
 ## What it does
 Looks for conversations, and for answers, without any turn of the assistant. For grpo and rloo the model writes that turn
 itself, so the rule is not asked.
 
 ## Why is this bad
-There is nothing in them that the model is to say. sft learns from every turn unless it is told otherwise, so it learns to
+There is nothing in them that the model is to say. By default, sft learns from every turn, so it learns to
 write what users write. With `assistant_only_loss` it raises at the first such row: `RuntimeError: … at least one example
 has no assistant tokens`.
 

@@ -4,7 +4,7 @@
 Looks for conversations, and for answers, in which the assistant speaks but has not the last word.
 
 ## Why is this bad
-What comes after the assistant's last turn has no answer to learn from. sft learns it as well unless it is told to learn
+What comes after the assistant's last turn has no answer to learn from. sft learns it as well unless it is set to learn
 from the assistant alone, and an answer that dpo, kto or reward compares ends with somebody else's words.
 
 ## Fix safety

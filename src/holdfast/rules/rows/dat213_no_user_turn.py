@@ -1,4 +1,4 @@
-"""Conversations in which the user says nothing.
+"""Conversations without a turn of the user.
 
 ## What it does
 Looks for conversations, and for prompts, without any turn of the user.

@@ -1,4 +1,4 @@
-"""Messages that say nothing.
+"""Empty messages.
 
 ## What it does
 Looks for messages whose `content` is null, or nothing but white space, and that neither call a tool nor think. A blank

@@ -1,4 +1,4 @@
-"""Answers that say nothing.
+"""Blank answers.
 
 ## What it does
 Looks for answers of nothing but white space, among texts: `completion`, `chosen`, `rejected`.

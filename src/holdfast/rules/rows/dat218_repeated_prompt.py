@@ -27,7 +27,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     for marked in damaged(job, scan, "repeated-prompt"):
         what = f"begin{{s}} with the prompt in `{marked.column}`, and TRL puts the prompt before it again"
         if marked.detail == COPY:
-            what = f"say{{s}} in `{marked.column}` what the prompt says, and nothing else"
+            what = f"repeat{{s}} only the prompt in `{marked.column}`"
         yield found(marked, rows_phrase(scan, marked, what))
 
 

@@ -5,7 +5,7 @@ Counts the labels of data that kto reads as prompt, completion and label, unless
 `undesirable_weight`.
 
 ## Why is this bad
-The rarer kind is hardly heard. TRL warns of it too, and recommends weights by which the rarer kind counts for as much as
+The rarer kind has little weight. TRL warns of it too, and recommends weights by which the rarer kind counts for as much as
 the other.
 
 ## Fix safety

@@ -1,4 +1,4 @@
-"""Preferences of which every one prefers the same answer.
+"""Preferences that all prefer the same answer.
 
 ## What it does
 Compares the `chosen` answers of all rows with one another, where the prompt stands in a column of its own.

@@ -1,4 +1,4 @@
-"""Rows that are longer than the trainer takes.
+"""Rows that the trainer cuts off.
 
 ## What it does
 Counts the rows that have more tokens than `max_length`, and tells how long rows are.

@@ -1,8 +1,8 @@
-"""The assistant's turns are to be learned from alone, and nothing says which they are.
+"""`assistant_only_loss`, with nothing that marks the assistant's turns.
 
 ## What it does
 With `assistant_only_loss`, asks whether the chat template marks what the assistant says, with `{% generation %}`, or TRL
-knows a double of it that does; and whether every row has a token so marked.
+has a marked copy of it; and whether every row has a token so marked.
 
 ## Why is this bad
 The trainer raises ValueError before training, or RuntimeError at the first row without one: after the model was loaded
@@ -27,8 +27,8 @@ def check(tokens: Tokens) -> Iterator[Finding]:
     if tokens.marks_assistant is False:
         yield Finding(
             KEY,
-            "the chat template does not mark what the assistant says with `{% generation %}`, and TRL knows no double of it "
-            "that does",
+            "the chat template does not mark what the assistant says with `{% generation %}`, and TRL has no marked copy "
+            "of it",
         )
     elif tokens.unmarked.count:
         yield Finding(

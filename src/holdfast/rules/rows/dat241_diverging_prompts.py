@@ -1,4 +1,4 @@
-"""Rows that begin otherwise than their prompt alone.
+"""Rows that do not begin with the tokens of their prompt.
 
 ## What it does
 Tokenizes each prompt by itself, with the opening of an answer, and looks whether the tokens of prompt and answer

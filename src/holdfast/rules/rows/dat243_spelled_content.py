@@ -1,4 +1,4 @@
-"""Messages whose content is a list or a record, which the chat template writes as Python spells it.
+"""Messages whose content is a list or a record, which the chat template writes in Python's notation.
 
 ## What it does
 Renders rows with the chat template, and looks for messages that are no text and that stand in what it writes as
@@ -26,7 +26,7 @@ def check(tokens: Tokens) -> Iterator[Finding]:
         yield Finding(
             "dataset",
             f"{tokens.spelled.among(tokens.rows)} {verb} a message whose `content` is a list or a record, and the chat template "
-            f"writes it as Python spells it, brackets and quotes included",
+            f"writes it in Python's notation, brackets and quotes included",
             rows=tokens.spelled.rows,
             count=tokens.spelled.count,
         )

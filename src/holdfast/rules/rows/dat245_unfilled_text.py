@@ -1,4 +1,4 @@
-"""Texts in which nobody filled in the values.
+"""Texts whose values were not filled in.
 
 ## What it does
 Looks for what every row's text holds: the name of another column in braces, `{answer}`, or `None` and `nan` where a value should be.

@@ -1,7 +1,7 @@
 """A reward that is infinite.
 
 ## What it does
-Where it is asked to (`--rewards`), calls each reward function on made completions, and looks for rewards that no 32-bit
+Where it is asked to (`--rewards`), calls each reward function on sample completions, and looks for rewards that no 32-bit
 float can hold.
 
 ## Why is this bad
@@ -29,7 +29,7 @@ def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
         count = sum(reward is not None and math.isinf(reward) for reward in each.rewards)
         if count:
             known = isinstance(named, list) and each.name in named
-            message = f"{each.name}: {count} of {len(each.rewards)} made completions get an infinite reward"
+            message = f"{each.name}: {count} of {len(each.rewards)} sample completions get an infinite reward"
             yield Finding(f"{KEY}.{named.index(each.name)}" if known else KEY, message)
 
 

@@ -1,7 +1,7 @@
-"""A reward function that judges nothing.
+"""A reward function that scores nothing.
 
 ## What it does
-Where it is asked to (`--rewards`), calls each reward function on made completions, and looks whether any gets a number.
+Where it is asked to (`--rewards`), calls each reward function on sample completions, and looks whether any gets a number.
 
 ## Why is this bad
 None, and NaN which is taken for it, say that a function does not apply to a completion. Where it applies to none, it adds
@@ -28,7 +28,7 @@ def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
         if each.rewards and all(reward is None or math.isnan(reward) for reward in each.rewards):
             known = isinstance(named, list) and each.name in named
             what = "NaN" if any(reward is not None for reward in each.rewards) else "None"
-            message = f"{each.name}: all {len(each.rewards)} made completions get {what}, and no number"
+            message = f"{each.name}: all {len(each.rewards)} sample completions get {what} instead of a number"
             yield Finding(f"{KEY}.{named.index(each.name)}" if known else KEY, message)
 
 

@@ -1,9 +1,9 @@
 """A reward that is the same whatever the completion.
 
 ## What it does
-Where it is asked to (`--rewards`), calls each reward function on made completions, some phrased as answers usually are,
-wrong ones and empty ones among them, and looks whether the rewards differ. Where the data has no right answers, it is told
-and is no warning: the made completions may all be as bad.
+Where it is asked to (`--rewards`), calls each reward function on sample completions, some phrased as answers usually are,
+wrong ones and empty ones among them, and looks whether the rewards differ. Where the data has no right answers, this is reported
+as information, not as a warning: the sample completions may all be equally bad.
 
 ## Why is this bad
 A completion is worth what it gets above its group's mean. Where all get the same, that is 0 for each, and nothing is
@@ -33,7 +33,7 @@ def check(job: Document, rewarded: Sequence[RewardResult]) -> Iterator[Finding]:
             made = "right, wrong and empty" if each.answered else "wrong and empty"
             yield Finding(
                 f"{KEY}.{named.index(each.name)}" if known else KEY,
-                f"{each.name}: each of {len(numbers)} made completions, {made} ones, gets {numbers[0]:g}",
+                f"{each.name}: each of {len(numbers)} sample completions, {made} ones, gets {numbers[0]:g}",
                 severity=Severity.WARNING if each.answered else Severity.INFO,
             )
 
@@ -57,7 +57,7 @@ RULE = Rule(
     severity=Severity.WARNING,
     check=check,
     source=(
-        "trl 1.16. Tried with a tiny model: grpo and rloo log `frac_reward_zero_std` 1 and a gradient of 0. Tried on the made "
+        "trl 1.16. Tried with a tiny model: grpo and rloo log `frac_reward_zero_std` 1 and a gradient of 0. Tried on the sample "
         "completions: `think_format_reward` and usual rewards of length, number and format give more than one value."
     ),
     bad=(

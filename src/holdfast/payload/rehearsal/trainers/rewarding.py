@@ -140,7 +140,7 @@ class Rewards:
             completions, ids = made[2], made[3]
             unread = not (is_read(completions) or ids.read)
             kinds = "right, wrong, long and empty" if len(totals) > PROMPTS * len(WRONG) else "long, short and empty"
-            because = f"each of {len(numbers)} made completions of a prompt, {kinds} ones, gets {numbers[0]:g}"
+            because = f"each of {len(numbers)} sample completions of a prompt, {kinds} ones, gets {numbers[0]:g}"
             if unread:
                 why, fix = AS_TEXT if completions.read and isinstance(completions[0], list) else UNREAD
                 self._events.fault(CONSTANT, "step", f"{because}: {why}", fix=fix, at=at, reward=numbers[0])
