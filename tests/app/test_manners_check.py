@@ -495,7 +495,7 @@ def test_syntax_of_a_newer_python_is_skipped(tmp_path: Path, line: str) -> None:
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.csv.gz", "rows.parquet", "ROWS.CSV"])
 def test_data_is_for_inspect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """A data file is no job: the error names the command that looks at data."""
+    """A data file is not a job: the error names the command that looks at data."""
     monkeypatch.chdir(tmp_path)
     Path(name).write_text('{"text": "a"}\n', encoding="utf-8")
 

@@ -124,7 +124,7 @@ def test_a_script_has_no_keys(capsys: pytest.CaptureFixture[str], here: Path, ve
     told = capsys.readouterr()
 
     assert code == 2
-    assert f"`train.learning_rate` cannot be set: {target} is no job file" in told.out + told.err
+    assert f"`train.learning_rate` cannot be set: {target} is not a job file" in told.out + told.err
 
 
 def test_overrides_are_for_the_job_files_among_several(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,7 +26,7 @@ FINDING = {
     "code": "ARG101",
     "name": "unknown-training-argument",
     "severity": "error",
-    "message": "`max_seq_length` is no argument of SFTConfig",
+    "message": "`max_seq_length` is not an argument of SFTConfig",
     "key": "train.max_seq_length",
     "path": "job.yaml",
     "line": 3,
@@ -74,7 +74,7 @@ def listed(*runs: RunResult) -> str:
 def test_a_finding_shows_its_place_its_line_and_its_fix() -> None:
     """The way a compiler would: editors can jump to path:line:column."""
     assert check(FINDING)[:4] == [
-        "job.yaml:3:3: ARG101 `max_seq_length` is no argument of SFTConfig",
+        "job.yaml:3:3: ARG101 `max_seq_length` is not an argument of SFTConfig",
         "    3 |   max_seq_length: 512",
         "      |   ^^^^^^^^^^^^^^",
         "    fix: rename it to `max_length`",

@@ -37,7 +37,7 @@ def test_what_is_nested_too_deeply_is_refused(text: str) -> None:
 
 
 def test_a_string_that_nothing_closes_ends_with_the_text() -> None:
-    """It is no JSON, but not deep."""
+    """It is not valid JSON, but not deep."""
     assert not is_deep('"' + "[" * 99)
     with pytest.raises(json.JSONDecodeError):
         parse_json('"' + "[" * 99)

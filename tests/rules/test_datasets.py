@@ -303,7 +303,7 @@ def test_builtin_data() -> None:
 
 
 def test_models(tmp_path: Path) -> None:
-    """A model folder has the names of its files; a path that is not there has none; the Hub is not asked."""
+    """A model folder has the names of its files; a path that is not there has none; the Hub is not contacted."""
     write(tmp_path / "config.json", b"{}")
     models = LocalModels()
 

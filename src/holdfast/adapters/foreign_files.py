@@ -9,14 +9,14 @@ from typing import Final
 
 MOST_BYTES: Final = 50_000_000
 """No script, notebook, job file or declaration is larger; data and logs are read in parts."""
-NO_FILE: Final = "it is no regular file"
+NO_FILE: Final = "it is not a regular file"
 
 
 def read_foreign(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     """Return a file's content.
 
     Raises:
-        OSError: It cannot be read, is no regular file (a FIFO would be waited for, a device never ends), or is too large.
+        OSError: It cannot be read, is not a regular file (a FIFO would be waited for, a device never ends), or is too large.
     """
     with open_foreign(path) as file:
         content = file.read(most_bytes + 1)
@@ -38,7 +38,7 @@ def open_foreign(path: Path) -> BufferedReader:
     """Open a file for reading, of which only a part is needed.
 
     Raises:
-        OSError: It cannot be opened, is no regular file, or has a name that no file can have.
+        OSError: It cannot be opened, is not a regular file, or has a name that no file can have.
     """
     try:
         if not S_ISREG(path.stat().st_mode):

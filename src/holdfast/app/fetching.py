@@ -41,7 +41,7 @@ def _require_path(target: str) -> None:
     scheme, found, rest = target.partition("://")
     if found and scheme.isalnum():
         fix = f"name {quote(rest)}" if scheme.lower() == "file" else "name a file, `https://…` or `hf://…`"
-        raise UsageError(f"nothing is fetched from `{scheme}://`", where=target, fix=fix)
+        raise UsageError(f"addresses with `{scheme}://` cannot be fetched", where=target, fix=fix)
 
 
 def require_none_elsewhere(targets: tuple[str, ...]) -> None:

@@ -19,14 +19,14 @@ class HubAccess(Enum):
 
     @property
     def because(self) -> str:
-        """Why the Hub is not asked; empty if it is."""
+        """Why the Hub is not contacted; empty if it is."""
         match self:
             case HubAccess.ASKED:
                 return ""
             case HubAccess.WALKED:
-                return "the Hub is asked only about files that are named, and this one was found in a folder"
+                return "the Hub is contacted only about files that you name, and this one was found in a folder"
             case HubAccess.OFFLINE:
-                return "the Hub was not asked: --offline"
+                return "the Hub was not contacted: --offline"
 
 
 def open_outside(document: Document, hub: HubAccess) -> ReferenceResolver:

@@ -30,7 +30,7 @@ def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Pr
         return read_program(target, arguments, sets)
     job = read_target(target, sets)
     if job.job is None:
-        raise UsageError(f"{target} is no job file", where=target, fix="name a job file, a script or a notebook")
+        raise UsageError(f"{target} is not a job file", where=target, fix="name a job file, a script or a notebook")
     where = job.job.where
     return Program(
         path=target,

@@ -18,7 +18,7 @@ Without one of the latter two transformers resumes all the same, with a fresh op
 Source: `Trainer._load_optimizer_and_scheduler` of transformers 5.23.
 """
 CUT_SHORT: Final = "missing: the save was cut short, since holdfast writes the manifest last"
-NO_MANIFEST: Final = "unreadable: it is no manifest of holdfast"
+NO_MANIFEST: Final = "unreadable: it is not a manifest of holdfast"
 IntegrityVerdict = Literal["whole", "damaged", "unverifiable"]
 
 

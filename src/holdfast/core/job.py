@@ -334,7 +334,7 @@ def parse_job(document: Document) -> Job:
         return Job.model_validate(dict(document.values))
     except ValidationError as error:
         problems = job_errors(document, error.errors(include_url=False), known_keys)
-    raise GroupedError(f"{document.path} is no job", problems)
+    raise GroupedError(f"{document.path} is not a job", problems)
 
 
 def job_values(job: Job) -> dict[str, Any]:

@@ -14,7 +14,7 @@ def parse_json(text: str | bytes) -> Any:
     """Return the value that a text is.
 
     Raises:
-        ValueError: It is no JSON; also where it is nested deeper, or has longer integers, than is read.
+        ValueError: It is not valid JSON; also where it is nested deeper, or has longer integers, than is read.
 
     >>> parse_json('{"a": ' * 99 + "1" + "}" * 99)
     Traceback (most recent call last):

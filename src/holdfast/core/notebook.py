@@ -19,7 +19,7 @@ def parse_notebook(text: str) -> Any:
     """Return a notebook's JSON, which nobody may change: who reads a notebook, parses it several times in a row.
 
     Raises:
-        ValueError: It is no JSON, see `parse_json`.
+        ValueError: It is not valid JSON, see `parse_json`.
     """
     return parse_json(text.removeprefix("\ufeff"))
 

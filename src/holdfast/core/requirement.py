@@ -123,7 +123,7 @@ def parse_requirement(text: str, place: Place = NOWHERE) -> Requirement | Requir
     """Return one requirement parsed by PEP 508, or its problem.
 
     >>> parse_requirement("trl[peft]>=0.12", Place("r.txt")).specifier, parse_requirement("trl>>1", Place("r.txt")).what
-    ('>=0.12', "'trl>>1' is no requirement")
+    ('>=0.12', "'trl>>1' is not a requirement")
     """
     if LONG_NUMBER.search(text):
         return RequirementProblem(f"{text[:40]!r}… has a number that no version has", place, text)
@@ -160,7 +160,7 @@ def _parse_unusual(text: str, place: Place) -> Requirement | RequirementProblem:
     try:
         parsed = requirements.Requirement(text)
     except requirements.InvalidRequirement:
-        return RequirementProblem(f"{text!r} is no requirement", place, text)
+        return RequirementProblem(f"{text!r} is not a requirement", place, text)
     return Requirement(
         name=normalized(parsed.name),
         specifier=str(parsed.specifier),

@@ -27,7 +27,7 @@ def read_header(script: str, path: str) -> Mapping[str, Any]:
         path: Its name, for messages.
 
     Raises:
-        UsageError: The header is no TOML.
+        UsageError: The header is not valid TOML.
 
     >>> read_header('# /// script\n# dependencies = ["trl==1.16.0"]\n# ///\n', "train.py")
     {'dependencies': ['trl==1.16.0']}
@@ -37,4 +37,6 @@ def read_header(script: str, path: str) -> Mapping[str, Any]:
     try:
         return parse_toml("\n".join(line.removeprefix("#").removeprefix(" ") for line in content.splitlines()))
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"the script header is no TOML: {error}", where=path, fix="correct the header") from error
+        raise UsageError(
+            f"the script header is not valid TOML: {error}", where=path, fix="correct the header"
+        ) from error

@@ -63,7 +63,7 @@ def names_under(root: type[BaseModel], key: tuple[str | int, ...]) -> tuple[str,
 
 
 def _values_of(annotation: Any) -> Any:
-    """Return the type of a mapping's values; None if the type is no mapping of parts."""
+    """Return the type of a mapping's values; None if the type is not a mapping of parts."""
     if get_origin(annotation) in (dict, Mapping):
         _, values = get_args(annotation)
         return values if next(parts_in(values), None) else None

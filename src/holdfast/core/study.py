@@ -169,7 +169,7 @@ def parse_study(document: Document) -> Study:
         return Study.model_validate(dict(document.values))
     except ValidationError as error:
         problems = schema_errors(document, error.errors(include_url=False), study_keys, nearest_sibling)
-    raise GroupedError(f"{document.path} is no study", problems)
+    raise GroupedError(f"{document.path} is not a study", problems)
 
 
 def study_keys(key: Key) -> tuple[str, ...]:

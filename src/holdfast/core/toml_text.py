@@ -8,7 +8,7 @@ def parse_toml(text: str) -> dict[str, Any]:
     """Return the table that a text is.
 
     Raises:
-        tomllib.TOMLDecodeError: It is no TOML; also where it is nested deeper, or has longer numbers, than Python reads.
+        tomllib.TOMLDecodeError: It is not valid TOML; also where it is nested deeper, or has longer numbers, than Python reads.
 
     >>> parse_toml("a = " + "[" * 9999)
     Traceback (most recent call last):

@@ -178,7 +178,7 @@ KINDS: Final[Mapping[object, type[TrainingEvent]]] = {
 
 
 def event_of_line(line: bytes) -> dict[str, Any]:
-    """Return the event that a line holds, as it was written; a line that is no JSON object becomes an `unreadable` event.
+    """Return the event that a line holds, as it was written; a line that is not a JSON object becomes an `unreadable` event.
 
     >>> event_of_line(b'{"event": "step", "step": 3}')
     {'event': 'step', 'step': 3}

@@ -114,8 +114,8 @@ class DeliveryResult(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         repository: The repository that it was pushed to.
-        verdict: `unknown` if the Hub could not be asked.
-        because: What is missing, or why the Hub could not be asked.
+        verdict: `unknown` if the Hub could not be reached.
+        because: What is missing, or why the Hub could not be reached.
         folder: The folder that was pushed, if known.
     """
 

@@ -230,7 +230,7 @@ RULE = Rule(
         "a number runs in 29 of 32, as 1: a warning. Text for a switch never raises. Adapters of peft 0.21 with text or a list "
         "for `r`, `lora_alpha` or `lora_dropout` were put on a model: TypeError; with a rank of 0: ValueError. "
         "The parser of trl 1.16 was given bare flags: `--fp16` and `--packing` are taken, `--bf16`, `--tf32`, "
-        "`--learning_rate` and `--report_to` are not. Text with `{` that is no JSON was given to each field of seven "
+        "`--learning_rate` and `--report_to` are not. Text with `{` that is not valid JSON was given to each field of seven "
         "config classes that takes text or a mapping: ValueError."
     ),
     bad=(

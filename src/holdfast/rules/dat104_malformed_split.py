@@ -4,7 +4,7 @@
 Reads the `split` of every `load_dataset()`: names, slices in rows or percent, joined by `+`.
 
 ## Why is this bad
-`train[:5.5%]`, `train[:5k]`, `train[5]` or a space within are no slices; datasets raises `ValueError: Unrecognized
+`train[:5.5%]`, `train[:5k]`, `train[5]` or a space within are not slices; datasets raises `ValueError: Unrecognized
 instruction format`, after it has downloaded and prepared all of the data.
 
 ## Fix safety

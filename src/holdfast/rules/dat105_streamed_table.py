@@ -6,7 +6,7 @@ and for a slice in its `split`.
 
 ## Why is this bad
 A stream has neither a length nor rows by number. It has no such methods (AttributeError), its `map` and `filter` take no
-`num_proc` (TypeError), and `train[:500]` is no split that it knows (ValueError).
+`num_proc` (TypeError), and `train[:500]` is not a split that it knows (ValueError).
 
 ## Fix safety
 There is no automatic fix: `take(500)` and `skip(500)` part a stream; its order decides what lands where.

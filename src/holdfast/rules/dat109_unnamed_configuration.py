@@ -24,7 +24,9 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
     open_ones = ((reference, fact) for reference, fact in found_references(job, datasets) if reference.config is None)
     for reference, dataset in once(open_ones):
         if len(dataset.configs) > 1 and dataset.default_config is None and not reference.key.startswith("evaluate."):
-            fault = f"`{reference.name}` has several configurations and no default: name one of {some_of(dataset.configs)}"
+            fault = (
+                f"`{reference.name}` has several configurations and no default: name one of {some_of(dataset.configs)}"
+            )
             yield finding(reference, fault)
 
 

@@ -2,7 +2,7 @@
 
 ## What it does
 Reads the block of comments in which a script names its dependencies (PEP 723), and looks for one that is not closed,
-for a second one, for what is no TOML, and for entries of the wrong kind.
+for a second one, for what is not valid TOML, and for entries of the wrong kind.
 
 ## Why is this bad
 `uv run` ends before it has made an environment. The usual causes are a comment line without a space after its `#`, an

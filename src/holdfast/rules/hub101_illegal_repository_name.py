@@ -17,7 +17,7 @@ from holdfast.catalog.hub.repositories import is_repository
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
-FAULT = "is no name for a repository: write `owner/name`, of letters, digits, `-`, `_` and `.`"
+FAULT = "is not a name for a repository: write `owner/name`, of letters, digits, `-`, `_` and `.`"
 
 
 def check(job: Document) -> Iterator[Finding]:

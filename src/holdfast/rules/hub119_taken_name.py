@@ -30,7 +30,9 @@ def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Find
         allowed = job.get(f"{call.key}.{ALLOWS}", ABSENT)
         if allowed is ABSENT or allowed is False:
             fix = Fix(f"write `{ALLOWS}=True`", (Set(f"{call.key}.{ALLOWS}", value=True),), safe=False)
-            yield finding(reference, f"`{target.name}` exists already, and `create_repo` refuses to create it again", fix)
+            yield finding(
+                reference, f"`{target.name}` exists already, and `create_repo` refuses to create it again", fix
+            )
 
 
 SCRIPT = """from huggingface_hub import create_repo

@@ -64,7 +64,7 @@ RULE = Rule(
     check=check,
     source=(
         "huggingface_hub 2.4 hands a URL on unchanged. Tried with uv 0.13 through a proxy that wrote down where it "
-        "went: it asks for such a URL as it stands. That HTML is no Python was tried too; the sites themselves were"
+        "went: it asks for such a URL as it stands. That HTML is not valid Python was tried too; the sites themselves were"
         " not asked."
     ),
     kinds=PROGRAMS,

@@ -36,7 +36,9 @@ def check(job: Document) -> Iterator[Finding]:
             continue
         key = f"{call.key}.trust_remote_code"
         if job.get(key) is True and call.arguments.get("revision") is None:
-            yield Finding(key, "this runs whatever code is there on the day: name the commit you have read in `revision`")
+            yield Finding(
+                key, "this runs whatever code is there on the day: name the commit you have read in `revision`"
+            )
 
 
 def _is_remote(call: Call) -> bool:

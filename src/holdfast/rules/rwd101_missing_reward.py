@@ -35,9 +35,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         fault = f"{method} has nothing to learn from: name a reward, such as `rewards: [rewards.py:score]`"
         yield Finding("rewards" if rewards is not None else "method", fault)
     elif method not in ONLINE and rewards:
-        yield Finding(
-            "rewards", f"{method} ignores rewards: only grpo and rloo use them", None, Severity.WARNING
-        )
+        yield Finding("rewards", f"{method} ignores rewards: only grpo and rloo use them", None, Severity.WARNING)
 
 
 def _script(job: Document, api: Api) -> Iterator[Finding]:

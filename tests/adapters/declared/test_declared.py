@@ -172,9 +172,9 @@ def test_a_broken_header_is_a_problem_with_a_place(tmp_path: Path, text: str, wh
     ("lines", "what"),
     [
         ('dependencies = "trl"', "`dependencies` is no list"),
-        ('dependencies = ["trl", 3]', "3 in `dependencies` is no text"),
-        ('dependencies = ["trl", "trl=>1"]', "'trl=>1' is no requirement"),
-        ('dependencies = ["trl", ""]', "'' is no requirement"),
+        ('dependencies = ["trl", 3]', "3 in `dependencies` is not a string"),
+        ('dependencies = ["trl", "trl=>1"]', "'trl=>1' is not a requirement"),
+        ('dependencies = ["trl", ""]', "'' is not a requirement"),
     ],
 )
 def test_a_malformed_entry_is_a_problem_beside_the_others(tmp_path: Path, lines: str, what: str) -> None:
@@ -237,7 +237,7 @@ def test_a_requirements_file_says_what_pip_reads_in_it(tmp_path: Path) -> None:
     assert found.requirements[0].extras == {"peft"}
     assert found.requirements[0].place.line == 3
     assert [each.name for each in found.requirements if each.constraint] == ["datasets"]
-    assert [each.what for each in found.problems] == ["missing.txt cannot be read", "'no good' is no requirement"]
+    assert [each.what for each in found.problems] == ["missing.txt cannot be read", "'no good' is not a requirement"]
     assert found.problems[1].place.line == 11
 
 

@@ -335,7 +335,7 @@ def test_weights_of_several_files_are_named_by_their_index(hub: LoopbackHub) -> 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 100, struct.pack("<Q", 5) + b"[1,2", b"version https://git-lfs"])
 def test_weights_that_are_damaged_are_told(hub: LoopbackHub, content: bytes) -> None:
-    """No header, one that is too long, one that is no JSON, and a pointer in its place."""
+    """No header, one that is too long, one that is not valid JSON, and a pointer in its place."""
     hub.add_model("acme/small", {"model.safetensors": content})
 
     with pytest.raises(SourceError, match="not known"):

@@ -79,7 +79,7 @@ def test_offline_nothing_is_asked_and_each_rule_says_so(hub: LoopbackHub) -> Non
     answer = check(["train.py"], offline=True)
 
     assert codes(answer) == []
-    assert "the Hub was not asked: --offline" in skips(answer)
+    assert "the Hub was not contacted: --offline" in skips(answer)
     assert hub.requests == []
 
 
@@ -87,7 +87,7 @@ def test_the_variable_forbids_as_the_option_does(hub: LoopbackHub, monkeypatch: 
     """What every client of the Hub heeds, a check heeds too."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 
-    assert "the Hub was not asked: HF_HUB_OFFLINE is set" in skips(check(["train.py"]))
+    assert "the Hub was not contacted: HF_HUB_OFFLINE is set" in skips(check(["train.py"]))
     assert hub.requests == []
 
 

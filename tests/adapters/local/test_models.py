@@ -191,7 +191,7 @@ class TestDamage:
         ("content", "words"), [('{"a": ', "no valid JSON"), ("", "is empty"), ("[1]", "no valid JSON")]
     )
     def test_configs(self, tmp_path: Path, name: str, content: str, words: str) -> None:
-        """A config that is no JSON object is told by its name."""
+        """A config that is not a JSON object is told by its name."""
         problem = look(make(tmp_path / "m", **{name: content})).problem
 
         assert words in problem

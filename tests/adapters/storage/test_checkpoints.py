@@ -359,7 +359,7 @@ def test_what_can_be_read_of_no_manifest_is_said(checkpoint: Path) -> None:
     """Such as one that was written by something else; a file elsewhere is named."""
     (checkpoint / MANIFEST).write_text("no JSON")
     (problem,) = verify_checkpoint(checkpoint).problems
-    assert (problem.file, problem.message) == (MANIFEST, "unreadable: it is no manifest of holdfast")
+    assert (problem.file, problem.message) == (MANIFEST, "unreadable: it is not a manifest of holdfast")
 
     (checkpoint / MANIFEST).write_text(json.dumps({"step": 5, "files": {"../x": {"bytes": 0, "sha256": ""}}}))
     assert CheckpointProblem("../x", "not a file of this folder") in verify_checkpoint(checkpoint).problems

@@ -40,7 +40,7 @@ def test_a_line_that_is_still_being_written_is_read_later(tmp_path: Path, events
 
 
 def test_an_unreadable_event_is_passed_on(tmp_path: Path, events: Path) -> None:
-    """A line that is no JSON object is kept as text and does not shift the others."""
+    """A line that is not a JSON object is kept as text and does not shift the others."""
     events.write_text('nonsense\n[1]\n{"event": "end"}\n')
 
     assert said(SharedOutput(tmp_path)) == ["unreadable", "unreadable", "end"]

@@ -115,7 +115,7 @@ def test_all_mistakes_are_said_at_once(tmp_path: Path) -> None:
     "text", ["[tool.holdfast]\nselect = [\n", "[tool]\nholdfast = 3\n# tool.holdfast\n", "# tool.holdfast\n[tool"]
 )
 def test_a_broken_file_is_said_clearly(text: str, tmp_path: Path) -> None:
-    """Where it is no TOML, or holdfast's part is no table."""
+    """Where it is not valid TOML, or holdfast's part is not a table."""
     (error,) = mistakes(text, tmp_path)
 
     assert error.spot.path == str(tmp_path / "pyproject.toml")
@@ -123,6 +123,6 @@ def test_a_broken_file_is_said_clearly(text: str, tmp_path: Path) -> None:
 
 
 def test_what_other_tools_broke_is_none_of_ours(tmp_path: Path) -> None:
-    """A file that never names holdfast is not read further; nor is a `tool` that is no table."""
+    """A file that never names holdfast is not read further; nor is a `tool` that is not a table."""
     assert project("[tool", tmp_path).file is None
     assert project("tool = 3 # tool.holdfast", tmp_path).file is None

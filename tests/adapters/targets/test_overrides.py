@@ -90,14 +90,14 @@ def test_unknown_override_is_told_with_its_name() -> None:
         "--set seed: `seed` is 1.5: it should be a whole number",
     }
     assert refusals({"HOLDFAST_METHOD__X": "1"}, "dataset.path.0=a") == [
-        "HOLDFAST_METHOD__X: `method.x` cannot be set: `method` is no mapping, and no list of that length",
-        "--set dataset.path.0: `dataset.path.0` cannot be set: `dataset.path` is no mapping, and no list of that length",
+        "HOLDFAST_METHOD__X: `method.x` cannot be set: `method` is neither a mapping nor a list of that length",
+        "--set dataset.path.0: `dataset.path.0` cannot be set: `dataset.path` is neither a mapping nor a list of that length",
     ]
 
 
 @pytest.mark.parametrize("text", ["train.learning_rate", "=1", "train.=1", ".x=1", "a..b=1", "x=[1", "x='", "x=*a", ""])
 def test_malformed_option_is_a_wrong_question(text: str) -> None:
-    """A `--set` without a key, without `=` or with a value that is no YAML is told as such."""
+    """A `--set` without a key, without `=` or with a value that is not valid YAML is told as such."""
     with pytest.raises(UsageError, match=r"--set"):
         parse_set(text)
 

@@ -69,7 +69,7 @@ def test_a_hostile_file_concerns_itself_alone(tmp_path: Path, name: str) -> None
     done = check(tmp_path, ".")
 
     assert "good.py" in done.stdout
-    assert "learnin_rate" in done.stdout or "rules skipped: uv.lock is no TOML" in done.stdout
+    assert "learnin_rate" in done.stdout or "rules skipped: uv.lock is not valid TOML" in done.stdout
     assert done.returncode in (0, 1)
     assert "Traceback" not in done.stderr
     assert "holdfast failed" not in done.stdout

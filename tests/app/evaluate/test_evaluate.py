@@ -252,7 +252,7 @@ WRONG: dict[str, tuple[tuple[str, ...], list[tuple[str, str]]]] = {
     "nothing": (("tiny",), [("nothing to evaluate on", "name datasets with --on, or a --prompt")]),
     "function": (("tiny", "--on", "sums.jsonl", "--metric", "on.py:x"), [("no such file: on.py", "there is own.py")]),
     "reward": (("tiny", "--on", "sums.jsonl", "--rewards", "none"), [("'none' names no function", "write FILE:FUNC")]),
-    "gate": (("tiny", "--on", "sums.jsonl", "--at-least", "f1"), [("'f1' is no condition", "write METRIC=NUMBER")]),
+    "gate": (("tiny", "--on", "sums.jsonl", "--at-least", "f1"), [("'f1' is not a condition", "write METRIC=NUMBER")]),
     "gate's metric": (
         ("tiny", "--on", "sums.jsonl", "--at-least", "acuracy=0.5"),
         [("no metric is called 'acuracy'", "there is accuracy")],

@@ -174,7 +174,7 @@ class Interrupting(NullObserver):
 
 
 def test_run_whose_rehearsal_is_interrupted_is_cancelled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is no run that is queued for ever."""
+    """It is not a run that is queued for ever."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "train.py").write_text("print('trained')\n")

@@ -89,6 +89,6 @@ def test_a_refused_job_is_not_tried(place: Path) -> None:
 def test_a_script_cannot_be_made_short(place: Path) -> None:
     (place / "train.py").write_text("print('trained')\n")
 
-    with pytest.raises(UsageError, match="is no job file"):
+    with pytest.raises(UsageError, match="is not a job file"):
         run("train.py", rehearse=False, offline=True, try_first=True)
     assert not (place / "runs").exists()

@@ -116,7 +116,7 @@ def test_files_that_are_none(quick: QuickStudy) -> None:
     quick.file.write_text("method: sft\n")
     (error,) = errors(quick)
     assert "is a job, and no study" in error.what
-    for name, told in {"none.yaml": "no such job file", "quick-python": "is no job file"}.items():
+    for name, told in {"none.yaml": "no such job file", "quick-python": "is not a job file"}.items():
         quick.write(grid=GRID, job=name, where=[{"train.learning_rat": 1}])
         found = errors(quick)
         assert told in " ".join(each.what for each in found)

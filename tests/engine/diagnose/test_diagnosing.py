@@ -243,7 +243,7 @@ def test_an_end_without_a_log_says_what_it_means_and_where_to_look(
     [
         ("job.log", "badly", "--ended badly", "`badly` is not an exit code"),
         ("job.log", "SIGNOTHING", "--ended SIGNOTHING", "`SIGNOTHING` is not an exit code"),
-        ("absent.log", "137", "absent.log", "is no log, and no run is called"),
+        ("absent.log", "137", "absent.log", "is not a log, and no run is called"),
     ],
 )
 def test_an_end_that_no_process_has_is_exit_code_2(

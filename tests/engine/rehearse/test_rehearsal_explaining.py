@@ -818,7 +818,8 @@ def test_a_folder_that_an_earlier_stage_writes_is_not_looked_up_on_the_hub() -> 
     found = explained(log, name="model-not-found", stage="model", sources={"train.py": "\nmodel = x\n"})
 
     assert (
-        found.cause.cause == "`outputs/sft-lora` is no folder of this machine, and the Hub has no model of that name."
+        found.cause.cause
+        == "`outputs/sft-lora` is not a folder on this machine, and the Hub has no model of that name."
     )
     assert found.cause.fix == "Correct the path at train.py:2, or run what makes the folder first."
 

@@ -319,7 +319,7 @@ def test_no_answer_is_given_to_what_cannot_be_read() -> None:
     """It is a problem with a place."""
     found = parse_requirement("trl=>1", Place("requirements.txt", 3))
 
-    assert found == RequirementProblem("'trl=>1' is no requirement", Place("requirements.txt", 3))
+    assert found == RequirementProblem("'trl=>1' is not a requirement", Place("requirements.txt", 3))
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def write(path: Path, rows: list[Row]) -> Path:
 
 
 def test_one_broken_line_among_many_is_named(tmp_path: Path) -> None:
-    """The line that is no JSON is named, and the rows behind it keep their numbers."""
+    """The line that is not valid JSON is named, and the rows behind it keep their numbers."""
     path = write(tmp_path / "data.jsonl", [good("messages", index) for index in range(3000)])
     lines = path.read_text(encoding="utf-8").splitlines()
     lines[1999] = '{"messages": [{"role": '

@@ -21,7 +21,7 @@ def read_lock(text: str, path: Path, _: frozenset[str]) -> ProjectRequirements:
     except tomllib.TOMLDecodeError as error:
         problem = RequirementProblem(f"no TOML: {error}", Place(str(path)), hides_more=True)
         return ProjectRequirements(
-            kind="lock", origin=path.name, path=str(path), problems=(problem,), unsure=f"{path.name} is no TOML"
+            kind="lock", origin=path.name, path=str(path), problems=(problem,), unsure=f"{path.name} is not valid TOML"
         )
     rows = defaultdict[str, list[dict[str, Any]]](list)
     packages = table.get("package", table.get("packages", []))

@@ -47,7 +47,7 @@ def read_header_block(text: str, path: str) -> ProjectRequirements | None:
         line = WHERE.search(str(error))
         first = lines.position(start)[0]
         at = Place(path, first + int(line[1]) - 1, int(line[2]) + 2) if line and line[1] else place
-        return _broken_header(f"the script header is no TOML: {error}", at)
+        return _broken_header(f"the script header is not valid TOML: {error}", at)
     return _header(table, Finder(text, path, start=start, end=blocks[0].end()), path)
 
 
@@ -88,11 +88,11 @@ def read_list(values: Any, name: str, finder: Finder) -> Iterator[Requirement | 
         finder: Finds where each stands.
     """
     if not isinstance(values, list):
-        yield RequirementProblem(f"`{name}` is no list of requirements", finder.place(name))
+        yield RequirementProblem(f"`{name}` is not a list of requirements", finder.place(name))
         return
     for value in values:
         if not isinstance(value, str):
-            yield RequirementProblem(f"{value!r} in `{name}` is no text", finder.place(str(value)), str(value))
+            yield RequirementProblem(f"{value!r} in `{name}` is not a string", finder.place(str(value)), str(value))
         elif each := read_requirement(value, finder.place(value)):
             yield each
 
@@ -124,7 +124,7 @@ def read_pyproject(text: str, path: Path, ours: frozenset[str]) -> ProjectRequir
     except tomllib.TOMLDecodeError as error:
         problem = RequirementProblem(f"no TOML: {error}", Place(str(path)), hides_more=True)
         return ProjectRequirements(
-            kind="project", origin="pyproject.toml", path=str(path), problems=(problem,), unsure="it is no TOML"
+            kind="project", origin="pyproject.toml", path=str(path), problems=(problem,), unsure="it is not valid TOML"
         )
     project, tool = _table(table, "project"), _table(table, "tool")
     poetry, uv = _table(tool, "poetry"), _table(tool, "uv")

@@ -45,7 +45,7 @@ def select_interpreter(
         added: Requirements that a launcher adds.
 
     Raises:
-        UsageError: The header is no TOML; no environment at hand serves, and uv is not installed.
+        UsageError: The header is not valid TOML; no environment at hand serves, and uv is not installed.
     """
     if chosen := options.get("python"):
         return (str(chosen),)

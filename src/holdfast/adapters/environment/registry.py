@@ -79,7 +79,7 @@ class Registry:
     def _refusal(self, said: str | list[str]) -> UsageError:
         words = said if isinstance(said, str) else "".join(said) or "it said nothing"
         fix = "try again online, or give a folder of wheels with --from"
-        return UsageError(f"the package registry could not be asked: {words}", where=self._where, fix=fix)
+        return UsageError(f"the package registry could not be queried: {words}", where=self._where, fix=fix)
 
     @property
     def _where(self) -> str:

@@ -41,7 +41,7 @@ def open_hub(unasked: str = "", *, anew: bool = False) -> "Hub":
         UsageError: One of the environment's variables cannot be read.
     """
     if not unasked and (variable := why_offline(os.environ)):
-        unasked = f"the Hub was not asked: {variable} is set"
+        unasked = f"the Hub was not contacted: {variable} is set"
     if unasked:
         return OfflineHub(unasked)
     # What asks takes as long to import as a script to check.

@@ -13,6 +13,6 @@ class OfflineHub:
         self._because = because
 
     def _refuse(self, *_: object) -> NoReturn:
-        raise SourceError(self._because, where="the Hub", fix="check it where the Hub may be asked")
+        raise SourceError(self._because, where="the Hub", fix="check it where the Hub can be contacted")
 
     account = repo = dataset = model = tensors = target = link = repo_tree = _refuse

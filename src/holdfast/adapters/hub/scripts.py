@@ -147,5 +147,5 @@ def _require_file(reply: Reply, address: str) -> None:
         fix = "name the address of the raw file: on GitHub behind the button `Raw`, on the Hub behind `raw`"
         raise UsageError("a page stands there, and no script", where=address, fix=fix)
     if len(reply.body) > MOST_BYTES:
-        what = f"the file is larger than {MOST_BYTES // 1_000_000} MB: it is no script and no job file"
+        what = f"the file is larger than {MOST_BYTES // 1_000_000} MB: it is neither a script nor a job file"
         raise UsageError(what, where=address, fix="name a script (.py), a notebook (.ipynb) or a job file (.yaml)")

@@ -62,7 +62,7 @@ def read_timeout(environ: Mapping[str, str]) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise UsageError(f"{said!r} is no number of seconds above 0", where=TIMEOUT, fix=f"set it to {ALL_S:g}, say")
+        raise UsageError(f"{said!r} is not a number of seconds above 0", where=TIMEOUT, fix=f"set it to {ALL_S:g}, say")
     return seconds
 
 

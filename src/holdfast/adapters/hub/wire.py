@@ -91,7 +91,7 @@ class Reply:
         try:
             return parse_json(self.body)
         except ValueError:
-            raise SourceError("the Hub's answer is no JSON", where=self.url, fix=TRY_AGAIN) from None
+            raise SourceError("the Hub's answer is not valid JSON", where=self.url, fix=TRY_AGAIN) from None
 
     def mapping(self) -> Json:
         """Return the JSON object that it holds.
@@ -186,11 +186,9 @@ class HubTransport:
         except (http.NetworkError, http.RemoteProtocolError):
             raise _BrokenOffError from None
         except hub.errors.OfflineModeIsEnabled:
-            raise SourceError(
-                "HF_HUB_OFFLINE is set", where=request.url, fix="unset it to have the Hub asked"
-            ) from None
+            raise SourceError("HF_HUB_OFFLINE is set", where=request.url, fix="unset it to contact the Hub") from None
         except (http.HTTPError, http.InvalidURL):  # such as too many redirects; what it says may hold the token
-            raise SourceError(f"{_who(request)} cannot be asked that", where=request.url, fix=TRY_AGAIN) from None
+            raise SourceError(f"{_who(request)} cannot answer this request", where=request.url, fix=TRY_AGAIN) from None
 
     def _exchange(self, request: HubRequest, headers: Mapping[str, str], left_s: float, deadline_s: float) -> Reply:
         session = import_module("huggingface_hub.utils").get_session()

@@ -27,7 +27,7 @@ LFS: Final = "version https://git-lfs"
 SPEAKING: Final = (CONFIG, TOKENIZER, ADAPTER, GENERATION, TEMPLATE, PROCESSOR_TEMPLATE, INDEX)
 NEEDED: Final = (CONFIG, TOKENIZER, ADAPTER)
 """Of these a broken one keeps the model from being loaded; a broken `generation_config.json` does not."""
-UNREADABLE: Final = "is no valid JSON"
+UNREADABLE: Final = "is not valid JSON"
 
 
 def wanted(names: Collection[str]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from holdfast.core.errors import GroupedError, JobError, Spot
 from holdfast.core.text import LineIndex, TextEdit
 
 NOT_THERE: dict[type[Edit], str] = {
-    Set: "what it would stand in is no mapping, and no list of that length",
+    Set: "what it would stand in is neither a mapping nor a list of that length",
     Remove: "the file has no such key",
     Rename: "the file has no such key, or has one of the new name",
     ReplaceCall: "a job file calls nothing",
@@ -75,8 +75,8 @@ class JobFileReader:
             except KeyError:
                 raise _refusal(document, edit, NOT_THERE[type(edit)]) from None
             except RepresenterError:
-                raise _refusal(document, edit, "the value is no plain data") from None
-            except ExceptionGroup:  # what came out is no YAML
+                raise _refusal(document, edit, "the value is not plain data") from None
+            except ExceptionGroup:  # what came out is not valid YAML
                 raise _refusal(document, edit, UNCLEAR) from None
         return draft.edits()
 
@@ -91,7 +91,7 @@ def _root(text: str, path: str) -> Branch:
         where=Spot(path, 1, 1),
         fix="write lines such as `method: sft`, with a space after the colon",
     )
-    raise GroupedError(f"{path} is no job", [problem])
+    raise GroupedError(f"{path} is not a job", [problem])
 
 
 def _entries(branch: Branch, above: Key = ()) -> Iterator[tuple[Key, Child]]:

@@ -43,7 +43,7 @@ def _load(text: str, path: str) -> dict[str, Any]:
         notebook = parse_notebook(text)
     except json.JSONDecodeError as error:
         raise UsageError(
-            f"the notebook is no JSON: {error.msg}", where=Spot(path, error.lineno, error.colno), fix=fix
+            f"the notebook is not valid JSON: {error.msg}", where=Spot(path, error.lineno, error.colno), fix=fix
         ) from None
     except ValueError:
         raise UsageError(

@@ -109,14 +109,14 @@ class Gate:
 
     async def _look_up(self, asked: Mapping[str, Any], allowed: tuple[str, ...]) -> list[Any]:
         if not is_allowed(asked["host"], allowed):
-            raise socket.gaierror(socket.EAI_FAIL, f"{asked['host']} is not reached from a sandbox")
+            raise socket.gaierror(socket.EAI_FAIL, f"{asked['host']} cannot be reached from a sandbox")
         found = await asyncio.get_running_loop().getaddrinfo(**asked)
         self._known.update(str(each[4][0]) for each in found)
         return found
 
     async def _connect(self, host: str, port: int, allowed: tuple[str, ...]) -> Streams:
         if host not in self._known and not is_allowed(host, allowed):
-            raise PermissionError(1, f"{host} is not reached from a sandbox")
+            raise PermissionError(1, f"{host} cannot be reached from a sandbox")
         return await asyncio.open_connection(host, port)
 
 

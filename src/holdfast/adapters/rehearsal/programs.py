@@ -100,7 +100,7 @@ def _cells_source(text: str, where: str) -> str:
     cells = read_cells(text)
     if not cells:
         raise UsageError(
-            f"{where} is no notebook that has a cell of code", where=where, fix="see whether it opens in Jupyter"
+            f"{where} is not a notebook with a code cell", where=where, fix="see whether it opens in Jupyter"
         )
     return "\n".join(clean_cell(each) for each in cells.values())
 

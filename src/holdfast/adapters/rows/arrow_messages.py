@@ -90,7 +90,7 @@ def messages(file: IO[bytes], path: Path) -> Iterator[ArrowMessage]:
         if not length:
             return
         if not 0 < length <= LARGEST_METADATA:
-            raise BadDataError(f"{path} is no Arrow file, or is damaged {_at(at)}", path)
+            raise BadDataError(f"{path} is not an Arrow file, or is damaged {_at(at)}", path)
         file.seek(begin)
         message = _message(file.read(length), path, at, begin + length)
         if message.start + message.length > size:
@@ -115,7 +115,7 @@ def _bare_schema(file: IO[bytes], path: Path, size: int) -> ArrowMessage | None:
         footer = FlatbufferTable.root(file.read(min(tail, LARGEST_METADATA)))
         blocks = [start for number in FOOTER_BLOCKS for start, _ in footer.pairs(number, BLOCK_BYTES)]
     except (IndexError, ValueError) as error:
-        raise BadDataError(f"{path} is no Arrow file, or is cut off: its footer is not whole", path) from error
+        raise BadDataError(f"{path} is not an Arrow file, or is cut off: its footer is not whole", path) from error
     end = max(FILE_HEAD_BYTES, min(blocks, default=size))
     file.seek(FILE_HEAD_BYTES)
     return _message(file.read(min(end, LARGEST_METADATA) - FILE_HEAD_BYTES), path, FILE_HEAD_BYTES, end)
@@ -154,12 +154,12 @@ def read_schema(path: Path) -> tuple[ArrowMessage, dict[str, Type]]:
         with open_foreign(path) as file:
             first = next(messages(file, path), None)
             if first is None or first.kind != SCHEMA:
-                raise BadDataError(f"{path} is no Arrow file: it does not begin with a schema", path)
+                raise BadDataError(f"{path} is not an Arrow file: it does not begin with a schema", path)
             return first, columns_of(first.metadata)
     except OSError as error:
         raise BadDataError(f"{path} cannot be read: {error.strerror or error}", path) from error
     except ValueError as error:
-        raise BadDataError(f"{path} is no Arrow file: {error}", path) from error
+        raise BadDataError(f"{path} is not an Arrow file: {error}", path) from error
 
 
 def _at(place: int) -> str:
@@ -172,7 +172,7 @@ def _message(metadata: bytes, path: Path, start: int, body: int) -> ArrowMessage
         length = root.integer(BODY_LENGTH, 8)
         kind = root.integer(HEADER_TYPE, 1)
     except IndexError as error:
-        raise BadDataError(f"{path} is no Arrow file, or is damaged {_at(start)}", path) from error
+        raise BadDataError(f"{path} is not an Arrow file, or is damaged {_at(start)}", path) from error
     if length < 0:
         raise BadDataError(f"{path} is damaged {_at(start)}", path)
     return ArrowMessage(kind, metadata, start, body - start + length, body)

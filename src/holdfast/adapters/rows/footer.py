@@ -85,14 +85,14 @@ def read_footer(path: Path) -> Footer:
     """Return the metadata at the end of a Parquet file.
 
     Raises:
-        BadDataError: It is no Parquet, or was cut off.
+        BadDataError: It is not a Parquet file, or was cut off.
     """
     try:
         return _parse(_footer_bytes(path))
     except OSError as error:
         raise BadDataError(f"{path} cannot be read: {error.strerror or error}", path) from error
     except (LookupError, ValueError, struct.error, TypeError, AttributeError, RecursionError) as error:
-        raise BadDataError(f"{path} is no Parquet: its footer is damaged", path) from error
+        raise BadDataError(f"{path} is not a Parquet file: its footer is damaged", path) from error
 
 
 def _footer_bytes(path: Path) -> bytes:
@@ -104,7 +104,7 @@ def _footer_bytes(path: Path) -> bytes:
         if tail.endswith(ENCRYPTED):
             raise BadDataError(f"{path} is encrypted", path)
         if beginning != MAGIC:
-            raise BadDataError(f"{path} is no Parquet: it does not begin with PAR1", path)
+            raise BadDataError(f"{path} is not a Parquet file: it does not begin with PAR1", path)
         if not tail.endswith(MAGIC):
             raise BadDataError(f"{path} is cut off: a Parquet file ends with its footer, and this one has none", path)
         length = int.from_bytes(tail[:4], "little")

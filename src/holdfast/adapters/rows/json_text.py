@@ -329,7 +329,7 @@ def rows_on(line: bytes, decoder: json.JSONDecoder = DECODER) -> list[Any]:
     if is_deep(text):
         raise ValueError(f"{TOO_DEEP}, which is not read here: move what is so deep into a text")
     if has_half_characters(line):
-        raise ValueError("half of a surrogate pair, such as \\ud83d, which is no character")
+        raise ValueError("half of a surrogate pair, such as \\ud83d, which is not a character")
     values, at = [], 0
     try:
         while at < len(text):

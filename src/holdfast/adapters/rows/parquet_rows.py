@@ -25,7 +25,7 @@ def look_at_parquet(path: Path) -> FilePreview:
     """Return a preview of a Parquet file from its footer.
 
     Raises:
-        BadDataError: It is no Parquet, or was cut off.
+        BadDataError: It is not a Parquet file, or was cut off.
     """
     footer = read_footer(path)
     return FilePreview(columns=footer.columns, rows=footer.rows)

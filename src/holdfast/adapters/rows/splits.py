@@ -101,7 +101,7 @@ def split_files(
         return _of_one_kind(group_by_split(names), where)
     chosen = _choose(configs, config, where)
     if strange := sorted(set(chosen) - KNOWN_SETTINGS):
-        what = f"the README tells how to read the files ({', '.join(strange)}), which is not done here"
+        what = f"the README says how to read the files ({', '.join(strange)}), which holdfast does not support"
         raise SourceError(what, where=where, fix="name one file")
     return _of_one_kind(files_of_config(chosen, names), where)
 
@@ -276,7 +276,7 @@ def read_configs(folder: Path) -> list[Mapping[str, Any]]:
     """Return `configs` of the head of a folder's README; none where it has none.
 
     Raises:
-        BadDataError: It is no YAML, or no list of configurations.
+        BadDataError: It is not valid YAML, or no list of configurations.
     """
     found: Any = []
     readme, standalone = folder / README, folder / STANDALONE
@@ -320,7 +320,7 @@ def _configs(text: str, path: Path) -> Any:
     try:
         card = yaml.YAML(typ="safe", pure=True).load(text)
     except (yaml.error.YAMLError, ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
-        raise BadDataError(f"{path}: its head is no YAML", path) from error
+        raise BadDataError(f"{path}: its head is not valid YAML", path) from error
     return card.get("configs") if isinstance(card, Mapping) else None
 
 

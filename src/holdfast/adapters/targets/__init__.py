@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 UTF8: Final = "save the file as UTF-8 text; or name another, if it is not a text file"
 KNOWN: Final = "name a job file (.yaml), a script (.py), a notebook (.ipynb) or a shell script (.sh)"
 PROGRAMS: Final = (".py", ".ipynb", ".sh", ".bash", ".slurm", ".sbatch", ".mk")
-"""Suffixes of what is no job file."""
+"""Suffixes of what is not a job file."""
 SETTINGS: Final = (".yaml", ".yml", ".json")
 """Suffixes of files that hold settings."""
 LOGS: Final = (".log", ".out", ".err")
@@ -87,7 +87,7 @@ def read_target(
         text: What is taken for the file's text; what it holds if None.
 
     Raises:
-        UsageError: There is no such file, it cannot be read, it is no job file and overrides are given, or standard input
+        UsageError: There is no such file, it cannot be read, it is not a job file and overrides are given, or standard input
             holds no script.
         ExceptionGroup: Of a JobError for every problem of a job file.
     """

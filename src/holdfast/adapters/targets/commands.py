@@ -276,7 +276,7 @@ def read_script_documents(
         places: Where each argument is written.
 
     Raises:
-        UsageError: It cannot be read, or is no Python.
+        UsageError: It cannot be read, or is not valid Python.
     """
     script = _script_path(name, folders)
     if script is None:

@@ -52,7 +52,7 @@ def read(text: str, path: str, sets: tuple[str, ...], _: tuple[str, ...]) -> Tar
         return Target(documents=(foreign(document),), place_edits=place_foreign_edits)
     overrides = (*environment_edits(os.environ), *map(parse_set, sets))
     if not overrides and _is_anothers(document.values):
-        raise UsageError(f"{path} is no job, and no file of a program that is known here", where=path, fix=KNOWN)
+        raise UsageError(f"{path} is neither a job nor a file of a known program", where=path, fix=KNOWN)
     return job_target(document, overrides)
 
 

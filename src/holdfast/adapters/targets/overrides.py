@@ -49,7 +49,7 @@ def parse_set(text: str) -> Override:
     """Return the override of one `--set KEY=VALUE`.
 
     Raises:
-        UsageError: It has no `=`, no key, or its value is no YAML.
+        UsageError: It has no `=`, no key, or its value is not valid YAML.
 
     >>> parse_set("train.learning_rate=1e-5").edit
     Set(key='train.learning_rate', value=1e-05)
@@ -67,7 +67,7 @@ def environment_edits(environ: Mapping[str, str]) -> tuple[Override, ...]:
     `HOLDFAST_` and a key path, with two underscores for a dot: `HOLDFAST_TRAIN__LEARNING_RATE`.
 
     Raises:
-        UsageError: A value is no YAML, or a name has an empty part.
+        UsageError: A value is not valid YAML, or a name has an empty part.
 
     >>> [override.edit for override in environment_edits({"HOLDFAST_WHERE__NODES": "2", "HOLDFAST_RUNS": "runs"})]
     [Set(key='where.nodes', value=2)]
@@ -94,16 +94,16 @@ def apply_overrides(document: Document, overrides: Iterable[Override]) -> Docume
             document = document.with_values([edit], origin)
         except KeyError:
             parent = edit.key.rpartition(".")[0]
-            what = f"`{edit.key}` cannot be set: `{parent}` is no mapping, and no list of that length"
+            what = f"`{edit.key}` cannot be set: `{parent}` is neither a mapping nor a list of that length"
             where = Spot(origin.path, origin.line, origin.column, origin.origin)
             problems.append(JobError(what, where=where, fix=f"set `{parent}` as a whole"))
     if problems:
-        raise GroupedError(f"{document.path} is no job", problems)
+        raise GroupedError(f"{document.path} is not a job", problems)
     return document
 
 
 def require_no_overrides(path: str, sets: Iterable[str]) -> None:
-    """Object to overrides of what is no job file; where a script will run may be said of it.
+    """Object to overrides of what is not a job file; where a script will run may be said of it.
 
     Raises:
         UsageError: There is one.
@@ -111,7 +111,7 @@ def require_no_overrides(path: str, sets: Iterable[str]) -> None:
     for text in sets:
         edit = parse_set(text).edit
         if edit != RUNS_HERE:
-            what = f"`{edit.key}` cannot be set: {path} is no job file"
+            what = f"`{edit.key}` cannot be set: {path} is not a job file"
             raise UsageError(what, where="--set", fix="give a script its own arguments behind `--`")
 
 
@@ -131,5 +131,7 @@ def _parse_value(text: str, origin: str) -> Any:
         node = compose(text, origin)
     except ExceptionGroup as group:
         problem = group.exceptions[0]
-        raise UsageError(f"the value is no YAML: {problem.args[0]}", where=origin, fix="put it in quotes") from None
+        raise UsageError(
+            f"the value is not valid YAML: {problem.args[0]}", where=origin, fix="put it in quotes"
+        ) from None
     return None if node is None else value_of(node)

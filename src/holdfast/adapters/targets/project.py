@@ -116,7 +116,7 @@ def _table(text: str, file: Path) -> Any:
     except tomllib.TOMLDecodeError as error:
         found = re.search(r"line (\d+), column (\d+)", str(error))
         spot = Spot(str(file), int(found[1]), int(found[2])) if found else Spot(str(file))
-        problem = UsageError(f"{file.name} is no TOML: {error}", where=spot, fix="correct it")
+        problem = UsageError(f"{file.name} is not valid TOML: {error}", where=spot, fix="correct it")
         raise GroupedError(f"{file} cannot be read", [problem]) from error
     if file.name == "holdfast.toml":
         return everything
@@ -178,7 +178,7 @@ SETTINGS: Final[Mapping[str, ProjectSetting]] = {
 def _problem(key: str, value: Any, text: str, file: Path) -> UsageError | None:
     spot = Spot(str(file), _line_of(key, text))
     if key == TABLE:
-        return UsageError(f"`{TABLE}` is no table", where=spot, fix=f"write `[{TABLE}]` and its keys under it")
+        return UsageError(f"`{TABLE}` is not a table", where=spot, fix=f"write `[{TABLE}]` and its keys under it")
     if key not in SETTINGS:
         meant = nearest(key.replace("_", "-"), tuple(SETTINGS))
         fix = f"did you mean `{meant}`?" if meant else f"its keys are {', '.join(SETTINGS)}"

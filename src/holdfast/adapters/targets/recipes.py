@@ -41,7 +41,7 @@ def read_recipe_documents(program: StartedCommand, folders: Sequence[Path]) -> I
 
     Raises:
         UsageError: It cannot be read.
-        ExceptionGroup: It is no YAML.
+        ExceptionGroup: It is not valid YAML.
     """
     name, reader = recipe_name(program), _reader_of(program)
     path = next((each for folder in folders if name and (each := folder / name.text).is_file()), None)

@@ -18,7 +18,7 @@ def read(text: str, path: str, _: tuple[str, ...], arguments: tuple[str, ...]) -
     """Read a script.
 
     Raises:
-        UsageError: It is no Python, or its arguments name a file of settings that is not there.
+        UsageError: It is not valid Python, or its arguments name a file of settings that is not there.
     """
     beside = SiblingModules(Path(path).parent)
     files = SiblingSettings(Path(), Path(path).parent)

@@ -29,7 +29,7 @@ def read_documents(
         places: Where each argument is written; empty where no file holds them.
 
     Raises:
-        UsageError: It is no Python.
+        UsageError: It is not valid Python.
     """
     beside = SiblingModules(Path(path).parent)
     return read_script(text, path, beside=beside, argv=arguments, argv_places=places, files=files)

@@ -51,7 +51,7 @@ def find_job_file(study: Document) -> str:
     """Return the path of the job file that a study names: from the study file's folder, else from the current one.
 
     Raises:
-        UsageError: There is none, or it is no job file.
+        UsageError: There is none, or it is not a job file.
     """
     named, place = str(study.values[JOB]), study.place(JOB)
     where = Spot(place.path, place.line, place.column)
@@ -62,7 +62,7 @@ def find_job_file(study: Document) -> str:
         )
     if found.suffix not in (".yaml", ".yml"):
         raise UsageError(
-            f"{named} is no job file", where=where, fix="name a job file (.yaml); a script has no keys to vary"
+            f"{named} is not a job file", where=where, fix="name a job file (.yaml); a script has no keys to vary"
         )
     return str(found)
 

@@ -153,7 +153,7 @@ def _loaded(transformers: Any, path: str, wanted: TokenizerRequest) -> Any:
         fix = "correct its name; for a private one log in, or set HF_TOKEN"
         raise UsageError(f"the Hub has no model {path} that you may see", where="model", fix=fix) from error
     if wanted.offline and not folder.is_dir():
-        what = f"the tokenizer of {path} was not downloaded before, and the Hub is not asked"
+        what = f"the tokenizer of {path} was not downloaded before, and the Hub is not contacted"
         raise SourceError(what, where="model", fix="leave out --offline") from error
     what = f"the tokenizer of {path} cannot be loaded: {type(error).__name__}: {_first_line(error)}"
     raise SourceError(what, where="model", fix="see what it says; a gated model needs a token") from error

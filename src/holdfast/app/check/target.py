@@ -168,7 +168,7 @@ def _names_local(target: Target, outside: ReferenceResolver) -> bool:
 
 
 def _is_passed_by(target: Target, request: TargetRequest) -> bool:
-    """True if the Hub is not asked about a program because it was found in a folder."""
+    """True if the Hub is not contacted about a program because it was found in a folder."""
     return request.hub is HubAccess.WALKED and target.job is None
 
 

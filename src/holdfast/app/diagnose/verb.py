@@ -119,7 +119,7 @@ def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
 
         past = read_history(open_run(logs[0], runs))
     except UsageError as error:
-        what = f"{logs[0]} is no log, and {error.what}"
+        what = f"{logs[0]} is not a log, and {error.what}"
         raise UsageError(what, where=logs[0], fix=f"name an existing file, or a run: {error.fix}") from None
     if ended:
         raise UsageError(

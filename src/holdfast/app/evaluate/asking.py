@@ -125,7 +125,7 @@ def read_gates(texts: Sequence[str], own: Sequence[str], errors: list[HoldfastEr
     for text, gate in zip(texts, found, strict=True):
         if gate is None:
             fix = "write METRIC=NUMBER, as accuracy=0.6"
-            errors.append(UsageError(f"{text!r} is no condition", where="--at-least", fix=fix))
+            errors.append(UsageError(f"{text!r} is not a condition", where="--at-least", fix=fix))
         elif gate.metric not in known:
             near = nearest(gate.metric, known)
             fix = f"there is {near}" if near else f"there is {', '.join(known)}"

@@ -55,7 +55,7 @@ def find_source(
     """
     if name.lower().endswith(".gguf"):
         what, fix = (
-            f"{name} is a GGUF file, from which nothing is exported",
+            f"{name} is a GGUF file, which cannot be exported",
             "name the folder that it was converted from",
         )
         raise UsageError(what, where="MODEL", fix=fix)
@@ -90,7 +90,7 @@ def find_source(
 
 def _refuse_base_of_none(base: PathName | None) -> None:
     if base is not None:
-        what = "--base is given, and nothing is merged: the model is no adapter"
+        what = "--base has no effect: the model is not an adapter"
         raise UsageError(what, where="--base", fix="leave it out, or name an adapter")
 
 
@@ -116,7 +116,7 @@ def _foreign(more: Sequence[str], first: Sequence[str], *, offline: bool) -> Ite
     for each in more:
         facts = model_facts(each, offline=offline, where="--adapter")
         if facts.adapter is None:
-            yield UsageError(f"{each} is no adapter", where="--adapter", fix="name the folder of an adapter")
+            yield UsageError(f"{each} is not an adapter", where="--adapter", fix="name the folder of an adapter")
             continue
         own, other = (_base_named(name, offline=offline) for name in (first[0], each)) if first else ("", "")
         if own != other:
@@ -141,4 +141,4 @@ def _notes(named: str, path: str, found: FoundModel) -> Iterator[str]:
     if path != named and Path(path).name != Path(named).name:
         yield f"merged into {path}, as --base says; the adapter names {named}"
     if found.template is None:
-        yield "there is no chat template: what serves the model has to be told how a chat is written"
+        yield "there is no chat template: a server of the model needs one from elsewhere"

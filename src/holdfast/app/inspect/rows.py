@@ -169,7 +169,7 @@ def _find(path: str, config: str | None, *, offline: bool) -> Callable[[str], Ro
         repo = hub.open_hub().repo(reference)
     except SourceError as error:
         raise UsageError(
-            f"{path} is not here, and the Hub could not be asked: {error.what}",
+            f"{path} is not here, and the Hub could not be reached: {error.what}",
             where=path,
             fix=f"{error.fix}, or name a file or a folder",
         ) from None

@@ -70,7 +70,7 @@ def _of_hub(name: str, *, offline: bool, where: str) -> ModelFacts:
     try:
         facts = hub.open_hub().model(Reference(role="model", name=name, key="model", repo_kind="model"))
     except SourceError as error:
-        what = f"{name} is not here, and the Hub could not be asked: {error.what}"
+        what = f"{name} is not here, and the Hub could not be reached: {error.what}"
         raise UsageError(what, where=where, fix=error.fix) from None
     if facts.repo is not None and not facts.repo.exists:
         fix = f"there is {some_of(facts.repo.nearest)}" if facts.repo.nearest else "look at its name, and at the token"

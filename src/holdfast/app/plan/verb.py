@@ -132,9 +132,9 @@ def _placed(
         UsageError: One of these is no such value.
     """
     if strategy is not None and strategy not in STRATEGIES:
-        raise UsageError(f"{strategy!r} is no strategy", where="strategy", fix=f"one of {', '.join(STRATEGIES)}")
+        raise UsageError(f"{strategy!r} is not a strategy", where="strategy", fix=f"one of {', '.join(STRATEGIES)}")
     if processes is not None and processes < 1:
-        raise UsageError(f"{processes} is no number of processes", where="processes", fix="give 1 or more")
+        raise UsageError(f"{processes} is not a number of processes", where="processes", fix="give 1 or more")
     asked = {
         "where.hardware": hardware,
         "where.budget_usd": budget,
@@ -154,7 +154,7 @@ def _placed(
 
 def _as_budget(budget: float | None) -> float | None:
     if budget is not None and not budget > 0:
-        raise UsageError(f"{budget} is no budget", where="budget", fix="give an amount above 0, in USD")
+        raise UsageError(f"{budget} is not a budget", where="budget", fix="give an amount above 0, in USD")
     return budget
 
 

@@ -50,7 +50,7 @@ LIMIT_S: Final = 180.0
 READY_S: Final = 600.0
 """Time that making an environment may take."""
 OFFLINE: Final = {"HF_HUB_OFFLINE": "1"}
-NOT_ASKED: Final = "with --offline the Hub is not asked, and the caches of this machine lack what the script reads"
+NOT_ASKED: Final = "with --offline the Hub is not contacted, and the caches of this machine lack what the script reads"
 NOT_REACHED: Final = (
     "this machine does not reach the Hub, and its caches lack what the script reads; rehearse where it is reached"
 )

@@ -93,7 +93,7 @@ def _header_values(path: str) -> dict[str, Any]:
     """
     table = read_header(read_text(path), path).get("tool", {}).get("hf-jobs", {})
     if not isinstance(table, Mapping):
-        raise UsageError(f"`{HEADER}` is no table", where=path, fix="correct the header")
+        raise UsageError(f"`{HEADER}` is not a table", where=path, fix="correct the header")
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key in IN_HEADER:

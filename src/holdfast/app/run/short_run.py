@@ -28,7 +28,7 @@ def try_job(request: RunRequest, path: str, job: CheckedJob, runs: PathName | No
         UsageError: The target is a script, whose steps only its author can make few.
     """
     if job.target.job is None:
-        what = f"{Path(path).name} is no job file: holdfast cannot tell it to train for a few steps"
+        what = f"{Path(path).name} is not a job file: holdfast cannot tell it to train for a few steps"
         fix = "leave out --try, and run the script with a few steps first: `-- --max_steps 4`, if it has such an option"
         raise UsageError(what, where="--try", fix=fix)
     name = name_job(job.target.job, path)

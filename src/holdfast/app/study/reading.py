@@ -68,7 +68,7 @@ def read_study(path: str) -> StudyFile:
     """Return a study file.
 
     Raises:
-        UsageError: There is no such file, or it is no study.
+        UsageError: There is no such file, or it is not a study.
         ExceptionGroup: Of an error for everything that is wrong with it, as far as that does not depend on its trials.
     """
     document = JobFileReader().read(read_text(path), path)

@@ -121,7 +121,7 @@ def _confirm(file: StudyFile, options: StudyOptions, confirm: Callable[[str], bo
     if confirm(f"{told}. Start them?"):
         return
     fix = "`--dry-run` checks them; `--yes` starts them; `budget: {trials: 100}` limits them"
-    raise UsageError(f"nobody has agreed to start so many trials: {told}", where=file.path, fix=fix)
+    raise UsageError(f"so many trials need a confirmation: {told}", where=file.path, fix=fix)
 
 
 @dataclass(frozen=True, slots=True)

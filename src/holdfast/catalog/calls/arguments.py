@@ -49,7 +49,7 @@ class ArgumentChange(Enum):
     MOVED = "is another call's"
     REMOVED = "is gone"
     LATER = "comes with a later release"
-    ADAPTER = "is no argument of an adapter or a quantization"
+    ADAPTER = "is not an argument of an adapter or a quantization"
     UNKNOWN = "was never there"
 
 
@@ -273,7 +273,7 @@ class _Argument:
             return self._later(comes)
         if gone is None and not note:
             return None
-        since = self._since(gone) if gone else "it is none of its arguments"
+        since = self._since(gone) if gone else "it is not one of its arguments"
         what = f"{since}; {note}" if note else since
         return self._refused(ArgumentChange.REMOVED, what, self._removing_fix(), *((gone.package,) if gone else ()))
 

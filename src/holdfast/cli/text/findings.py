@@ -235,7 +235,7 @@ def _beside(result: CheckResult) -> Iterator[str]:
     if skipped := sum(len({skip.code for skip in target.skipped}) for target in targets):
         yield f"{render_counted(skipped, 'rule')} not checked"
     if any(target.unasked for target in targets):
-        yield "the Hub was not asked: only files that you name are checked against it"
+        yield "the Hub was not contacted: only files that you name are checked against it"
     if suppressed := sum(len(target.suppressed) for target in targets):
         yield f"{render_counted(suppressed, 'finding')} suppressed by comments"
     if passed := len(result.passed_over):

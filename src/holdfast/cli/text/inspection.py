@@ -118,7 +118,7 @@ def _rewards(rewards: Sequence[RewardResult]) -> Iterator[str]:
     for each in rewards:
         given = [reward for reward in each.rewards if reward is not None]
         if each.skipped:
-            yield f"{style('reward', dim=True)} {each.name}: not asked: {each.skipped}"
+            yield f"{style('reward', dim=True)} {each.name}: not called: {each.skipped}"
         elif given:
             told = f"from {min(given):g} to {max(given):g} for {len(each.rewards)} completions"
             yield f"{style('reward', dim=True)} {each.name}: {told}"

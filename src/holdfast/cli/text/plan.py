@@ -45,9 +45,7 @@ def _applied(result: PlanResult, applied: Mapping[str, bool | int | str]) -> str
     if result.fits:
         return "nothing written: the job fits as it is."
     if result.options:
-        return (
-            "nothing written: the job itself need not change. Hardware is no part of a script; name it when you run it."
-        )
+        return "nothing written: the job itself need not change. Hardware is not part of a script; name it when you run it."
     return "nothing written: no change is known with which the job fits."
 
 

@@ -117,7 +117,7 @@ class HubFacts:
         return any(name != ACCOUNT or not self._is_here(each) for each in named)
 
     def _is_here(self, each: Reference) -> bool:
-        """True if what is named lies on this machine, so that the Hub is not asked for it."""
+        """True if what is named lies on this machine, so that the Hub is not contacted for it."""
         found = self._outside is not None and each.role in FOLDERS and self._outside.here.holds(each.name)
         return each.local or found
 

@@ -280,7 +280,7 @@ def _printed(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def parsed(text: str) -> ast.Module | None:
-    """Return a script's tree; None of what is no Python."""
+    """Return a script's tree; None of what is not valid Python."""
     try:
         return ast.parse(text) if text.strip() else None
     except (SyntaxError, ValueError):

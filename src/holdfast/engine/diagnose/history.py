@@ -16,7 +16,7 @@ OpenedLogs = list[tuple[str, Iterator[bytes]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunHistory:
-    """Everything that a job can be diagnosed from. For a job that is no run of holdfast's, most of it is missing.
+    """Everything that a job can be diagnosed from. For a job that is not a run of holdfast's, most of it is missing.
 
     Attributes:
         files: Its logs: for a run, those of the newest attempt, and what the ledger knows, as another log.

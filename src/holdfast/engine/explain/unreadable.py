@@ -11,7 +11,7 @@ A file that cannot be read.
 Severity: error · Checks: scripts, notebooks, command lines, job files · Fix: none
 
 ## What it does
-Reports a script that is no Python, a notebook that is no JSON, and a job file that is no YAML or breaks its schema. A file that is
+Reports a script that is not valid Python, a notebook that is not valid JSON, and a job file that is not valid YAML or breaks its schema. A file that is
 named alone and is not there, or a job file that is named alone, is an error of usage instead: exit code 2.
 
 ## Why is this bad

@@ -26,12 +26,12 @@ def merge_checks(answer: MergeAnswer, size: int) -> list[ExportCheck]:
         name="weights",
         verdict="pass" if answer.finite else "fail",
         value=float(size),
-        because="all weights are loaded, and give numbers" if answer.finite else "some logits are no numbers",
+        because="all weights are loaded, and give numbers" if answer.finite else "some logits are not numbers",
     )
     if answer.precision == "copied":
         return [whole]
     if answer.relative is None or answer.saved_difference is None:
-        unmeasured = "the logits cannot be compared: some are no numbers"
+        unmeasured = "the logits cannot be compared: some are not numbers"
         return [whole, ExportCheck(name="logits", verdict="fail", value=None, because=unmeasured)]
     told = (
         f"before and after merging in {answer.precision}: apart by {answer.relative:.1e} of their variation (allowed: {allowed:g}), "

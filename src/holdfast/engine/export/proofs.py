@@ -83,7 +83,7 @@ def _ids(file: FileAnswer) -> ExportCheck:
 
 def _logits(quantization: str, file: FileAnswer) -> ExportCheck:
     if file.relative is None or file.agreement is None:
-        return _check("logits", fine=False, value=None, because="some logits are no numbers")
+        return _check("logits", fine=False, value=None, because="some logits are not numbers")
     allowed = CLOSE if quantization == FIRST else COARSE
     told = (
         f"apart from the original's by {file.relative:.2g} of their variation (allowed: {allowed:g}), the same likeliest token at "
@@ -94,7 +94,7 @@ def _logits(quantization: str, file: FileAnswer) -> ExportCheck:
 
 def _perplexity(quantization: str, file: FileAnswer, original: ReferenceAnswer, max_loss: float | None) -> ExportCheck:
     if file.perplexity is None or original.perplexity is None:
-        return _check("perplexity", fine=False, value=None, because="the perplexity is no number")
+        return _check("perplexity", fine=False, value=None, because="the perplexity is not a number")
     usual = QUANTIZATIONS[quantization].usual_loss
     allowed = max(LEAST, TIMES * usual) if max_loss is None else max_loss
     loss = file.perplexity / original.perplexity - 1

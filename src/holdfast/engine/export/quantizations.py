@@ -8,7 +8,7 @@ BLOCK: Final = 256
 """A K-quant takes the numbers of a row in blocks of so many."""
 SMALL_BLOCK: Final = 32
 FALLBACKS: Final[Mapping[str, str]] = {"q2_k": "Q4_0", "q3_k": "Q4_0", "q4_k": "Q5_0", "q5_k": "Q5_1", "q6_k": "Q8_0"}
-"""What a tensor becomes whose rows are no multiple of a K-quant's block. Source: `tensor_type_fallback` in llama.cpp's llama-quant.cpp."""
+"""What a tensor becomes whose rows are not a multiple of a K-quant's block. Source: `tensor_type_fallback` in llama.cpp's llama-quant.cpp."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +66,15 @@ def fallback_notes(config: Mapping[str, Any], quantizations: Sequence[str]) -> I
     """Yield which rows do not fit a quantization, and what they become.
 
     >>> list(fallback_notes({"hidden_size": 896}, ["q4_k_m"]))
-    ['q4_k_m: rows of 896 numbers (hidden_size) are no multiple of 256, so their tensors become Q5_0 instead of Q4_K, Q8_0 instead of Q6_K']
+    ['q4_k_m: rows of 896 numbers (hidden_size) are not a multiple of 256, so their tensors become Q5_0 instead of Q4_K, Q8_0 instead of Q6_K']
     """
     for quantization in quantizations:
         own = FALLBACKS.get(quantization[:4])
         odd = {name: length for name, length in row_lengths(config).items() if length % BLOCK}
         rows = " and ".join(f"{length:,} numbers ({name})" for name, length in odd.items())
         if any(length % SMALL_BLOCK for length in odd.values()) and quantization != FIRST:
-            yield f"{quantization}: rows of {rows} are no multiple of {SMALL_BLOCK} or of {BLOCK}, so some tensors stay F16"
+            yield f"{quantization}: rows of {rows} are not a multiple of {SMALL_BLOCK} or of {BLOCK}, so some tensors stay F16"
         elif own and odd:
             others = "" if quantization.startswith("q6") else ", Q8_0 instead of Q6_K"
             told = f"{own} instead of {quantization[:4].upper()}{others}"
-            yield f"{quantization}: rows of {rows} are no multiple of {BLOCK}, so their tensors become {told}"
+            yield f"{quantization}: rows of {rows} are not a multiple of {BLOCK}, so their tensors become {told}"

@@ -77,7 +77,7 @@ def read_quantization(job: Document) -> WeightQuantization | None:
 def _rank(job: Document, settings: Mapping[str, Any]) -> int:
     value = job.get("train.lora_r", COMMAND_RANK) if job.kind == "command" else settings.get("r", RANK)
     if type(value) is not int or value < 1:
-        raise MissingFactError("peft.r", f"{plain_value('peft.r', value)!r} is no rank")
+        raise MissingFactError("peft.r", f"{plain_value('peft.r', value)!r} is not a rank")
     return value
 
 
@@ -98,7 +98,7 @@ def _targets(given: Any, model_type: str, model: Architecture) -> frozenset[str]
         raise MissingFactError("peft.target_modules", f"which modules {given!r} names is not known")
     names = frozenset(part for name in given for part in FUSED.get(str(name), (str(name),)))
     if unknown := names - projections(model).keys() - ({VISION_OUT, *VISION_MLP} if model.vision else set()):
-        raise MissingFactError("peft.target_modules", f"`{min(unknown)}` is no projection that is known")
+        raise MissingFactError("peft.target_modules", f"`{min(unknown)}` is not a known projection")
     if model.experts and names - linear_names(model):
         raise MissingFactError("peft.target_modules", "the memory of adapters on experts is not known")
     return names

@@ -136,7 +136,7 @@ def _workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | No
     except MissingFactError as error:
         return None, error.because
     if not isinstance(max_steps, int) or not isinstance(epochs, int | float):
-        return None, "the number of steps cannot be told"
+        return None, "the number of steps is not known"
     trained = question.lengths.units if question.lengths else _trained_rows(question)
     if max_steps <= 0 and trained is None:
         return None, "the number of rows is not known"

@@ -150,7 +150,7 @@ class StepReader:
     def _count(self, name: str) -> int:
         value = self._given(name)
         if type(value) is not int or value < 1:
-            raise MissingFactError(f"train.{name}", f"{value!r} is no number of rows")
+            raise MissingFactError(f"train.{name}", f"{value!r} is not a number of rows")
         return value
 
     def _fact(self, name: str) -> str | float | bool:
@@ -199,7 +199,7 @@ class StepReader:
                 self.because.append("weights in 16 bits for `dtype: auto`: the model's files were not seen")
             return self.model.dtype or FLOAT16
         if name not in DTYPES:
-            raise MissingFactError("model.dtype", f"`{written}` is no dtype that is known")
+            raise MissingFactError("model.dtype", f"`{written}` is not a known dtype")
         return DTYPES[name]
 
     def _held_adapter(self, adapter: LoraAdapter, quantization: WeightQuantization | None) -> LoraAdapter:

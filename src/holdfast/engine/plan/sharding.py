@@ -120,7 +120,7 @@ def _zero(job: Document) -> ShardingStrategy:
         stage = given.get("stage", 0)
     found = ZERO.get(DEFAULT_STAGE if stage is None else stage) if not isinstance(stage, bool) else None
     if found is None:
-        raise MissingFactError("deepspeed", f"{stage!r} is no ZeRO stage")
+        raise MissingFactError("deepspeed", f"{stage!r} is not a ZeRO stage")
     return found
 
 

@@ -46,7 +46,7 @@ KNOWN: Final = frozenset({"os", "pathlib", "Path", "str", "open", "True", "False
 COMMANDS: Final = frozenset({"system", "popen", "Popen", "check_call", "check_output"})
 """Functions that run a command, which may make anything; so does all of `subprocess`."""
 LINE: Final = re.compile(r"\s*(?P<sign>[!%]+)\s*(?P<word>\S*)")
-"""A line of a notebook that is no Python."""
+"""A line of a notebook that is not valid Python."""
 HARMLESS: Final = frozenset({"pip", "pip3", "nvidia-smi", "echo", "ls", "wandb"})
 MAGICS: Final = frozenset({"cd", "bash", "sh", "script", "run"})
 """Words behind `!` that make no data, and words behind `%` that may."""

@@ -108,7 +108,7 @@ def _folder(name: str, about: Circumstances) -> Iterator[Advice]:
     found = OUTPUT.search(about.error) if name in NO_MODEL else None
     if found:
         yield Advice(
-            f"`{found[1]}` is no folder of this machine, and the Hub has no model of that name.",
+            f"`{found[1]}` is not a folder on this machine, and the Hub has no model of that name.",
             f"Correct the path{about.at}, or run what makes the folder first.",
         )
 

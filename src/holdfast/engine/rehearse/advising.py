@@ -204,7 +204,7 @@ def _column(name: str, about: Circumstances) -> Iterator[Advice]:
         yield _lost_column(column, about, f"{there} {reader}".strip())
         return
     change = f"Rename `{near}` to `{column}`" if near else f"Make a column `{column}`"
-    shown = f"; `holdfast inspect {about.inspected}` tells what the method reads" if about.inspected else ""
+    shown = f"; `holdfast inspect {about.inspected}` shows what the method reads" if about.inspected else ""
     before = f" before {about.where}" if about.where else ""
     yield Advice(f"{there} {reader}".strip(), f"{change}{before}{shown}.")
 

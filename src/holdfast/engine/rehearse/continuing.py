@@ -56,7 +56,7 @@ def judge_stop(parts: Mapping[Part, PartResult]) -> StageFindings:
     """Return the findings on the checkpoint that the job saved when it was asked to stop in the middle of a step."""
     played = parts.get("stop")
     if played is None:
-        return _stage_findings("stop", "not_rehearsed", 0.0, "it was not asked for")
+        return _stage_findings("stop", "not_rehearsed", 0.0, "it was not requested")
     if played.is_slow:
         return _stage_findings("stop", "not_rehearsed", played.elapsed_s, f"{played.over} here")
     saved = played.happened(CheckpointSaved)

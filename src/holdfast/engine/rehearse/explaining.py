@@ -29,7 +29,7 @@ PARSES: Final = re.compile(r"\bparse_\w+\(")
 """A call that reads a command line, or a file of settings."""
 FLAG: Final = re.compile(r"--[\w-]+")
 TIME: Final = "longer than"
-OVER: Final = "The script did not come to its end in its time, and nothing was heard of it"
+OVER: Final = "The script did not finish in its time, and showed no progress"
 MORE_TIME: Final = "Allow more time with `--limit`; if it does not end then either, look what it waits for at `{}`."
 SAID_BEFORE: Final = "what:"
 UNKNOWN: Final = "The job fails for a reason that no class of failure knows"

@@ -236,4 +236,4 @@ def _repeat(data: ReportData, progress: Progress) -> Iterator[tuple[str, str]]:
         yield f"holdfast render {resolved} -o train.py", "gives the training script, which needs no holdfast"
     else:
         yield f"holdfast run {target}", "runs the script again"
-    yield f"holdfast show {data.run}", "tells what the ledger knows of this run"
+    yield f"holdfast show {data.run}", "shows what the ledger has recorded of this run"

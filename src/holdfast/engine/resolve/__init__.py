@@ -80,7 +80,7 @@ def resolved_by(
         newest=found,
         lowest={name: version for name, version in below.items() if version} if below not in ({}, there) else None,
         unknown={
-            name: f"{name} {newest[name]} is none of the releases known on {date}"
+            name: f"{name} {newest[name]} is not among the releases known on {date}"
             for name, version in there.items()
             if not version
         },
@@ -93,7 +93,7 @@ def resolved_by(
 
 
 def _among(versions: Mapping[str, str], name: str, folder: Path) -> str:
-    """Return a version as the history spells it; empty where it is none of the releases."""
+    """Return a version as the history spells it; empty where it is not among the releases."""
     history = load_history(name, folder)
     index = history.index(versions[name]) if history else None
     return history.versions[index] if history and index is not None else ""
@@ -125,7 +125,7 @@ def _as_installed(wanted: Mapping[str, Constraint], folder: Path, about: Resolut
             newest[name] = history.versions[index]
         else:
             unknown[name] = (
-                wish.hidden or f"`{wish.first.text}` is none of the releases of {name} known on {about.date}"
+                wish.hidden or f"`{wish.first.text}` is not among the releases of {name} known on {about.date}"
             )
     return replace(about, newest=newest, unknown=unknown)
 

@@ -46,7 +46,7 @@ CAPPING: Final[Mapping[str, frozenset[str]]] = {
 
 
 def why_outside(package: str, constraint: Constraint, releases: PackageReleases, date: str) -> str | None:
-    """Return why a declared package is none of the releases in the history; None if it may be one."""
+    """Return why a declared package is not among the releases in the history; None if it may be one."""
     versions = releases.history.versions
     if constraint.url or constraint.hidden:
         return constraint.hidden or f"{package} is taken from {constraint.url}"

@@ -27,8 +27,8 @@ class Delivery:
     """Whether what was pushed is there.
 
     Attributes:
-        verdict: `unknown` if the Hub could not be asked.
-        because: What is missing, or why the Hub could not be asked; empty if everything arrived.
+        verdict: `unknown` if the Hub could not be reached.
+        because: What is missing, or why the Hub could not be reached; empty if everything arrived.
     """
 
     verdict: Literal["arrived", "missing", "unknown"]

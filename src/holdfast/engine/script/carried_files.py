@@ -81,7 +81,7 @@ def carried_files(job: Job, sources: Mapping[str, str]) -> dict[str, str]:
         sources: The text of each of `referred_files`.
 
     Raises:
-        UsageError: A file is no Python, or lacks the function that is named.
+        UsageError: A file is not valid Python, or lacks the function that is named.
     """
     for function in _functions(job):
         if function.is_carried:
@@ -125,7 +125,9 @@ def _check_defined(function: NamedFunction, source: str) -> None:
         tree = ast.parse(source)
     except (SyntaxError, ValueError) as error:
         spot = Spot(function.module, getattr(error, "lineno", None), getattr(error, "offset", None))
-        raise UsageError(f"{function.module} is no Python: {error.args[0]}", where=spot, fix="correct it") from error
+        raise UsageError(
+            f"{function.module} is not valid Python: {error.args[0]}", where=spot, fix="correct it"
+        ) from error
     if function.name not in names_bound(tree):
         fix = f"define it, or correct `{function.key}`"
         raise UsageError(f"{function.module} defines no `{function.name}`", where=function.module, fix=fix)

@@ -168,7 +168,7 @@ def outline_loading(job: Job) -> ModelLoading:
         raise UsageError(f"no model {model.path!r}", where="model.path", fix=f"use one of {', '.join(MODELS)}")
     own = job.train.get("model_init_kwargs") or {}
     if not isinstance(own, Mapping):
-        raise UsageError("it is no mapping", where="train.model_init_kwargs", fix="write it as `{key: value}`")
+        raise UsageError("it is not a mapping", where="train.model_init_kwargs", fix="write it as `{key: value}`")
     named = {"revision": model.revision, "attn_implementation": model.attn_implementation}
     options = {key: value for key, value in named.items() if value is not None} | dict(own)
     dtype = options.pop("dtype", None) or model.dtype
@@ -259,7 +259,7 @@ def _check_stream(data: Data) -> None:
         fix = "name an `eval_split`, or do not stream"
         raise UsageError("a stream has no fraction: its rows are not counted", where="dataset.eval_fraction", fix=fix)
     if data.streaming and data.path in DATASETS:
-        raise UsageError(f"{data.path} is no stream", where="dataset.streaming", fix="leave it out")
+        raise UsageError(f"{data.path} is not a stream", where="dataset.streaming", fix="leave it out")
 
 
 def _tokenizer_options(job: Job) -> dict[str, Any] | None:

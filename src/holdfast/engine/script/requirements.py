@@ -37,7 +37,7 @@ def list_requirements(job: Job) -> list[HeaderRequirement]:
     """Return the packages that the job's script installs: pinned, except where the job states otherwise.
 
     Raises:
-        UsageError: An entry of `environment.requirements` is no requirement, or asks for a TRL that is not served.
+        UsageError: An entry of `environment.requirements` is not a requirement, or asks for a TRL that is not served.
     """
     stack = load_stack()
     pinned = [
@@ -87,7 +87,7 @@ def _requirement_of_job(text: str) -> HeaderRequirement:
     parsed = parse_requirement(text) if text.isprintable() else None
     if not isinstance(parsed, Requirement):
         fix = "write it as pip would take it, such as `flash-attn==2.8.3`"
-        raise UsageError(f"{text!r} is no requirement", where="environment.requirements", fix=fix)
+        raise UsageError(f"{text!r} is not a requirement", where="environment.requirements", fix=fix)
     return HeaderRequirement(parsed.name, parsed.text.strip(), "asked for by the job")
 
 

@@ -92,7 +92,7 @@ def read_recipe(job: Document, *, processes: int = 1, api: Api | None = None) ->
     job_settings = _Settings(job, api)
     skipped = job_settings.read("dataset_kwargs", Mapping)
     if skipped and skipped.get("skip_prepare_dataset"):
-        raise MissingFactError("train.dataset_kwargs", "the trainer is told to take the rows as they are")
+        raise MissingFactError("train.dataset_kwargs", "the trainer is set to take the rows as they are")
     named = job.get("method")
     if named not in set(Method):
         raise MissingFactError("method", "no method is named that rows are made tokens for")

@@ -1,7 +1,7 @@
 """Files whose rows cannot all be read.
 
 ## What it does
-Reads every row, and tells each place where that is not possible: a line that is no JSON, a file that ends too early, a
+Reads every row, and reports each place where that is not possible: a line that is not valid JSON, a file that ends too early, a
 value that does not fit its column, bytes that are no UTF-8.
 
 ## Why is this bad

@@ -178,7 +178,7 @@ class HfJobsBackend:
     def _look(self, attempt_id: str) -> PollResult:
         address = JobAddress.parse(attempt_id)
         if address is None:
-            return PollResult(answer=Liveness.UNKNOWN, because=f"{attempt_id!r} is no attempt of Hugging Face Jobs")
+            return PollResult(answer=Liveness.UNKNOWN, because=f"{attempt_id!r} is not an attempt of Hugging Face Jobs")
         try:
             state = self._hub.inspect(address)
         except HoldfastError as error:
@@ -208,7 +208,9 @@ class HfJobsBackend:
     def _bucket(self, attempt_id: str) -> RunBucket:
         address = JobAddress.parse(attempt_id)
         if address is None:
-            raise UnreachableError(f"{attempt_id!r} is no attempt of Hugging Face Jobs", where="the ledger", fix=AGAIN)
+            raise UnreachableError(
+                f"{attempt_id!r} is not an attempt of Hugging Face Jobs", where="the ledger", fix=AGAIN
+            )
         return RunBucket(self._hub, address.bucket, address.folder)
 
 

@@ -93,7 +93,7 @@ def volumes_of(options: Mapping[str, object]) -> tuple[str, ...]:
         found = VOLUME.fullmatch(each) if isinstance(each, str) else None
         if found is None or found[1].strip("/") in ("", RUN_FOLDER):
             fix = f"write `hf://datasets/me/rows:/data`, with any folder but `/` and `/{RUN_FOLDER}`"
-            raise UsageError(f"{each!r} is no volume that can be mounted", where="where.options.volumes", fix=fix)
+            raise UsageError(f"{each!r} is not a volume that can be mounted", where="where.options.volumes", fix=fix)
     return tuple(map(str, volumes))
 
 

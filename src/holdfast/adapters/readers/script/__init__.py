@@ -57,7 +57,7 @@ def read_script(  # noqa: PLR0913 - a program's text, and what stands around it
         by_default: Whether options that may be given are taken to have their defaults.
 
     Raises:
-        UsageError: The text is no Python.
+        UsageError: The text is not valid Python.
     """
     return read_program(
         text, path, beside=beside, argv=argv, argv_places=argv_places, files=files, by_default=by_default
@@ -90,7 +90,7 @@ def read_program(  # noqa: PLR0913 - likewise
         by_default: Likewise.
 
     Raises:
-        UsageError: The text is no Python.
+        UsageError: The text is not valid Python.
     """
     places = PlaceFinder(path, text, cells)
     tree, parsed = parse(text, path, places.spot if cells else None)

@@ -116,7 +116,7 @@ class DictWriter:
 
     @staticmethod
     def name(element: libcst.BaseDictElement) -> str:
-        """Return an element's key; nothing where it is no plain text."""
+        """Return an element's key; nothing where it is not plain text."""
         key = element.key if isinstance(element, libcst.DictElement) else None
         text = key.evaluated_value if isinstance(key, libcst.SimpleString) else ""
         return text if isinstance(text, str) else ""

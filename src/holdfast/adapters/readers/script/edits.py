@@ -203,7 +203,7 @@ def _read_in_place(document: Document, edit: Rename, place: Place) -> TextEdit:
     (line, start), (end_line, end) = start_of(place), end_of(place)
     quotes = (end - start - len(edit.key.rpartition(".")[2])) // 2
     if line != end_line or quotes not in (0, 1):
-        raise _refusal(document, edit.key, "it is no plain text")
+        raise _refusal(document, edit.key, "it is not plain text")
     path = "" if place.path == document.path else place.path
     return TextEdit((line, start + quotes), (line, end - quotes), edit.name, place.cell, path)
 
@@ -277,7 +277,7 @@ def _rewriting(document: Document, place: Place, edits: Sequence[ValueEdit]) -> 
     ours = carry(document, edits, place)
     unknown = next((edit for edit in ours if isinstance(edit, Set) and not is_plain(edit.value)), None)
     if unknown:
-        raise _refusal(document, unknown.key, "its value cannot be told there")
+        raise _refusal(document, unknown.key, "its value cannot be written there")
 
     def rewrite() -> Iterator[TextEdit]:
         from holdfast.adapters.readers.script.arguments import change

@@ -1,7 +1,7 @@
 """Edits of the requirements in a script's header: TOML within comments, of which all else stays to the letter.
 
 Covered: `dependencies` on one line or several, with comments, in either kind of quotes, or not there at all.
-Not covered: a script without a header; a `dependencies` that is no list of texts.
+Not covered: a script without a header; a `dependencies` that is not a list of strings.
 """
 
 import json

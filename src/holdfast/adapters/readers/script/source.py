@@ -34,13 +34,13 @@ def parse(text: str, path: str, at: Callable[[int], Spot] | None = None) -> tupl
         at: Where a line of the text stands for its reader; by default, in the file.
 
     Raises:
-        UsageError: It is no Python, or too long or too deeply nested to be a script.
+        UsageError: It is not valid Python, or too long or too deeply nested to be a script.
     """
     if len(text) > LONGEST:
         what = f"the file holds {len(text):,} characters: too long for a script (at most {LONGEST:,})"
         raise UsageError(what, where=path, fix="name the script itself")
     if "\0" in text:
-        what = "the file holds null bytes: it is no Python text"
+        what = "the file holds null bytes: it is not Python source"
         raise UsageError(what, where=Spot(path, text[: text.index("\0")].count("\n") + 1), fix="save it as UTF-8 text")
     if text.startswith("\ufeff"):  # a form feed takes its place: as wide, and nothing to Python at the start of a line
         text = "\f" + text[1:]
@@ -54,7 +54,7 @@ def parse(text: str, path: str, at: Callable[[int], Spot] | None = None) -> tupl
             what = "the program is nested too deeply to be read"
             raise UsageError(what, where=path, fix="take the deepest expression apart") from None
         except ValueError as error:  # lone surrogates
-            raise UsageError(f"the file is no text: {error}", where=path, fix="save it as UTF-8 text") from None
+            raise UsageError(f"the file is not text: {error}", where=path, fix="save it as UTF-8 text") from None
 
 
 def is_python(text: str) -> bool:
@@ -78,7 +78,7 @@ def _objection(error: SyntaxError, text: str, path: str, at: Callable[[int], Spo
         return LaterPythonError(what, where=spot, fix="install holdfast in the Python that the script is for")
     if re.search(PYTHON_2, error.msg) or re.search(PYTHON_2_LINES, text):
         return UsageError(f"this is Python 2: {error.msg}", where=spot, fix="port the script to Python 3")
-    return UsageError(f"the script is no valid Python: {error.msg}", where=spot, fix="correct the line")
+    return UsageError(f"the script is not valid Python: {error.msg}", where=spot, fix="correct the line")
 
 
 def _needs_later_python(error: SyntaxError, text: str) -> bool:

@@ -23,7 +23,7 @@ def install(events: EventWriter) -> None:
     def answered(_original: Any, *_: Any, **__: Any) -> None:
         if not known_token():
             os.environ["HF_TOKEN"] = TOKEN
-            events.not_rehearsed("the login that the notebook asks for", "nobody logs in during a rehearsal")
+            events.not_rehearsed("the login that the notebook asks for", "there is no login during a rehearsal")
 
     def in_login(module: Any) -> None:
         for name in ASKING:

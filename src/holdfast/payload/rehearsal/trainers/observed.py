@@ -24,7 +24,7 @@ def note_same(given: Mapping[str, Any], events: EventWriter) -> None:
 
 
 def keep_rows(dataset: Any, part_request: PartRequest, role: str, events: EventWriter) -> None:
-    """Write the rows of a dataset down, as far as JSON holds them; nothing of what is no table of rows."""
+    """Write the rows of a dataset down, as far as JSON holds them; nothing of what is not a table of rows."""
     if part_request.part != "whole" or not hasattr(dataset, "column_names"):
         return
     if not hasattr(dataset, "__len__"):

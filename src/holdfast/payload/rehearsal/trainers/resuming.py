@@ -57,7 +57,7 @@ def _damages(folder: Path) -> Iterator[tuple[str, str]]:
         try:
             json.loads((folder / STATE).read_text(encoding="utf-8"))
         except ValueError:
-            yield STATE, "it is no JSON"
+            yield STATE, "it is not valid JSON"
 
 
 def _tensors_damage(path: Path) -> str:

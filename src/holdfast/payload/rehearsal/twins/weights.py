@@ -108,7 +108,7 @@ def type_of(file: str) -> str:
     if not Path(file).is_file():
         return "float32"
     with safetensors.safe_open(file, framework="pt") as opened:
-        types = (opened.get_slice(name).get_dtype() for name in opened.keys())  # noqa: SIM118 - it is no mapping
+        types = (opened.get_slice(name).get_dtype() for name in opened.keys())  # noqa: SIM118 - it is not a mapping
         return next((FLOATS[each] for each in types if each in FLOATS), "float32")
 
 
