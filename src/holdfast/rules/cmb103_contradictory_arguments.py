@@ -3,7 +3,7 @@
 ## What it does
 Runs the checks that a class makes when it is constructed, on the arguments that are given and the defaults of the rest:
 those of configs, trainers, adapters and quantizations, taken from the source of exactly the versions at hand. What the
-source does not tell (the model, the data, the number of processes, the machine) may be either way, and an error is reported
+source does not show (the model, the data, the number of processes, the machine) may be either way, and an error is reported
 only where it is certain. Where the class goes on and ignores an argument, that is a warning.
 
 ## Why is this bad
