@@ -27,7 +27,7 @@ FULL = "0.27.0"
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
-    """Point out a base model in twice the room."""
+    """Report a base model that is loaded in float32 under an adapter."""
     if not since(api, "trl", FULL) or job.get("method", "") not in tuple(Method):
         return
     trainer = job.call("trainer")

@@ -3,7 +3,7 @@
 import pytest
 
 from holdfast.catalog.models.architectures import load_traits
-from holdfast.engine.plan.architecture import read_architecture
+from holdfast.engine.plan.architecture_reading import read_architecture
 from holdfast.engine.plan.parameters import total_parameters
 
 pytestmark = pytest.mark.train

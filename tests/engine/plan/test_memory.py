@@ -11,7 +11,7 @@ from holdfast.catalog.optimizers import load_optimizers
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
-from holdfast.engine.plan.architecture import read_architecture
+from holdfast.engine.plan.architecture_reading import read_architecture
 from holdfast.engine.plan.card import estimate_memory
 from holdfast.engine.plan.head import logits_head
 from holdfast.engine.plan.layer import layer_activations

@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from holdfast.core.finding import MissingFactError
-from holdfast.engine.plan.architecture import CONFIG, Architecture, Experts, read_architecture
+from holdfast.engine.plan.architecture import Architecture, Experts
+from holdfast.engine.plan.architecture_reading import CONFIG, read_architecture
 
 Matrix = tuple[int, int]
 """Inputs and outputs of a linear projection."""
@@ -26,7 +27,7 @@ def read_model(config: Mapping[str, Any], parameters: int = 0) -> Architecture:
         parameters: All parameters, as the safetensors metadata counts them; 0 if unknown.
 
     Raises:
-        MissingFactError: See `read_architecture`; or the size of a vision tower cannot be told.
+        MissingFactError: See `read_architecture`; or the size of a vision tower is not known.
     """
     model = read_architecture(config)
     if not isinstance(config.get("text_config"), Mapping):

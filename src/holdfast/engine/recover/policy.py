@@ -30,13 +30,15 @@ FIRST_PAUSE_S: Final = 30.0
 LONGEST_PAUSE_S: Final = 600.0
 SAME_CAUSE: Final = 2
 """How many changes are tried against one cause."""
+FRUITLESS: Final = 2
+"""After so many attempts that came no further than the one before them, no change is tried any more."""
 
 Decision = tuple[Diagnosed] | tuple[Diagnosed, Remedied]
 """The cause of a failure, with the pause before the next attempt, if there is to be one; and what is changed for it."""
 
 
 def ended_unasked(state: RunState) -> bool:
-    """True if the newest attempt failed, and nobody had asked for its end."""
+    """True if the newest attempt failed, and its end was not requested."""
     current = state.current
     return (
         current is not None and current.stage in (RunStage.FAILED, RunStage.CANCELLED) and not was_asked_to_end(state)
@@ -100,11 +102,8 @@ def _change(cause: Diagnosed, state: RunState, current: AttemptState, job: Job, 
     if chosen is None:
         return (replace(cause, stops=describe_room(cause, current) or _refused(helpful)),)
     if not can_be_changed(plan):
-        return (
-            replace(
-                cause, stops=f"the job has a secret in its settings, and is not rendered anew: {chosen.describe()}"
-            ),
-        )
+        stops = f"the job has a secret in its settings, and is not rendered anew: {chosen.describe()}"
+        return (replace(cause, stops=stops),)
     remedied = Remedied(at_s=cause.at_s, attempt=current.number, cause=cause.name, remedy=chosen)
     return replace(cause, next_s=0.0), remedied
 
@@ -116,8 +115,8 @@ def _used_up(cause: Diagnosed, state: RunState) -> str:
     ]
     if len(earlier) >= SAME_CAUSE:
         return f"{SAME_CAUSE} changes did not help against this cause"
-    steps = [each.steps for each in state.attempts[-3:]]
-    if len(steps) == 3 and max(steps[1:]) <= steps[0]:  # noqa: PLR2004 - two attempts, and the one before them
+    steps = [each.steps for each in state.attempts[-FRUITLESS - 1 :]]
+    if len(steps) > FRUITLESS and max(steps[1:]) <= steps[0]:
         return "two attempts came no further than the one before them"
     return ""
 

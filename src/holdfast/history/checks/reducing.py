@@ -54,8 +54,6 @@ MOST_ROUNDS: Final = 16
 HOOK: Final = re.compile(r"_?(post_init|create_accelerator|(check|precompute|prepare_dataset|validate)\w*).*")
 """Methods that a base's constructor calls to check."""
 
-UNKNOWN: Final = ast.Constant(...)
-
 
 def reduce_checks(cls: ast.ClassDef, method: ast.FunctionDef, names: Names) -> str | None:
     """Return a method's checks as a program, or None where it has none and hides none of a base.
@@ -264,7 +262,7 @@ class _Reducer:
                 return
 
     def _lost(self, node: ast.stmt) -> Iterator[ast.stmt]:
-        """Forget all that a statement may change; what it defines is understood by nobody anyway."""
+        """Forget all that a statement may change; what it defines is never looked into."""
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             return
         yield from forgotten(targets(node))

@@ -2,9 +2,8 @@
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
 
-UNKNOWN: Final = ast.Constant(...)
+from holdfast.history.checks.expressions import UNKNOWN
 
 
 def forgotten(targets: Iterable[ast.expr | None]) -> Iterator[ast.stmt]:

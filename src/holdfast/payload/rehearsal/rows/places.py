@@ -1,4 +1,4 @@
-"""Datasets that the script writes and reads again: in the rehearsal's folder, in place of where it says."""
+"""Datasets that the script saves and loads again: both are redirected into the rehearsal's folder."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from .part import as_part, part_of
 
 PART = ".holdfast-part.json"
 """A file beside a dataset that was saved: what it is a part of."""
-KERNELS = (("proc",), ("sys",))  # folders in which root may write, it is said, and cannot
+KERNELS = (("proc",), ("sys",))  # `os.access` says that root may write there; the kernel refuses it
 
 
 class SavedDatasets:
@@ -69,8 +69,8 @@ class SavedDatasets:
     def _loading(self, load: Callable[..., Any]) -> Callable[..., Any]:
         def load_from_disk(dataset_path: Any, *args: Any, **kwargs: Any) -> Any:
             loaded = load(place := self(dataset_path), *args, **kwargs)
-            told = Path(str(place), PART)
-            return as_part(loaded, **json.loads(told.read_text())) if told.is_file() else loaded
+            part = Path(str(place), PART)
+            return as_part(loaded, **json.loads(part.read_text())) if part.is_file() else loaded
 
         return load_from_disk
 
