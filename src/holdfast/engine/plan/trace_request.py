@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from holdfast.catalog.optimizers import OptimizerMemory
 from holdfast.core.finding import MissingFactError
-from holdfast.engine.plan.architecture_reading import PATTERN, Architecture
+from holdfast.engine.plan.architecture import Architecture
+from holdfast.engine.plan.architecture_reading import PATTERN
 from holdfast.engine.plan.parameters import FUSED
 from holdfast.engine.plan.step import FLOAT32, TrainingStep, rows_each
 from holdfast.payload.tracing.request import (
