@@ -1,7 +1,7 @@
 """A dataset that does not exist, is empty, or cannot be read.
 
 ## What it does
-For files and folders on this machine, and for data that holdfast makes itself, looks whether there are rows: the file
+For files and folders on this machine, and for data that holdfast makes itself, checks whether there are rows: the file
 is there, its format is known, its first rows can be parsed, the split exists. With `dataset.eval_fraction`, also
 whether there are rows enough for both parts.
 

@@ -1,7 +1,7 @@
 """A dataset that is not on the Hub.
 
 ## What it does
-Looks whether each dataset is there that a job names: `dataset` and `evaluate` of a job file, `load_dataset()`, `--dataset_name` of a command.
+Checks whether each dataset is there that a job names: `dataset` and `evaluate` of a job file, `load_dataset()`, `--dataset_name` of a command.
 A name without an owner may be a folder where the program runs: of one that is not there it only says so if the Hub has one of that name
 with an owner.
 

@@ -1,14 +1,14 @@
 """A dataset that the current token may not read.
 
 ## What it does
-Looks whether the datasets of a job are gated, and whether the token at hand has been given access.
+Checks whether the datasets of a job are gated, and whether the token at hand has been given access.
 
 ## Why is this bad
-Anyone sees that a gated dataset is there; its files are only for those who asked, and were let in. `load_dataset` raises
+Everyone can see a gated dataset; its files are only for those who requested access, and got it. `load_dataset` raises
 `DatasetNotFoundError: … is a gated dataset`.
 
 ## Fix safety
-There is no automatic fix: access is asked for on the dataset's page. Some grant it at once, for others a person decides.
+There is no automatic fix: request access on the dataset's page. Some grant it at once, for others a person decides.
 """
 
 from collections.abc import Iterator, Sequence

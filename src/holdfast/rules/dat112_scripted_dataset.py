@@ -1,7 +1,7 @@
 """A dataset of the Hub that is a loading script.
 
 ## What it does
-With datasets 4.0 or newer, looks whether the repository of a dataset holds a program of its own name, which datasets would have to run.
+With datasets 4.0 or newer, checks whether the repository of a dataset holds a program of its own name, which datasets would have to run.
 
 ## Why is this bad
 Datasets no longer runs programs to get at data: it raises `RuntimeError: Dataset scripts are no longer supported`, with

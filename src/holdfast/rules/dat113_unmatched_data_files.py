@@ -1,12 +1,12 @@
 """Data files that are not in the dataset: none of those that are named, or none at all.
 
 ## What it does
-Compares `data_files` and `data_dir` of `load_dataset()` with the files that the dataset's repository has. Where none are named, looks whether
+Compares `data_files` and `data_dir` of `load_dataset()` with the files that the dataset's repository has. Where none are named, checks whether
 there is anything in it beside papers such as a README.
 
 ## Why is this bad
 Of a name that is not there datasets says that it could not find the dataset on the Hub, of patterns that fit nothing `DataFilesNotFoundError`,
-of a folder `EmptyDatasetError`. Where the same dataset was loaded before in another way, it says `Couldn't find cache`, and nothing of files.
+of a folder `EmptyDatasetError`. Where the same dataset was loaded before in another way, it says `Couldn't find cache`, and does not mention files.
 A pattern that fits nothing beside others that do is passed over.
 
 ## Fix safety

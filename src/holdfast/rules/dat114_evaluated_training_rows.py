@@ -2,11 +2,11 @@
 
 ## What it does
 Compares what a job trains on with what it evaluates on, where both are slices of one split: `dataset.split` and `dataset.eval_split` of a job
-file, two `load_dataset()` of one dataset, the splits of a command of TRL's. It speaks where they surely share rows, such as `train[:90%]` and
+file, two `load_dataset()` of one dataset, the splits of a command of TRL's. It reports only sets that certainly share rows, such as `train[:90%]` and
 `train[85%:]`, and where a trainer is given one and the same variable, or item of it, for both.
 
 ## Why is this bad
-The loss on rows that the model has learned falls for as long as training goes on: it tells neither when to stop nor what the model is worth.
+The loss on rows that the model has learned falls for as long as training goes on: it shows neither when to stop nor how good the model is.
 
 It is a warning, here and in a rehearsal: whether a model can learn a few rows by heart at all is worth trying on purpose.
 

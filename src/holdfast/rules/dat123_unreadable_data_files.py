@@ -2,7 +2,7 @@
 
 ## What it does
 For files and folders that a program reads with `load_dataset("json", data_files=…)`, `load_dataset("./folder")`, `Dataset.from_json(…)`,
-`load_from_disk(…)` and the like, looks whether they are there, whether their first rows can be parsed, and whether the split exists. Relative
+`load_from_disk(…)` and the like, checks whether they are there, whether their first rows can be parsed, and whether the split exists. Relative
 names start from the working directory or the script's folder. What the program may write, download or look for first is skipped.
 
 ## Why is this bad

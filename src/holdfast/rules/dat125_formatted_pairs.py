@@ -1,7 +1,7 @@
 """A formatting function for rows that have a prompt and a completion.
 
 ## What it does
-Where `SFTTrainer` is given a `formatting_func`, looks whether its data has the columns `prompt` and `completion`, and `SFTConfig` leaves
+Where `SFTTrainer` is given a `formatting_func`, checks whether its data has the columns `prompt` and `completion`, and `SFTConfig` leaves
 `completion_only_loss` to the trainer.
 
 ## Why is this bad

@@ -4,7 +4,7 @@
 Looks for a line such as `#/// script` or `# ///script`, or one with a space at its end, followed by dependencies.
 
 ## Why is this bad
-A header begins with `# /// script`, to the letter. Of anything else `uv run` takes no notice: it runs the script without
+A header begins with `# /// script`, to the letter. `uv run` ignores anything else: it runs the script without
 a single dependency, and that ends at the first import.
 
 ## Fix safety

@@ -4,7 +4,7 @@
 Looks for keys of the header other than `dependencies`, `requires-python` and `tool`.
 
 ## Why is this bad
-PEP 723 knows these three, and uv takes no notice of any other. `requires_python` or `dependency` is as good as not
+PEP 723 knows these three, and uv ignores any other. `requires_python` or `dependency` is as good as not
 written, and no error is shown.
 
 ## Fix safety

@@ -2,7 +2,7 @@
 
 ## What it does
 Compares exact pins of trl, transformers, peft, accelerate, datasets, huggingface_hub, trackio and bitsandbytes with the
-releases in the API history. Of a version older or newer than all of these it says nothing, nor of pre-releases.
+releases in the API history. Versions older or newer than all of these are not reported, nor are pre-releases.
 
 ## Why is this bad
 There is nothing to install. Such pins come from a slip, or from a number that was made up: `transformers==4.47.2` looks

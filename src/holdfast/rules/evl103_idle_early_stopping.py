@@ -1,7 +1,7 @@
 """`EarlyStoppingCallback` for a trainer that does not evaluate, or that watches no metric.
 
 ## What it does
-For a trainer that is given `EarlyStoppingCallback`, looks whether its config evaluates (`eval_strategy`) and names what to
+For a trainer that is given `EarlyStoppingCallback`, checks whether its config evaluates (`eval_strategy`) and names what to
 watch: `metric_for_best_model`, or `load_best_model_at_end`, which watches the loss by default.
 
 ## Why is this bad

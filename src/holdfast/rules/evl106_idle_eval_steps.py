@@ -1,8 +1,8 @@
 """`eval_steps` for a trainer that never evaluates.
 
 ## What it does
-For a trainer whose config is given `eval_steps`, looks whether it evaluates at all: `eval_strategy`, which is `"no"` where nothing
-is said.
+For a trainer whose config is given `eval_steps`, checks whether it evaluates at all: `eval_strategy`, which is `"no"` by
+default.
 
 ## Why is this bad
 `eval_steps` says how often, and `eval_strategy` whether. With `"no"` the training ends without one evaluation, and nothing says so:

@@ -5,7 +5,7 @@ Looks at the repository that a job pushes to, where the job itself says that it 
 `hub_private_repo=True`, `push_to_hub(…, private=True)` or `create_repo(…, private=True)`.
 
 ## Why is this bad
-The wish counts when a repository is made. One that is there already stays as it is, without a word: the model can be read by
+The setting counts only when a repository is created. An existing one stays as it is, without a warning: the model can be read by
 everybody from the first push on.
 
 ## Fix safety

@@ -1,7 +1,7 @@
 """A branch, tag or commit that a repository does not have.
 
 ## What it does
-Looks whether the `revision` of a model, a dataset or a file is there: in a job file `model.revision`, in a program the argument of
+Checks whether the `revision` of a model, a dataset or a file is there: in a job file `model.revision`, in a program the argument of
 `from_pretrained`, `load_dataset`, `hf_hub_download` and `snapshot_download`, on TRL's command line `--model_revision`.
 
 ## Why is this bad

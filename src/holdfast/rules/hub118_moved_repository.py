@@ -1,7 +1,7 @@
 """A repository that has another name today.
 
 ## What it does
-Looks whether the Hub knows a model, a dataset or a repository under the name that the job gives it, or leads on from there to another.
+Checks whether the Hub knows a model, a dataset or a repository under the name that the job gives it, or leads on from there to another.
 
 ## Why is this bad
 The old name works only until somebody else takes it: from then on, the job trains on theirs instead. What is cached under the one name is

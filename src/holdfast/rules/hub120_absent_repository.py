@@ -1,7 +1,7 @@
 """A repository that does not exist, and from which a program reads files.
 
 ## What it does
-Looks whether the repositories exist that a program names in `hf_hub_download`, `snapshot_download`, `AutoConfig.from_pretrained` and its like.
+Checks whether the repositories exist that a program names in `hf_hub_download`, `snapshot_download`, `AutoConfig.from_pretrained` and its like.
 Datasets and models have rules of their own.
 
 ## Why is this bad

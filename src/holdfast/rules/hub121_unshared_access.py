@@ -1,7 +1,7 @@
 """A job away from here that reads what is private or gated, and gets no token for it.
 
 ## What it does
-For a job file that runs on another machine, looks whether `HF_TOKEN` is among `environment.secrets`, where its model or its data is private or
+For a job file that runs on another machine, checks whether `HF_TOKEN` is among `environment.secrets`, where its model or its data is private or
 gated. Here the token at hand may read them.
 
 ## Why is this bad

@@ -8,7 +8,7 @@ Looks at the repositories that a program uploads to by `upload_file`, `upload_fo
 The Hub answers 404, and the upload raises RepositoryNotFoundError: after the training whose result it was to keep.
 
 ## Fix safety
-There is no automatic fix: `create_repo("owner/name", exist_ok=True)` before it makes the repository, public if nothing else is said.
+There is no automatic fix: `create_repo("owner/name", exist_ok=True)` before it makes the repository, public by default.
 """
 
 from collections.abc import Iterator, Sequence

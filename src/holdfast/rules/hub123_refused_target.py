@@ -5,7 +5,7 @@ Where the repository that a job pushes to exists, asks the Hub whether this toke
 account tells why not: of a contributor's organization, say, in which the repository is somebody else's.
 
 ## Why is this bad
-Making the repository passes, since it is there. Pushes during training fail without a word, and the one at the end raises 403: after all the
+Making the repository passes, since it is there. Pushes during training fail without a message, and the one at the end raises 403: after all the
 training was paid for.
 
 ## Fix safety

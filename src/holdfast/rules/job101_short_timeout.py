@@ -6,7 +6,7 @@ steps that the job asks for. On a backend that is not this machine, looks for a 
 
 ## Why is this bad
 A run that is stopped by its timeout has cost everything and gives a checkpoint at best. Hugging Face Jobs end after 30
-minutes where nothing else is said. `holdfast run` therefore always sends a timeout; where the job names none, it takes that of
+minutes by default. `holdfast run` therefore always sends a timeout; where the job names none, it takes that of
 `holdfast plan`, which rests on an estimate.
 
 ## Fix safety

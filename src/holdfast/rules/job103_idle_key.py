@@ -7,7 +7,7 @@ Names the keys of the job file that this version of holdfast, or the job's backe
 Whoever writes a budget or an export expects it to be kept. The run does all the rest as asked, and silently not that.
 
 ## Fix safety
-There is no automatic fix: to take the key away gives up what was asked. Do by hand what it stands for, or go on
+There is no automatic fix: removing the key would give up what was requested. Do by hand what it stands for, or go on
 without it.
 """
 

@@ -5,7 +5,7 @@ Compares the `flavor` of the calls that send a job, and `where.hardware` of a jo
 flavors that huggingface_hub keeps, and names the nearest.
 
 ## Why is this bad
-The client sends whatever stands there, and the Hub answers with an error. Pages in circulation still name `h100` and
+The client sends any text, and the Hub answers with an error. Pages in circulation still name `h100` and
 the TPUs `v5e-…`, and `zero-a10g`, which is for Spaces alone.
 
 ## Fix safety

@@ -4,7 +4,7 @@
 Asks for the address that `run_uv_job` and `create_scheduled_uv_job` are given as their script.
 
 ## Why is this bad
-The job's uv asks for it in the container, and hands whatever is answered to Python, an error too: `404: Not Found` is a SyntaxError in line 1,
+The job's uv asks for it in the container, and hands the response to Python, even an error: `404: Not Found` is a SyntaxError in line 1,
 after the machine was waited for and paid for.
 
 ## Fix safety

@@ -1,7 +1,7 @@
 """A page at the address where the script should be.
 
 ## What it does
-Asks for the address that `run_uv_job` and `create_scheduled_uv_job` are given as their script, and looks whether what comes is HTML. Addresses of
+Asks for the address that `run_uv_job` and `create_scheduled_uv_job` are given as their script, and checks whether what comes is HTML. Addresses of
 GitHub and the Hub that show a file are reported by `page-for-script`, without asking.
 
 ## Why is this bad

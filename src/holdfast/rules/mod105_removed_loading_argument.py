@@ -6,7 +6,7 @@ With transformers 5.0 or newer, looks for `load_in_4bit`, `load_in_8bit`, `use_f
 
 ## Why is this bad
 TRL gives all of these to `from_pretrained`, which no longer knows these four and hands them on to the model's class. That
-raises TypeError, whatever their value is, after the config was made without a word.
+raises TypeError, whatever their value is, after the config was created without an error.
 
 ## Fix safety
 There is no automatic fix. Quantization belongs into `quantization_config` of the trainer or of `model_init_kwargs`, as a

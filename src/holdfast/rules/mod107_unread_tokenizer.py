@@ -1,7 +1,7 @@
 """A tokenizer in SentencePiece's format, and nothing to read it with.
 
 ## What it does
-For the model that is trained, looks whether its vocabulary is there in SentencePiece's format alone (`tokenizer.model`,
+For the model that is trained, checks whether its vocabulary is there in SentencePiece's format alone (`tokenizer.model`,
 `spiece.model`), and whether the job, or the header of the script, installs both `sentencepiece` and `protobuf`.
 
 ## Why is this bad

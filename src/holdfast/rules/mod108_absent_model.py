@@ -1,7 +1,7 @@
 """A model, an adapter or a tokenizer that the Hub does not have.
 
 ## What it does
-Looks whether the Hub has each of them that the job names, and for names that are nearly the same. In a program a name without an
+Checks whether the Hub has each of them that the job names, and for names that are nearly the same. In a program a name without an
 owner may be a folder that an earlier program makes. So a model of such a name is a warning if there is no such folder here, and an
 adapter or a tokenizer is left alone.
 

@@ -6,7 +6,7 @@ is handed to a trainer.
 
 ## Why is this bad
 By default, peft loads an adapter for inference: no weight has a gradient. With gradient checkpointing, which
-is on by default, `SFTTrainer` and `GRPOTrainer` go to their ends without an error, and the saved adapter is the one that was loaded.
+is on by default, `SFTTrainer` and `GRPOTrainer` finish without an error, and the saved adapter is the one that was loaded.
 Without it the first step raises RuntimeError, and DPO and KTO raise CheckpointError.
 
 ## Fix safety

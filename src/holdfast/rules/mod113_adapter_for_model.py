@@ -1,11 +1,11 @@
 """An adapter that is loaded as if it were a model, and stays frozen.
 
 ## What it does
-For a repository that holds an adapter and is loaded with `AutoModelForCausalLM.from_pretrained`, looks whether anything is trained on
+For a repository that holds an adapter and is loaded with `AutoModelForCausalLM.from_pretrained`, checks whether anything is trained on
 top of it.
 
 ## Why is this bad
-Transformers then loads the adapter's base, and the adapter into it, for use: no weight has a gradient. `SFTTrainer` goes to its end
+Transformers then loads the adapter's base, and the adapter into it, for use: no weight has a gradient. `SFTTrainer` finishes
 without an error, and nothing was learnt.
 
 ## Fix safety

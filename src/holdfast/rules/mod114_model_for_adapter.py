@@ -1,7 +1,7 @@
 """A whole model where an adapter is expected.
 
 ## What it does
-For each repository that is loaded with peft's `from_pretrained` or with `load_adapter`, looks whether it has an
+For each repository that is loaded with peft's `from_pretrained` or with `load_adapter`, checks whether it has an
 `adapter_config.json`.
 
 ## Why is this bad

@@ -1,7 +1,7 @@
 """Conversations, for a model without a chat template.
 
 ## What it does
-Where the training data holds lists of messages with `role` and `content`, looks whether the model's tokenizer says how they become
+Where the training data holds lists of messages with `role` and `content`, checks whether the model's tokenizer says how they become
 text, or the job does.
 
 ## Why is this bad

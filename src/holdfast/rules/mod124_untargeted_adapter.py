@@ -1,7 +1,7 @@
 """An adapter that does not say where it goes, for a model of which peft does not know it.
 
 ## What it does
-For a LoRA adapter without `target_modules`, looks whether peft has a default for models of this type.
+For a LoRA adapter without `target_modules`, checks whether peft has a default for models of this type.
 
 ## Why is this bad
 Peft knows some thirty types: Llama, Qwen 2 and 3, Mistral, Gemma and older ones; not Phi 3, Qwen3-MoE, SmolLM3, OLMo 2 or gpt-oss. For

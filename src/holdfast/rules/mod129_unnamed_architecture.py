@@ -1,7 +1,7 @@
 """A checkpoint that does not name its class, or names one that does not exist.
 
 ## What it does
-For sft, dpo, kto, grpo and rloo, where the trainer loads the model by its name, looks whether `architectures` in its `config.json` names
+For sft, dpo, kto, grpo and rloo, where the trainer loads the model by its name, checks whether `architectures` in its `config.json` names
 a class that transformers has.
 
 ## Why is this bad

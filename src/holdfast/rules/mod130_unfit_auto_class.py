@@ -1,7 +1,7 @@
 """A type of model that the class which loads it does not take.
 
 ## What it does
-Looks whether `AutoModelForCausalLM`, or `AutoModelForSequenceClassification`, with which `RewardTrainer` loads a model by its name, takes
+Checks whether `AutoModelForCausalLM`, or `AutoModelForSequenceClassification`, with which `RewardTrainer` loads a model by its name, takes
 models of the type in its `config.json`.
 
 ## Why is this bad

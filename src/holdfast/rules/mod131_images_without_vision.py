@@ -1,7 +1,7 @@
 """Images, for a model without vision.
 
 ## What it does
-Where the training data has a column `image` or `images`, looks whether the model has a part for them: a `vision_config`, or the config of
+Where the training data has a column `image` or `images`, checks whether the model has a part for them: a `vision_config`, or the config of
 a processor.
 
 ## Why is this bad

@@ -5,7 +5,7 @@ Looks for `prepare_model_for_kbit_training` of what `get_peft_model` gave.
 
 ## Why is this bad
 Preparing freezes every weight there is, to train the adapter that is added afterwards. The other way round it freezes
-the adapter too: nothing is left to train. The run goes to its end without an error, and the saved adapter is what it
+the adapter too: nothing is left to train. The run finishes without an error, and the saved adapter is what it
 was at the start.
 
 ## Fix safety

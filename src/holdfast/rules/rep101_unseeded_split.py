@@ -2,7 +2,7 @@
 
 ## What it does
 Looks for `shuffle()` and `train_test_split()` of datasets without a seed, in a script that sets none for numpy before. A
-stream takes no notice of such a seed, so there `shuffle()` needs its own in any case.
+stream ignores such a seed, so there `shuffle()` needs its own in any case.
 
 ## Why is this bad
 The trainer has a seed of its own, 42, whatever the script says; the split has none. So the same script trains and evaluates

@@ -2,7 +2,7 @@
 
 ## What it does
 For grpo and rloo, looks for `rewards` in a job file, and for `reward_funcs` of the trainer in a script. For the other
-methods of a job file, looks whether there are any.
+methods of a job file, checks whether there are any.
 
 ## Why is this bad
 The trainer raises ValueError where nothing tells it what is good: "No reward source provided". Before TRL 1.8 the

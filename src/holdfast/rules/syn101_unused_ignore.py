@@ -10,8 +10,8 @@ A comment with a misspelt code suppresses nothing. One whose finding is gone hid
 suppresses everything, whatever stands behind it.
 
 ## Fix safety
-The fix is safe. What is of no use is taken out: the code, or the whole comment with its reason. Codes that stand behind a comment are put in
-brackets. No finding comes of that but those that the comment did not mean.
+The fix is safe. What has no effect is removed: the code, or the whole comment with its reason. Codes that stand behind a comment are put in
+brackets. This brings back only findings that the comment was not meant for.
 """
 
 from collections.abc import Iterator, Sequence

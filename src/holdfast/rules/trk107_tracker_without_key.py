@@ -1,10 +1,10 @@
 """A job away from here that reports to Weights & Biases, and gets no key for it.
 
 ## What it does
-For a job file that reports to wandb on another machine, looks whether `WANDB_API_KEY` is among `environment.secrets`.
+For a job file that reports to wandb on another machine, checks whether `WANDB_API_KEY` is among `environment.secrets`.
 
 ## Why is this bad
-Nobody is there to log in. Without a key, and without a terminal to ask for one, wandb raises `UsageError: No API key
+No one can log in there. Without a key, and without a terminal to ask for one, wandb raises `UsageError: No API key
 configured` as training begins: after the environment was made and the model was loaded, on hardware that is paid for.
 
 ## Fix safety

@@ -5,7 +5,7 @@ With transformers 5.0 or newer, looks for the variable `WANDB_DISABLED` in a scr
 
 ## Why is this bad
 Transformers 4 read it; 5.0 and later do not, nor does wandb itself. The run goes to Weights & Biases all the same, or ends
-for want of a key.
+for lack of a key.
 
 ## Fix safety
 There is no automatic fix: `report_to="none"`, or `WANDB_MODE=disabled`, does what was meant.

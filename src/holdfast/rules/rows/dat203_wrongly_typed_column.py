@@ -7,7 +7,7 @@ is text or a list of parts, and whether labels are true or false.
 ## Why is this bad
 A trainer appends a token to a text, and an answer to its prompt. Numbers take neither: `AttributeError: 'int' object has no
 attribute 'endswith'`. Labels are summed, which texts cannot be. Half of the chat templates raise at a message whose content is a number;
-others leave it out. They treat lists of texts, objects, and parts without a `type` likewise, or write them as Python spells them. Name a
+others leave it out. They treat lists of texts, objects, and parts without a `type` likewise, or write them in Python's notation. Name a
 model to learn what its template does: other rules then report what it raises and leaves out.
 
 ## Fix safety

@@ -1,8 +1,8 @@
 """Pairs without a prompt whose answers begin differently, or are a prompt without an answer.
 
 ## What it does
-Where there is no column `prompt`, looks whether chosen and rejected begin alike: with the same message, or letter. In
-conversations it also looks whether one of them ends after that message.
+Where there is no column `prompt`, checks whether chosen and rejected begin alike: with the same message, or letter. In
+conversations it also checks whether one of them ends after that message.
 
 ## Why is this bad
 dpo and kto take what both begin with for the prompt, but never the last message of the shorter one. If that is nothing,

@@ -1,7 +1,7 @@
 """Answers that begin with their prompt once more.
 
 ## What it does
-Where there is a column `prompt`, looks whether an answer begins with it: with its first message, or with all its letters.
+Where there is a column `prompt`, checks whether an answer begins with it: with its first message, or with all its letters.
 
 ## Why is this bad
 TRL puts the prompt before each answer, so the model reads it twice, and learns to repeat the question before it answers.

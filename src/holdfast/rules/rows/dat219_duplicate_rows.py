@@ -5,7 +5,7 @@ Compares all rows by what the method's trainer reads of them: an id or a source 
 
 ## Why is this bad
 A row that is there twice counts twice, in an epoch and in the loss. A few do no harm; many are learned by heart. Prompts
-for grpo and rloo are sampled anew each time, and nothing is said of them.
+for grpo and rloo are sampled anew each time, and are not reported.
 
 ## Fix safety
 There is no automatic fix: a dataset may mean to show some rows more often.

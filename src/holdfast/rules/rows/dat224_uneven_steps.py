@@ -5,7 +5,7 @@ Compares the lengths of `completions` and `labels` in each row of stepwise super
 
 ## Why is this bad
 Each step is to have a label. Where one is missing, those after it may stand beside the wrong steps, and the ends are cut
-off by whatever puts them together.
+off in the program that puts them together.
 
 ## Fix safety
 There is no automatic fix: which label is missing is not known.

@@ -1,7 +1,7 @@
 """`assistant_only_loss`, with nothing that marks the assistant's turns.
 
 ## What it does
-With `assistant_only_loss`, asks whether the chat template marks what the assistant says, with `{% generation %}`, or TRL
+With `assistant_only_loss`, checks whether the chat template marks what the assistant says, with `{% generation %}`, or TRL
 has a marked copy of it; and whether every row has a token so marked.
 
 ## Why is this bad

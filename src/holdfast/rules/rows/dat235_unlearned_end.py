@@ -6,7 +6,7 @@ that `generation_config.json` names.
 
 ## Why is this bad
 What is never a label is never learned. Asked later, the model writes its answer and goes on, up to the longest
-completion that is allowed. The loss shows nothing of it. A usual cause is a base model whose chat template ends turns with
+completion that is allowed. The loss does not show it. A usual cause is a base model whose chat template ends turns with
 `<|im_end|>` while its EOS is `<|endoftext|>`.
 
 ## Fix safety

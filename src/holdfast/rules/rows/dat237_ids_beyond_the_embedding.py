@@ -5,7 +5,7 @@ Compares the ids of all rows with the size of the vocabulary in the model's conf
 
 ## Why is this bad
 The first batch with such a token raises `IndexError: index out of range in self`; on a GPU it is `device-side assert
-triggered`, at a place that has nothing to do with it. It comes of tokens that were added to a tokenizer whose model was
+triggered`, at a place that has nothing to do with it. It is caused by tokens that were added to a tokenizer whose model was
 not resized, or of a tokenizer of another model.
 
 ## Fix safety

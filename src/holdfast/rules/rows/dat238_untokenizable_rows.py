@@ -1,7 +1,7 @@
 """Rows that the chat template or the tokenizer refuses.
 
 ## What it does
-Renders and tokenizes each row as the trainer does, and tells what is raised. Rows that DAT206 and DAT207 report are left out.
+Renders and tokenizes each row as the trainer does, and reports what is raised. Rows that DAT206 and DAT207 report are left out.
 
 ## Why is this bad
 The trainer raises it as well, when it comes to that row: after the model was loaded and all rows before it were

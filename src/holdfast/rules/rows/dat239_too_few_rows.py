@@ -6,7 +6,7 @@ Counts the batches that the rows make: for grpo and rloo, those of prompts that 
 
 ## Why is this bad
 Rows that do not fill a batch are left out. Where there is none, the trainer raises `args.max_steps must be set to a
-positive value`, which says nothing of rows; with `max_steps` it ends after no step at all, and without an error.
+positive value`, which does not mention rows; with `max_steps` it ends after no step at all, and without an error.
 
 ## Fix safety
 There is no automatic fix: it takes more rows, or a smaller `per_device_train_batch_size`,

@@ -1,7 +1,7 @@
 """Rows that do not begin with the tokens of their prompt.
 
 ## What it does
-Tokenizes each prompt by itself, with the opening of an answer, and looks whether the tokens of prompt and answer
+Tokenizes each prompt by itself, with the opening of an answer, and checks whether the tokens of prompt and answer
 together begin with the same.
 
 ## Why is this bad

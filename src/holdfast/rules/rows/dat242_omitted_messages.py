@@ -6,7 +6,7 @@ row with a mark in that message's place: only a message whose mark is missing to
 is also reported if the template writes nothing for it, as Qwen3's does for all `content` that is not text.
 
 ## Why is this bad
-A template that does not know a role may write nothing of the message, without a word. With the answers gone, the model learns to
+A template that does not know a role may leave the message out without a warning. With the answers gone, the model learns to
 write questions; with other messages gone, it learns answers to what it does not see.
 
 ## Fix safety

@@ -1,7 +1,7 @@
 """A reward function that the trainer cannot use.
 
 ## What it does
-Where it is asked to (`--rewards`), calls each reward function in a process of its own, as the trainer does, on rows of the
+With `--rewards`, calls each reward function in a process of its own, as the trainer does, on rows of the
 data with completions made for them: right where a column holds the answer, wrong, and empty.
 
 ## Why is this bad

@@ -1,7 +1,7 @@
 """A reward that is infinite.
 
 ## What it does
-Where it is asked to (`--rewards`), calls each reward function on sample completions, and looks for rewards that no 32-bit
+With `--rewards`, calls each reward function on sample completions, and looks for rewards that no 32-bit
 float can hold.
 
 ## Why is this bad

@@ -1,7 +1,7 @@
 """A reward function that scores nothing.
 
 ## What it does
-Where it is asked to (`--rewards`), calls each reward function on sample completions, and looks whether any gets a number.
+With `--rewards`, calls each reward function on sample completions, and checks whether any gets a number.
 
 ## Why is this bad
 None, and NaN which is taken for it, say that a function does not apply to a completion. Where it applies to none, it adds

@@ -1,8 +1,8 @@
 """A reward that is the same whatever the completion.
 
 ## What it does
-Where it is asked to (`--rewards`), calls each reward function on sample completions, some phrased as answers usually are,
-wrong ones and empty ones among them, and looks whether the rewards differ. Where the data has no right answers, this is reported
+With `--rewards`, calls each reward function on sample completions, some phrased as answers usually are,
+wrong ones and empty ones among them, and checks whether the rewards differ. Where the data has no right answers, this is reported
 as information, not as a warning: the sample completions may all be equally bad.
 
 ## Why is this bad
