@@ -23,6 +23,7 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.formats import ColumnSettings, holds_no_messages, judge, recognise
+from holdfast.catalog.formats.preparing import PREPARING
 from holdfast.catalog.models.base_models import path_of, trainer_of_trl
 from holdfast.core.columns import STRING, ListOf, Scalar, Struct, Type
 from holdfast.core.document import Document
@@ -36,10 +37,6 @@ ONLY = "train.assistant_only_loss"
 PROGRAM = ("trainer.train_dataset", "trainer.eval_dataset")
 PARTS = {"job": ("dataset", "dataset.eval_split"), "command": ("train.dataset_name", "train.dataset_test_split")}
 """Keys of the data that is trained on and evaluated on, by kind; of a script `PROGRAM`."""
-REMADE_BY_PROGRAM = (
-    "train.dataset_kwargs",
-    *(f"trainer.{name}" for name in ("formatting_func", "data_collator", "rollout_func", "environment_factory")),
-)
 REMADE = {"job": ("dataset.map", "train.dataset_kwargs"), "command": ("train.dataset_kwargs", "train.datasets")}
 """Keys of what reads the columns in a way of its own, likewise."""
 
@@ -73,7 +70,7 @@ def _is_remade(job: Document) -> bool:
     if job.get("dataset.map", None) is not None:
         return False
     try:
-        return any(job.get(key, None) is not None for key in REMADE.get(job.kind, REMADE_BY_PROGRAM))
+        return any(job.get(key, None) is not None for key in REMADE.get(job.kind, PREPARING))
     except MissingFactError:
         return True
 
@@ -88,7 +85,7 @@ def _splits(job: Document, dataset: Dataset) -> Mapping[str, ColumnTypes]:
     Raises:
         MissingFactError: The job makes others of them, or the data cannot be read.
     """
-    for key in REMADE.get(job.kind, REMADE_BY_PROGRAM):
+    for key in REMADE.get(job.kind, PREPARING):
         if job.get(key, None) is not None:
             raise MissingFactError(key, "what the columns are after it is not known before the job runs")
     train, evaluated = PARTS.get(job.kind, PROGRAM)

@@ -13,13 +13,12 @@ There is no automatic fix. For padding, name a token that the model has in `pad_
 since trl masks padding by its place. Else load the model, and resize it: `model.resize_token_embeddings(len(tokenizer))`.
 """
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.models.base_models import base_of, uses_own_tokenizer
 from holdfast.catalog.models.chat_templates import token_number, token_text
+from holdfast.catalog.models.vocabulary import pads_batches, vocabulary_size
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -34,7 +33,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     base, method = base_of(job, model), job.get("method", None)
     if base is None or method not in PADDING or not uses_own_tokenizer(job, base):
         return
-    size, tokens = _size(model.config or {}), model.tokenizer or {}
+    size, tokens = vocabulary_size(model.config or {}), model.tokenizer or {}
     if size is None or job.get("train.chat_template_path", None) is not None:
         return
     for name in (PADS, ENDS):
@@ -45,22 +44,10 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
         if name == ENDS:
             fault = f"the EOS token `{token}` has the id {number}, but the model has {size} tokens: IndexError"
             yield base.finding(fault, severity=Severity.WARNING)
-        elif _pads(job, api):
+        elif pads_batches(job, api):
             yield base.finding(
                 f"the padding token `{token}` has the id {number}, but the model has {size} tokens: IndexError"
             )
-
-
-def _size(config: Mapping[str, Any]) -> int | None:
-    inner = config.get("text_config")
-    size = (inner if isinstance(inner, Mapping) else config).get("vocab_size")
-    return size if type(size) is int else None
-
-
-def _pads(job: Document, api: Api) -> bool:
-    """True if rows of different lengths come into one batch."""
-    packed = any(job.get(f"train.{name}", default=False) for name in ("packing", "padding_free"))
-    return not packed and setting(job, "per_device_train_batch_size", api) != 1
 
 
 JOB = """

@@ -19,9 +19,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.catalog.api import Api
-from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.models.base_models import base_of
 from holdfast.catalog.models.chat_templates import token_text
+from holdfast.catalog.models.vocabulary import pads_batches, vocabulary_size
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
@@ -41,7 +41,7 @@ SPECIAL: Final = re.compile(r"<(?!0x)[^<>]*[A-Za-z]{2}[^<>]*>|\[[A-Za-z_]{2,}\]"
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to each token for which the model has no row."""
     base, trainer = base_of(job, model), job.call("trainer")
-    size, free = _size(model.config or {}), _first_free(model.tokenizer or {})
+    size, free = vocabulary_size(model.config or {}), _first_free(model.tokenizer or {})
     told = base is None or trainer is None or size is None or free is None
     if told or size is None or free is None or free < size or RESIZES.search(job.text):
         return
@@ -61,7 +61,7 @@ def _added(job: Document, api: Api, call: Call, known: frozenset[str], size: int
             (each for each in texts if isinstance(each, str) and SPECIAL.fullmatch(each) and each not in known), ""
         )
         if new:
-            pads = name == PAD and job.get(f"train.{PAD}", None) is None and _pads(job, api)
+            pads = name == PAD and job.get(f"train.{PAD}", None) is None and pads_batches(job, api)
             fault = f"the model has {size} tokens, and none for `{new}`: call `model.resize_token_embeddings(len(tokenizer))`"
             yield Finding(call.key, fault, place=call.name_place, severity=None if pads else Severity.WARNING)
             return
@@ -75,12 +75,6 @@ def _is_given(job: Document, call: Call, trainer: Call, name: str) -> bool:
     return same and loader is not None and next(iter(loader.positional), None) == name
 
 
-def _size(config: Mapping[str, Any]) -> int | None:
-    inner = config.get("text_config")
-    size = (inner if isinstance(inner, Mapping) else config).get("vocab_size")
-    return size if type(size) is int else None
-
-
 def _first_free(tokenizer: Mapping[str, Any]) -> int | None:
     """Return an id that no token before the next one that is added has; None where that is not told."""
     added = tokenizer.get("added_tokens_decoder")
@@ -91,12 +85,6 @@ def _first_free(tokenizer: Mapping[str, Any]) -> int | None:
 def _known_texts(tokenizer: Mapping[str, Any]) -> frozenset[str]:
     added = tokenizer.get("added_tokens_decoder")
     return frozenset(filter(None, map(token_text, added.values()))) if isinstance(added, Mapping) else frozenset()
-
-
-def _pads(job: Document, api: Api) -> bool:
-    """True if rows of different lengths come into one batch."""
-    packed = any(job.get(f"train.{name}", default=False) for name in ("packing", "padding_free"))
-    return not packed and setting(job, "per_device_train_batch_size", api) != 1
 
 
 SCRIPT = """from transformers import AutoModelForCausalLM, AutoTokenizer

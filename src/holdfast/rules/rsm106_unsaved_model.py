@@ -13,15 +13,13 @@ There is no automatic fix: `trainer.save_model()` after the training keeps its r
 metrics alone, may do without it.
 """
 
-import re
 from collections.abc import Iterator
 
+from holdfast.catalog.calls.kept_weights import KEEPS
 from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 KEY = "train.save_strategy"
-# Anything that may keep weights, called through whatever name: what the reader does not follow must count too.
-KEEPS = re.compile(r"(save|push|upload|export|state_dict|checkpoint|dump|merge)\w*\s*\(", re.IGNORECASE)
 ENOUGH_STEPS = 100  # fewer are a test of the script, whose model nobody wants
 
 

@@ -11,7 +11,7 @@ from holdfast.core.versions import normalized
 
 DISTRIBUTION: Final = re.compile(r"^(.+?)-([^-]+)\.(?:dist|egg)-info$")
 SITE_PACKAGES: Final = ("lib/python*/site-packages", "Lib/site-packages")
-OWN: Final = (".venv", "venv")
+ENVIRONMENTS: Final = (".venv", "venv")
 """Names of the folders in which projects keep an environment of their own."""
 
 
@@ -23,7 +23,9 @@ def environments(folders: tuple[Path, ...], environ: Mapping[str, str], prefix: 
         environ: The environment variables.
         prefix: Where this Python has its packages.
     """
-    yield from (folder / name for folder in folders for name in OWN if (folder / name / "pyvenv.cfg").is_file())
+    yield from (
+        folder / name for folder in folders for name in ENVIRONMENTS if (folder / name / "pyvenv.cfg").is_file()
+    )
     for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         if environ.get(name):
             yield Path(environ[name])

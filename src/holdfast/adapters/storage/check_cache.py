@@ -20,6 +20,7 @@ from typing import Final
 from msgspec import DecodeError, Struct, to_builtins
 from msgspec import json as typed_json
 
+from holdfast.adapters.declared.installed import ENVIRONMENTS
 from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.secrets import redacted_parts
 from holdfast.adapters.storage.private_files import write_private
@@ -34,8 +35,6 @@ DECLARATIONS: Final = re.compile(
 """Names of the files in which requirements can stand: rather too many than too few."""
 INCLUDE: Final = re.compile(rb"^[ \t]*(?:-[rc]|--requirement|--constraint)[ \t=]*(\S+)", re.MULTILINE)
 """A line of a requirements file that takes in another."""
-OWN: Final = (".venv", "venv")
-"""Names of the folders in which projects keep an environment of their own."""
 
 
 def user_cache(environ: Mapping[str, str]) -> Path:
@@ -174,7 +173,7 @@ class CheckEnvironment:
         """Return a digest of the surroundings of the files in a folder."""
         if folder not in self._near:
             above = self._everywhere if _is_top(folder) else self.stamp(folder.parent)
-            installed = (name for own in OWN for name in _installed(folder / own))
+            installed = (name for own in ENVIRONMENTS for name in _installed(folder / own))
             self._near[folder] = digest(above, *_declared(folder), "-", *installed)
         return self._near[folder]
 

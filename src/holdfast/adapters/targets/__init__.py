@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 UTF8: Final = "save the file as UTF-8 text; or name another, if it is not a text file"
 KNOWN: Final = "name a job file (.yaml), a script (.py), a notebook (.ipynb) or a shell script (.sh)"
+SHELL: Final = (".sh", ".sbatch", ".slurm")
+"""Suffixes of shell scripts that a folder is searched for."""
 PROGRAMS: Final = (".py", ".ipynb", ".sh", ".bash", ".slurm", ".sbatch", ".mk")
 """Suffixes of what is not a job file."""
 SETTINGS: Final = (".yaml", ".yml", ".json")

@@ -16,6 +16,7 @@ from typing import Final
 from pathspec import GitIgnoreSpec, RegexPattern
 
 from holdfast.adapters.foreign_files import read_foreign
+from holdfast.adapters.targets import SHELL
 from holdfast.core.errors import UsageError
 
 LEFT_OUT: Final = frozenset(
@@ -53,7 +54,6 @@ JOBS: Final = (
 
 MB: Final = 1_000_000
 # The longest file of transformers has 0.3 MB; what is ten times longer was generated. Notebooks carry their pictures.
-SHELL: Final = (".sh", ".sbatch", ".slurm")
 MOST_BYTES: Final = {
     ".py": 3 * MB,
     ".yaml": 3 * MB,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.targets import read_target
+from holdfast.adapters.targets import SHELL, read_target
 from holdfast.adapters.targets.project import Project, Projects
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, TargetRequest
 from holdfast.app.hub_access import HubAccess
@@ -14,7 +14,6 @@ from holdfast.core.nearest import nearest
 from holdfast.engine.check.answers import JOB_FILES
 from holdfast.rules import all_rules
 
-SHELL = (".sh", ".sbatch", ".slurm")
 UNREADABLE = "SYN001"
 """The code of a target that cannot be read, which belongs to no rule."""
 NEAR = 0.65

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
+from holdfast.catalog.calls.kept_weights import KEEPS
 from holdfast.core.diagnosis import Remedy, Signature
 from holdfast.core.log import Line, Log
 from holdfast.engine.diagnose.reading import EDGE
@@ -24,8 +25,6 @@ from holdfast.engine.diagnose.silent import (
     read_metric_history,
 )
 
-KEEPS: Final = re.compile(r"(save|push|upload|export|state_dict|checkpoint|dump|merge)\w*\s*\(", re.IGNORECASE)
-"""Calls by whatever name that may keep weights; source: the rule RSM106."""
 ANSWERS: Final = re.compile(r"""['"](?:messages|assistant|completion|conversations)['"]|apply_chat_template""")
 """A script whose rows have answers, which a cut takes away; of plain text it takes the end and no answer."""
 GENERATES: Final = ("grpo", "rloo")

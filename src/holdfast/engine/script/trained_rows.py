@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from holdfast.catalog.formats.preparing import PREPARING
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.reference import Reference
@@ -17,11 +18,6 @@ from holdfast.engine.script.training_data import SPLITS_ITSELF, trace, trainer_g
 TRAIN, EVAL, EVALUATED = "train_dataset", "eval_dataset", "evaluated"
 KEEPING_ALL: Final = frozenset({"shuffle", "sort", "train_test_split", "flatten_indices", "repeat"})
 """Methods that leave every row as it is."""
-PREPARING: Final = (
-    "train.dataset_kwargs",
-    *(f"trainer.{name}" for name in ("formatting_func", "data_collator", "rollout_func", "environment_factory")),
-)
-"""Settings with which a trainer does something else to its rows."""
 READING: Final = ("method", "train.dataset_text_field", "train.assistant_only_loss")
 """Settings that decide which columns are read."""
 
