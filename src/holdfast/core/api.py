@@ -58,7 +58,7 @@ class Parameter:
         name: Its name.
         default: A plain value, REQUIRED, or Unknown where the default is no literal.
         types: Names of the plain types it may have (bool, int, float, str, dict, list, null); empty where any may be,
-            or nobody knows.
+            or where they are not known.
         choices: The values it may have; none where any may.
         enforced: Whether another value than these raises when the call is made from Python. `metadata` choices of a
             dataclass are only enforced where a command line is parsed.
@@ -86,7 +86,7 @@ class CallSignature:
         home: Where it is defined.
         kind: Whether it is a class (then this is what makes an instance), a function, a method, or a command line.
         parameters: By name, in positional order, then those by keyword only. `self` is not among them.
-        positional: How many may be given by position; None where nobody knows.
+        positional: How many may be given by position; None where it is not known.
         open: Whether it takes keywords beside these, or a base of it is not known: then no claim about a missing name.
         swallows: Whether it takes unknown keywords and does nothing with them but log a line.
         shims: Names it takes for others by a decorator, with the name each stands for; None where it is just dropped.

@@ -17,7 +17,7 @@ class Gpu:
     Attributes:
         name: As `nvidia-smi` spells it.
         memory_bytes: All of its memory.
-        capability: CUDA compute capability, (major, minor); (0, 0) where nobody can say. bf16 is native from (8, 0).
+        capability: CUDA compute capability, (major, minor); (0, 0) where it is not known. bf16 is native from (8, 0).
     """
 
     name: str
@@ -141,7 +141,7 @@ class ModelFacts:
         tokenizer: `tokenizer_config.json`, likewise.
         adapter: `adapter_config.json`, likewise.
         chat_template: Its text, wherever it stands; None where there is none.
-        parameters: How many of each dtype the weights hold, by safetensors' names: `BF16`. Empty where nobody says.
+        parameters: How many of each dtype the weights hold, by safetensors' names: `BF16`. Empty where it is not known.
         repo: The repository on the Hub; None for a folder of this machine.
         generation: `generation_config.json`, likewise.
         shards: Names of the files that its weights are in, as their index says; none where there is no index.

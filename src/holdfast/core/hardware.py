@@ -12,7 +12,7 @@ class Hardware:
     Attributes:
         name: Its flavor, or `local`.
         gpus: Its GPUs, all of one kind.
-        usd_per_hour: Its price; None where nobody says.
+        usd_per_hour: Its price; None where it is not known.
         memory_bytes: Main memory; 0 if unknown.
         disk_bytes: Disk; 0 if unknown.
     """

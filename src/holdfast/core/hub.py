@@ -46,7 +46,7 @@ class Account:
     Attributes:
         token: Whether there is one, and whether the Hub takes it.
         name: The user.
-        role: `read`, `write` or `fineGrained`; empty where nobody says.
+        role: `read`, `write` or `fineGrained`; empty where it is not known.
         organizations: Role of the user in each organization by its name: `admin`, `write`, `contributor`, `read`.
         scopes: Of a fine-grained token, its permissions by whom or what they are for: `user/repo`, an organization, the user.
         pays: Whether the account can pay for jobs.

@@ -170,7 +170,7 @@ class Tokens:
         doubled_start: How many begin with two tokens that begin a text.
         beyond: How many have ids that the model's embedding does not have.
         highest: The highest id.
-        embedding: How many ids the embedding has; None where nobody could say.
+        embedding: How many ids the embedding has; None where it is not known.
         marks_assistant: Whether the chat template tells which tokens are the assistant's; None where nobody asks.
         unmarked: How many have no token that the template marks so, where it marks any.
         units: What an epoch goes over: rows that are left, pairs of them, or packs.
@@ -181,7 +181,7 @@ class Tokens:
         omitted_last: How many of them lose their last message so.
         omitted_roles: Roles of those messages, the most frequent first.
         spelled: How many have a list or a record for a message, which the chat template writes in Python's notation.
-        positions: How many positions the model has; None where nobody could say.
+        positions: How many positions the model has; None where it is not known.
         positions_raise: Whether a text beyond them raises; else the model gives poor text there.
         beyond_positions: How many have more tokens, of those that the trainer keeps.
         failed: How many the template or the tokenizer raises on.

@@ -50,9 +50,9 @@ class Readiness:
     Attributes:
         ready: Whether it can.
         because: Why not, in words; empty where it can.
-        caveat: Where it can, what it would leave out or get wrong without a word; empty where nobody knows of anything.
+        caveat: Where it can, what it would leave out or get wrong without a word; empty where nothing is known.
         mapping: Source of a Python module with a function `rewrite(row)` that makes it so, tried on rows of the dataset;
-            None where it is not needed, or nobody knows one.
+            None where it is not needed, or none is known.
         removes: Columns that the mapping takes away.
         casts: Columns of text that the mapping makes numbers or truth values of; `datasets` keeps such a column's type if it is
             `large_string`, so each is cast to `string` first.

@@ -18,7 +18,7 @@ classes, functions, methods and parameters, what never changes is written as its
                package has a line. A home is given where the thing is described: by a line of this file, or of the package
                that the home begins with.
 "c <path>"     a class at its home: {"r", "k": changes of "dataclass" | "init" | "inherits" | "plain", "b": changes of its
-                bases in other packages (dotted; "?Name" where nobody knows), "a": changes of its in-package ancestors'
+                bases in other packages (dotted; "?Name" where it is not known), "a": changes of its in-package ancestors'
                 homes, nearest first, "kw": changes of null | "forward" | "open" | "swallow", "n": changes of how many
                 parameters may be positional (null: not known), "i": {home: {ranges: "a b"}}: parameters that are all the
                 while as in that class's line, "p": {name: ...}: its others, in positional order after these, "o": changes

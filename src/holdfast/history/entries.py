@@ -33,7 +33,7 @@ class Callee:
 
     Attributes:
         parameters: By name, in positional order, then those by keyword only.
-        positional: How many of them may be given by position; None where nobody knows.
+        positional: How many of them may be given by position; None where it is not known.
         keywords: What becomes of other keywords: None (refused), "forward", "open" or "swallow".
         shims: Names it takes for others.
         deprecated: The warning that every call gives; None where there is none.

@@ -155,7 +155,7 @@ def dotted(node: ast.expr) -> str | None:
 
 
 def external_path(package: PackageModules, module: str, node: ast.expr) -> str:
-    """Return the dotted path of something that the package does not define; `?Name` where nobody knows."""
+    """Return the dotted path of something that the package does not define; `?Name` where it is not known."""
     path = dotted(node)
     if path is None:
         return f"?{type(node).__name__}"

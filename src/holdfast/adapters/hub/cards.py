@@ -25,8 +25,8 @@ class Config:
     """What is known of one configuration.
 
     Attributes:
-        splits: By name; empty where nobody says.
-        types: Type of each column; empty where nobody says.
+        splits: By name; empty where it is not known.
+        types: Type of each column; empty where it is not known.
     """
 
     splits: Mapping[str, Split] = field(default_factory=dict[str, Split])

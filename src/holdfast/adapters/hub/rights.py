@@ -19,7 +19,7 @@ NEW: Final = "?"
 
 
 def read_rights() -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return the SHA-256 of the token at hand, and what it may write to; both empty where nobody says.
+    """Return the SHA-256 of the token at hand, and what it may write to; both empty where it is not known.
 
     The second is by repository, by owner, and by `ANY` for all others: `yes` or `no: because`; what is unknown is left out.
     """

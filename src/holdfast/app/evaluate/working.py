@@ -43,7 +43,7 @@ class ModelOutputs:
         outputs: For each key the outputs of its rows, in their order; absent if it failed.
         failed: Why the others failed.
         reused: For each key, how many rows had outputs from an earlier evaluation.
-        loaded: How the model was loaded; None if nobody knows any more.
+        loaded: How the model was loaded; None if it is not known any more.
         batch_sizes: The batch sizes to which keys had to be reduced.
     """
 

@@ -62,7 +62,7 @@ class _Replacement:
     """What to write instead of a name.
 
     Attributes:
-        words: The same for people; empty where nobody knows.
+        words: The same for people; empty where it is not known.
         path: Where it is now, dotted; empty where what to do is not to import something else.
         safe: Whether that is the same thing.
     """
@@ -239,7 +239,7 @@ def _from(module: str, name: str) -> _Replacement:
 
 
 def _module_replacement(api: Api, module: str, name: str | None = None) -> _Replacement | None:
-    """Return where a whole module went, and one of its names with it; nothing where nobody knows."""
+    """Return where a whole module went, and one of its names with it; nothing where it is not known."""
     change = replaced("module", module)
     if change is None:
         return None

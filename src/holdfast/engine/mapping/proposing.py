@@ -125,7 +125,7 @@ def propose(
 
     Args:
         method: The method.
-        columns: Type of each column; None where nobody knows it.
+        columns: Type of each column; None where it is not known.
         shape: What `recognise` said of them.
         samples: Rows of the data, as Python values; without any there is no proposal.
         settings: What the job says that matters here.

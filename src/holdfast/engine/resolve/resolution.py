@@ -27,7 +27,7 @@ class Resolution:
         newest: What would be installed today. A package that is not needed, or whose version is not known, is missing.
         lowest: The same with the lowest release that each declared range admits; None where that is no different.
         unknown: Why the version of a package that is needed is not known.
-        conflict: Which requirements cannot hold together; None where all can, or nobody knows.
+        conflict: Which requirements cannot hold together; None where all can, or it is not known.
         declared: The requirement that names each package.
         python: The Python it holds for.
         date: Of the history: what was released since is not considered.

@@ -119,7 +119,7 @@ def _note_troubles(state: RunState) -> Flow:
 
 
 def _watch(state: RunState, hearing: Hearing, limits: Limits) -> Flow:
-    """Note what is conspicuous in an attempt that nobody asked to end; stop it if there is a reason. A silent one shows its stacks first."""
+    """Note what is conspicuous in an attempt whose end was not requested; stop it if there is a reason. A silent one shows its stacks first."""
     current = state.current
     if current is None:
         return state
@@ -195,7 +195,7 @@ def _is_over_time(attempt: AttemptState, now_s: float, limits: Limits) -> bool:
 
 
 def _reason_to_stop(state: RunState, current: AttemptState, limits: Limits, silence: Silence | None) -> Stopper | None:
-    """Return why an attempt that nobody asked to end is stopped; None if it is not."""
+    """Return why an attempt whose end was not requested is stopped; None if it is not."""
     if _is_over_time(current, state.seen_s, limits):
         return Stopper.TIMEOUT
     if is_used_up(state, limits.budget):
@@ -217,7 +217,7 @@ def _is_lost(state: RunState) -> bool:
 
 
 def _was_killed(state: RunState) -> bool:
-    """True if the newest attempt ended without reporting an end, and nobody had requested a stop."""
+    """True if the newest attempt ended without reporting an end, and no stop was requested."""
     current = state.current
     if current is None or current.stage is not RunStage.FAILED or current.end or current.because or state.stop:
         return False

@@ -59,7 +59,7 @@ def _lost_words(attempt: AttemptState) -> str:
 
 
 def how_it_failed(attempt: AttemptState) -> str:
-    """Return why an attempt failed, if nobody had requested a stop."""
+    """Return why an attempt failed, if no stop was requested."""
     end = attempt.end or TrainingEnded()
     if attempt.because:
         return attempt.because

@@ -53,7 +53,7 @@ def _fields(spellings: Sequence[str], has: Mapping[str, Type]) -> list[pl.Expr]:
 
 
 def hash_rows(frame: pl.DataFrame, reads: Reads) -> pl.Series:
-    """Return a hash of each row, of the columns that the trainer reads; of all where nobody knows which it does.
+    """Return a hash of each row, of the columns that the trainer reads; of all where it is not known which it does.
 
     Rows that lack something have none: that they are alike is not what is wrong with them.
     """

@@ -110,7 +110,7 @@ def _keeps_last(facts: Sequence[Mapping[str, Any]], base: Path) -> bool:
 
 
 def look_at_bodies(final: Sequence[Path], trained: Mapping[str, Any], events: EventWriter) -> None:
-    """Tell of a model that was saved without the head that it was trained with."""
+    """Report a model that was saved without the head that it was trained with."""
     names = {str(folder): _architecture(folder) for folder in final if (folder / "config.json").is_file()}
     bare = [name for name in names.values() if name.endswith("Model") and not name.endswith("LMHeadModel")]
     if bare and len(bare) == len(names) == len(final) and "For" in str(trained["model"]):
@@ -125,7 +125,7 @@ def _architecture(folder: Path) -> str:
 
 
 def look_for_tokenizer(final: Sequence[Path], part_request: PartRequest, events: EventWriter) -> None:
-    """Tell of a model that no tokenizer was saved for: an error where the script gave it tokens of its own."""
+    """Report a model that no tokenizer was saved for: an error where the script gave it tokens of its own."""
     whole = [each for each in final if (each / "config.json").is_file()]
     if any(next(part_request.inside.rglob(name), None) for name in TOKENIZERS):
         return
@@ -156,7 +156,7 @@ def load(folder: Path, events: EventWriter) -> Any:
 
 
 def look_at_names(model: Any, info: Mapping[str, Any], folder: Path, events: EventWriter) -> None:
-    """Tell of saved tensors that the model they are to be loaded into does not know, and lacks others for.
+    """Report saved tensors that the model they are to be loaded into does not know, and lacks others for.
 
     Args:
         model: What was loaded.

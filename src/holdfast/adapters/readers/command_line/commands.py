@@ -52,7 +52,7 @@ def read_commands(text: str, path: str, environment: Mapping[str, str] | None = 
     Args:
         text: The shell's text.
         path: Where it stands.
-        environment: The variables that it will be started with; None where nobody knows them.
+        environment: The variables that it will be started with; None where it is not known.
     """
     lines = list(_programs(split_commands(text, path, environment), ()))
     for line in lines:

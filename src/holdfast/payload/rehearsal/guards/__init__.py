@@ -227,7 +227,7 @@ def _caller(frame: FrameType | None) -> str:
 
 
 def guard_exits(events: EventWriter) -> None:
-    """Tell of programs that the script would become, which it does not, and of exits that skip everything."""
+    """Report programs that the script would become, which it does not, and of exits that skip everything."""
 
     def become(_original: Any, *args: Any, **_: Any) -> None:
         words = args[1] if len(args) > 1 and isinstance(args[1], list | tuple) else args

@@ -105,7 +105,7 @@ def _keep_bytecode_at_home() -> None:
 
 
 def _observe(overlay: Overlay, events: EventWriter, told: set[str], event: str, arguments: tuple[Any, ...]) -> None:
-    """Tell of files that are opened for writing outside, whoever does it."""
+    """Report files that are opened for writing outside, whoever does it."""
     if event != "open" or not isinstance(arguments[0], str) or not (arguments[2] or 0) & WRITES:
         return
     whole = overlay.whole(arguments[0])

@@ -20,7 +20,7 @@ SHOWN_BY = "lines of the shell are no part of the program; running the notebook 
 
 
 def install(part_request: PartRequest, events: EventWriter) -> None:
-    """Tell of the lines of a notebook's cells that may make files or modules, and make their folders."""
+    """Report the lines of a notebook's cells that may make files or modules, and make their folders."""
     for command in commands(part_request) if part_request.script.endswith(NOTEBOOK) else ():
         lines = split_shell(command)
         if not make_folders(lines) and (command.startswith("%") or may_make(command, lines)):

@@ -51,7 +51,7 @@ def judge(
 
 
 def _judge_numbers(losses: LossRecord, updates: OptimizerWatch, events: EventWriter) -> None:
-    """Tell of labels that leave nothing to learn, and of losses or weights that are no numbers."""
+    """Report labels that leave nothing to learn, and of losses or weights that are no numbers."""
     if losses.labels and losses.masked == losses.labels:
         because = "no token of any batch is trained on: all labels that the model is given are -100"
         events.fault(MASKED, "tokenize", because, fix=green.KEEP_LABELS)
@@ -78,7 +78,7 @@ def _judge_numbers(losses: LossRecord, updates: OptimizerWatch, events: EventWri
 
 
 def _judge_updates(losses: LossRecord, updates: OptimizerWatch, source: str, events: EventWriter) -> None:
-    """Tell of a loop that changes no weight."""
+    """Report a loop that changes no weight."""
     if not updates.seen and losses.count >= LEAST:
         if any(not SCHEDULE.search(name) for name in STEPS.findall(source)):
             events.not_rehearsed(
@@ -124,7 +124,7 @@ def _other_weights(trained: int, held: Sequence[Any]) -> str:
 
 
 def _judge_rates(updates: OptimizerWatch, schedules: ScheduleWatch, events: EventWriter) -> None:
-    """Tell of a learning rate that is 0 in each step."""
+    """Report a learning rate that is 0 in each step."""
     seen = [each for _, each in updates.seen.values()]
     if not seen or updates.steps < ENOUGH or any(each.moves or not each.reached for each in seen):
         return

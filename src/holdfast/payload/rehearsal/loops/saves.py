@@ -25,7 +25,7 @@ class SavedModels:
     Attributes:
         untrained: Of each, in order, how many tensors the training had changed, where it has all of them as they were
             before; else 0.
-        bases: Of each, where its weights were loaded from; empty where nobody knows.
+        bases: Of each, where its weights were loaded from; empty where it is not known.
     """
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class SavedModels:
         self.untrained.append(len(moved) if is_old else 0)
 
     def judge(self, source: str, events: EventWriter) -> None:
-        """Tell where nothing that was saved has been trained.
+        """Report where nothing that was saved has been trained.
 
         Args:
             source: The script's text.

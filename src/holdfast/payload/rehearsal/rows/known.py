@@ -15,7 +15,7 @@ from .bounds import files_of
 from .noting import MADE
 from .part import as_part
 
-SPLITS = ("train", "validation", "test")  # where nobody can say what splits there are
+SPLITS = ("train", "validation", "test")  # where it is not known what splits there are
 
 
 class KnownRows:

@@ -22,7 +22,7 @@ APART = 2
 def look_at_types(
     rows: Sequence[Mapping[str, Any]], features: Mapping[str, Any], source: str, events: EventWriter
 ) -> None:
-    """Tell of columns that the script reads and that are a text in one row and something else in the next.
+    """Report columns that the script reads and that are a text in one row and something else in the next.
 
     Args:
         rows: The first rows, columns of such a type as JSON.

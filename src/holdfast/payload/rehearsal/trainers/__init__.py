@@ -157,7 +157,7 @@ class TrainerHooks:
             settings.max_steps = asked["max_steps"]
 
     def _look_at_rows(self, trainer: Any, few_rows: Any, rows: int) -> None:
-        """Tell of rows that leave nothing to learn, or too little."""
+        """Report rows that leave nothing to learn, or too little."""
         look_at_intervals(trainer, trainer.args._holdfast_asked, self._events)
         tokens.look_at_updates(trainer.args._holdfast_asked, rows, self._events)
         names = [each.__name__ for each in type(trainer).__mro__]

@@ -51,7 +51,7 @@ class AnswerLabels:
             self._inverted += any(question in begun and answer in rest for question, answer in self._pairs)
 
     def judge(self) -> None:
-        """Tell of labels of which none is an answer's."""
+        """Report labels of which none is an answer's."""
         if self._inverted and not self._others:
             because = (
                 f"{self._inverted} rows in the batches train the question and mask the answer: "

@@ -46,7 +46,7 @@ def cut(inputs: Any, model: Any, events: EventWriter) -> Any:
 
 
 def look_at_positions(inputs: Any, trainer: Any, events: EventWriter) -> None:
-    """Tell of texts that are longer than the positions that the model was trained with, before they are cut.
+    """Report texts that are longer than the positions that the model was trained with, before they are cut.
 
     TRL's trainers cut rows at `max_length`, which the rules about rows compare. A model with a table of positions raises by itself.
     """

@@ -38,7 +38,7 @@ def look_at_ends(inputs: Any, trained: Any, trainer: Any) -> None:
 
 
 def report_ends(trainer: Any, events: EventWriter) -> None:
-    """Tell of a training that masked the end of every text."""
+    """Report a training that masked the end of every text."""
     cut, learnt = vars(trainer).get(CUT, 0), vars(trainer).get(LEARNT, 0)
     if cut and not learnt and not events.has_reported(predictions.INVERTED):  # which hides where texts end
         because = f"{cut} texts end with a token that ends texts, and in none is it trained on: its label is masked"

@@ -14,7 +14,7 @@ MADE = "input_ids"
 
 
 def look_at_formatting(trainer: Any, given: Mapping[str, Any], events: EventWriter) -> None:
-    """Tell of a function that does not make one text of one row, by its name.
+    """Report a function that does not make one text of one row, by its name.
 
     Args:
         trainer: Any trainer; only `SFTTrainer` takes such a function.

@@ -26,7 +26,7 @@ def look_at_step(trainer: Any) -> None:
 
 
 def judge(trainer: Any, events: EventWriter) -> None:
-    """Tell of a training that reaches none of its weights, or not its adapter."""
+    """Report a training that reaches none of its weights, or not its adapter."""
     reached: set[str] | None = vars(trainer).get(REACHED)
     if reached is None or hasattr(trainer, "reward_funcs"):  # where rewards are all the same, no gradient is to be
         return
@@ -63,7 +63,7 @@ def judge(trainer: Any, events: EventWriter) -> None:
 
 
 def _holds_trained(trainer: Any) -> bool:
-    """True if the optimizer has any of the weights that are trained; True where nobody can say."""
+    """True if the optimizer has any of the weights that are trained; True where it is not known."""
     groups = getattr(trainer.optimizer, "param_groups", None)
     if not groups:
         return True

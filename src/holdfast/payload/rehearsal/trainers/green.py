@@ -30,7 +30,7 @@ STILL = 1e-9
 
 
 def look_at_trainer(trainer: Any, events: EventWriter) -> None:
-    """Tell of a model that is about to be trained and cannot learn."""
+    """Report a model that is about to be trained and cannot learn."""
     model, settings = getattr(trainer, "model", None), getattr(trainer, "args", None)
     if model is None or settings is None:
         return

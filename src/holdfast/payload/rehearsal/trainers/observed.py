@@ -17,7 +17,7 @@ MOST = 2000
 
 
 def note_same(given: Mapping[str, Any], events: EventWriter) -> None:
-    """Tell where a trainer is given the very rows to evaluate on that it trains on."""
+    """Report where a trainer is given the very rows to evaluate on that it trains on."""
     evaluated = given.get("eval_dataset")
     if evaluated is not None and evaluated is given.get("train_dataset"):
         events.fact("same_rows")

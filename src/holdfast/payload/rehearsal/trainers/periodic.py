@@ -36,7 +36,7 @@ class Periodic:
     def report_round_step(
         self, call: Any, handler: Any, event: str, args: Any, state: Any, control: Any, **more: Any
     ) -> None:
-        """Tell of it at the last step; what else callbacks are told is as in the real call.
+        """Report it at the last step; what else callbacks are told is as in the real call.
 
         Args:
             call: transformers' own `CallbackHandler.call_event`.

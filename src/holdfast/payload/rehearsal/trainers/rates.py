@@ -21,7 +21,7 @@ USUAL = "Set a usual rate: full fine-tuning 5e-6 to 2e-5, LoRA 1e-4 to 2e-4, wit
 
 
 def judge(trainer: Any, events: EventWriter) -> None:
-    """Tell of a rate that is too high for a trainer's optimizer, or of a loss that runs away."""
+    """Report a rate that is too high for a trainer's optimizer, or of a loss that runs away."""
     optimizer = getattr(trainer.optimizer, "optimizer", trainer.optimizer)  # which accelerate wraps
     judge_optimizer(optimizer, events)
     if guesses_tokens(trainer):
@@ -30,7 +30,7 @@ def judge(trainer: Any, events: EventWriter) -> None:
 
 
 def judge_optimizer(optimizer: Any, events: EventWriter) -> bool:
-    """Tell of a rate, or a weight decay, that leaves nothing of the weights; return whether that is so."""
+    """Report a rate, or a weight decay, that leaves nothing of the weights; return whether that is so."""
     rate, kind = rate_of(optimizer), type(optimizer).__name__
     decay = max(float(group.get("weight_decay", 0.0)) for group in _groups(optimizer))
     if kind in ADAPTIVE and rate >= NOTHING_LEFT:
@@ -44,7 +44,7 @@ def judge_optimizer(optimizer: Any, events: EventWriter) -> bool:
 
 
 def judge_losses(losses: Sequence[float], rate: float, events: EventWriter) -> None:
-    """Tell of losses of guessing tokens that run away."""
+    """Report losses of guessing tokens that run away."""
     if losses and max(losses) > WORSE * losses[0] > 0:
         because = f"the loss rises from {losses[0]:.3g} to {max(losses):.3g} in {len(losses)} steps with a learning rate of {rate:g}"
         events.fault(NAME, "step", because, fix=USUAL)

@@ -43,7 +43,7 @@ def most_steps(requested: Mapping[str, Any], dataset: Any, kinds: list[str]) -> 
 
 
 def look_at_intervals(trainer: Any, requested: Mapping[str, Any], events: EventWriter) -> None:
-    """Tell of evaluations that never come, or too seldom for what goes by them."""
+    """Report evaluations that never come, or too seldom for what goes by them."""
     metric = str(requested.get("metric_for_best_model") or "")
     if requested.get("greater_is_better") and metric.endswith("loss"):
         because = f"`greater_is_better` is True, but lower is better for `{metric}`: the worst model is kept"
@@ -68,7 +68,7 @@ def look_at_intervals(trainer: Any, requested: Mapping[str, Any], events: EventW
 
 
 def _look_at_choices(trainer: Any, steps: int, every: int, events: EventWriter, *, chooses: bool) -> None:
-    """Tell of evaluations that are too few to choose from; transformers 5 evaluates once more at the last step."""
+    """Report evaluations that are too few to choose from; transformers 5 evaluates once more at the last step."""
     count = math.ceil(steps / every)
     patience = max(
         (getattr(each, "early_stopping_patience", 0) for each in trainer.callback_handler.callbacks), default=0

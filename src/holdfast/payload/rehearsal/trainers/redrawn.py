@@ -29,7 +29,7 @@ class RedrawnSteps:
         wrap(module._IterableDatasetFetcher, "__init__", self._init)
 
     def note_epoch(self, event: str, trainer_state: Any, loader: Any) -> None:
-        """Tell of a stream that is over before the training is.
+        """Report a stream that is over before the training is.
 
         Args:
             event: What callbacks are told of.

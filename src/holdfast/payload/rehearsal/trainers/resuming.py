@@ -88,7 +88,7 @@ def _report_lack(folder: Path, state: Mapping[str, Any], events: EventWriter) ->
 
 
 def _report_other_kind(folder: Path, trainer: Any, events: EventWriter) -> None:
-    """Tell of a checkpoint of an adapter where a whole model is trained, and the other way round."""
+    """Report a checkpoint of an adapter where a whole model is trained, and the other way round."""
     wants = hasattr(trainer.model, "peft_config")
     has = (folder / "adapter_config.json").is_file()
     whole = any(folder.glob("model*.safetensors")) or any(folder.glob("pytorch_model*.bin"))
@@ -102,7 +102,7 @@ def _report_other_kind(folder: Path, trainer: Any, events: EventWriter) -> None:
 def _report_other_settings(
     folder: Path, state: Mapping[str, Any], requested: Mapping[str, Any], events: EventWriter
 ) -> None:
-    """Tell of settings that the checkpoint goes before, or that have changed under it."""
+    """Report settings that the checkpoint goes before, or that have changed under it."""
     step, steps = int(state.get("global_step") or 0), int(requested.get("max_steps") or -1)
     if 0 < steps <= step:
         because = f"{folder.name} is at step {step} of {steps}: nothing is left to train"

@@ -36,7 +36,7 @@ HEAD = re.compile(r"\b(score|classifier)\b.*\bweight$")
 def look(
     final: Sequence[Path], trainings: Sequence[Mapping[str, Any]], part_request: PartRequest, events: EventWriter
 ) -> None:
-    """Tell of adapters without tensors or without training, and of merged models without their adapter.
+    """Report adapters without tensors or without training, and of merged models without their adapter.
 
     Args:
         final: Folders of what was saved at the end.
@@ -66,7 +66,7 @@ def look(
 
 
 def look_for_whole(folders: Sequence[Path], trainings: Sequence[Mapping[str, Any]], events: EventWriter) -> None:
-    """Tell of a whole model that was trained, of which nothing but an adapter was saved that is as it began.
+    """Report a whole model that was trained, of which nothing but an adapter was saved that is as it began.
 
     Args:
         folders: Everything that was saved: models and adapters.
@@ -85,7 +85,7 @@ def look_for_whole(folders: Sequence[Path], trainings: Sequence[Mapping[str, Any
 
 
 def look_at_frozen(model: Any, part_request: PartRequest, events: EventWriter) -> None:
-    """Tell of an adapter that is about to be saved, and is frozen while weights of its base are trained: they are not saved with it.
+    """Report an adapter that is about to be saved, and is frozen while weights of its base are trained: they are not saved with it.
 
     Args:
         model: A `PeftModel`.
@@ -188,7 +188,7 @@ def _embedded(model: Any, folder: Path) -> int | None:
 
 
 def _compare(without: Any, before: Any, merged: Any, folder: Path, events: EventWriter) -> None:
-    """Tell of a merged model that is further from the adapted one than half of what the adapter does."""
+    """Report a merged model that is further from the adapted one than half of what the adapter does."""
     if before is None or merged is None or without is None or before.shape != merged.shape:
         return
     does, lost = float((before - without).abs().max()), float((before - merged).abs().max())

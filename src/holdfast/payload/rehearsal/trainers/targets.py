@@ -13,7 +13,7 @@ KINDS = (("target_modules", "targeted_module_names"), ("target_parameters", "tar
 
 
 def look_at_targets(model: Any, events: EventWriter) -> None:
-    """Tell of names that fit nothing in the model; several may be meant for other models, so that nothing fails.
+    """Report names that fit nothing in the model; several may be meant for other models, so that nothing fails.
 
     Args:
         model: What is about to be trained; of one without an adapter nothing is told.

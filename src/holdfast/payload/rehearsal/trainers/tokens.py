@@ -44,7 +44,7 @@ def tokenizer_of(trainer: Any) -> Any:
 
 
 def look_at_added(trainer: Any, events: EventWriter) -> None:
-    """Tell of tokens that the script added, and that the model has no row in its embedding for.
+    """Report tokens that the script added, and that the model has no row in its embedding for.
 
     Nothing is said of a tokenizer that was loaded with more tokens than the model has: some of the Hub's are, and their
     rows hold none of these.
@@ -73,7 +73,7 @@ def own_template(processor: Any) -> str | None:
 
 
 def look_at_answers(trainer: Any, rows: Any, events: EventWriter) -> None:
-    """Tell where the questions alone fill what is kept of each row, so that no answer is left of any.
+    """Report where the questions alone fill what is kept of each row, so that no answer is left of any.
 
     Args:
         trainer: A trainer that was made.
@@ -103,7 +103,7 @@ def _length(row: Any, tokenizer: Any) -> int:
 
 
 def look_at_prompts(rows: Any, events: EventWriter) -> None:
-    """Tell of pairs of answers without their questions: the trainer takes what both begin with for the prompt, and that is nothing.
+    """Report pairs of answers without their questions: the trainer takes what both begin with for the prompt, and that is nothing.
 
     Source: `extract_prompt` of TRL 1.16, where rows have no column `prompt`.
 
@@ -128,7 +128,7 @@ def _has_request(row: Mapping[str, Any], name: str) -> bool:
 
 
 def look_at_updates(settings: Mapping[str, Any], rows: int, events: EventWriter) -> None:
-    """Tell of a training that makes a single update, because it waits for more batches than there are.
+    """Report a training that makes a single update, because it waits for more batches than there are.
 
     A few rows that nearly fill the update are a doubt: people try a job on them. An update that waits for many times the
     batches that there are is of no use.

@@ -30,7 +30,7 @@ def note(model: Any) -> None:
 
 
 def look(adapted: Any, events: EventWriter) -> None:
-    """Tell of an adapter that is about to be saved beside a new head that nothing trains."""
+    """Report an adapter that is about to be saved beside a new head that nothing trains."""
     base = adapted.get_base_model()
     new: list[str] = vars(base).get(NEW, [])
     lost = [name for name in new if not any(each.requires_grad for each in getattr(base, name).parameters())]

@@ -118,7 +118,7 @@ def bytes_of(files: list[str]) -> int:
 
 
 def report_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], events: EventWriter) -> None:
-    """Tell of weights whose shape is another than the configuration asks for, as far as both have them by the same name.
+    """Report weights whose shape is another than the configuration asks for, as far as both have them by the same name.
 
     Args:
         files: Files of weights that lie here; those of the format safetensors alone tell shapes.
