@@ -114,8 +114,8 @@ def test_the_token_goes_to_no_other_host(hub: LoopbackHub) -> None:
         ("https://gist.github.com/me/0123", "a page that shows the file", "https://gist.github.com/me/0123/raw"),
         ("hf://train.py", "names no file of a repository", "hf://owner/name/train.py"),
         ("hf://me/absent/train.py", "there is no such file", "browser"),
-        ("hhtps://example.org/train.py", "nothing is fetched from `hhtps://`", "https://"),
-        ("file:///tmp/a b.py", "nothing is fetched from `file://`", "name '/tmp/a b.py'"),
+        ("hhtps://example.org/train.py", "addresses with `hhtps://` cannot be fetched", "https://"),
+        ("file:///tmp/a b.py", "addresses with `file://` cannot be fetched", "name '/tmp/a b.py'"),
     ],
 )
 @pytest.mark.parametrize("verb", ["check", "run", "rehearse", "plan"])

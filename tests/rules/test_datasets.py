@@ -266,7 +266,7 @@ def test_parquet_and_arrow(tmp_path: Path) -> None:
 
     assert look(tmp_path / "t.parquet") == Dataset(columns=("a", "b"), rows=2, types=types)
     assert look(tmp_path / "t.arrow") == Dataset(columns=("a", "b"), rows=None, types=types)
-    assert "no Parquet" in look(write(tmp_path / "bad.parquet")).problem
+    assert "not a Parquet file" in look(write(tmp_path / "bad.parquet")).problem
     assert "no Arrow" in look(write(tmp_path / "bad.arrow")).problem
 
 

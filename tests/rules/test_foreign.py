@@ -178,7 +178,7 @@ def test_more_of_yaml_than_is_read_is_a_skip_with_its_reason(tmp_path: Path) -> 
 @pytest.mark.parametrize("text", ["services: {a: 1}\nvolumes: {b: 2}\n", "model: a\nmodel_class: llm\ncutoff_len: 8\n"])
 def test_another_programs_file_is_refused_in_one_sentence(tmp_path: Path, text: str) -> None:
     """Named by mistake, it is not measured against the schema of a job, key by key."""
-    with pytest.raises(UsageError, match="no job, and no file of a program that is known here"):
+    with pytest.raises(UsageError, match="neither a job nor a file of a known program"):
         read_target(str(written(tmp_path, "x.yaml", text)))
 
 

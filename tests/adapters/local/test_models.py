@@ -188,7 +188,7 @@ class TestDamage:
 
     @pytest.mark.parametrize("name", ["config__json", "tokenizer_config__json", "adapter_config__json"])
     @pytest.mark.parametrize(
-        ("content", "words"), [('{"a": ', "no valid JSON"), ("", "is empty"), ("[1]", "no valid JSON")]
+        ("content", "words"), [('{"a": ', "not valid JSON"), ("", "is empty"), ("[1]", "not valid JSON")]
     )
     def test_configs(self, tmp_path: Path, name: str, content: str, words: str) -> None:
         """A config that is not a JSON object is told by its name."""

@@ -528,7 +528,7 @@ def test_a_notebook_without_code_is_no_program(text: str, tmp_path: Path) -> Non
     """It would pass every rehearsal."""
     path = tmp_path / "a.ipynb"
     path.write_text(text)
-    with pytest.raises(UsageError, match="no notebook that has a cell of code"):
+    with pytest.raises(UsageError, match="not a notebook with a code cell"):
         programs.read_program(str(path), (), ())
 
 

@@ -16,7 +16,6 @@ from typing import Final
 
 from holdfast.adapters.declared.files import load_text
 from holdfast.adapters.declared.installed import environments, read_environment_at
-from holdfast.adapters.declared.locks import read_lock
 from holdfast.adapters.declared.requirements_file import load_requirements
 from holdfast.adapters.declared.toml_files import read_header_block, read_pyproject
 from holdfast.catalog.api import packages
@@ -110,6 +109,8 @@ def _read_each(folder: Path, names: Iterable[str], ours: frozenset[str]) -> Iter
 def _file_reader(name: str) -> Callable[[str, Path, frozenset[str]], ProjectRequirements]:
     """The function that reads a file of this name. Most projects have few of them, and each takes time to import."""
     if name in LOCKS:
+        from holdfast.adapters.declared.locks import read_lock
+
         return read_lock
     if name == "pyproject.toml":
         return read_pyproject

@@ -17,7 +17,6 @@ from holdfast.cli.text.findings import render_check, render_outcome
 from holdfast.cli.text.printable import printable
 from holdfast.core.errors import UsageError, flatten
 from holdfast.engine.check.answers import UnreadableTarget, check_result, target_result
-from holdfast.engine.formats import github
 from holdfast.results import to_json
 from holdfast.results.check import CheckResult
 from holdfast.rules import all_rules
@@ -137,6 +136,8 @@ def render(result: CheckResult, format_: str, *, verbose: bool = False, quiet: b
             log = sarif.render_sarif(result, all_rules(), read_sources(result), version=holdfast.__version__)
             return json.dumps(redacted_parts(log), indent=2)
         case "github":
+            from holdfast.engine.formats import github
+
             outcome = () if quiet else map(github.render_line, render_outcome(result, verbose=verbose))
             return redacted(unstyle("\n".join([*github.render_github(result), *outcome])))
         case _:
