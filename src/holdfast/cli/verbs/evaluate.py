@@ -3,11 +3,19 @@
 from typing import Literal
 
 import click
+from click.shell_completion import CompletionItem
 
 from holdfast.app.evaluate.verb import BATCH, evaluate
+from holdfast.catalog.metrics import METRICS
 from holdfast.cli import options
-from holdfast.cli.completion import complete_metrics, complete_models
+from holdfast.cli.completion import beginning_so, complete_models
 from holdfast.cli.text.evaluation import render_evaluation
+
+
+def complete_metrics(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the metrics that begin so, else files with functions."""
+    found = beginning_so(incomplete, ((name, metric.definition) for name, metric in METRICS.items()))
+    return found or [CompletionItem(incomplete, type="file")]
 
 
 @click.command("evaluate")

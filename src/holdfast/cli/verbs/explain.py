@@ -1,12 +1,21 @@
 """`holdfast explain`."""
 
 import click
+from click.shell_completion import CompletionItem
 
+from holdfast import signatures
 from holdfast.app.explain.verb import explain
 from holdfast.cli import options
-from holdfast.cli.completion import complete_explained
+from holdfast.cli.completion import beginning_so, complete_codes, job_keys
 from holdfast.cli.output import echo, echo_json
 from holdfast.cli.text.markdown import render_markdown
+from holdfast.rules import rule_names
+
+
+def complete_explained(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the names that `explain` knows with this beginning: areas, codes and names of rules, classes of failure, job keys."""
+    others = [*rule_names().values(), *signatures.class_names(), "job", *job_keys()]
+    return [*complete_codes(ctx, param, incomplete), *beginning_so(incomplete, ((name, "") for name in others))]
 
 
 @click.command("explain")

@@ -1,11 +1,18 @@
 """`holdfast export`."""
 
 import click
+from click.shell_completion import CompletionItem
 
 from holdfast.app.export.verb import DTYPES, export
 from holdfast.cli import options
-from holdfast.cli.completion import complete_models, complete_quantizations
+from holdfast.cli.completion import beginning_so, complete_models
 from holdfast.cli.text.export import render_export
+from holdfast.engine.export.quantizations import QUANTIZATIONS
+
+
+def complete_quantizations(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Return the quantizations that begin so."""
+    return beginning_so(incomplete, ((name, f"{each.bits:g} bits a weight") for name, each in QUANTIZATIONS.items()))
 
 
 @click.command("export")
