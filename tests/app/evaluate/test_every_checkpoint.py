@@ -51,7 +51,7 @@ def finished_run(tmp_path: Path, models: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_the_best_is_named(run: Path, models: Path) -> None:
     """Of equals it is the final model; a damaged checkpoint is told, and does not stop the others."""
-    with pytest.raises(UsageError, match="is not a run"):
+    with pytest.raises(UsageError, match="is no run"):
         evaluate(models / "tiny", on="texts.jsonl", every="checkpoint")
 
     result = evaluate("sums", on="texts.jsonl", no_base=True, every="checkpoint")

@@ -21,7 +21,7 @@ def run_with_checkpoints(
     """Evaluate the checkpoints of a run that are kept, then its final model; name the best.
 
     Raises:
-        UsageError: The model is not a run's, or the run keeps no checkpoint.
+        UsageError: The model is no run's, or the run keeps no checkpoint.
         SourceError: The final model cannot be loaded.
         LedgerError: The results cannot be written.
     """
@@ -35,7 +35,7 @@ def _checkpoints(request: EvaluationRequest) -> list[tuple[int, Path]]:
     """Return the checkpoints of the run, by step."""
     run = request.model.run
     if run is None or not request.model.is_final:
-        raise UsageError(f"{request.name} is not a run", where="--every", fix="name a run; `holdfast runs` lists them")
+        raise UsageError(f"{request.name} is no run", where="--every", fix="name a run; `holdfast runs` lists them")
     numbered = [(path.name.rpartition("-")[2], path) for path in run.glob("checkpoints/*/checkpoint-*")]
     found = sorted((int(step), path) for step, path in numbered if step.isdigit() and path.is_dir())
     if not found:
