@@ -267,7 +267,7 @@ def test_parquet_and_arrow(tmp_path: Path) -> None:
     assert look(tmp_path / "t.parquet") == Dataset(columns=("a", "b"), rows=2, types=types)
     assert look(tmp_path / "t.arrow") == Dataset(columns=("a", "b"), rows=None, types=types)
     assert "not a Parquet file" in look(write(tmp_path / "bad.parquet")).problem
-    assert "no Arrow" in look(write(tmp_path / "bad.arrow")).problem
+    assert "not an Arrow file" in look(write(tmp_path / "bad.arrow")).problem
 
 
 def test_a_check_loads_nothing_that_reads_rows(tmp_path: Path) -> None:

@@ -151,8 +151,8 @@ def test_an_environment_without_the_libraries_is_not_the_one(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "what", "line"),
     [
-        (header('dependencies = ["trl"'), "no TOML", None),
-        (header("x = 1", 'dependencies = ["trl" "peft"]'), "no TOML", 3),
+        (header('dependencies = ["trl"'), "not valid TOML", None),
+        (header("x = 1", 'dependencies = ["trl" "peft"]'), "not valid TOML", 3),
         ('# /// script\n# dependencies = ["trl"]\nimport trl\n', "not closed", 1),
         (header('dependencies = ["trl"]') + "\n" + header("dependencies = []"), "second header", 5),
     ],
@@ -171,7 +171,7 @@ def test_a_broken_header_is_a_problem_with_a_place(tmp_path: Path, text: str, wh
 @pytest.mark.parametrize(
     ("lines", "what"),
     [
-        ('dependencies = "trl"', "`dependencies` is no list"),
+        ('dependencies = "trl"', "`dependencies` is not a list"),
         ('dependencies = ["trl", 3]', "3 in `dependencies` is not a string"),
         ('dependencies = ["trl", "trl=>1"]', "'trl=>1' is not a requirement"),
         ('dependencies = ["trl", ""]', "'' is not a requirement"),

@@ -96,8 +96,8 @@ def test_files_of_a_folder_are_not_asked_about(hub: LoopbackHub) -> None:
     answer = check(["."])
 
     assert codes(answer) == []
-    assert all("named" in target["unasked"] for target in answer["targets"] if target["kind"] == "script")
-    assert not [because for because in skips(answer) if "not asked" in because and "job" not in because]
+    assert all("you name" in target["unasked"] for target in answer["targets"] if target["kind"] == "script")
+    assert not [because for because in skips(answer) if "not contacted" in because and "job" not in because]
     assert hub.requests == []
 
 

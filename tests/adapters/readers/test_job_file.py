@@ -79,8 +79,8 @@ def test_reads_what_was_meant(written: tuple[str, dict[str, Any]]) -> None:
         ("a: \0\n", 1, 4, "U+0000"),
         ('a: "\\ud800"\n', 1, 4, "half a character"),
         ("a: @x\n", 1, 4, "begins with"),
-        ("%YAML 1.9\n---\na: 1\n", 1, 1, "no YAML"),
-        ('a: "\\UFFFFFFFF"\n', 1, 2, "no YAML"),
+        ("%YAML 1.9\n---\na: 1\n", 1, 1, "invalid YAML"),
+        ('a: "\\UFFFFFFFF"\n', 1, 2, "invalid YAML"),
     ],
 )
 def test_bad_yaml_is_told_with_its_place(text: str, line: int, column: int, what: str) -> None:

@@ -159,7 +159,7 @@ def test_whole_mapping_is_changed_in_its_parts() -> None:
     [
         ("a: 1\n", Remove("b"), "no such key"),
         ("a: 1\nb: 2\n", Rename("a", "b"), "new name"),
-        ("a: 1\n", Set("a.b", 1), "no mapping"),
+        ("a: 1\n", Set("a.b", 1), "neither a mapping"),
         ("a: 1\n", Set("b", object), "not plain data"),
         ("a: 1\n", Set("b", "\ud800"), "not understood"),
         ("? a\n: 1\nb: 2\n", Remove("a"), "not understood"),

@@ -244,7 +244,7 @@ def refusals() -> dict[str, tuple[dict[str, Any], str]]:
         "folder of its own": ({"train": {"output_dir": "x"}}, "output_dir"),
         "date": ({"train": {"run": date(2026, 1, 1)}}, "date"),
         "no mapping": ({"train": {"model_init_kwargs": "{}"}}, "mapping"),
-        "no requirement": ({"environment": {"requirements": ["-e ."]}}, "no requirement"),
+        "no requirement": ({"environment": {"requirements": ["-e ."]}}, "not a requirement"),
         "no python": ({"environment": {"python": 'x"\n'}}, "names no Python"),
     }
 

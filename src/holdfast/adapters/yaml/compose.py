@@ -84,7 +84,7 @@ def compose(text: str, path: str) -> YamlNode | None:
     except ReaderError as error:
         composer.object_to(error.position, f"character U+{error.character:04X}, which YAML does not allow", "delete it")
     except (AssertionError, OverflowError, ValueError):  # ruamel.yaml: `%YAML 1.9`, an escape past the last character
-        composer.object_to(composer.reached, "no YAML", "look at the escape or the `%` line after it")
+        composer.object_to(composer.reached, "invalid YAML", "look at the escape or the `%` line after it")
     if composer.problems:
         raise GroupedError(f"{path} cannot be read", composer.problems)
     return root
@@ -97,7 +97,7 @@ def _explained(error: MarkedYAMLError) -> tuple[int, str, str]:
         if mistake.said in error.problem:
             start = error.context_mark if mistake.begins_early and error.context_mark else mark
             return start.index, mistake.what, mistake.fix
-    return mark.index, f"no YAML: {error.problem}", "look at the quotes, brackets and indentation before it"
+    return mark.index, f"invalid YAML: {error.problem}", "look at the quotes, brackets and indentation before it"
 
 
 class _Composer:
