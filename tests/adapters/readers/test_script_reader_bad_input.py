@@ -38,7 +38,7 @@ def test_arguments_have_any_name(name: str) -> None:
         ("try:\n    f()\nexcept ValueError, e:\n    pass\n", "this is Python 2", Spot("train.py", 3, 8)),
         ("if a:\n\tb = 1\n        c = 2\n", "inconsistent use of tabs", Spot("train.py", 3, 1)),
         ("x = 1\n\0", "null bytes", Spot("train.py", 2)),
-        ("x = '\ud800'", "no text", Spot("train.py")),
+        ("x = '\ud800'", "not text", Spot("train.py")),
         ("(" * 500 + ")" * 500, "", Spot("train.py")),
     ],
 )
