@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
-from holdfast.payload.rehearsal.reach import hosts, hub_endpoint, is_allowed, is_local, is_read, proxies
+from holdfast.payload.rehearsal.sandbox.reach import hosts, hub_endpoint, is_allowed, is_local, is_read, proxies
 
 NAME: Final = "gate"
 CHUNK: Final = 1 << 16

@@ -136,7 +136,7 @@ class Predictions:
         return (frame.f_code.co_filename, frame.f_lineno) if frame and self._own(frame) else None
 
     def _look_at_mask(self, batch: ModelInput) -> None:
-        """Report a mask that leaves out all but one token, again and again: that is the padding."""
+        """Tell of a mask that leaves out all but one token, again and again: that is the padding."""
         left, kept = batch.tokens[~batch.attended], batch.tokens[batch.attended]
         if len(left.unique()) < MANY or len(kept.unique()) > 1:
             return
@@ -207,7 +207,7 @@ class Predictions:
                 self._events.fault(SHIFTED, "step", because, fix=fix, at=batch.at)
 
     def judge(self) -> None:
-        """Report padding among what was trained on: where it is most of it, little else was learnt."""
+        """Tell of padding among what was trained on: where it is most of it, little else was learnt."""
         if not self.padding or self._events.has_reported(INVERTED):
             return
         because = (

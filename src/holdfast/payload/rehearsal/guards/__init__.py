@@ -27,8 +27,8 @@ from typing import Any
 
 from ..events import EventWriter
 from ..part_request import PartRequest
-from ..reach import hosts, is_allowed, is_local, is_read
 from ..sandbox.gate import connect, is_served, look_up
+from ..sandbox.reach import hosts, is_allowed, is_local, is_read
 from ..wrapping import when_imported, wrap
 from . import children, files, shell_lines, trackers
 

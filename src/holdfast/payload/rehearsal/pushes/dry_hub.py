@@ -19,7 +19,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from ..events import EventWriter
 from ..part_request import ANY, PartRequest
-from ..reach import READS, is_read
+from ..sandbox.reach import READS, is_read
 from . import pretended
 
 LARGE_BYTES = 10 * 2**20
