@@ -29,4 +29,4 @@ def test_a_sandbox_that_ends_before_it_has_asked_leaves_the_gate_to_others(tmp_p
             early.connect(gate.path)
             early.sendall(sent)
 
-        assert "example.org is not reached" in ask(gate)
+        assert "example.org cannot be reached" in ask(gate)
