@@ -253,7 +253,7 @@ def test_events_tell_a_training_in_order(straight: Ended) -> None:
         expected += [("evaluate", step)] * (step % 4 == 0) + [("checkpoint", step)] * (step % 5 == 0 or step == STEPS)
 
     assert straight.exit_code == 0, straight.stderr
-    assert told == [*expected, ("end", STEPS)]
+    assert told == [*expected, ("model", STEPS), ("end", STEPS)]
     assert (straight.end["status"], straight.end["because"]) == ("finished", "reached max_steps")
 
 
@@ -313,6 +313,49 @@ def test_checkpoints_and_the_saved_model_are_whole(straight: Ended) -> None:
     assert [verify_checkpoint(folder).verdict for folder in (last, straight.out / "final")] == ["whole", "whole"]
     assert Path(told["path"]) == last
     assert told["bytes"] == sum(path.stat().st_size for path in files_of(last))
+
+
+@pytest.mark.train
+def test_the_saved_model_is_reported(straight: Ended, tiny: Path) -> None:
+    """Once, though the trainer calls `save_pretrained` for it, and for each checkpoint; with what training began with."""
+    (told,) = straight.those("model")
+    final = straight.out / "final"
+
+    assert (told["path"], told["inside"]) == (str(final), None)
+    assert told["bytes"] == sum(path.stat().st_size for path in files_of(final))
+    assert straight.those("start")[0]["base"] == str(tiny)
+
+
+class SavedModel:
+    """A model as transformers and PEFT have them, which writes one file."""
+
+    def save_pretrained(self, save_directory: Path, **_: Any) -> str:
+        """Save it."""
+        save_directory.mkdir(exist_ok=True)
+        (save_directory / "config.json").write_text("{}")
+        return "saved"
+
+    def push_to_hub(self, folder: Path) -> None:
+        """Save it for an upload."""
+        self.save_pretrained(folder)
+
+
+def test_what_a_script_saves_itself_is_sealed_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its place in the run's folder if it has one; not what is saved for an upload, or within a checkpoint."""
+    monkeypatch.setenv("HOLDFAST_RUN", str(tmp_path))
+    attempt = runtime.AttemptProcess(tmp_path / "attempt")
+    model = type("Model", (SavedModel,), {})
+    runtime.watch_saves(model, attempt)
+    saved = model()
+
+    assert saved.save_pretrained(save_directory=tmp_path / "final") == "saved"
+    saved.push_to_hub(tmp_path / "uploaded")
+    attempt.phase = "save"
+    saved.save_pretrained(tmp_path / "checkpoint-2")
+
+    reported = [(each["path"], each["inside"], each["bytes"]) for each in read_events(tmp_path / "attempt")]
+    assert reported == [(str(tmp_path / "final"), "final", 2)]
+    assert [path.parent.name for path in tmp_path.rglob(runtime.MANIFEST)] == ["final"]
 
 
 @pytest.mark.train

@@ -143,6 +143,8 @@ def _stage(stage: str, width: int = 0) -> str:
 def _places(result: RunResult) -> Iterator[tuple[str, str]]:
     if result.output:
         yield "model", result.output
+    elif result.stage == "succeeded":
+        yield "model", "none: the script saved none after training"
     if result.pushed:
         doubts = [found.because for found in result.deliveries if found.verdict == "unknown"]
         yield "pushed", f"{result.pushed} ({doubts[0]})" if doubts else result.pushed
