@@ -8,8 +8,8 @@ import socket
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..reach import proxies  # noqa: TID252 - the payload does not know where it is
-from ..wrapping import when_imported, wrap  # noqa: TID252
+from ..reach import proxies
+from ..wrapping import when_imported, wrap
 
 PATIENCE_S = 5.0
 """How long a connection may take."""
