@@ -341,7 +341,7 @@ class SavedModel:
 
 
 def test_what_a_script_saves_itself_is_sealed_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With its place in the run's folder if it has one; not what is saved for an upload, or within a checkpoint."""
+    """With its place in the run's folder if it has one; not what is saved for an upload, within a checkpoint, or under another name first."""
     monkeypatch.setenv("HOLDFAST_RUN", str(tmp_path))
     attempt = runtime.AttemptProcess(tmp_path / "attempt")
     model = type("Model", (SavedModel,), {})
@@ -350,12 +350,13 @@ def test_what_a_script_saves_itself_is_sealed_and_reported(tmp_path: Path, monke
 
     assert saved.save_pretrained(save_directory=tmp_path / "final") == "saved"
     saved.push_to_hub(tmp_path / "uploaded")
+    saved.save_pretrained(tmp_path / "model.partial")
     attempt.phase = "save"
     saved.save_pretrained(tmp_path / "checkpoint-2")
 
     reported = [(each["path"], each["inside"], each["bytes"]) for each in read_events(tmp_path / "attempt")]
     assert reported == [(str(tmp_path / "final"), "final", 2)]
-    assert [path.parent.name for path in tmp_path.rglob(runtime.MANIFEST)] == ["final"]
+    assert sorted(path.parent.name for path in tmp_path.rglob(runtime.MANIFEST)) == ["final", "model.partial"]
 
 
 @pytest.mark.train
@@ -680,6 +681,26 @@ def test_a_configuration_is_told_as_json_can_hold_it(value: Any, told: Any) -> N
     """Without secrets, however deep."""
     assert runtime.plain(value) == told
     json.dumps(told, allow_nan=False)
+
+
+def test_a_training_of_few_steps_logs_its_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `logging_steps` beyond its steps it would end without a figure."""
+    monkeypatch.setitem(
+        sys.modules, "torch", SimpleNamespace(cuda=SimpleNamespace(is_initialized=lambda: False), __version__="2")
+    )
+    attempt = runtime.AttemptProcess(tmp_path)
+    stop: Any = SimpleNamespace(agreed=lambda _: False)
+    watch = runtime.TrainerWatch(SimpleNamespace(), attempt, stop, [])
+    arguments = SimpleNamespace(device="cpu")
+    state = SimpleNamespace(max_steps=2, num_input_tokens_seen=0, epoch=0.5)
+    controls = [SimpleNamespace(should_log=False, should_training_stop=False) for _ in range(2)]
+
+    for state.global_step, control in enumerate(controls, start=1):
+        watch.on_step_end(arguments, state, control)
+    watch.on_log(arguments, state, controls[-1], {"loss": 0.5, "rewards/margins": 0.25})
+
+    assert [control.should_log for control in controls] == [False, True]
+    assert [(each["step"], each["loss"]) for each in read_events(tmp_path)] == [(1, None), (2, 0.5)]
 
 
 def test_two_wait_for_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,7 @@ REQUESTS = {"stacks": signal.SIGUSR1, "stop": signal.SIGTERM}  # by files: in th
 # torchrun passes on a signal that its whole process group had already; a person who asks again takes longer.
 ECHO_S = 2.0
 STOPPED = 128 + signal.SIGTERM  # exit code
+PARTIAL = ".partial"  # ends the name of a folder that a script renames when all is in it
 LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 MARK = "@holdfast"
 MARKED = 2000  # bytes of an event in one line of the log: a pipe takes that in one piece, and few services cut it
@@ -338,7 +339,8 @@ class AttemptProcess:
         answer = self.save_unseen(save)
         if written := [path for path, stamp in stamps_of(folder).items() if before.get(path) != stamp]:
             size = seal(folder, written, step=step or 0, world_size=world_size)
-            self.write("model", path=str(folder.absolute()), inside=path_in_run(folder), bytes=size)
+            if folder.suffix != PARTIAL:
+                self.write("model", path=str(folder.absolute()), inside=path_in_run(folder), bytes=size)
         return answer
 
     def save_unseen(self, save: Callable[[], Any]) -> Any:
@@ -480,6 +482,8 @@ class TrainerWatch:
         self._waiting = {"max_steps": state.max_steps, "epoch": state.epoch, "elapsed_s": self._lap(), "tokens": tokens}
         self._waiting["activity"], self._attempt.first = "first-step" if self._attempt.first else "step", False
         self._live(state, control)
+        if state.global_step >= state.max_steps:
+            control.should_log = True  # or a training of few steps would end without a figure
         if not control.should_log:
             self._report_step()
         if self._stop.agreed(args.device):
