@@ -1,6 +1,8 @@
 """What `show` and `runs` say of runs, by their folders."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -56,3 +58,16 @@ def test_a_run_that_ended_is_what_its_ledger_says(tmp_path: Path, stage: RunStag
     begin(tmp_path, Closed(at_s=9.0, stage=stage, because="it ended"))
 
     assert holdfast.show(NAME, runs=tmp_path)["metrics"] == {"train_loss": 2.5, "eval_loss": 2.25}
+
+
+def test_looking_at_runs_and_stopping_them_imports_neither_rows_nor_rehearsals() -> None:
+    """Each is typed often, and somebody waits for it."""
+    code = """
+import sys
+import holdfast.cli.verbs.runs, holdfast.cli.verbs.show, holdfast.cli.verbs.stop
+slow = ("polars", "numpy", "holdfast.app.rehearse", "holdfast.app.check", "holdfast.engine.rehearse")
+print([name for name in slow if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"

@@ -14,12 +14,11 @@ from holdfast.app.arguments import PathName, as_path, runs_folder
 from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import load_result, read_refusals
-from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.run_state import RunState, fold
-from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.run.answers import run_result, verify_result, with_evaluations
+from holdfast.engine.run.rehearsed import summarize_rehearsal
 from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import LogsResult, RunResult, RunsResult, UnreadableRun, VerifyResult
 
@@ -67,6 +66,8 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
     supervised = is_supervised(opened.folder)
     state = _with_unread(opened.folder, opened.state(), supervised=supervised)
     if state.stage.ended and not supervised and not (opened.folder / "report.html").exists():
+        from holdfast.app.run.reporting import write_report  # few runs lack a report
+
         with suppress(LedgerError):  # a folder that is gone, or cannot be written
             write_report(opened)  # the supervisor was killed after the verdict, before the report
     cost = cost_usd(opened.folder, state)
