@@ -40,6 +40,8 @@ GIVEN = frozenset(
         "newer",
         "older",
         "meant",
+        "waiters",
+        "absent",
         "run",
         "users",
         "within",
