@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from holdfast.app.rehearse import verb as _rehearse
     from holdfast.app.rendering import render
     from holdfast.app.run import queries as _queries
+    from holdfast.app.run import stopping as _stopping
     from holdfast.app.run import verb as _run
     from holdfast.app.study import verb as _study
 
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     diagnose = in_json(_diagnose.diagnose)
     evaluate = in_json(_evaluate.evaluate)
     export = in_json(_export.export)
-    run, resume, stop = in_json(_run.run), in_json(_run.resume), in_json(_run.stop)
+    run, resume, stop = in_json(_run.run), in_json(_run.resume), in_json(_stopping.stop)
     runs, show, logs = in_json(_queries.runs), in_json(_queries.show), in_json(_queries.logs)
     study = in_json(_study.study)
     watch, verify = in_json(_queries.watch), in_json(_queries.verify)

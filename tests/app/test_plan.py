@@ -300,6 +300,29 @@ def test_a_job_that_runs_here_has_no_other_choice(monkeypatch: pytest.MonkeyPatc
     assert [option["hardware"] for option in result["options"]] == ["local"]
 
 
+@pytest.mark.parametrize(
+    ("gpus", "fits", "said"),
+    [
+        ((), None, "This machine has no GPU: without `where`, `holdfast run` trains on its processors."),
+        (("a100",), True, "it fits as it is: a process can have"),
+        (("t4",), False, "it does not fit as it is: a process can have"),
+    ],
+)
+def test_a_job_that_does_not_say_where_is_compared_with_this_machine(
+    gpus: tuple[str, ...], fits: bool | None, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There `holdfast run` would start it."""
+    give_machine(monkeypatch, *[load_gpus()[name] for name in gpus])
+    result = plan_job(**{"model.path": "Qwen/Qwen3-8B", "peft": {"r": 8}})
+    assert (len(result["here"]["gpus"]), result["here"]["fits"]) == (len(gpus), fits)
+    assert said in unstyle(render_plan(convert(result, PlanResult)))
+
+
+@pytest.mark.parametrize("placed", [{"where.backend": "local"}, {"where.hardware": "a100-large"}])
+def test_a_job_that_says_where_is_compared_with_no_other(placed: dict[str, Any]) -> None:
+    assert "here" not in plan_job(**placed)
+
+
 @pytest.mark.parametrize("gpus", [0, 1])
 def test_a_machine_that_does_not_hold_the_job_is_said_so_beside_what_would(
     gpus: int, monkeypatch: pytest.MonkeyPatch

@@ -209,6 +209,20 @@ def test_show_tells_each_attempt() -> None:
     assert "train_loss 2.55  eval_loss 2.80" in told
 
 
+def test_the_exit_code_of_an_orderly_stop_is_no_news() -> None:
+    """143 is what a process ends with that was asked to stop, and saved; of a failure, the code says something."""
+    stopped = replace(ATTEMPT, stage=RunStage.CANCELLED, exit_code=143)
+
+    assert "exit code" not in unstyle(render_show(run("cancelled", stopped)))
+
+
+def test_a_script_that_saved_no_model_is_said_to() -> None:
+    script = RequestedJob(backend="local", target="train.py")
+    state = RunState(about=script, stage=RunStage.SUCCEEDED, attempts=(replace(ATTEMPT, stage=RunStage.SUCCEEDED),))
+
+    assert "none: the script saved none after training" in unstyle(render_show(run_result(RUN, state, "show")))
+
+
 def test_show_tells_what_was_conspicuous_and_where_a_stalled_attempt_stood() -> None:
     """So that nobody has to open its files for that."""
     where = "rank 1 is in `score` (rewards.py:3); stacks in attempts/1/stacks.txt"

@@ -253,7 +253,7 @@ def test_events_tell_a_training_in_order(straight: Ended) -> None:
         expected += [("evaluate", step)] * (step % 4 == 0) + [("checkpoint", step)] * (step % 5 == 0 or step == STEPS)
 
     assert straight.exit_code == 0, straight.stderr
-    assert told == [*expected, ("end", STEPS)]
+    assert told == [*expected, ("model", STEPS), ("end", STEPS)]
     assert (straight.end["status"], straight.end["because"]) == ("finished", "reached max_steps")
 
 
@@ -313,6 +313,50 @@ def test_checkpoints_and_the_saved_model_are_whole(straight: Ended) -> None:
     assert [verify_checkpoint(folder).verdict for folder in (last, straight.out / "final")] == ["whole", "whole"]
     assert Path(told["path"]) == last
     assert told["bytes"] == sum(path.stat().st_size for path in files_of(last))
+
+
+@pytest.mark.train
+def test_the_saved_model_is_reported(straight: Ended, tiny: Path) -> None:
+    """Once, though the trainer calls `save_pretrained` for it, and for each checkpoint; with what training began with."""
+    (told,) = straight.those("model")
+    final = straight.out / "final"
+
+    assert (told["path"], told["inside"]) == (str(final), None)
+    assert told["bytes"] == sum(path.stat().st_size for path in files_of(final))
+    assert straight.those("start")[0]["base"] == str(tiny)
+
+
+class SavedModel:
+    """A model as transformers and PEFT have them, which writes one file."""
+
+    def save_pretrained(self, save_directory: Path, **_: Any) -> str:
+        """Save it."""
+        save_directory.mkdir(exist_ok=True)
+        (save_directory / "config.json").write_text("{}")
+        return "saved"
+
+    def push_to_hub(self, folder: Path) -> None:
+        """Save it for an upload."""
+        self.save_pretrained(folder)
+
+
+def test_what_a_script_saves_itself_is_sealed_and_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its place in the run's folder if it has one; not what is saved for an upload, within a checkpoint, or under another name first."""
+    monkeypatch.setenv("HOLDFAST_RUN", str(tmp_path))
+    attempt = runtime.AttemptProcess(tmp_path / "attempt")
+    model = type("Model", (SavedModel,), {})
+    runtime.watch_saves(model, attempt)
+    saved = model()
+
+    assert saved.save_pretrained(save_directory=tmp_path / "final") == "saved"
+    saved.push_to_hub(tmp_path / "uploaded")
+    saved.save_pretrained(tmp_path / "model.partial")
+    attempt.phase = "save"
+    saved.save_pretrained(tmp_path / "checkpoint-2")
+
+    reported = [(each["path"], each["inside"], each["bytes"]) for each in read_events(tmp_path / "attempt")]
+    assert reported == [(str(tmp_path / "final"), "final", 2)]
+    assert sorted(path.parent.name for path in tmp_path.rglob(runtime.MANIFEST)) == ["final", "model.partial"]
 
 
 @pytest.mark.train
@@ -637,6 +681,26 @@ def test_a_configuration_is_told_as_json_can_hold_it(value: Any, told: Any) -> N
     """Without secrets, however deep."""
     assert runtime.plain(value) == told
     json.dumps(told, allow_nan=False)
+
+
+def test_a_training_of_few_steps_logs_its_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `logging_steps` beyond its steps it would end without a figure."""
+    monkeypatch.setitem(
+        sys.modules, "torch", SimpleNamespace(cuda=SimpleNamespace(is_initialized=lambda: False), __version__="2")
+    )
+    attempt = runtime.AttemptProcess(tmp_path)
+    stop: Any = SimpleNamespace(agreed=lambda _: False)
+    watch = runtime.TrainerWatch(SimpleNamespace(), attempt, stop, [])
+    arguments = SimpleNamespace(device="cpu")
+    state = SimpleNamespace(max_steps=2, num_input_tokens_seen=0, epoch=0.5)
+    controls = [SimpleNamespace(should_log=False, should_training_stop=False) for _ in range(2)]
+
+    for state.global_step, control in enumerate(controls, start=1):
+        watch.on_step_end(arguments, state, control)
+    watch.on_log(arguments, state, controls[-1], {"loss": 0.5, "rewards/margins": 0.25})
+
+    assert [control.should_log for control in controls] == [False, True]
+    assert [(each["step"], each["loss"]) for each in read_events(tmp_path)] == [(1, None), (2, 0.5)]
 
 
 def test_two_wait_for_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ VERBS: Mapping[str, str] = {
     "explain": "holdfast.app.explain.verb",
     "run": "holdfast.app.run.verb",
     "resume": "holdfast.app.run.verb",
-    "stop": "holdfast.app.run.verb",
+    "stop": "holdfast.app.run.stopping",
     "runs": "holdfast.app.run.queries",
     "show": "holdfast.app.run.queries",
     "logs": "holdfast.app.run.queries",

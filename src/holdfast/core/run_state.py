@@ -38,6 +38,7 @@ from holdfast.core.rhythm import Rhythm, follow_silence
 from holdfast.core.training_event import (
     CheckpointSaved,
     Evaluated,
+    ModelSaved,
     PushStarted,
     StepDone,
     TrainingEnded,
@@ -72,6 +73,7 @@ class AttemptState:
         diagnosed: The cause of its failure; None if it was not sought.
         remedy: What is changed after it; None if nothing is.
         checkpoint_bytes: The size of the newest checkpoint; None before the first.
+        saved: The model that was saved last since its training began; None if none was.
         finite_step: The last logged step with finite gradients.
         lost: Since when they are not; None if they are.
         metrics: The newest value of each metric.
@@ -106,6 +108,7 @@ class AttemptState:
     diagnosed: Diagnosed | None = None
     remedy: AppliedRemedy | None = None
     checkpoint_bytes: int | None = None
+    saved: ModelSaved | None = None
     finite_step: int = 0
     lost: LostLoss | None = None
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -161,6 +164,14 @@ class RunState:
     def unverified(self) -> tuple[str, ...]:
         """Repositories that a run which succeeded has pushed to, and that were not verified yet."""
         return tuple(sorted(self.pushes.keys() - self.deliveries.keys())) if self.has_trained else ()
+
+    @property
+    def saved_model(self) -> str | None:
+        """The folder on this machine of the model that its newest attempt saved last; None if it reported none."""
+        saved = self.current.saved if self.current else None
+        if saved is None:
+            return None
+        return f"{self.folder}/{saved.inside}" if saved.inside else saved.path
 
     @property
     def has_trained(self) -> bool:
@@ -294,7 +305,7 @@ AS_RESULT: Final = {"loss": "train_loss", "reward": "reward"}
 def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState:
     metrics = dict(attempt.metrics)
     if isinstance(event, TrainingStarted):
-        attempt = replace(attempt, started=event, finite_step=event.step or 0, lost=None)
+        attempt = replace(attempt, started=event, finite_step=event.step or 0, lost=None, saved=None)
     if isinstance(event, StepDone):
         finite_step, lost = follow_loss(attempt.finite_step, attempt.lost, event)
         attempt = replace(attempt, finite_step=finite_step, lost=lost)
@@ -303,6 +314,8 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
         metrics |= dict(event.figures())
     if isinstance(event, CheckpointSaved):
         attempt = replace(attempt, checkpoint_bytes=event.bytes or attempt.checkpoint_bytes)
+    if isinstance(event, ModelSaved):
+        attempt = replace(attempt, saved=event)
     rhythm, activity, idle_s = follow_silence(attempt.rhythm, event)
     return replace(
         attempt,

@@ -35,6 +35,7 @@ class TrainingStarted(TrainingEvent, frozen=True, kw_only=True):
     Attributes:
         config: The trainer's arguments, defaults included.
         model: Class of the model.
+        base: What it was loaded from: a folder, absolute, or an id of the Hub; empty if that is not known.
         parameters: Parameters of the model.
         trainable: Those that are trained.
         versions: Releases by package; `python` is one.
@@ -44,6 +45,7 @@ class TrainingStarted(TrainingEvent, frozen=True, kw_only=True):
 
     config: Mapping[str, Any] = {}
     model: str = ""
+    base: str = ""
     parameters: int = 0
     trainable: int = 0
     versions: Mapping[str, str] = {}
@@ -112,6 +114,20 @@ class CheckpointSaved(TrainingEvent, frozen=True, kw_only=True):
     bytes: int | None = None
 
 
+class ModelSaved(TrainingEvent, frozen=True, kw_only=True):
+    """A model or an adapter was saved outside of checkpoints, with its manifest.
+
+    Attributes:
+        path: Its folder, absolute.
+        inside: Its path in the run's folder; None if it is not in there.
+        bytes: Size of the files that were written.
+    """
+
+    path: str | None = None
+    inside: str | None = None
+    bytes: int | None = None
+
+
 class Heartbeat(TrainingEvent, frozen=True, kw_only=True):
     """The process is alive.
 
@@ -169,6 +185,7 @@ KINDS: Final[Mapping[object, type[TrainingEvent]]] = {
     "step": StepDone,
     "evaluate": Evaluated,
     "checkpoint": CheckpointSaved,
+    "model": ModelSaved,
     "heartbeat": Heartbeat,
     "push": PushStarted,
     "push_failed": PushFailed,

@@ -14,10 +14,11 @@ package than the script imports. Environment variables tell it:
 Where the script or its arguments held a secret, `<holdfast-secret:NAME>` stands in its place: the variable NAME has the value.
 
 Any transformers `Trainer`, so any of TRL's, is watched by a callback from the moment it is made. Ranks agree
-before they act, all at the same point; only rank 0 writes events and manifests.
+before they act, all at the same point; only rank 0 writes events and manifests. A model that is saved, by the trainer or by
+`save_pretrained`, gets a manifest and an event; what is saved for an upload alone, or within a checkpoint, gets none.
 Covered: one process, or several under torchrun on one machine; forked and spawned children of the script.
 Not covered: ranks that the script starts itself (`mp.spawn`, `notebook_launcher`); hyperparameter search, whose
-checkpoints get no manifest; a save that the script asks of some ranks and not of others.
+checkpoints get no manifest; a save that the script asks of some ranks and not of others; `torch.save`.
 """
 
 import faulthandler
@@ -57,6 +58,7 @@ REQUESTS = {"stacks": signal.SIGUSR1, "stop": signal.SIGTERM}  # by files: in th
 # torchrun passes on a signal that its whole process group had already; a person who asks again takes longer.
 ECHO_S = 2.0
 STOPPED = 128 + signal.SIGTERM  # exit code
+PARTIAL = ".partial"  # ends the name of a folder that a script renames when all is in it
 LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 MARK = "@holdfast"
 MARKED = 2000  # bytes of an event in one line of the log: a pipe takes that in one piece, and few services cut it
@@ -88,6 +90,8 @@ def run_script(name: str, source: str, argv: list[str], module: str = "") -> Non
         attempt  # a script without a trainer may report: `holdfast_runtime.attempt.write(…)`
     )
     when_imported("transformers.trainer", lambda module: TrainerPatches(module, attempt, stop))
+    when_imported("transformers.modeling_utils", lambda module: watch_saves(module.PreTrainedModel, attempt))
+    when_imported("peft.peft_model", lambda module: watch_saves(module.PeftModel, attempt))
     # A spawned child imports the main program anew: this file, which gives it the script's names.
     wrap(multiprocessing.spawn, "get_preparation_data", lambda get, child: get(child) | {"init_main_from_path": this})
     main = types.ModuleType("__main__")
@@ -234,6 +238,7 @@ class AttemptProcess:
         self.trains = False
         self.leaves = False  # no other step follows
         self.calls_back = False  # a callback of the user's, or of a tracker, runs
+        self._saves = False  # a model is being saved, or a copy of it for an upload
         self._phase = "import"  # then load, train, evaluate, save, finish
         self.step: int | None = None  # none before a trainer trains
         self.max_steps: int | None = None
@@ -323,6 +328,28 @@ class AttemptProcess:
         if len(failures) == len(writes):
             with suppress(OSError):
                 sys.stderr.write(f"holdfast: an event is lost: {failures[0]}\n")
+
+    def save(self, folder: Path, save: Callable[[], Any], *, step: int | None, world_size: int = 1) -> Any:
+        """Save a model into a folder; seal and report it, unless it is a part of another save."""
+        if self._saves or self.phase == "save" or self._rank:  # a checkpoint is sealed when all of it is there
+            return save()
+        if folder.is_dir():
+            (folder / MANIFEST).unlink(missing_ok=True)  # what is being written over is not whole
+        before = stamps_of(folder)
+        answer = self.save_unseen(save)
+        if written := [path for path, stamp in stamps_of(folder).items() if before.get(path) != stamp]:
+            size = seal(folder, written, step=step or 0, world_size=world_size)
+            if folder.suffix != PARTIAL:
+                self.write("model", path=str(folder.absolute()), inside=path_in_run(folder), bytes=size)
+        return answer
+
+    def save_unseen(self, save: Callable[[], Any]) -> Any:
+        """Save a model without a report of it."""
+        before, self._saves = self._saves, True
+        try:
+            return save()
+        finally:
+            self._saves = before
 
     def end(self, where: str | None = None) -> None:
         """Write the last event, once."""
@@ -455,6 +482,8 @@ class TrainerWatch:
         self._waiting = {"max_steps": state.max_steps, "epoch": state.epoch, "elapsed_s": self._lap(), "tokens": tokens}
         self._waiting["activity"], self._attempt.first = "first-step" if self._attempt.first else "step", False
         self._live(state, control)
+        if state.global_step >= state.max_steps:
+            control.should_log = True  # or a training of few steps would end without a figure
         if not control.should_log:
             self._report_step()
         if self._stop.agreed(args.device):
@@ -607,14 +636,9 @@ class TrainerPatches:
         )  # without a gradient, the optimizer changes nothing
 
     def _save_model(self, save: Any, trainer: Any, output_dir: Any = None, *args: Any, **kwargs: Any) -> None:
-        folder, seals = Path(output_dir or trainer.args.output_dir), trainer.is_world_process_zero()
-        if seals:
-            (folder / MANIFEST).unlink(missing_ok=True)  # what is being written over is not whole
-        before = stamps_of(folder) if seals else {}
-        save(trainer, output_dir, *args, **kwargs)
-        if seals and self._attempt.phase != "save":  # a checkpoint is sealed when all of it is there
-            written = [path for path, stamp in stamps_of(folder).items() if before.get(path) != stamp]
-            seal(folder, written, step=trainer.state.global_step, world_size=trainer.args.world_size)
+        folder = Path(output_dir or trainer.args.output_dir)
+        save = functools.partial(save, trainer, output_dir, *args, **kwargs)
+        self._attempt.save(folder, save, step=trainer.state.global_step, world_size=trainer.args.world_size)
 
     def _during(self, phase: str, original: Any, *args: Any, **kwargs: Any) -> Any:
         before, self._attempt.phase = self._attempt.phase, phase
@@ -633,6 +657,28 @@ class TrainerPatches:
 
     def _put_off(self, rotate: Any, *args: Any, **kwargs: Any) -> None:
         self._rotations.append(functools.partial(rotate, *args, **kwargs))
+
+
+def watch_saves(owner: Any, attempt: AttemptProcess) -> None:
+    """Have what a class of models saves sealed and reported; not what `push_to_hub` saves for its upload, which is gone afterwards."""
+
+    def save(original: Any, model: Any, save_directory: Any, *args: Any, **kwargs: Any) -> Any:
+        call = functools.partial(original, model, save_directory, *args, **kwargs)
+        return attempt.save(Path(save_directory), call, step=attempt.step)
+
+    def push(original: Any, *args: Any, **kwargs: Any) -> Any:
+        return attempt.save_unseen(functools.partial(original, *args, **kwargs))
+
+    wrap(owner, "save_pretrained", save)
+    wrap(owner, "push_to_hub", push)
+
+
+def path_in_run(folder: Path) -> str | None:
+    """Return the path of a folder in the run's folder; None if it is not in there."""
+    here, run = folder.resolve(), os.environ.get("HOLDFAST_RUN")
+    if not run or not here.is_relative_to(Path(run).resolve()):
+        return None
+    return here.relative_to(Path(run).resolve()).as_posix()
 
 
 def end_callbacks(attempt: AttemptProcess) -> None:
@@ -747,12 +793,19 @@ def describe_training(args: Any, model: Any) -> dict[str, Any]:
     return {
         "config": plain(args.to_dict()),
         "model": type(model).__name__,
+        "base": name_base(model),
         "parameters": sum(each.numel() for each in parameters),
         "trainable": sum(each.numel() for each in parameters if each.requires_grad),
         "versions": {"python": sys.version.split()[0], **versions},
         "world_size": args.world_size,
         "hardware": name_devices(args),
     }
+
+
+def name_base(model: Any) -> str:
+    """Return what a model was loaded from: a folder, absolute, or an id of the Hub; empty if that is not known."""
+    name = getattr(getattr(model, "config", None), "_name_or_path", None) or ""
+    return str(Path(name).absolute()) if name and Path(name).is_dir() else str(name)
 
 
 def name_devices(args: Any) -> list[str]:

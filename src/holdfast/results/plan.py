@@ -98,6 +98,20 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
     usd_per_hour: float | None = None
 
 
+class PlanMachine(ResultPart, frozen=True, kw_only=True):
+    """This machine, for a job that does not say where it runs.
+
+    Attributes:
+        gpus: The names of its GPUs.
+        card_bytes: What a process can have of one; null if there is none.
+        fits: Whether the job fits there as it is; null if there is no GPU. `holdfast run` then trains on its processors.
+    """
+
+    gpus: Sequence[str]
+    card_bytes: int | None
+    fits: bool | None
+
+
 class CheckError(ResultPart, frozen=True, kw_only=True):
     """An error that `check` finds in the target, and that is not in the plan.
 
@@ -144,6 +158,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         budget_usd: The budget; absent if there is none.
         over_budget: Whether its upper cost exceeds the budget; absent if it does not.
         card_bytes: What a process can have of a GPU of the hardware; absent if there is none.
+        here: This machine; absent if the job says where it runs.
         because: What was taken for granted, and what says so.
         unknown: What could not be estimated.
         options: Hardware and settings on which the job fits, the cheapest first.
@@ -170,6 +185,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     budget_usd: float | None = None
     over_budget: bool = False
     card_bytes: int | None = None
+    here: PlanMachine | None = None
     because: Sequence[str]
     unknown: Sequence[UnknownEstimate]
     options: Sequence[OptionResult]

@@ -209,7 +209,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         attempts: Its attempts, oldest first.
         metrics: The newest value of each metric.
         folder: Its folder.
-        output: The folder of the trained model; null until it has succeeded.
+        output: The folder of the trained model; null until it has succeeded, and if a script saved none.
         pushed: The repository that the model was pushed to; null until the run has succeeded.
         deliveries: Whether each push arrived on the Hub.
         cost_usd: What its attempts have cost so far, by the time that they ran and the list price of their hardware; 0 on hardware

@@ -126,3 +126,17 @@ def test_any_option_is_read_or_refused(key: str, value: str) -> None:
     except UsageError:
         return
     assert override.origin.path == f"--set {override.edit.key}"
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "fix"),
+    [
+        ("train.max_steps", "'train.max_steps' has no `=`, so no value", "`--set train.max_steps=VALUE`"),
+        ("=3", "'=3' has no key", "`--set train.learning_rate=1e-5`"),
+        ("train..x=3", "'train..x' is no key: a part of it is empty", "`--set train.learning_rate=1e-5`"),
+    ],
+)
+def test_an_incomplete_set_says_what_is_missing(text: str, what: str, fix: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_set(text)
+    assert (caught.value.what, fix in caught.value.fix) == (what, True)

@@ -3,13 +3,15 @@
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.models.finding import find_model
+from holdfast.app.models.run_models import kept_checkpoints
 from holdfast.core.errors import UsageError
-from holdfast.core.event import RunRequested
+from holdfast.core.event import Event, Liveness, Polled, Reported, RunRequested, Starting
 from holdfast.core.requested_job import RequestedJob
 
 NAME = "sums-20261127-090000-x7"
@@ -52,6 +54,60 @@ def test_a_run_without_a_final_model(run: Path) -> None:
 
     with pytest.raises(UsageError, match=f"the run {NAME} has no final model: it is queued"):
         find_model("sums", runs=None, offline=True)
+
+
+@pytest.fixture(name="scripted")
+def run_of_a_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a run of a script of the user's own, which saves a checkpoint and a model in `out`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("HOLDFAST_RUNS", raising=False)
+    folder, out = tmp_path / "runs" / NAME, tmp_path / "out"
+    said: list[dict[str, Any]] = [
+        {"event": "model", "step": None, "path": str(tmp_path / "prepared")},
+        {"event": "start", "step": 0, "base": "base/model"},
+        {"event": "checkpoint", "step": 10, "path": str(out / "checkpoint-10")},
+        {"event": "model", "step": 10, "path": str(out)},
+        {"event": "end", "step": 10, "status": "finished"},
+    ]
+    make_model(out)
+    make_model(out / "checkpoint-10")
+    events: list[Event] = [
+        RunRequested(at_s=1.0, folder=str(folder), about=RequestedJob(job="sums", target="train.py")),
+        Starting(at_s=2.0, attempt=1, backend="local"),
+        *(Reported(at_s=3.0, attempt=1, said=each) for each in said),
+        Polled(at_s=4.0, attempt=1, answer=Liveness.ENDED, exit_code=0),
+    ]
+    folder.mkdir(parents=True)
+    Ledger(tmp_path / "runs").append(NAME, events)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["sums", f"runs/{NAME}"])
+def test_a_run_of_a_script_is_the_model_that_it_saved_last(scripted: Path, name: str) -> None:
+    """Whatever folder it saved it in; not what it saved before its training."""
+    found = find_model(name, runs=None, offline=True)
+
+    assert found.source.path == str(scripted.parents[1] / "out")
+    assert (found.name, found.base, found.run, found.is_final) == (NAME, "base/model", scripted, True)
+    assert kept_checkpoints(scripted) == [(10, scripted.parents[1] / "out" / "checkpoint-10")]
+
+
+def test_a_saved_model_that_is_gone(scripted: Path) -> None:
+    out = scripted.parents[1] / "out"
+    out.rename(out.with_name("kept"))
+
+    with pytest.raises(UsageError, match=f"no final model: it was saved in {out}, which is no longer there"):
+        find_model("sums", runs=None, offline=True)
+
+
+def test_a_script_that_saves_no_model(scripted: Path) -> None:
+    """What it saved instead is named."""
+    started = Reported(at_s=3.0, attempt=1, said={"event": "start", "step": 0})
+    Ledger(scripted.parent).append(NAME, [started])
+
+    with pytest.raises(UsageError, match="no final model: its script saved none after training") as caught:
+        find_model("sums", runs=None, offline=True)
+    assert str(scripted.parents[1] / "out" / "checkpoint-10") in caught.value.fix
 
 
 def test_a_checkpoint_knows_its_run(run: Path) -> None:

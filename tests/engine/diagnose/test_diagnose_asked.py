@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from holdfast.core.event import (
     RunStage,
     Started,
     Starting,
+    Stopper,
 )
 from holdfast.core.run_state import fold
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence
@@ -331,6 +333,49 @@ def test_stacks_say_what_a_process_waited_for(innermost: str, function: str, tru
         Ending(stacks=STACKS.format(innermost=innermost, function=function), stacks_path="stacks.txt")
     )
     assert [(each.name, each.lines[0].number) for each in found] == ([(true, 5)] if true else [])
+
+
+@pytest.mark.parametrize(
+    ("library", "caller"),
+    [
+        ("/venv/site-packages/trl/trainer/grpo_trainer.py", "_calculate_rewards"),
+        ("/venv/site-packages/transformers/trainer_callback.py", "call_event"),
+        ("/home/me/runs/a/attempts/1/attempt.py", "wrapped"),
+    ],
+)
+def test_a_function_of_the_users_own_that_does_not_return_is_named(library: str, caller: str) -> None:
+    """It raised nothing: a reward function that hangs is not one that failed, and a callback is as good a culprit."""
+    stacks = STACKS.format(innermost="/home/me/mine.py", function="ask").replace(
+        '"/venv/lib/python3.11/site-packages/transformers/trainer.py", line 2 in train',
+        f'"{library}", line 5 in {caller}\n  File "/venv/lib/python3.11/site-packages/transformers/trainer.py", line 2 in train',
+    )
+    state = replace(attempt(end={"status": "stopped", "because": "SIGTERM"}), stop=Stopper.STALL)
+    ending = Ending(stacks=stacks, stacks_path="stacks.txt")
+
+    (fact,) = [each for each in attempt_facts(state, ending) if each.name]
+    assert (fact.name, fact.values["function"], fact.values["place"]) == ("training-stalled", "ask", "mine.py:9")
+    assert hang_evidence(ending, Stopper.STALL) == []
+
+
+def test_a_main_function_is_not_what_hangs() -> None:
+    """A library for command lines calls it, and it calls the trainer."""
+    stacks = STACKS.format(innermost="/venv/site-packages/torch/nn/modules/linear.py", function="forward").replace(
+        '  File "/home/me',
+        '  File "/home/me/train.py", line 7 in main\n  File "/venv/site-packages/fire/core.py", line 1 in Fire\n  File "/home/me',
+    )
+    state = replace(attempt(end={"status": "stopped", "because": "SIGTERM"}), stop=Stopper.STALL)
+
+    (fact,) = [each for each in attempt_facts(state, Ending(stacks=stacks)) if each.name]
+    assert (fact.name, "function" in fact.values) == ("training-stalled", False)
+
+
+def test_a_known_call_within_a_callback_is_the_cause() -> None:
+    """A callback that uploads waits for the Hub."""
+    stacks = STACKS.format(innermost="/venv/site-packages/huggingface_hub/hf_api.py", function="create_commit").replace(
+        '  File "/venv/lib', '  File "/home/me/train.py", line 7 in on_save\n  File "/venv/lib', 1
+    )
+
+    assert [each.name for each in hang_evidence(Ending(stacks=stacks), Stopper.STALL)] == ["hub-upload-transient"]
 
 
 def test_answers_are_json(tmp_path: Path) -> None:

@@ -204,9 +204,9 @@ def test_evidence_is_the_decisive_line_its_code_and_what_the_message_goes_on_wit
     (cause,) = found(text, FULL).causes
     assert [(each.line, each.text[:12]) for each in cause.evidence] == [
         (9, "torch.OutOfM"),
+        (7, 'File "/home/'),
         (10, "Make sure no"),
         (8, "call()"),
-        (7, 'File "/home/'),
     ]
 
 

@@ -39,6 +39,9 @@ GIVEN = frozenset(
         "instead",
         "newer",
         "older",
+        "meant",
+        "waiters",
+        "absent",
         "run",
         "users",
         "within",
@@ -53,7 +56,7 @@ GIVEN = frozenset(
 """Values that need no mark: of exceptions that nobody knows, of the user's own function, of how far training got, of what the metrics say, of libraries'
 releases, of what is trained and how."""
 
-TOGETHER = {"older": ("old",), "reason": ("denied",), "file": ("function", "line")}
+TOGETHER = {"older": ("old",), "meant": ("old",), "reason": ("denied",), "file": ("function", "line")}
 """Values that come with others."""
 
 
@@ -113,7 +116,7 @@ def test_a_rule_that_reports_a_case_is_one_of_its_class_and_asks_for_values_that
     [
         ("TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'", ("ARG101",)),
         ("AttributeError: 'SFTConfig' object has no attribute 'max_seq_length'", ()),
-        ("TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_lenght'", ()),
+        ("TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_lenght'", ("ARG106",)),
         ("".join(f"{{'loss': {loss}, 'learning_rate': 5.0}}\n" for loss in (6.2, 360.0, 1335.0, 720.0)), ("CMB106",)),
         ("".join(f"{{'loss': {loss}, 'learning_rate': 3e-3}}\n" for loss in (1.2, 9.0, 8.8, 8.7, 8.6)), ()),
         ("ValueError: No valid checkpoint found in output directory (out)", ()),

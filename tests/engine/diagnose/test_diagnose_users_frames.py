@@ -1,8 +1,11 @@
 """Jobs in which the user's own function failed, or waited, among the time-outs of other ranks."""
 
+from pathlib import Path
+
 import pytest
 from click import unstyle
 
+import holdfast
 from holdfast.cli.text.diagnosis import render_diagnosis
 from holdfast.core.diagnosis import Cause, Diagnosis
 from holdfast.engine.diagnose import PatternIndex, diagnose, read_log
@@ -147,3 +150,22 @@ def test_a_log_without_any_failure_is_told_so_with_what_to_do_next(patterns: Pat
     text = unstyle(render_diagnosis(diagnose_result(quiet, ["train.log"])))
     assert text.startswith("unknown: no failure found in 2 lines of train.log")
     assert "--ended 137" in text
+
+
+@pytest.mark.parametrize("called", [True, False])
+def test_the_users_own_line_comes_right_after_the_decisive_one(called: bool, tmp_path: Path) -> None:
+    """Whether a library called it or it called the library: it is what a person can change."""
+    inner = '  File "/v/site-packages/trl/trainer/sft_trainer.py", line 9, in __init__\n    raise ValueError(\n'
+    own = '  File "/home/me/train.py", line 41, in main\n    trainer = SFTTrainer(model)\n'
+    frames = f'  File "/home/me/train.py", line 60, in <module>\n    main()\n{own}{inner}'
+    if called:
+        frames = f'{inner}  File "/home/me/mine.py", line 3, in collate\n    return rows["labels"]\n'
+    log = tmp_path / "train.log"
+    log.write_text(f"Traceback (most recent call last):\n{frames}KeyError: 'labels'\n")
+
+    evidence = holdfast.diagnose(log)["causes"][0]["evidence"]
+
+    assert evidence[0]["text"] == "KeyError: 'labels'"
+    assert evidence[1]["text"].startswith(
+        'File "/home/me/mine.py", line 3' if called else 'File "/home/me/train.py", line 41'
+    )

@@ -1,7 +1,11 @@
 """Who waited for whom, in a log of several ranks."""
 
+from dataclasses import replace
+
+import pytest
+
 from holdfast.core.log import Hit, Line, Log
-from holdfast.engine.diagnose.waits import waits_of
+from holdfast.engine.diagnose.waits import absent_ranks, waits_of
 
 TEXT = "[Rank {rank}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum={number}, OpType={kind}, NumelIn=1)"
 
@@ -58,3 +62,24 @@ def test_ranks_in_one_collective_of_different_sizes() -> None:
         )
     )
     assert [waits_of(each)["waiting_sizes"] for each in (same, later, groups)] == ["2", "1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("waiting", "absent"),
+    [
+        ((0, 1, 3), {"waiters": "ranks 0, 1 and 3", "absent": "rank 2"}),
+        ((3,), {"waiters": "rank 3", "absent": "ranks 0, 1 and 2"}),
+        ((0, 1), {}),
+        ((8, 9), {}),
+    ],
+)
+def test_the_rank_that_did_not_wait_is_named(waiting: tuple[int, ...], absent: dict[str, str]) -> None:
+    """Where one is missing between those that did; of higher ones, and of another node's, nothing is known."""
+    assert absent_ranks(log(*(TEXT.format(rank=rank, number=7, kind="ALLREDUCE") for rank in waiting))) == absent
+
+
+def test_a_rank_that_says_something_else_did_not_wait() -> None:
+    other = Hit(line=Line(number=9, text="ValueError: bad row", rank=2))
+    waiting = log(*(TEXT.format(rank=rank, number=7, kind="ALLREDUCE") for rank in (0, 1)))
+
+    assert absent_ranks(replace(waiting, hits=(*waiting.hits, other)))["absent"] == "rank 2"

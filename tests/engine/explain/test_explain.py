@@ -97,6 +97,13 @@ def test_the_beginning_of_several_codes_gets_them_all() -> None:
     assert "`ARG119`" in raised.value.fix
 
 
+@pytest.mark.parametrize("code", ["ARG999", "arg190", "DST001"])
+def test_the_number_of_no_rule_is_meant_for_no_other(code: str) -> None:
+    with pytest.raises(UsageError, match=f"nothing is called '{code}'") as raised:
+        explain(code)
+    assert raised.value.fix == f"`holdfast explain {code[:3].upper()}` lists the rules of this area"
+
+
 def test_explain_takes_a_name_or_all(capsys: pytest.CaptureFixture[str]) -> None:
     """Neither, or both, is a wrong question."""
     assert run_command(["explain"]) == run_command(["explain", "ARG101", "--all"]) == 2

@@ -11,8 +11,9 @@ import pytest
 from holdfast.adapters.rehearsal.passed import mark_of
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.core.rehearsal import Failure, Rehearsal, StageResult
-from holdfast.engine.rehearse.answers import refuses, rehearse_result, summarize_rehearsal
+from holdfast.engine.rehearse.answers import refuses, rehearse_result
 from holdfast.engine.rehearse.naming import CODE, name_cause
+from holdfast.engine.run.rehearsed import summarize_rehearsal
 from tests.helpers.run_place import Place
 from tests.helpers.tiny import quiet_environment, tiny_model  # noqa: F401 - the fixture `tiny`
 

@@ -153,6 +153,22 @@ def test_a_rising_reward_is_the_verdict_of_a_method_that_generates() -> None:
     assert "; reward rose from 0.200 to 0.600." in render_summary(follow([*BEGUN, *rewarded]), 9)
 
 
+def test_a_training_of_few_steps_ends_with_its_one_figure() -> None:
+    """It logs once, at its last step: nothing has changed, but something is known."""
+    once = said("step", step=3, max_steps=3, loss=0.6931)
+    closed = Closed(at_s=9, stage=RunStage.SUCCEEDED)
+
+    assert render_summary(follow([*BEGUN, once, ended(9, 0), closed]), 9).endswith("; training loss 0.693.")
+
+
+def test_a_run_that_has_done_all_steps_is_not_called_half_done() -> None:
+    """Somebody who leaves it then wonders what runs."""
+    summary = render_summary(follow([*BEGUN, *steps(1, 100)]), 9)
+
+    assert "Still running: 100 of 100 steps" in summary
+    assert "what comes after training, such as saving, is not over" in summary
+
+
 def test_training_that_stopped_early_is_told_as_such() -> None:
     """Early stopping is a success that did not do all its steps."""
     end = said("end", step=40, max_steps=100, status="finished", because="a callback stopped training at step 40")

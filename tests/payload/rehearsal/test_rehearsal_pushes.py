@@ -53,6 +53,17 @@ def nothing_made(hub: LoopbackHub) -> Iterator[None]:
     hub.created.clear()
 
 
+def test_a_hub_that_cannot_be_reached_is_not_waited_for(tmp_path: Path) -> None:
+    """The client would try six times, and wait half a minute in all."""
+    source = 'told(hf_hub_download, "me/model", "config.json")\ntold(list, api.list_repo_tree("me/model"))'
+
+    done = play(tmp_path, HOOK_EVENTS + source, PARTS, {"HF_ENDPOINT": "http://127.0.0.1:1", "HF_HUB_OFFLINE": "0"})
+
+    assert [kind for kind, _ in answers(done)] == ["LocalEntryNotFoundError", "ConnectError"]
+    assert "Retry" not in done.errors
+    assert done.errors.count("thrown while requesting") == 2
+
+
 def test_a_program_without_the_client_of_the_hub_sends_its_own_requests(tmp_path: Path, hub: LoopbackHub) -> None:
     source = """
 import os, sys

@@ -11,10 +11,14 @@ import lzma
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from json import JSONDecoder
 from pathlib import Path
-from typing import BinaryIO, Final, Literal, cast
+from shlex import quote
+from typing import Any, BinaryIO, Final, Literal, cast
 
 from holdfast.core.errors import SourceError, UsageError
+from holdfast.core.json_text import parse_json
 
 CHUNK: Final = 8 * 2**20
 SNIFFED: Final = 64 * 2**10
@@ -31,6 +35,49 @@ COMPRESSED: Final[Mapping[bytes, Callable[[str, Literal["rb"]], object]]] = {
 WIDE: Final = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 
 
+COLUMNS: Final = frozenset(
+    [
+        "messages",
+        "conversations",
+        "prompt",
+        "completion",
+        "completions",
+        "chosen",
+        "rejected",
+        "text",
+        "instruction",
+        "input",
+        "output",
+        "question",
+        "answer",
+        "query",
+        "response",
+    ]
+)
+"""Columns of datasets that people train on."""
+LOGGED: Final = frozenset(
+    [
+        "event",
+        "message",
+        "msg",
+        "level",
+        "levelname",
+        "severity",
+        "time",
+        "timestamp",
+        "ts",
+        "asctime",
+        "record",
+        "log",
+        "stream",
+        "logger",
+        "loss",
+        "step",
+    ]
+)
+"""Keys of a log whose lines are JSON."""
+
+
 def open_logs(paths: Sequence[str]) -> list[tuple[str, Iterator[bytes]]]:
     """Return each log's name and its bytes, in pieces of some megabytes; a folder stands for the logs in it, in order of name.
 
@@ -38,7 +85,7 @@ def open_logs(paths: Sequence[str]) -> list[tuple[str, Iterator[bytes]]]:
         paths: Files, folders, or `-` for standard input.
 
     Raises:
-        UsageError: A path does not exist, is a folder without logs, or is no text. The last is told when it is read.
+        UsageError: A path does not exist, is a folder without logs, is no text, or is a dataset. The last two are told when it is read.
         SourceError: A file cannot be read. Likewise.
     """
     return [(str(path), read_chunks(str(path))) for given in paths for path in _files(given)]
@@ -66,7 +113,7 @@ def read_chunks(path: str) -> Iterator[bytes]:
     A compressed file that was cut is read as far as it goes.
 
     Raises:
-        UsageError: It is no text.
+        UsageError: It is no text, or holds the rows of a dataset.
         SourceError: It cannot be read.
     """
     try:
@@ -94,6 +141,7 @@ def _decoded(raw: BinaryIO, path: str) -> Iterator[bytes]:
     encoding = next((name for mark, name in WIDE.items() if first.startswith(mark)), None)
     if encoding is None:
         _refuse_binary(first[:SNIFFED], path)
+        _refuse_rows(first[:SNIFFED], path)
         yield first.removeprefix(codecs.BOM_UTF8)
         yield from chunks
         return
@@ -125,3 +173,49 @@ def _refuse_binary(start: bytes, path: str) -> None:
     """
     if start and start.count(0) > MOST_NULS * len(start):
         raise UsageError("this is a binary file, not a log", where=path, fix="give the text that the job printed")
+
+
+def _refuse_rows(start: bytes, path: str) -> None:
+    """Raise an error if a file begins with rows of a dataset.
+
+    Raises:
+        UsageError: It does.
+    """
+    columns = row_columns(start)
+    if columns:
+        what = f"this is a dataset with the columns {', '.join(columns)}, not a log"
+        raise UsageError(
+            what, where=path, fix=f"give the text that the job printed; `holdfast inspect {quote(path)}` looks at rows"
+        )
+
+
+def row_columns(start: bytes) -> tuple[str, ...]:
+    r"""Return the columns of the rows that a text consists of: JSON objects, one per line or in a list; none if it is no dataset.
+
+    >>> row_columns(b'{"prompt": "a", "completion": "b"}\n'), row_columns(b'[\n {"text": "a"}\n]')
+    (('prompt', 'completion'), ('text',))
+    >>> row_columns(b'{"level": "info", "text": "step 1"}'), row_columns(b'{"text": "a row"}\nTraceback')
+    ((), ())
+    """
+    rows = _json_rows(start.decode(errors="replace").strip(), whole=len(start) < SNIFFED)
+    if not rows or any(not isinstance(row, dict) or LOGGED & row.keys() for row in rows):
+        return ()
+    columns = tuple(rows[0])
+    return columns if COLUMNS & set(columns) else ()
+
+
+def _json_rows(text: str, *, whole: bool) -> list[Any]:
+    """Return the JSON values of a text: of a list its elements, else one per line; none if a line is no JSON.
+
+    Args:
+        text: The text, or the beginning of it.
+        whole: Whether nothing is missing; else the last line is left out.
+    """
+    with suppress(ValueError, RecursionError):
+        if text.startswith("[") and whole:
+            return list(parse_json(text))
+        if text.startswith("["):
+            return [JSONDecoder().raw_decode(text[1:].lstrip())[0]]
+        lines = text.splitlines() if whole else text.splitlines()[:-1]
+        return [parse_json(line) for line in lines if line.strip()]
+    return []

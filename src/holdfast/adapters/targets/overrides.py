@@ -55,8 +55,12 @@ def parse_set(text: str) -> Override:
     Set(key='train.learning_rate', value=1e-05)
     """
     key, equals, value = text.partition("=")
-    if not equals or not all(key.split(".")):
-        raise UsageError(f"{key!r} sets nothing", where="--set", fix="write `--set train.learning_rate=1e-5`")
+    if not equals:
+        fix = f"write the key, `=` and the value: `--set {text or 'train.learning_rate'}=VALUE`"
+        raise UsageError(f"{text!r} has no `=`, so no value", where="--set", fix=fix)
+    if not all(key.split(".")):
+        what = f"{key!r} is no key: a part of it is empty" if key else f"{text!r} has no key"
+        raise UsageError(what, where="--set", fix="write `--set train.learning_rate=1e-5`")
     origin = f"--set {key}"
     return Override(Set(key, _parse_value(value, origin)), Place(origin, origin=TYPED))
 

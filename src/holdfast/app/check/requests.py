@@ -167,6 +167,12 @@ def _require_codes(codes: Sequence[str], where: str) -> None:
     for code in codes:
         if not any(each.startswith(code) for each in known):
             areas = sorted({each[:3] for each in known})
-            meant = nearest(code, (*areas, *known), cutoff=NEAR)
-            fix = f"did you mean `{meant}`?" if meant else f"codes begin with {', '.join(areas)}"
+            is_number = code[:3] in areas and code[3:].isdigit()  # no number is meant for another one
+            meant = None if is_number else nearest(code, (*areas, *known), cutoff=NEAR)
+            listed = (
+                f"`holdfast explain {code[:3]}` lists its rules"
+                if is_number
+                else f"codes begin with {', '.join(areas)}"
+            )
+            fix = f"did you mean `{meant}`?" if meant else listed
             raise UsageError(f"no rule's code begins with {code!r}", where=where, fix=fix)

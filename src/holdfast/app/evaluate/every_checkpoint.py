@@ -10,6 +10,7 @@ from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.app.evaluate.asking import EvaluationRequest
 from holdfast.app.evaluate.evaluating import run_evaluation
 from holdfast.app.models.finding import find_model
+from holdfast.app.models.run_models import kept_checkpoints
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.results.evaluate import EvaluatedCheckpoint, EvaluateResult
@@ -36,8 +37,7 @@ def _checkpoints(request: EvaluationRequest) -> list[tuple[int, Path]]:
     run = request.model.run
     if run is None or not request.model.is_final:
         raise UsageError(f"{request.name} is no run", where="--every", fix="name a run; `holdfast runs` lists them")
-    numbered = [(path.name.rpartition("-")[2], path) for path in run.glob("checkpoints/*/checkpoint-*")]
-    found = sorted((int(step), path) for step, path in numbered if step.isdigit() and path.is_dir())
+    found = kept_checkpoints(run)
     if not found:
         raise UsageError(f"{request.model.name} keeps no checkpoint", where="--every", fix="leave out --every")
     return found

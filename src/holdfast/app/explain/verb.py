@@ -122,12 +122,14 @@ def _class_json(signature: Signature) -> Json:
 
 
 def _suggestion(code: str) -> str:
-    """Return the nearest name, or the place where the names are listed."""
-    known = {name.lower(): name for name in names()}
-    near = nearest(code.lower(), tuple(known))
+    """Return the nearest name, or the place where the names are listed. No number of a rule is meant for another one."""
     if len(begun := [name for name in names() if name.startswith(code.upper())]) > 1:
         return f"did you mean one of {', '.join(f'`{name}`' for name in begun)}?"
     area = code[:3].upper()
     is_code = area in AREAS and code[3:].isdigit()
-    listed = f"`holdfast explain {area if is_code else '--all'}` lists the names"
+    if is_code:
+        return f"`holdfast explain {area}` lists the rules of this area"
+    known = {name.lower(): name for name in names()}
+    near = nearest(code.lower(), tuple(known))
+    listed = "`holdfast explain --all` lists the names"
     return f"did you mean `{known[near]}`? {listed}" if near else listed

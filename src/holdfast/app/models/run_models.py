@@ -8,13 +8,16 @@ from typing import Final
 from holdfast.adapters.foreign_files import expanded, is_there, read_foreign_text, real_path
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage import resolved
+from holdfast.adapters.storage.journal import JOURNAL
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.models.found_model import FoundModel, found_model
 from holdfast.app.models.model_files import model_facts
 from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.event import training_events
 from holdfast.core.run_state import RunState, fold
+from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.run.naming import matching_runs
 
 FINAL: Final = "model"
@@ -48,7 +51,7 @@ def _enclosing_run(path: Path) -> Path | None:
     """Return the folder of the run in which a folder is; None if it is in none."""
     here = real_path(path)
     inside = (here, *here.parents[:3])  # the deepest is runs/NAME/checkpoints/ATTEMPT/checkpoint-STEP
-    return next((each for each in inside if is_there(each / resolved.FILE)), None)
+    return next((each for each in inside if is_there(each / JOURNAL)), None)
 
 
 def _run_called(name: str, base: Path) -> str | None:
@@ -71,16 +74,41 @@ def known_runs(base: Path) -> tuple[str, ...]:
 
 
 def _final_model(run: Path, state: RunState) -> FoundModel:
-    """Return the final model of a run.
+    """Return the final model of a run: the one in its folder, else the one that its script saved last.
 
     Raises:
         UsageError: There is none.
     """
-    if not (run / FINAL).is_dir():
-        because = state.because or f"it is {state.stage}"
-        what, fix = f"the run {run.name} has no final model: {because}", "name a checkpoint's folder"
-        raise UsageError(what, where="MODEL", fix=fix)
-    return replace(_model_in(run, run / FINAL, state), name=run.name, is_final=True)
+    folder = run / FINAL if (run / FINAL).is_dir() or not state.saved_model else Path(state.saved_model)
+    if not folder.is_dir():
+        what = f"the run {run.name} has no final model: {_why_none(state)}"
+        raise UsageError(what, where="MODEL", fix=_instead(run))
+    return replace(_model_in(run, folder, state), name=run.name, is_final=True)
+
+
+def _why_none(state: RunState) -> str:
+    """Return why a run has no final model."""
+    if state.saved_model:
+        return f"it was saved in {state.saved_model}, which is no longer there"
+    if state.has_trained and not state.about.method:
+        return "its script saved none after training"
+    return state.because or f"it is {state.stage}"
+
+
+def _instead(run: Path) -> str:
+    """Return what to name in the place of a final model that is not there."""
+    kept = kept_checkpoints(run)
+    if kept:
+        return f"name a checkpoint's folder, such as {kept[-1][1]}"
+    return "end the script with `trainer.save_model(FOLDER)`, and run it again"
+
+
+def kept_checkpoints(run: Path) -> list[tuple[int, Path]]:
+    """Return the checkpoints of a run that are still there, by step: those in its folder, and where its script saves."""
+    saved = training_events(Ledger(run.parent).outline(run.name), CheckpointSaved)
+    paths = {*run.glob("checkpoints/*/checkpoint-*"), *(Path(each.path) for each in saved if each.path)}
+    numbered = [(path.name.rpartition("-")[2], path) for path in paths if path.is_dir()]
+    return sorted((int(step), path) for step, path in numbered if step.isdigit())
 
 
 def _model_in(run: Path, folder: Path, state: RunState) -> FoundModel:
@@ -89,10 +117,16 @@ def _model_in(run: Path, folder: Path, state: RunState) -> FoundModel:
     job = _resolved_job(run)
     return replace(
         found,
-        base=found.base or job.get("model.path", state.about.model),
+        base=found.base or job.get("model.path", state.about.model or _loaded_from(state)),
         trained_on=job.get("dataset.path", state.about.dataset),
         run=run,
     )
+
+
+def _loaded_from(state: RunState) -> str | None:
+    """Return what the training of a script began with; None if it did not report that."""
+    started = state.current.started if state.current else None
+    return (started.base or None) if started else None
 
 
 def _resolved_job(run: Path) -> Document:

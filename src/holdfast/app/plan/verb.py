@@ -25,7 +25,7 @@ from holdfast.core.finding import Finding, MissingFactError, Severity
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver
 from holdfast.engine.check.rule_runner import severity_of
-from holdfast.engine.plan.answers import Unplannable, plan_result, settings_to_apply
+from holdfast.engine.plan.answers import Unplannable, machine_result, plan_result, settings_to_apply
 from holdfast.engine.plan.asking import ask_plan
 from holdfast.engine.plan.planning import plan_job
 from holdfast.engine.plan.question import PlanQuestion
@@ -96,7 +96,8 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         found = plan_job(question)
         if trace:
             found = trace_plan(question, found, request)
-        result = _with_errors(plan_result(job, found), original, request)
+        here = None if question.placed else machine_result(question.this, found)
+        result = _with_errors(structs.replace(plan_result(job, found), here=here), original, request)
         if not apply:
             return result
         return structs.replace(result, applied=apply_settings(original, request.path, settings_to_apply(job, found)))

@@ -15,7 +15,7 @@ from holdfast.core.event import Event, RunStage, Stopper, training_events
 from holdfast.core.json_text import parse_json
 from holdfast.core.log import Line
 from holdfast.core.run_state import RunState
-from holdfast.core.training_event import CheckpointSaved, TrainingStarted
+from holdfast.core.training_event import CheckpointSaved, ModelSaved, TrainingStarted
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence, refused_by
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import as_log, ending_evidence
@@ -65,7 +65,8 @@ def _declared_training(
     """Return the trainer's settings as it reported them, defaults included."""
     if not started.config:
         return None
-    saved = any(training_events(events, CheckpointSaved)) or any((run.folder / "model").glob("*"))
+    kept = any(training_events(events, CheckpointSaved)) or any(training_events(events, ModelSaved))
+    saved = kept or any((run.folder / "model").glob("*"))
     state = run.state()
     return DeclaredTraining(
         path=LEDGER,

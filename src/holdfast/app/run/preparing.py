@@ -20,16 +20,17 @@ from holdfast.app.run.placement import read_placement
 from holdfast.app.run.planning import make_plan, secret_references
 from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import Run, RunObserver
+from holdfast.app.run.stopping import cancel_unstarted
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import ScriptArgumentsError, UsageError
-from holdfast.core.event import Refuser, RunStage
+from holdfast.core.event import Refuser
 from holdfast.core.plan import Plan, RunRequest
 from holdfast.core.secret_references import SecretReferences
 from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
 from holdfast.engine.plan.summary import summarize_estimate
-from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.run.answers import run_result
 from holdfast.engine.run.launch import blocking_findings, place_plan
+from holdfast.engine.run.rehearsed import summarize_rehearsal
 from holdfast.results.run import RunResult
 
 
@@ -126,13 +127,6 @@ def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObs
     if run.state().stop:  # by `holdfast stop`, meanwhile
         raise RunClosed(cancel_unstarted(run))
     save_plan(run.folder, place_plan(job.plan, run.folder.name, str(run.folder), token_hex(8)))
-
-
-def cancel_unstarted(run: Run) -> RunResult:
-    """Close a run that was stopped before its first attempt, and return its result."""
-    run.close(RunStage.CANCELLED, "stopped before it was started")
-    write_report(run)
-    return run_result(run.name, run.state())
 
 
 def _refuse(run: Run, by: Refuser, because: str, codes: Sequence[str] = ()) -> RunResult:

@@ -9,16 +9,16 @@ from holdfast.adapters.foreign_files import is_folder, open_foreign
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised
+from holdfast.adapters.storage.shared_output import SharedOutput
 from holdfast.app.arguments import PathName, as_path, runs_folder
 from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import load_result, read_refusals
-from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
 from holdfast.core.errors import LedgerError, UsageError
-from holdfast.core.run_state import fold
-from holdfast.engine.rehearse.answers import summarize_rehearsal
+from holdfast.core.run_state import RunState, fold
 from holdfast.engine.run.answers import run_result, verify_result, with_evaluations
+from holdfast.engine.run.rehearsed import summarize_rehearsal
 from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import LogsResult, RunResult, RunsResult, UnreadableRun, VerifyResult
 
@@ -47,6 +47,7 @@ def runs(*, runs: PathName | None = None) -> RunsResult:
             continue
         if (base / name).is_dir() or not state.stage.ended:  # a user deletes an ended run by deleting its folder
             supervised, cost = is_supervised(base / name), cost_usd(base / name, state)
+            state = _with_unread(base / name, state, supervised=supervised)
             found.append(run_result(name, state, supervised=supervised, cost_usd=cost))
     return RunsResult(verb="runs", runs=found, unreadable=unreadable)
 
@@ -62,8 +63,11 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
         UsageError: There is no such run.
     """
     opened = open_run(run, runs)
-    state, supervised = opened.state(), is_supervised(opened.folder)
+    supervised = is_supervised(opened.folder)
+    state = _with_unread(opened.folder, opened.state(), supervised=supervised)
     if state.stage.ended and not supervised and not (opened.folder / "report.html").exists():
+        from holdfast.app.run.reporting import write_report  # few runs lack a report
+
         with suppress(LedgerError):  # a folder that is gone, or cannot be written
             write_report(opened)  # the supervisor was killed after the verdict, before the report
     cost = cost_usd(opened.folder, state)
@@ -144,3 +148,10 @@ def _read(path: Path) -> str:
             return file.read().decode(errors="replace")
     except OSError:
         return ""
+
+
+def _with_unread(folder: Path, state: RunState, *, supervised: bool) -> RunState:
+    """Return the state of a run with what its training process wrote since nobody supervises it."""
+    if supervised or state.stage.ended or state.current is None:
+        return state
+    return fold(SharedOutput(folder).read(state.current, state.seen_s, ended=False).events, state)

@@ -11,6 +11,7 @@ from holdfast.adapters.foreign_files import open_foreign, read_foreign_text
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.run_folder import write_redacted
+from holdfast.app.models.run_models import kept_checkpoints
 from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
@@ -36,12 +37,18 @@ def write_report(run: Run) -> Path:
         evaluations=load_evaluations(run.state().evaluated),
         samples=tuple(_read_samples(run.folder / "results" / "samples.jsonl")),
         checkpoints=_verify_checkpoints(run.folder),
-        model=str(run.folder / "model") if (run.folder / "model").is_dir() else None,
+        model=_find_model(run),
         last_output=_read_last_output(run.folder / "attempts" / str(len(run.state().attempts))),
         now_s=SystemClock().now_s(),
     )
     write_redacted(run.folder / "report.html", render_report(data))
     return run.folder / "report.html"
+
+
+def _find_model(run: Run) -> str | None:
+    """Return the folder of the trained model; None if there is none."""
+    folders = (str(run.folder / "model"), run.state().saved_model)
+    return next((folder for folder in folders if folder and Path(folder).is_dir()), None)
 
 
 def _read_job(path: Path) -> Document | None:
@@ -69,7 +76,7 @@ def _prompt(prompt: Any) -> str | list[Message]:
 
 
 def _verify_checkpoints(folder: Path) -> Mapping[str, str]:
-    return {str(path): verify_checkpoint(path).verdict for path in folder.glob("checkpoints/*/checkpoint-*")}
+    return {str(path): verify_checkpoint(path).verdict for _, path in kept_checkpoints(folder)}
 
 
 def _read_last_output(attempt: Path) -> str:

@@ -4,12 +4,10 @@ from msgspec import structs
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.run_folder import supervising
-from holdfast.app.run.background import send_to_background
 from holdfast.app.run.costs import cost_usd
-from holdfast.app.run.diagnosing import diagnose_attempt
 from holdfast.app.run.evaluating import load_evaluations
-from holdfast.app.run.reporting import write_report
 from holdfast.app.run.runs import Run, RunObserver
+from holdfast.core.run_state import RunState
 from holdfast.engine.run.answers import run_result, with_evaluations
 from holdfast.engine.run.progress import follow
 from holdfast.engine.run.summary import render_summary
@@ -19,15 +17,33 @@ from holdfast.results.run import RunResult
 def supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> RunResult:
     """Supervise a run; if another process does so already, watch the run until it ends."""
     if detach:
-        send_to_background(run)
-        return run_result(run.name, run.state())
+        return _detach(run)
     with supervising(run.folder) as mine:
-        state = run.supervise(observer, diagnose_attempt) if mine else run.watch(observer)
-        if mine and state.stage.ended:
-            write_report(run)
+        state = _supervise(run, observer) if mine else run.watch(observer)
     if mine and not state.stage.ended and observer.has_left():
-        send_to_background(run)
+        _detach(run)
     progress = follow(event for _, event in run.ledger.read(run.name))
     result = run_result(run.name, state, cost_usd=cost_usd(run.folder, state))
     result = with_evaluations(result, load_evaluations(state.evaluated))
     return structs.replace(result, summary=render_summary(progress, SystemClock().now_s()))
+
+
+def _detach(run: Run) -> RunResult:
+    """Leave a run to a supervisor in the background; return its result so far."""
+    from holdfast.app.run.background import (
+        send_to_background,  # imported here, and below, so that a watcher starts soon
+    )
+
+    send_to_background(run)
+    return run_result(run.name, run.state())
+
+
+def _supervise(run: Run, observer: RunObserver) -> RunState:
+    """Supervise a run, and report its end; return its state."""
+    from holdfast.app.run.diagnosing import diagnose_attempt
+    from holdfast.app.run.reporting import write_report
+
+    state = run.supervise(observer, diagnose_attempt)
+    if state.stage.ended:
+        write_report(run)
+    return state

@@ -1,24 +1,20 @@
-"""Starting, supervising, stopping and resuming a run."""
+"""Starting, supervising and resuming a run."""
 
 from pathlib import Path
 
 from msgspec import structs
 
-from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.storage.run_folder import supervising
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
-from holdfast.app.run.backends import attach_backend
 from holdfast.app.run.continuing import START_ANEW, continue_run
-from holdfast.app.run.preparing import RunClosed, cancel_unstarted, check_job
-from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_run
+from holdfast.app.run.preparing import RunClosed, check_job
+from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
 from holdfast.app.run.short_run import try_job
 from holdfast.app.run.starting import start_run
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
-from holdfast.core.event import RunStage, Stopper, StopRequested
+from holdfast.core.event import RunStage
 from holdfast.core.plan import RunRequest
-from holdfast.engine.run.answers import run_result
 from holdfast.results.run import RunResult
 
 NOT_STARTED = "The short run did not succeed, so the job was not started."
@@ -116,33 +112,3 @@ def resume(
     except RunClosed as closed:
         return closed.result
     return supervise_or_watch(ready, observer, detach=detach)
-
-
-def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> RunResult:
-    """Stop a run after it saves a checkpoint; return when it has ended. If a stop was requested before, kill it.
-
-    >>> import holdfast
-    >>> holdfast.stop("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP
-    'cancelled'
-
-    Raises:
-        UsageError: There is no such run, or it is not running.
-    """
-    opened = open_run(run, runs)
-    state = opened.state()
-    if state.stage.ended:
-        raise UsageError(f"{opened.name} is not running: {state.stage}", where=str(opened.folder), fix="nothing to do")
-    opened.ledger.append(opened.name, [StopRequested(at_s=SystemClock().now_s(), by=Stopper.PERSON)])
-    if state.current is None:
-        return _stop_unstarted(opened)
-    if state.current.id:
-        backend = attach_backend(state.current.backend)
-        end = backend.kill if state.stop is Stopper.PERSON else backend.stop
-        end(state.current.id)
-    return supervise_or_watch(opened, observer, detach=False)
-
-
-def _stop_unstarted(run: Run) -> RunResult:
-    """Close a run that has no attempt, unless another process is preparing it: that process closes it itself."""
-    with supervising(run.folder) as mine:
-        return cancel_unstarted(run) if mine else run_result(run.name, run.state())

@@ -143,6 +143,8 @@ def _stage(stage: str, width: int = 0) -> str:
 def _places(result: RunResult) -> Iterator[tuple[str, str]]:
     if result.output:
         yield "model", result.output
+    elif result.stage == "succeeded":
+        yield "model", "none: the script saved none after training"
     if result.pushed:
         doubts = [found.because for found in result.deliveries if found.verdict == "unknown"]
         yield "pushed", f"{result.pushed} ({doubts[0]})" if doubts else result.pushed
@@ -196,7 +198,7 @@ def _attempt(attempt: AttemptResult) -> str:
     words = [f"{attempt.number}: {_stage(attempt.stage)} on {attempt.backend}, {_done(attempt) or 'no'} steps"]
     if attempt.resume_from:
         words.append(f"from {attempt.resume_from.rsplit('/', 1)[-1]}")
-    if attempt.exit_code:
+    if attempt.exit_code and attempt.stage != "cancelled":  # one that stopped in order ends with 143, which is no error
         words.append(f"exit code {attempt.exit_code}")
     return ", ".join(words)
 

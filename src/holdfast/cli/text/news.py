@@ -19,6 +19,7 @@ from holdfast.core.training_event import (
     CheckpointSaved,
     Evaluated,
     Measurement,
+    ModelSaved,
     PushStarted,
     StepDone,
     TrainingEvent,
@@ -106,6 +107,9 @@ def _render_report(event: TrainingEvent, progress: Progress, now_s: float) -> Te
         case CheckpointSaved():
             size = f"  {render_bytes(event.bytes)}" if event.bytes else ""
             words, style = [f"saved {last_name(event.path or '')}{size}"], "green"
+        case ModelSaved():
+            size = f"  {render_bytes(event.bytes)}" if event.bytes else ""
+            words, style = [f"saved a model in {last_name(event.path or '')}{size}"], "green"
         case PushStarted():
             words, style = ["pushing to the Hub", *([f"as {event.repository}"] if event.repository else [])], "green"
         case _:

@@ -7,7 +7,7 @@ from click import style
 
 from holdfast.core.backends import LOCAL
 from holdfast.engine.units import render_bytes, render_count, render_counted, render_duration
-from holdfast.results.plan import EstimateRange, OptionResult, PlanMemory, PlanPhase, PlanResult
+from holdfast.results.plan import EstimateRange, OptionResult, PlanMachine, PlanMemory, PlanPhase, PlanResult
 
 BAR: Final = 48
 """Columns of the longest bar."""
@@ -73,7 +73,19 @@ def _verdict(result: PlanResult) -> Iterator[str]:
     else:
         yield style("The job fits no single GPU that is known.", fg="red", bold=True)
         yield _no_option()
+    yield from _here(result.here)
     yield from _limits(result)
+
+
+def _here(machine: PlanMachine | None) -> Iterator[str]:
+    """Yield whether a job that does not say where it runs fits this machine."""
+    if machine is None:
+        return
+    if machine.card_bytes is None:
+        yield "This machine has no GPU: without `where`, `holdfast run` trains on its processors."
+        return
+    said = "fits as it is" if machine.fits else "does not fit as it is"
+    yield f"On this machine ({machine.gpus[0]}) it {said}: a process can have {render_bytes(machine.card_bytes)}."
 
 
 def _limits(result: PlanResult) -> Iterator[str]:

@@ -16,6 +16,7 @@ from holdfast.engine.diagnose.raised import find_raised, with_low_confidence
 from holdfast.engine.diagnose.reading import read_log
 from holdfast.engine.diagnose.silent import ClassEvidence, find_silent
 from holdfast.engine.diagnose.subjects import subject_of
+from holdfast.engine.diagnose.waits import absent_ranks
 
 __all__ = ["PatternIndex", "diagnose", "read_log"]
 
@@ -40,5 +41,5 @@ def diagnose(
         ranked = rank(log, matches, [*told, *begun], patterns.signatures, excluded)
     candidates = with_low_confidence(ranked, raised, patterns.signatures, log)
     echoes = [match for match in matches if match.pattern.role == "echo"]
-    found = answer(log, candidates, echoes, raised, subject_of(log, declared))
+    found = answer(log, candidates, echoes, raised, {**subject_of(log, declared), **absent_ranks(log)})
     return found if found.verdict != "unknown" else with_guesses(found, guess(log, matches, patterns))

@@ -10,11 +10,11 @@ from signal import SIGKILL, Signals
 from typing import Final
 
 from holdfast.core.event import Delivered, EndReason, RunStage, Stopper
-from holdfast.core.log import Line
+from holdfast.core.log import Frame, Line
 from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, name_state, signal_of
-from holdfast.engine.diagnose.hangs import Hang, find_hang
+from holdfast.engine.diagnose.hangs import Hang, find_called, find_hang
 from holdfast.engine.diagnose.ranks import Standstill, find_standstill
 from holdfast.engine.diagnose.silent import ClassEvidence
 
@@ -121,6 +121,10 @@ def _asked(stopper: Stopper, ending: Ending, at: str, values: Mapping[str, str])
     if stopper is not Stopper.STALL:
         return EndingFact(text, STOPPED_BY[stopper], 0.97, values)
     where = f" ({ending.standstill.text})" if ending.standstill else ""
+    if called := _called(ending):
+        place = f"{PurePath(called.file).name}:{called.line}"
+        text = f"{text}; the function `{called.function}` ({place}) did not return{where}"
+        return EndingFact(text, STOPPED_BY[stopper], HUNG, {**values, "function": called.function, "place": place})
     if _hang(ending):
         return EndingFact(f"{text}{where}", values=values)
     return EndingFact(
@@ -164,15 +168,25 @@ def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
 
 def _hang(ending: Ending) -> Hang | None:
     """Return the call that is known to hang: of the rank that held up the others, else of the first."""
+    return find_hang(_outlier(ending)) or find_hang(ending.stacks)
+
+
+def _called(ending: Ending) -> Frame | None:
+    """Return the frame of the user's own function that did not return: of the rank that held up the others, else of the first."""
+    stacks = _outlier(ending) or ending.stacks
+    return find_called(stacks, find_hang(stacks))
+
+
+def _outlier(ending: Ending) -> str:
+    """Return the stacks of the rank that held up the others; empty if none is known to have."""
     found = ending.standstill
-    outlier = ending.stacks_of_ranks.get(found.rank, "") if found and found.rank is not None else ""
-    return find_hang(outlier) or find_hang(ending.stacks)
+    return ending.stacks_of_ranks.get(found.rank, "") if found and found.rank is not None else ""
 
 
 def hang_evidence(ending: Ending, stopper: Stopper | None = None) -> list[ClassEvidence]:
     """Return the class that the stacks of a hanging process speak for. If the watch on progress ended it, it is certain that it hung there."""
     hang = _hang(ending)
-    if hang is None:
+    if hang is None or (stopper is Stopper.STALL and _called(ending)):  # the ledger's fact names the function
         return []
     weight = max(hang.weight, HUNG) if stopper is Stopper.STALL else hang.weight
     return [ClassEvidence(name=hang.name, weight=weight, lines=(Line(hang.line, hang.text, ending.stacks_path),))]

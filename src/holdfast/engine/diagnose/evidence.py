@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 from holdfast.core.diagnosis import Evidence
@@ -11,7 +11,7 @@ from holdfast.engine.diagnose.candidates import Candidate
 from holdfast.engine.diagnose.cleaning import is_bar
 from holdfast.engine.diagnose.log_context import TEARDOWN
 from holdfast.engine.diagnose.matching import Match
-from holdfast.engine.diagnose.owners import called_frame, users_frame
+from holdfast.engine.diagnose.owners import users_frame
 from holdfast.engine.diagnose.tracebacks import ERROR, FRAME, LINKS, START
 
 MOST: Final = 12
@@ -45,9 +45,10 @@ UNFINISHED: Final = re.compile(r"^\s*[A-Z][^|]{2,}?\s\d?\d%\|")
 
 
 def evidence_of(candidate: Candidate) -> Iterator[Evidence]:
-    """Yield the lines that speak for a cause, the decisive one first, each once."""
+    """Yield the lines that speak for a cause, each once: the decisive one first, then the user's own, if there is one."""
     seen: set[tuple[str, int]] = set()
-    for line in chain(_matching(candidate), _users(candidate), _beside(candidate)):
+    matching = _matching(candidate)
+    for line in chain(islice(matching, 1), _users(candidate), matching, _beside(candidate)):
         if line.place not in seen and len(seen) < MOST and line.text.strip(CARETS):
             seen.add(line.place)
             yield Evidence(path=line.path, line=line.number, text=line.text.strip(), rank=line.rank)
@@ -74,14 +75,13 @@ def _matching(candidate: Candidate) -> Iterator[Line]:
 
 
 def _users(candidate: Candidate) -> Iterator[Line]:
-    """Yield the line of the log that names the user's function in which it came up, or in which a rank waited, where one did."""
-    find = users_frame if candidate.signature.phase == USERS else called_frame
+    """Yield the line of the log that names the innermost frame of the user's own code, where there is one: what a person can change."""
     hits = (match.hit for match in (candidate.decisive, *candidate.matches) if match)
     tracebacks = [candidate.exception, *(hit.traceback for hit in hits)]
-    found = [(find(each.frames), each.frames[-1]) for each in tracebacks if each and each.frames]
-    for frame, innermost in found[:1]:
-        if frame and frame is not innermost and frame.named_at:
-            yield frame.named_at
+    frames = next((each.frames for each in tracebacks if each and each.frames), ())
+    frame = users_frame(frames)
+    if frame and frame.named_at:
+        yield frame.named_at
 
 
 def _message(match: Match) -> Iterator[Line]:

@@ -2,7 +2,11 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Final
+
+from holdfast.core.log import Frame
+from holdfast.engine.diagnose.owners import COMPREHENSIONS, is_users
 
 STACK: Final = re.compile(r"^(?:Stack|(?:Current thread|Thread) 0x[0-9a-f]+.*) \(most recent call first\):$")
 FRAME: Final = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<function>\S+)')
@@ -22,6 +26,11 @@ HANGS: Final = tuple(
     )
 )
 """Calls that a hanging process waits in, as `file function`; the innermost that is among them counts."""
+
+CALLERS: Final = re.compile(r"/(?:transformers|trl|torch|datasets|accelerate)/")
+"""Libraries that call functions of the user's; others, such as those for command lines, call a script's main function."""
+RUNTIME: Final = "attempt.py"
+"""The file that an attempt is: its functions call the script's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +65,33 @@ def find_hang(stacks: str) -> Hang | None:
         if call.search(f"{frame['file']} {frame['function']}"):
             return Hang(name, weight, frame["function"], number, frame.string.strip())
     return None
+
+
+def find_called(stacks: str, hang: Hang | None) -> Frame | None:
+    """Return the frame of the user's own function that a library called and that does not return; None if there is none.
+
+    Args:
+        stacks: The stacks.
+        hang: The call that is known to hang: a function that waits in it is not at fault itself.
+
+    >>> stacks = '''Thread 0x01 (most recent call first):
+    ...   File "/home/me/rewards.py", line 3 in score
+    ...   File "/v/site-packages/trl/trainer/grpo_trainer.py", line 1 in _calculate_rewards
+    ...   File "/home/me/train.py", line 9 in <module>'''
+    >>> find_called(stacks, find_hang(stacks)).function
+    'score'
+    """
+    frames = [
+        (number, Frame(found["file"], int(found["line"]), found["function"])) for number, found in main_stack(stacks)
+    ]
+    own = next((index for index, (_, frame) in enumerate(frames) if _is_scripts(frame)), len(frames))
+    called = any(CALLERS.search(frame.file) for _, frame in frames[own + 1 :])
+    return frames[own][1] if called and (hang is None or frames[own][0] < hang.line) else None
+
+
+def _is_scripts(frame: Frame) -> bool:
+    """True of a frame of the script, and of what lies beside it; the attempt's own file only leads to them."""
+    return is_users(frame) and PurePath(frame.file).name != RUNTIME and frame.function not in COMPREHENSIONS
 
 
 def main_stack(stacks: str) -> list[tuple[int, re.Match[str]]]:

@@ -9,6 +9,7 @@ from holdfast.catalog.api.spans import spell
 from holdfast.catalog.calls.imports import LIBRARIES, instead_of
 from holdfast.catalog.calls.renames import Renamed, renamed, renamed_anywhere
 from holdfast.core.api import Span
+from holdfast.core.nearest import SURE, nearest_of_role
 
 CONFIG: Final = ("Config", "Arguments")
 """Ends of the names of classes whose arguments are those of `transformers.TrainingArguments` too."""
@@ -33,18 +34,21 @@ def renaming_of(values: Mapping[str, str | None]) -> dict[str, str]:
         Of an argument `new`, where another took its place, and where it is an argument of a config, and every value means the same under the new
         name, `same`, the same name: with it a job file can be changed without asking. Of a name `instead`, what to do, in words. Of both, in which
         direction the installed release is wrong: `newer`, the first release that has it, where the newest still does; `older`, the last one that
-        had it.
+        had it. Of an argument that no release had, `meant`, the one that it was misspelt for.
 
     >>> renaming_of({"old": "max_seq_length", "owner": "SFTConfig"})
     {'new': 'max_length', 'same': 'max_length', 'older': 'trl 0.19.1'}
     >>> renaming_of({"old": "eval_strategy", "owner": "TrainingArguments"})
     {'newer': 'transformers 4.41.0 or later'}
+    >>> renaming_of({"old": "learning_rat", "owner": "SFTConfig"})
+    {'meant': 'learning_rate'}
     >>> renaming_of({"name": "AdamW", "module": "transformers"})
     {'instead': 'use `torch.optim.AdamW`', 'older': 'transformers 4.49.0'}
     """
     old, owner, name, module = (values.get(key) for key in ("old", "owner", "name", "module"))
     if old:
-        return _new_argument(old, owner) | (_direction(spans_of(owner, old)) if owner else {})
+        found = _new_argument(old, owner) | (_direction(spans_of(owner, old)) if owner else {})
+        return found or (_misspelt(old, owner) if owner else {})
     return _instead(module, name) if name and module else {}
 
 
@@ -53,6 +57,8 @@ def releases_with(text: str) -> str:
 
     >>> releases_with("TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'")
     'trl 0.9.2 to 0.19.1 takes it.'
+    >>> releases_with("TypeError: RewardTrainer.__init__() got an unexpected keyword argument 'tokenizer'")
+    'trl 0.12.1 to 0.14.0 takes it.'
     >>> releases_with("ImportError: cannot import name 'AdamW' from 'transformers'")
     'transformers up to 4.49.0 has it.'
     """
@@ -73,10 +79,19 @@ def spans_of(owner: str, name: str) -> tuple[Span, ...]:
     return next(filter(None, (api.parameter_spans(f"{library}.{owner}", name) for library in LIBRARIES)), ())
 
 
+def _misspelt(name: str, owner: str) -> dict[str, str]:
+    """Return the argument for which one was misspelt that no release takes; nothing if none is that near."""
+    api = Api(newest())
+    signatures = (api.signature(f"{library}.{owner}") for library in LIBRARIES)
+    taken = next((tuple(each.parameters) for each in signatures if each), ())
+    meant = None if spans_of(owner, name) else nearest_of_role(name, taken, cutoff=SURE)
+    return {"meant": meant} if meant else {}
+
+
 def _spelled_spans(spans: tuple[Span, ...], verb: str) -> str:
-    told = ((span.package, _spell(span)) for span in spans)
-    words = " and ".join(f"{package} {releases}" for package, releases in told if releases)
-    return f"{words} {verb}" if words else ""
+    """Return the newest releases in words: those before a gap are of no use to anybody."""
+    releases = _spell(spans[-1]) if spans else ""
+    return f"{spans[-1].package} {releases} {verb}" if releases else ""
 
 
 def _spell(span: Span) -> str:

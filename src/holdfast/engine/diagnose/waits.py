@@ -5,6 +5,7 @@ Each rank's line alone says only that it is a victim. These values of the whole 
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from holdfast.core.log import Log
@@ -17,6 +18,12 @@ WAIT: Final = re.compile(
 
 GROUP: Final = re.compile(r"\[PG (?:ID \d+ PG GUID )?(\w+)")
 """The process group of a line; each counts its own collectives."""
+
+
+UNKNOWN: Final = -1
+"""The rank of a line that names none."""
+MOST_ABSENT: Final = 7
+"""Absent ranks that are named; where a node's whole log is missing, more are."""
 
 
 class Wait(NamedTuple):
@@ -39,14 +46,7 @@ def waits_of(log: Log) -> dict[str, str]:
         different operations; `waiting_lag`, by how many collectives they differ; `waiting_sizes`, the most sizes of one
         collective; `rank_0_waits`, 1 if rank 0 is among them.
     """
-    first: dict[int, Wait] = {}
-    for hit in log.hits:
-        if found := WAIT.search(hit.line.text):
-            told = found["rank"] or hit.line.rank
-            first.setdefault(
-                int(told) if told is not None else -1,
-                Wait(_group_of(hit.line.text), int(found["number"] or 0), found["kind"], found["size"]),
-            )
+    first = _first_waits(log)
     if not first:
         return {}
     numbers = [wait.number for wait in first.values()]
@@ -58,6 +58,42 @@ def waits_of(log: Log) -> dict[str, str]:
         "waiting_sizes": str(max(sizes.values(), default=1)),
         "rank_0_waits": str(int(0 in first)),
     }
+
+
+def absent_ranks(log: Log) -> dict[str, str]:
+    """Return who waited and who did not, in words: `waiters` and `absent`; empty if no rank is missing between those that the log names.
+
+    Ranks above the highest one that the log names are not known of.
+    """
+    waiters = _first_waits(log).keys()
+    named = {*waiters, *(hit.line.rank for hit in log.hits if hit.line.rank is not None)}
+    absent = sorted({*range(max(named, default=-1) + 1)} - waiters)
+    if not waiters or UNKNOWN in waiters or not 0 < len(absent) <= MOST_ABSENT:
+        return {}
+    return {"waiters": _spelled_ranks(sorted(waiters)), "absent": _spelled_ranks(absent)}
+
+
+def _spelled_ranks(ranks: Sequence[int]) -> str:
+    """Return ranks in words.
+
+    >>> _spelled_ranks([2]), _spelled_ranks([0, 1, 3])
+    ('rank 2', 'ranks 0, 1 and 3')
+    """
+    *others, last = map(str, ranks)
+    return f"ranks {', '.join(others)} and {last}" if others else f"rank {last}"
+
+
+def _first_waits(log: Log) -> dict[int, Wait]:
+    """Return the first wait of each rank that timed out."""
+    first: dict[int, Wait] = {}
+    for hit in log.hits:
+        if found := WAIT.search(hit.line.text):
+            told = found["rank"] or hit.line.rank
+            first.setdefault(
+                int(told) if told is not None else UNKNOWN,
+                Wait(_group_of(hit.line.text), int(found["number"] or 0), found["kind"], found["size"]),
+            )
+    return first
 
 
 def _group_of(text: str) -> str:

@@ -7,13 +7,15 @@ from typing import Final
 from holdfast.core.backends import LOCAL
 from holdfast.core.document import Document
 from holdfast.core.estimate import TERM_NAMES, Interval, MemoryEstimate, MemoryPhase
+from holdfast.core.hardware import Hardware
 from holdfast.engine.plan.duration import timeout_for
-from holdfast.engine.plan.options import PlanOption, Settings
+from holdfast.engine.plan.options import PlanOption, Settings, fits_hardware, usable_bytes
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.results.plan import (
     EstimateRange,
     OptionResult,
+    PlanMachine,
     PlanMemory,
     PlanPhase,
     PlanResult,
@@ -65,6 +67,13 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         options=[_option(each) for each in found.options],
         untraced=found.untraced,
     )
+
+
+def machine_result(this: Hardware, found: JobPlan) -> PlanMachine:
+    """Return whether a job fits this machine as it is."""
+    fits = fits_hardware(found.as_is.memory, this) if this.gpus else None
+    card_bytes = usable_bytes(this.gpus[0]) if this.gpus else None
+    return PlanMachine(gpus=[gpu.name for gpu in this.gpus], card_bytes=card_bytes, fits=fits)
 
 
 def settings_to_apply(job: Document, found: JobPlan) -> Settings:

@@ -70,6 +70,7 @@ def ask_plan(
         unmeasured=measured if isinstance(measured, str) else "",
         named=named,
         unknown_hardware=unknown,
+        this=this,
         here=here,
         choices=[*([this] if this.gpus else []), *(each for each in list_flavors() if each.gpus)],
     )

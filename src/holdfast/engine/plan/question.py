@@ -27,6 +27,7 @@ class PlanQuestion:
         unmeasured: Why not; empty if they were, or nothing was to be measured.
         named: The hardware that it names; None if it names none.
         unknown_hardware: Why the hardware that it names is not known; empty if it is.
+        this: This machine; perhaps without a GPU.
         here: This machine, where the job names it as its backend; perhaps without a GPU.
         choices: Hardware to choose from.
     """
@@ -39,6 +40,7 @@ class PlanQuestion:
     unmeasured: str = ""
     named: Hardware | None
     unknown_hardware: str = ""
+    this: Hardware
     here: Hardware | None = None
     choices: Sequence[Hardware]
 

@@ -11,7 +11,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from holdfast.core.document import Document
 from holdfast.core.event import Event, RunStage, training_events
 from holdfast.core.training_event import CheckpointSaved, TrainingStarted
-from holdfast.engine.rehearse.answers import summarize_rehearsal
 from holdfast.engine.report.chart import Plot, evenly
 from holdfast.engine.report.compared import ComparedDataset, compare_datasets, describe_evaluation
 from holdfast.engine.report.curves import Curve, gather_curves
@@ -32,6 +31,7 @@ from holdfast.engine.report.tables import (
 from holdfast.engine.run.advice import next_commands
 from holdfast.engine.run.noise import METER
 from holdfast.engine.run.progress import Progress, follow
+from holdfast.engine.run.rehearsed import summarize_rehearsal
 from holdfast.engine.run.screen import TerminalStream, plain
 from holdfast.engine.run.summary import render_summary
 from holdfast.results.check import CheckResult, ReportedFinding, ReportedSkip

@@ -53,7 +53,7 @@ def run_result(
         attempts=[_attempt(attempt) for attempt in state.attempts],
         metrics=newest.metrics if newest else {},
         folder=state.folder,
-        output=f"{state.folder}/model" if succeeded and requested.method else None,
+        output=_output(state) if succeeded else None,
         # The repository that it was asked to push to, else the one that its script chose.
         pushed=(requested.pushed or next(iter(state.deliveries), None)) if succeeded else None,
         deliveries=[_delivery(state, found) for found in state.deliveries.values()],
@@ -64,6 +64,11 @@ def run_result(
         evaluation=_evaluation(state.evaluated) if state.evaluated else UNSET,
         supervised=supervised,
     )
+
+
+def _output(state: RunState) -> str | None:
+    """Return the folder of the trained model: a job file's is in the run's folder, a script saves where it likes."""
+    return f"{state.folder}/model" if state.about.method else state.saved_model
 
 
 def _evaluation(evaluated: ModelEvaluated) -> RunEvaluation:

@@ -64,7 +64,19 @@ def render_summary(progress: Progress, now_s: float) -> str:
             sentence = f"Trained {done} in {took}, start-up included{', stopped early as asked' if early else ''}"
         case RunStage.FAILED | RunStage.CANCELLED:
             sentence = f"{state.stage.value.capitalize()} after {took}: {state.because}"
+        case _ if progress.max_steps and progress.step >= progress.max_steps:
+            sentence = f"Still running: {done} in {took}; what comes after training, such as saving, is not over"
         case _:
             sentence = f"Still running: {done} in {took}"
-    change = find_change(progress)
-    return f"{sentence}; {change}." if change else f"{sentence}."
+    figure = find_change(progress) or _last_figure(progress)
+    return f"{sentence}; {figure}." if figure else f"{sentence}."
+
+
+def _last_figure(progress: Progress) -> str:
+    """Return the most telling metric of a run that measured each once; empty if it measured none."""
+    known = (
+        f"{spoken} {render_number(progress.last[name].value)}"
+        for name, spoken in SPOKEN.items()
+        if name in progress.last
+    )
+    return next(known, "")

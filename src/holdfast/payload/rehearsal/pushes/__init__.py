@@ -18,7 +18,7 @@ from typing import Any
 from ..events import EventWriter
 from ..part_request import NOTEBOOK, PartRequest
 from ..wrapping import when_imported, wrap
-from . import pretended
+from . import pretended, retries
 from .dry_hub import REFUSED, DryHub, DryRequest, DryResponse
 
 HTTPX = ("httpx", "httpx2")
@@ -41,6 +41,7 @@ def install(part_request: PartRequest, events: EventWriter) -> None:
     """Have writes to the Hub answered here."""
     os.environ["HF_HUB_DISABLE_XET"] = os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     when_imported("huggingface_hub.constants", _switch_off_xet)
+    retries.install(os.environ)
     if part_request.script.endswith(NOTEBOOK):
         pretended.install(events)
     interceptor = RequestInterceptor(part_request, events)

@@ -1,0 +1,51 @@
+"""Stopping a run. It imports little, so that a person who wants a run to stop does not wait."""
+
+from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.storage.run_folder import supervising
+from holdfast.app.arguments import PathName
+from holdfast.app.run.backends import attach_backend
+from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_run
+from holdfast.app.run.supervising import supervise_or_watch
+from holdfast.core.errors import UsageError
+from holdfast.core.event import RunStage, Stopper, StopRequested
+from holdfast.engine.run.answers import run_result
+from holdfast.results.run import RunResult
+
+
+def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver = NO_OBSERVER) -> RunResult:
+    """Stop a run after it saves a checkpoint; return when it has ended. If a stop was requested before, kill it.
+
+    >>> import holdfast
+    >>> holdfast.stop("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP
+    'cancelled'
+
+    Raises:
+        UsageError: There is no such run, or it is not running.
+    """
+    opened = open_run(run, runs)
+    state = opened.state()
+    if state.stage.ended:
+        raise UsageError(f"{opened.name} is not running: {state.stage}", where=str(opened.folder), fix="nothing to do")
+    opened.ledger.append(opened.name, [StopRequested(at_s=SystemClock().now_s(), by=Stopper.PERSON)])
+    if state.current is None:
+        return _stop_unstarted(opened)
+    if state.current.id:
+        backend = attach_backend(state.current.backend)
+        end = backend.kill if state.stop is Stopper.PERSON else backend.stop
+        end(state.current.id)
+    return supervise_or_watch(opened, observer, detach=False)
+
+
+def _stop_unstarted(run: Run) -> RunResult:
+    """Close a run that has no attempt, unless another process is preparing it: that process closes it itself."""
+    with supervising(run.folder) as mine:
+        return cancel_unstarted(run) if mine else run_result(run.name, run.state())
+
+
+def cancel_unstarted(run: Run) -> RunResult:
+    """Close a run that was stopped before its first attempt, and return its result."""
+    from holdfast.app.run.reporting import write_report  # most stops write none
+
+    run.close(RunStage.CANCELLED, "stopped before it was started")
+    write_report(run)
+    return run_result(run.name, run.state())

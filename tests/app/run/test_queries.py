@@ -1,0 +1,73 @@
+"""What `show` and `runs` say of runs, by their folders."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import holdfast
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
+
+NAME = "sums-20261127-090000-x7"
+SAID: list[dict[str, Any]] = [
+    {"event": "start", "step": 0, "max_steps": 30},
+    {"event": "step", "step": 10, "max_steps": 30, "loss": 2.5},
+    {"event": "evaluate", "step": 10, "metrics": {"eval_loss": 2.25}},
+    {"event": "step", "step": 20, "max_steps": 30, "loss": 1.5},
+    {"event": "evaluate", "step": 20, "metrics": {"eval_loss": 1.25}},
+    {"event": "model", "step": 20, "path": "/out"},
+]
+READ = 3
+"""Events that the supervisor read before it was killed."""
+
+
+def begin(runs: Path, *ends: Event) -> None:
+    """Write a run, the events of whose training were not all read."""
+    folder = runs / NAME
+    attempt = folder / "attempts" / "1"
+    attempt.mkdir(parents=True)
+    (attempt / "events.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in SAID) + '{"event": "st')
+    events: list[Event] = [
+        RunRequested(at_s=1.0, folder=str(folder)),
+        Starting(at_s=2.0, attempt=1, backend="local"),
+        Started(at_s=3.0, attempt=1, id="7"),
+        *(Reported(at_s=4.0, attempt=1, said=each) for each in SAID[:READ]),
+        *ends,
+    ]
+    Ledger(runs).append(NAME, events)
+
+
+def test_a_run_whose_supervisor_was_killed_shows_its_newest_figures(tmp_path: Path) -> None:
+    """The training goes on, and writes what nobody reads; nothing of it is stored by a look at it."""
+    begin(tmp_path)
+
+    shown = holdfast.show(NAME, runs=tmp_path)
+    (listed,) = holdfast.runs(runs=tmp_path)["runs"]
+
+    for result in (shown, listed):
+        assert (result["metrics"], result["attempts"][0]["steps"]) == ({"train_loss": 1.5, "eval_loss": 1.25}, 20)
+    assert sum(isinstance(event, Reported) for _, event in Ledger(tmp_path).read(NAME)) == READ
+
+
+@pytest.mark.parametrize("stage", [RunStage.FAILED, RunStage.CANCELLED])
+def test_a_run_that_ended_is_what_its_ledger_says(tmp_path: Path, stage: RunStage) -> None:
+    begin(tmp_path, Closed(at_s=9.0, stage=stage, because="it ended"))
+
+    assert holdfast.show(NAME, runs=tmp_path)["metrics"] == {"train_loss": 2.5, "eval_loss": 2.25}
+
+
+def test_looking_at_runs_and_stopping_them_imports_neither_rows_nor_rehearsals() -> None:
+    """Each is typed often, and somebody waits for it."""
+    code = """
+import sys
+import holdfast.cli.verbs.runs, holdfast.cli.verbs.show, holdfast.cli.verbs.stop
+slow = ("polars", "numpy", "holdfast.app.rehearse", "holdfast.app.check", "holdfast.engine.rehearse")
+print([name for name in slow if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.strip() == "[]"
