@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.memory.traces import Untraced, trace_all
+from benchmarks.memory.traces import StepToTrace, Untraced, trace_all
 from holdfast.catalog.behaviour import behaviour
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.gpus import GIB, load_ceilings
@@ -110,8 +110,19 @@ def score(rows: Sequence[Row]) -> tuple[list[Scored], Counter[str]]:
 
 def add_traces(scored: Sequence[Scored], unsupported: Counter[str]) -> list[Scored]:
     """Return the rows with their traces; count those that have none by the reason."""
-    steps = {each.row["id"]: (each.row["model"], each.step, each.estimate) for each in scored}
-    found = trace_all(steps, expandable=False, usable=load_ceilings()[CARD].usable_bytes)
+    usable = load_ceilings()[CARD].usable_bytes
+    found = trace_all(
+        {
+            each.row["id"]: StepToTrace(
+                config=load_configs()[each.row["model"]].config,
+                step=each.step,
+                closed=each.estimate,
+                expandable=False,
+                usable=usable,
+            )
+            for each in scored
+        }
+    )
     for each in found.values():
         if isinstance(each, Untraced):
             unsupported[f"not traced: {each.because}"] += 1
