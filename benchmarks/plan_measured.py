@@ -6,7 +6,7 @@ Allocated is `torch.cuda.max_memory_allocated`. Card is what the driver counts: 
 """
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -17,7 +17,7 @@ from benchmarks.memory.planned import step_of
 from benchmarks.memory.points import Point
 from benchmarks.memory.table import Row, load_table
 from benchmarks.memory.traces import StepToTrace, Untraced, trace_all
-from holdfast.catalog.hub.gpus import GIB, GpuCeilings, load_ceilings
+from holdfast.catalog.hub.gpus import GIB, GpuCeilings, load_ceilings, load_gpus
 from holdfast.core.estimate import Interval, MemoryEstimate
 from holdfast.core.finding import MissingFactError
 from holdfast.engine.plan.card import estimate_memory
@@ -25,6 +25,9 @@ from holdfast.engine.plan.duration import step_seconds
 from holdfast.engine.plan.step import TrainingStep
 
 MEASURED: Final = Path(__file__).parent / "memory" / "measured" / "h200.csv"
+GPU: Final = "h200"
+"""That measured, by its name in `gpus.toml`."""
+METHODS: Final = ("sft", "dpo", "grpo")
 STEPS: Final = (3, 4)
 """Steps whose time counts: the first ones compile, allocate and warm up."""
 
@@ -78,16 +81,14 @@ def main() -> None:
     runs = read_runs(load_table(Path(words[0]) if words else MEASURED))
     if "--trace" in sys.argv:
         runs = add_traces(runs)
-    parts: dict[str, Callable[[MeasuredRun], bool]] = {
-        "all": lambda _: True,
-        "held-out families": lambda run: load_models()[run.point.model].holdout,
-        "expandable segments": lambda run: run.point.expandable,
-        "default allocator": lambda run: not run.point.expandable,
-        **{method: lambda run, method=method: run.point.method == method for method in ("sft", "dpo", "grpo")},
-        **{tuning: lambda run, tuning=tuning: run.point.tuning == tuning for tuning in ("full", "lora", "qlora")},
-    }
-    for title, belongs in parts.items():
-        print_part(title, [run for run in runs if belongs(run)])
+    print_part("all", runs)
+    print_part("held-out families", [run for run in runs if load_models()[run.point.model].holdout])
+    print_part("expandable segments", [run for run in runs if run.point.expandable])
+    print_part("default allocator", [run for run in runs if not run.point.expandable])
+    for method in METHODS:
+        print_part(method, [run for run in runs if run.point.method == method])
+    for tuning in ("full", "lora", "qlora"):
+        print_part(tuning, [run for run in runs if run.point.tuning == tuning])
     print_times(runs)
     if "-v" in sys.argv:
         for run in runs:
@@ -107,7 +108,9 @@ def read_runs(rows: Iterable[Row]) -> list[MeasuredRun]:
         except MissingFactError as error:
             print(f"not supported: {error.because}: {point}")
             continue
-        runs.append(MeasuredRun(row, point, step, estimate_memory(step, expandable=point.expandable)))
+        runs.append(
+            MeasuredRun(row, point, step, estimate_memory(step, expandable=point.expandable, gpu=load_gpus()[GPU]))
+        )
     return runs
 
 
@@ -119,7 +122,7 @@ def add_traces(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
             step=run.step,
             closed=run.closed,
             expandable=run.point.expandable,
-            usable=_usable(run),
+            gpu=load_gpus()[GPU],
         )
         for run in runs
     }
@@ -129,10 +132,6 @@ def add_traces(runs: Sequence[MeasuredRun]) -> list[MeasuredRun]:
             print(f"not traced: {each.because}: {key}")
     estimates = {key: each for key, each in traced.items() if isinstance(each, MemoryEstimate)}
     return [replace(run, traced=estimates.get(str(run.point.key))) for run in runs]
-
-
-def _usable(run: MeasuredRun) -> int:
-    return run.point.card_gib * GIB or _ceilings(run.row).usable_bytes
 
 
 def print_part(title: str, runs: Sequence[MeasuredRun]) -> None:
@@ -170,7 +169,7 @@ def print_bounds(title: str, pairs: Iterable[tuple[Interval, float]]) -> None:
 def print_times(runs: Sequence[MeasuredRun]) -> None:
     """Print the errors of the time of a step."""
     print("\nseconds per step")
-    for method in ("sft", "dpo", "grpo"):
+    for method in METHODS:
         some = [run for run in runs if run.point.method == method]
         if some:
             print_errors(f"  {method}", ((run.predicted_seconds.value, run.seconds) for run in some))
@@ -183,10 +182,18 @@ def print_run(run: MeasuredRun) -> None:
     what = f"{point.model} {point.method} {point.tuning} {point.weights} {point.batch}x{point.length} {point.rows} {point.attention}"
     flags = " ".join(
         name
-        for name, given in (("checkpoints", point.checkpointing), ("expandable", point.expandable), ("evaluation", point.evaluation))
+        for name, given in (
+            ("checkpoints", point.checkpointing),
+            ("expandable", point.expandable),
+            ("evaluation", point.evaluation),
+        )
         if given
     )
-    trace = f" trace {run.traced.allocated / run.allocated - 1:+6.1%} card {run.traced.card.value / run.card - 1:+6.1%}" if run.traced else ""
+    trace = (
+        f" trace {run.traced.allocated / run.allocated - 1:+6.1%} card {run.traced.card.value / run.card - 1:+6.1%}"
+        if run.traced
+        else ""
+    )
     print(
         f"{what:66} {flags:22} allocated {run.allocated / GIB:6.2f} {run.closed.allocated / run.allocated - 1:+6.1%} {run.closed.peak.name:9}"
         f" card {run.card / GIB:6.2f} [{bounds.low / GIB:6.2f} {bounds.high / GIB:6.2f}]{trace}"

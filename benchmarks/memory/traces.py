@@ -7,6 +7,7 @@ from typing import Any
 
 from holdfast.adapters.tracing import trace_steps
 from holdfast.core.estimate import MemoryEstimate
+from holdfast.core.facts import Gpu
 from holdfast.core.finding import MissingFactError
 from holdfast.engine.plan.step import TrainingStep
 from holdfast.engine.plan.trace_request import trace_depths, trace_request
@@ -34,14 +35,14 @@ class StepToTrace:
         step: The step.
         closed: What the closed form says of it.
         expandable: Whether segments expand.
-        usable: Bytes that a process can have of the card.
+        gpu: The card.
     """
 
     config: Mapping[str, Any]
     step: TrainingStep
     closed: MemoryEstimate
     expandable: bool
-    usable: int
+    gpu: Gpu
 
 
 def trace_all(steps: Mapping[str, StepToTrace]) -> dict[str, MemoryEstimate | Untraced]:
@@ -63,9 +64,7 @@ def trace_all(steps: Mapping[str, StepToTrace]) -> dict[str, MemoryEstimate | Un
         if problem := next((trace.problem for trace in traces if trace.problem), ""):
             found[key] = Untraced(problem)
             continue
-        found[key] = trace_memory(
-            each.step, traces, period, each.closed, expandable=each.expandable, usable=each.usable
-        )
+        found[key] = trace_memory(each.step, traces, period, each.closed, expandable=each.expandable, gpu=each.gpu)
     return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from holdfast.payload.tracing.request import TAGS, TraceAnswer, TracedPhase, TraceMark
+from holdfast.payload.tracing.request import TAGS, TraceAnswer, TracedPhase
 
 BLOCK: Final = 512
 """Bytes that the allocator rounds up to. Source: c10/core/AllocatorConfig.h, kMinBlockSize."""

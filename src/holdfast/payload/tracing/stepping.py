@@ -69,7 +69,7 @@ class _Step:
         gc.collect()
         recorder.begin()
         self.trained = [each for each in self.model.parameters() if each.requires_grad]
-        self.optimizer = make_optimizer(request.optimizer, self.trained)
+        self.optimizer = make_optimizer(request.optimizer, self.trained, self.model.get_input_embeddings().weight)
         self._watch(self.model)
         for model in filter(None, (self.model, self.reference)):
             wrap_forward(model, request)
