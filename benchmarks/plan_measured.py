@@ -1,6 +1,8 @@
 """`holdfast plan` beside what training runs really took of a GPU, as `benchmarks.memory_gpu` measured it.
 
-    python -m benchmarks.plan_measured [TABLE.csv] [--trace] [-v]
+    python -m benchmarks.plan_measured [TABLE.csv] [--trace] [--histories] [-v]
+
+With `--trace`, each step is traced too, and with `--histories`, the recorded allocations of some are compared with their traces: minutes.
 
 Allocated is `torch.cuda.max_memory_allocated`. Card is what the driver counts: what torch reserved, and all else of the process.
 """
@@ -12,11 +14,13 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
+from benchmarks.memory.compared import compare_allocations
+from benchmarks.memory.history import load_history
 from benchmarks.memory.models import load_models
 from benchmarks.memory.planned import step_of
 from benchmarks.memory.points import Point
 from benchmarks.memory.table import Row, load_table
-from benchmarks.memory.traces import StepToTrace, Untraced, trace_all
+from benchmarks.memory.traces import StepToTrace, Untraced, trace_all, trace_whole
 from holdfast.catalog.hub.gpus import GIB, GpuCeilings, load_ceilings, load_gpus
 from holdfast.core.estimate import Interval, MemoryEstimate
 from holdfast.core.finding import MissingFactError
@@ -90,6 +94,8 @@ def main() -> None:
     for tuning in ("full", "lora", "qlora"):
         print_part(tuning, [run for run in runs if run.point.tuning == tuning])
     print_times(runs)
+    if "--histories" in sys.argv:
+        print_histories()
     if "-v" in sys.argv:
         for run in runs:
             print_run(run)
@@ -174,6 +180,18 @@ def print_times(runs: Sequence[MeasuredRun]) -> None:
         if some:
             print_errors(f"  {method}", ((run.predicted_seconds.value, run.seconds) for run in some))
             print_bounds(f"  {method}", ((run.predicted_seconds, run.seconds) for run in some))
+
+
+def print_histories() -> None:
+    """Print how many of the large allocations that were recorded a trace has, too."""
+    print("\nallocations of 1 MiB and more in a first forward and backward pass")
+    for path in sorted(MEASURED.parent.glob("*.gz")):
+        point, events = load_history(path)
+        found = compare_allocations(events, trace_whole(load_models()[point.model].config, step_of(point)))
+        print(
+            f"  {path.stem:50} recorded {found.recorded:5}, traced {found.traced:5}, in both {found.matched:5}: "
+            f"{found.matched_bytes / found.recorded_bytes:.1%} of the bytes"
+        )
 
 
 def print_run(run: MeasuredRun) -> None:

@@ -12,12 +12,15 @@ from holdfast.engine.plan.asking import ask_plan
 from holdfast.engine.plan.step import Sharding, TrainingStep
 
 NO_MACHINE: Final = Machine(cpus=1)
+PACKED_EVALUATION: Final = 2
+"""Rows that the eight evaluation rows of a packed point are packed into, a quarter of its length each."""
 
 
 def step_of(point: Point) -> TrainingStep:
     """Return the training step of a point.
 
-    What a job file cannot say is set afterwards: how long GRPO's prompts are, and that rows of the same length need no mask.
+    What a job file cannot say is set afterwards: how long GRPO's prompts are, how few rows are evaluated, and that rows of
+    the same length need no mask.
 
     Raises:
         MissingFactError: The closed form does not know it.
@@ -30,6 +33,8 @@ def step_of(point: Point) -> TrainingStep:
     if step.rollout:
         rollout = replace(step.rollout, prompt=point.length - COMPLETION)
         step = replace(step, rollout=rollout, length=point.length)
+    if point.rows == "packed" and step.eval_batch:
+        step = replace(step, eval_batch=PACKED_EVALUATION)
     return replace(step, masked=False) if point.rows == "constant" else step
 
 

@@ -10,6 +10,7 @@ from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.facts import Gpu
 from holdfast.core.finding import MissingFactError
 from holdfast.engine.plan.step import TrainingStep
+from holdfast.engine.plan.trace_growth import grow_stream
 from holdfast.engine.plan.trace_request import trace_depths, trace_request
 from holdfast.engine.plan.traced import trace_memory
 from holdfast.payload.tracing.request import TraceAnswer, TraceRequest
@@ -80,3 +81,15 @@ def _answers(requests: Sequence[TraceRequest]) -> dict[str, TraceAnswer]:
         )
         print(f"traced {len(found)} of {len(keys)}", file=sys.stderr)
     return found
+
+
+def trace_whole(config: Mapping[str, Any], step: TrainingStep) -> TraceAnswer:
+    """Return the trace of a step with all layers, grown from few where layers are alike."""
+    depths, period = trace_depths(config, step.model)
+    request = trace_request(step, config, 0)
+    answers = [*_answers([replace(request, layers=depth) for depth in depths]).values()]
+    grown = grow_stream(answers[0], answers[1], step.model.layers, period) if len(answers) > 1 else answers[0]
+    if grown is not None:
+        return grown
+    (whole,) = _answers([replace(request, layers=step.model.layers)]).values()
+    return whole
