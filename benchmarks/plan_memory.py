@@ -17,10 +17,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from benchmarks.memory.traces import Untraced, trace_all
+from benchmarks.memory.traces import StepToTrace, Untraced, trace_all
 from holdfast.catalog.behaviour import behaviour
 from holdfast.catalog.hub.flavors import load_flavors
-from holdfast.catalog.hub.gpus import GIB, load_ceilings
+from holdfast.catalog.hub.gpus import GIB, load_ceilings, load_gpus
 from holdfast.catalog.models.configs import load_configs
 from holdfast.catalog.optimizers import load_optimizers
 from holdfast.core.estimate import MemoryEstimate
@@ -36,6 +36,8 @@ Row = Mapping[str, Any]
 
 CARD: Final = "NVIDIA A100 80GB"
 """Of all rows that are supported."""
+GPU: Final = "a100"
+"""The same, by its name in `gpus.toml`."""
 HOLDOUT: Final = ("ibm/PowerLM-3b",)
 ATTENTION: Final = frozenset({"q_proj", "k_proj", "v_proj", "o_proj"})
 FUSED_CROSS_ENTROPY: Final = {"4.45": 8.0, "4.48": 10.0}
@@ -110,8 +112,19 @@ def score(rows: Sequence[Row]) -> tuple[list[Scored], Counter[str]]:
 
 def add_traces(scored: Sequence[Scored], unsupported: Counter[str]) -> list[Scored]:
     """Return the rows with their traces; count those that have none by the reason."""
-    steps = {each.row["id"]: (each.row["model"], each.step, each.estimate) for each in scored}
-    found = trace_all(steps, expandable=False, usable=load_ceilings()[CARD].usable_bytes)
+    gpu = load_gpus()[GPU]
+    found = trace_all(
+        {
+            each.row["id"]: StepToTrace(
+                config=load_configs()[each.row["model"]].config,
+                step=each.step,
+                closed=each.estimate,
+                expandable=False,
+                gpu=gpu,
+            )
+            for each in scored
+        }
+    )
     for each in found.values():
         if isinstance(each, Untraced):
             unsupported[f"not traced: {each.because}"] += 1

@@ -1,4 +1,4 @@
-"""Traces of the steps that published rows measured."""
+"""Traces of the steps that were measured."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from holdfast.adapters.tracing import trace_steps
-from holdfast.catalog.models.configs import load_configs
 from holdfast.core.estimate import MemoryEstimate
+from holdfast.core.facts import Gpu
 from holdfast.core.finding import MissingFactError
 from holdfast.engine.plan.step import TrainingStep
+from holdfast.engine.plan.trace_growth import grow_stream
 from holdfast.engine.plan.trace_request import trace_depths, trace_request
 from holdfast.engine.plan.traced import trace_memory
 from holdfast.payload.tracing.request import TraceAnswer, TraceRequest
@@ -26,35 +27,45 @@ class Untraced:
     because: str
 
 
-def trace_all(
-    steps: Mapping[str, tuple[str, TrainingStep, MemoryEstimate]], *, expandable: bool, usable: int
-) -> dict[str, MemoryEstimate | Untraced]:
-    """Return the traced estimate of each step by its id.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepToTrace:
+    """A step to trace.
 
-    Args:
-        steps: By their ids: the name of the model, the step, and what the closed form says.
+    Attributes:
+        config: `config.json` of its model.
+        step: The step.
+        closed: What the closed form says of it.
         expandable: Whether segments expand.
-        usable: Bytes that a process can have of the card.
+        gpu: The card.
     """
+
+    config: Mapping[str, Any]
+    step: TrainingStep
+    closed: MemoryEstimate
+    expandable: bool
+    gpu: Gpu
+
+
+def trace_all(steps: Mapping[str, StepToTrace]) -> dict[str, MemoryEstimate | Untraced]:
+    """Return the traced estimate of each step by its id."""
     found: dict[str, MemoryEstimate | Untraced] = {}
-    asked: dict[str, tuple[list[TraceRequest], int]] = {}
-    for key, (name, step, _) in steps.items():
-        config = load_configs()[name].config
-        depths, period = trace_depths(config, step.model)
+    requested: dict[str, tuple[list[TraceRequest], int]] = {}
+    for key, each in steps.items():
+        depths, period = trace_depths(each.config, each.step.model)
         try:
-            request = trace_request(step, config, 0)
+            request = trace_request(each.step, each.config, 0)
         except MissingFactError as error:
             found[key] = Untraced(error.because)
             continue
-        asked[key] = ([replace(request, layers=depth) for depth in depths], period)
-    answers = _answers([each for requests, _ in asked.values() for each in requests])
-    for key, (requests, period) in asked.items():
-        _, step, closed = steps[key]
-        told = [answers[each.written()] for each in requests]
-        if problem := next((each.problem for each in told if each.problem), ""):
+        requested[key] = ([replace(request, layers=depth) for depth in depths], period)
+    answers = _answers([each for requests, _ in requested.values() for each in requests])
+    for key, (requests, period) in requested.items():
+        each = steps[key]
+        traces = [answers[request.written()] for request in requests]
+        if problem := next((trace.problem for trace in traces if trace.problem), ""):
             found[key] = Untraced(problem)
-        else:
-            found[key] = trace_memory(step, told, period, closed, expandable=expandable, usable=usable)
+            continue
+        found[key] = trace_memory(each.step, traces, period, each.closed, expandable=each.expandable, gpu=each.gpu)
     return found
 
 
@@ -70,3 +81,15 @@ def _answers(requests: Sequence[TraceRequest]) -> dict[str, TraceAnswer]:
         )
         print(f"traced {len(found)} of {len(keys)}", file=sys.stderr)
     return found
+
+
+def trace_whole(config: Mapping[str, Any], step: TrainingStep) -> TraceAnswer:
+    """Return the trace of a step with all layers, grown from few where layers are alike."""
+    depths, period = trace_depths(config, step.model)
+    request = trace_request(step, config, 0)
+    answers = [*_answers([replace(request, layers=depth) for depth in depths]).values()]
+    grown = grow_stream(answers[0], answers[1], step.model.layers, period) if len(answers) > 1 else answers[0]
+    if grown is not None:
+        return grown
+    (whole,) = _answers([replace(request, layers=step.model.layers)]).values()
+    return whole

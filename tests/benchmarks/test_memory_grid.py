@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks import memory_gpu
+from benchmarks.memory.compared import LARGE, compare_allocations
 from benchmarks.memory.grid import CARD_GIB, POINT_S, grid, rough_bytes, rough_seconds, sensible
 from benchmarks.memory.history import Event, Mark, load_history, peak_bytes, reduced, save_history
 from benchmarks.memory.models import load_models
@@ -24,6 +25,7 @@ from benchmarks.memory.table import (
     save_table,
     settings_cells,
 )
+from holdfast.payload.tracing.request import TraceAnswer, TraceMark
 
 POINT = Point("qwen3-0.6b", length=512)
 OTHER = replace(POINT, length=1024)
@@ -202,3 +204,22 @@ def test_points_are_measured_in_their_order_and_none_is_begun_when_the_time_is_u
     assert not ended
     assert not [*memory_gpu.measured(points, lambda point: Process(point, ended), 0)]  # type: ignore[arg-type, return-value]  # a process that has ended
     assert len(ended) == memory_gpu.AHEAD
+
+
+def test_allocations_are_compared_in_their_order() -> None:
+    large = 2 * LARGE
+    events: list[Event] = [
+        ("@", "first_forward"),
+        ("+", large),
+        ("+", 512),
+        ("+", 3 * large),
+        ("@", "first_optimizer"),
+        ("+", large),
+    ]
+    marks = (TraceMark(0, "forward", 0), TraceMark(3, "optimizer", -1))
+    trace = TraceAnswer(
+        layers=1, sizes=(large, 5 * large, 3 * large, large), tags=(3, 3, 3, 2), events=(1, 2, 3, 4), marks=marks
+    )
+    found = compare_allocations(events, trace)
+    assert (found.recorded, found.traced, found.matched) == (2, 3, 2)
+    assert (found.recorded_bytes, found.matched_bytes) == (4 * large, 4 * large)

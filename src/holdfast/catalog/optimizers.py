@@ -19,12 +19,14 @@ class OptimizerMemory:
         bytes: Bytes of an element of these; 0 for those of the parameter.
         copies: Tensors of their size that a step allocates and frees.
         paged: Whether the driver moves the states to main memory when the GPU is full.
+        wide_embeddings: Whether the states of embeddings are in float32, as transformers tells bitsandbytes.
     """
 
     states: int
     bytes: float = 0
     copies: int = 0
     paged: bool = False
+    wide_embeddings: bool = False
 
 
 @cache

@@ -1,6 +1,7 @@
 """Time, cost and timeout."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -8,7 +9,15 @@ from holdfast.catalog.hub.gpus import load_ceilings
 from holdfast.core.estimate import Interval
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
-from holdfast.engine.plan.duration import Workload, count_steps, job_seconds, step_flops, step_seconds, timeout_for
+from holdfast.engine.plan.duration import (
+    Workload,
+    count_steps,
+    generation_seconds,
+    job_seconds,
+    step_flops,
+    step_seconds,
+    timeout_for,
+)
 from holdfast.engine.plan.step import LoraAdapter, Rollout, Sharding
 from tests.helpers.training_steps import training_step
 
@@ -42,14 +51,40 @@ def test_a_published_speed_is_within_the_interval() -> None:
 
 
 def test_a_small_step_takes_as_long_as_its_launches() -> None:
-    time = step_seconds(training_step("Qwen/Qwen2.5-0.5B", batch=1, length=64), A100)
-    assert time.value > 0.9 * 24 * 7.4e-3
+    step = training_step("Qwen/Qwen2.5-0.5B", batch=1, length=64)
+    plain, adapted = (step_seconds(each, A100) for each in (step, replace(step, adapter=LORA)))
+    again = step_seconds(replace(step, checkpointing=False), A100)
+    assert 0.17 < plain.value < 0.25  # measured on an H200: 0.18 to 0.24 s
+    assert plain.value > again.value
+    assert adapted.low > plain.low
 
 
-def test_the_time_of_generating_is_not_guessed() -> None:
-    step = training_step(method=Method.GRPO, rollout=Rollout(rows=8, prompt=8, completion=8))
-    with pytest.raises(MissingFactError, match="generated"):
+def test_generation_takes_its_time_token_by_token() -> None:
+    step = training_step("Qwen/Qwen2.5-0.5B", method=Method.GRPO, rollout=Rollout(rows=8, prompt=8, completion=200))
+    short = replace(step, rollout=Rollout(rows=8, prompt=8, completion=50))
+    long_s, short_s = (generation_seconds(each, A100) for each in (step, short))
+    assert long_s.value == pytest.approx(4 * short_s.value)
+    assert long_s.low == 0.0  # completions may end at once
+    assert step_seconds(step, A100).value > long_s.value
+
+
+def test_the_time_of_vllm_is_not_guessed() -> None:
+    step = training_step(method=Method.GRPO, rollout=Rollout(rows=8, prompt=8, completion=8, here=False))
+    with pytest.raises(MissingFactError, match="vLLM"):
         job_seconds(step, Workload(10), A100)
+
+
+@pytest.mark.parametrize("changes", [{"masked": True}, {"attention": "eager"}])
+def test_attention_over_all_pairs_takes_twice_as_long(changes: dict[str, Any]) -> None:
+    step = training_step(attention="sdpa", length=4096)
+    near, far = (replace(each, length=32768) for each in (step, replace(step, **changes)))
+    assert 1.02 < step_flops(replace(step, **changes)) / step_flops(step) < step_flops(far) / step_flops(near) < 2
+
+
+def test_texts_in_one_row_are_compared_with_all_of_it_where_a_mask_keeps_them_apart() -> None:
+    packed = training_step(attention="sdpa", masked=True, flattened=True, batch=8)
+    assert step_flops(packed) > 1.5 * step_flops(replace(packed, flattened=False))
+    assert step_flops(replace(packed, attention="flash")) < step_flops(replace(packed, flattened=False))
 
 
 def test_a_timeout_covers_the_upper_time_and_is_a_multiple_of_five_minutes() -> None:

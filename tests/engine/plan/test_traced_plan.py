@@ -6,7 +6,7 @@ import pytest
 
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.hardware import Hardware
-from holdfast.engine.plan.card import WORKSPACES, estimate_memory
+from holdfast.engine.plan.card import estimate_memory, workspaces
 from holdfast.engine.plan.hardware import find_hardware
 from holdfast.engine.plan.options import PlanOption, fits_hardware
 from holdfast.engine.plan.planning import JobPlan
@@ -35,7 +35,7 @@ def test_phases_are_those_of_the_trace_with_all_layers(*, expandable: bool) -> N
     step = training_step()
     memory = traced(step, expandable=expandable)
     layers = step.model.layers
-    sizes = {phase.name: phase.bytes - WORKSPACES for phase in memory.phases}
+    sizes = {phase.name: phase.bytes - workspaces(None).bytes for phase in memory.phases}
     assert sizes["load"] == 2048 * layers
     assert sizes["optimizer"] == (2048 + 2048 + 4096) * layers
     assert memory.reserved is not None
@@ -98,7 +98,9 @@ def test_reserved_memory_is_that_of_a_stream_with_all_layers(*, layers: int, exp
     few, many, whole = (enlarged(made_stream(count)) for count in (2, 3, layers))
     grown = grow_stream(few, many, layers, 1)
     assert grown is not None
-    assert reserved_bytes(grown, expandable=expandable) == reserved_bytes(whole, expandable=expandable)
+    assert reserved_bytes(grown, workspaces(None).bytes, expandable=expandable) == reserved_bytes(
+        whole, workspaces(None).bytes, expandable=expandable
+    )
 
 
 def test_where_layers_are_not_alike_reserved_memory_is_not_known() -> None:

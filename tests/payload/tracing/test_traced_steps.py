@@ -6,10 +6,12 @@ from typing import Any, Final
 
 import pytest
 
+from holdfast.engine.plan.card import workspaces
 from holdfast.engine.plan.trace_growth import grow_stream
 from holdfast.engine.plan.trace_stream import phase_peaks
 from holdfast.engine.plan.traced import reserved_bytes
 from holdfast.payload.tracing.request import (
+    TAGS,
     AdapterRequest,
     OptimizerRequest,
     QuantizationRequest,
@@ -20,6 +22,7 @@ from tests.helpers.traced_steps import DEPTHS, LAYERS, LLAMA, PROJECTIONS, TIED,
 pytestmark = [pytest.mark.train, pytest.mark.long]
 
 TOKENS, VOCABULARY = 4 * 256, 8192
+WORKSPACES = workspaces(None).bytes
 LORA = AdapterRequest(rank=16, targets=PROJECTIONS)
 NARROW = replace(LORA, dtype="bfloat16")
 MIXED: Final[dict[str, Any]] = {"dtype": "float32", "autocast": "bfloat16"}
@@ -81,6 +84,12 @@ TRAPS: Final[dict[str, dict[str, Any]]] = {
     "foreach optimizer": {"optimizer": OptimizerRequest("adamw_torch", copies=1)},
     "sgd": {"optimizer": OptimizerRequest("sgd", states=0)},
     "8-bit optimizer": {"optimizer": OptimizerRequest("other", bytes=1.0)},
+    "8-bit optimizer of bitsandbytes": {"optimizer": OptimizerRequest("other", bytes=1.0, wide_embeddings=True)},
+    "without a mask": {"checkpointing": False, "rows": 1, "length": 1024},
+    "with a mask": {"checkpointing": False, "rows": 1, "length": 1024, "masked": True},
+    "eager": {"attention": "eager", "rows": 1, "length": 1024},
+    "dpo": {"method": "dpo", "scores_reference": True, "adapter": LORA, **MIXED},
+    "dpo, evaluated": {"method": "dpo", "scores_reference": True, "adapter": LORA, "eval_rows": 4, **MIXED},
 }
 REFUSED: Final[dict[str, tuple[dict[str, Any], str]]] = {
     "custom code": ({"config": {**LLAMA, "auto_map": {"AutoModelForCausalLM": "m.M"}}}, "its code is its own"),
@@ -126,10 +135,10 @@ def test_a_grown_stream_reserves_what_the_whole_one_does(name: str) -> None:
         return
     assert grown is not None
     for expandable in (False, True):
-        reserved = reserved_bytes(whole, expandable=expandable)
-        assert reserved_bytes(grown, expandable=expandable) == pytest.approx(reserved, rel=ROUGHLY.get(name, 0.02)), (
-            expandable
-        )
+        reserved = reserved_bytes(whole, WORKSPACES, expandable=expandable)
+        assert reserved_bytes(grown, WORKSPACES, expandable=expandable) == pytest.approx(
+            reserved, rel=ROUGHLY.get(name, 0.02)
+        ), expandable
 
 
 def peak(traces: dict[str, TraceAnswer], name: str, phase: Any) -> float:
@@ -186,3 +195,29 @@ def test_what_cannot_be_traced_says_why(traces: dict[str, TraceAnswer], name: st
 
 def test_an_answer_names_the_releases(traces: dict[str, TraceAnswer]) -> None:
     assert {"torch", "transformers", "trl"} <= {name for name, _ in traces["full"].versions}
+
+
+def test_no_mask_is_kept_where_all_tokens_are_of_one_text(traces: dict[str, TraceAnswer]) -> None:
+    """A mask of 16 bits is kept in each layer; transformers makes none where nothing is padded."""
+    mask = 2 * 1024 * 1024
+    masked, plain = (phase_peaks([traces[name]], LAYERS)["forward"].bytes for name in ("with a mask", "without a mask"))
+    assert masked - plain > (LAYERS - 1) * mask
+
+
+def test_the_gradient_of_softmax_holds_a_product_in_float32(traces: dict[str, TraceAnswer]) -> None:
+    matrix = 8 * 1024 * 1024 * 4
+    assert matrix * 4 < phase_peaks([traces["eager"]], LAYERS)["backward"].bytes
+
+
+def test_an_evaluation_of_dpo_is_no_part_of_its_step(traces: dict[str, TraceAnswer]) -> None:
+    plain, evaluated = (phase_peaks([traces[name]], LAYERS) for name in ("dpo", "dpo, evaluated"))
+    for phase in ("forward", "loss", "backward", "optimizer"):
+        assert evaluated[phase].bytes == plain[phase].bytes
+
+
+def test_bitsandbytes_keeps_states_of_embeddings_in_float32(traces: dict[str, TraceAnswer]) -> None:
+    narrow, wide = (
+        phase_peaks([traces[name]], LAYERS)["optimizer"].parts[TAGS.index("optimizer")]
+        for name in ("8-bit optimizer", "8-bit optimizer of bitsandbytes")
+    )
+    assert wide - narrow == 2 * 3 * LLAMA["vocab_size"] * LLAMA["hidden_size"]

@@ -31,6 +31,7 @@ class LayerTraits:
         tied: Whether embeddings and head share weights where `config.json` does not say.
         head_dim: Width of a head where it does not say; 0 for the width of the stream by the number of heads.
         full_every: Every how many layers one attends to all tokens and does not slide, where `layer_types` is absent; 0 if all slide.
+        peft_experts: Whether peft 0.20 and later counts the experts and their router among the modules of `all-linear`.
         fused: Names of the modules that hold several of the usual projections as one.
         keys: Names for the usual keys, where they differ.
     """
@@ -48,6 +49,7 @@ class LayerTraits:
     tied: bool
     head_dim: int = 0
     full_every: int = 0
+    peft_experts: bool = False
     fused: Sequence[str] = ()
     keys: Mapping[str, str] = field(default_factory=dict[str, str])
 

@@ -3,12 +3,14 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from holdfast.catalog.api import Api
+from holdfast.catalog.api.since import since
 from holdfast.catalog.models.base_models import adapts, lora
 from holdfast.catalog.models.default_targets import DEFAULT_TARGETS
 from holdfast.catalog.models.lora_targets import ALL_LINEAR
 from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
-from holdfast.engine.plan.architecture import Architecture
+from holdfast.engine.plan.architecture import Architecture, Experts
 from holdfast.engine.plan.parameters import FUSED, VISION_MLP, VISION_OUT, attention_projections, projections
 from holdfast.engine.plan.plain_values import plain_value
 from holdfast.engine.plan.step import LoraAdapter, WeightQuantization
@@ -38,7 +40,7 @@ OFF: Final[Mapping[str, str]] = {"bias": "none"}
 """Words by which a setting is turned off."""
 
 
-def read_adapter(job: Document, model_type: str, model: Architecture) -> LoraAdapter | None:
+def read_adapter(job: Document, api: Api, model_type: str, model: Architecture) -> LoraAdapter | None:
     """Return the adapter that a job trains; None where it trains the model itself.
 
     Raises:
@@ -54,11 +56,29 @@ def read_adapter(job: Document, model_type: str, model: Architecture) -> LoraAda
             raise MissingFactError(f"peft.{name}", "its memory is not known")
     if job.kind == "command" and job.get("train.use_dora", None):
         raise MissingFactError("train.use_dora", "its memory is not known")
+    everywhere = settings.get("target_modules") == ALL_LINEAR
     return LoraAdapter(
         rank=_rank(job, settings),
         targets=_targets(settings.get("target_modules"), model_type, model),
         dropout=bool(settings.get("lora_dropout") or (job.kind == "command" and _command_dropout(job))),
+        experts=everywhere and model.experts is not None and _adapts_experts(api, model, model.experts),
     )
+
+
+def _adapts_experts(api: Api, model: Architecture, experts: Experts) -> bool:
+    """Whether `all-linear` goes to the router and the experts too.
+
+    Source: peft 0.20 utils/transformers_weight_conversion.py. Older releases take linear modules alone, as which transformers 5 holds no experts.
+
+    Raises:
+        MissingFactError: It does, and their memory is not known.
+    """
+    separate = since(api, "transformers", "5.0.0") is False  # each expert has linear modules of its own
+    if not separate and (not model.traits.peft_experts or since(api, "peft", "0.20.0") is False):
+        return False
+    if separate or experts.shared or experts.dense_layers:
+        raise MissingFactError("peft.target_modules", "the memory of adapters on experts is not known")
+    return True
 
 
 def read_quantization(job: Document) -> WeightQuantization | None:

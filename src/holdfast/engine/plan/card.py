@@ -14,26 +14,27 @@ from holdfast.engine.plan.states import reference_term, weights_term
 from holdfast.engine.plan.step import TrainingStep
 
 MIB: Final = 1 << 20
-WORKSPACES: Final = 2 * 8 * MIB
-"""cuBLAS: one for the forward thread and one for the backward thread. Source: facts/memory.md §4 (Ampere; 2 x 32 MiB on Hopper)."""
-CONTEXT: Final = Interval(0.5 * GIB, 0.4 * GIB, 0.6 * GIB)
-"""CUDA context with the kernels of cuBLAS, cuDNN and Triton. Source: facts/memory.md §4, A100 and H200."""
-KERNELS: Final = Interval(0.1 * GIB, 0.0, 0.1 * GIB)
-"""Modules of bitsandbytes and flash-attention. Source: the same."""
-BESIDE: Final = CONTEXT + KERNELS
+WORKSPACE: Final = 8 * MIB
+"""cuBLAS takes one for the forward thread and one for the backward thread. Source: facts/memory.md §4, Ampere."""
+HOPPER_WORKSPACE: Final = 32 * MIB
+"""The same on GPUs of compute capability 9. Source: the allocations recorded on an H200 (docs/estimates.md)."""
+HOPPER: Final = 9
+BESIDE: Final = Interval(0.65 * GIB, 0.4 * GIB, 0.8 * GIB)
+"""CUDA context and the code of all kernels. Source: 0.5 to 0.7 GiB of published runs on A100 (facts/memory.md §4), and 0.73 to 0.76 GiB
+of ours on an H200 with CUDA 13 (docs/estimates.md)."""
 COMMUNICATION: Final = Interval(0.65 * GIB, 0.3 * GIB, 1.0 * GIB)
 """NCCL, per process of several. Source: the same."""
 FORM: Final = Interval(1.0, 0.96, 1.1)
 """Measured by estimated, of what is allocated. Source: docs/estimates.md: the worst of 81 published runs of Mistral-7B."""
 EXPANDABLE: Final = Interval(1.03, 1.0, 1.13)
 """Reserved by allocated, with expandable segments. Source: facts/memory.md §0: the allocator simulated on twelve runs."""
-SEGMENTED: Final = Interval(1.22, 1.04, 1.42)
-"""The same by default. Source: facts/memory.md §4: nvidia-smi by allocated, of twelve published runs; in the middle their geometric mean. The lower end is 1.06 there;
-with 1.04, the bounds hold all published runs of Mistral-7B (docs/estimates.md)."""
+SEGMENTED: Final = Interval(1.22, 1.0, 1.42)
+"""The same by default. Source: facts/memory.md §4: nvidia-smi by allocated, of twelve published runs; in the middle their geometric mean. The lower end is 1.06 there,
+and 1.02 in our runs on an H200 with torch 2.11 (docs/estimates.md): nothing but 1 is sure."""
 FORM_BESIDE_FROZEN: Final = Interval(1.0, 0.92, 1.11)
-SEGMENTED_BESIDE_FROZEN: Final = Interval(1.31, 1.19, 1.5)
-"""The same of what is allocated beside frozen weights, which are allocated once and stay. Source: docs/estimates.md: with these, the bounds
-hold the worst of 58 published runs of Mistral-7B with adapters; the middle was chosen among four values by the driver's errors of all 109 rows."""
+SEGMENTED_BESIDE_FROZEN: Final = Interval(1.31, 1.0, 1.5)
+"""The same of what is allocated beside frozen weights, which are allocated once and stay. Source: docs/estimates.md: with the upper end, the bound
+holds the worst of 58 published runs of Mistral-7B with adapters; the middle was chosen among four values by the driver's errors of all 109 rows."""
 
 
 def estimate_memory(step: TrainingStep, *, expandable: bool, gpu: Gpu | None = None) -> MemoryEstimate:
@@ -44,7 +45,8 @@ def estimate_memory(step: TrainingStep, *, expandable: bool, gpu: Gpu | None = N
         expandable: Whether the allocator uses expandable segments.
         gpu: The GPU, of which vLLM takes a part where it generates on the same one; None where it is not known.
     """
-    phases = tuple(_with_workspace(phase) for phase in memory_phases(step))
+    overhead = workspaces(gpu)
+    phases = tuple(MemoryPhase(phase.name, (*phase.terms, overhead)) for phase in memory_phases(step))
     allocated = largest_phase(phases).bytes
     card = _reserved(step, allocated, expandable=expandable) + BESIDE
     if step.sharding.processes > 1:
@@ -82,5 +84,7 @@ def _reserved(step: TrainingStep, allocated: int, *, expandable: bool) -> Interv
     return exactly(frozen) + exactly(allocated - frozen) * reserved * form
 
 
-def _with_workspace(phase: MemoryPhase) -> MemoryPhase:
-    return MemoryPhase(phase.name, (*phase.terms, MemoryTerm("overhead", WORKSPACES, "workspaces of cuBLAS")))
+def workspaces(gpu: Gpu | None) -> MemoryTerm:
+    """Return the workspaces of cuBLAS on a GPU."""
+    each = HOPPER_WORKSPACE if gpu and gpu.capability[0] == HOPPER else WORKSPACE
+    return MemoryTerm("overhead", 2 * each, "workspaces of cuBLAS")

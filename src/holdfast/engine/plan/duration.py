@@ -17,9 +17,15 @@ from holdfast.engine.plan.step import FLOAT16, TrainingStep
 
 FORWARD: Final = 2
 """Operations per weight and token: a product and a sum."""
-LAUNCH_S: Final = Interval(7.4e-3, 5.7e-3, 10e-3)
-"""Per layer and micro-batch: some 1150 operations (25-30 thousand in the 24 layers of Qwen2.5-0.5B, forward and backward) at 5-8
-microseconds each. Source: facts/memory.md §3.3."""
+LAUNCH_S: Final = Interval(2.1e-3, 1.4e-3, 2.6e-3)
+"""To launch the operations of a layer's forward pass. The backward pass takes twice as long. Source: 39 runs on an H200 (docs/estimates.md), of which held-out
+families were not looked at; the lower end: 25-30 thousand operations of Qwen2.5-0.5B at 5 microseconds each (facts/memory.md §3.3)."""
+ADAPTED_LAUNCH_S: Final = Interval(3.4e-3, 2.6e-3, 5.0e-3)
+"""The same with an adapter on every projection. Source: the same runs."""
+QUANTIZED_LAUNCH_S: Final = Interval(4.4e-3, 3.4e-3, 5.6e-3)
+"""The same with an adapter on weights in 4 bits. Source: the same runs."""
+GENERATED: Final = Interval(0.7, 0.6, 0.8)
+"""Of that, what a layer takes for a generated token, without gradients. Source: the same runs."""
 START_S: Final = Interval(120.0, 60.0, 300.0)
 """Image, environment and imports. An assumption; only its lower end was seen (JOB101)."""
 DOWNLOAD: Final = Interval(0.5e9, 1.0e9, 0.2e9)
@@ -76,15 +82,54 @@ def step_flops(step: TrainingStep, length: float | None = None) -> float:
         length: Tokens of each of its texts, with padding. Default: the longest allowed.
 
     Per token 2 for each weight forward, 2 for the gradient of activations, and 2 for that of weights if they are trained; 2 more with
-    checkpoints, and for a reference. Attention takes `2Sq` per layer and token forward, with half of the pairs masked, and 2.5 times that back.
+    checkpoints, and for a reference. Attention takes `2Sq` per layer and token forward, where half of the pairs are left out, and 2.5 times that
+    back. With a mask, and by plain products, no pair is left out; texts in one row are pairs of all its tokens then.
 
     Source: facts/memory.md §3.3.
     """
     length = step.length if length is None else length
     weights = FORWARD * active_parameters(step.model)
-    pairs = FORWARD * length * step.model.attention.query * step.model.layers
+    pairs = FORWARD * _attended(step, length) * step.model.attention.query * step.model.layers
     again = step.checkpointing + step.scores_reference
     return step.rows * length * ((2 + (step.adapter is None) + again) * weights + (3.5 + again) * pairs)
+
+
+def _attended(step: TrainingStep, length: float) -> float:
+    """Return the tokens that one of a text of some length is compared with, twice those where no pair is left out."""
+    if step.attention == "flash" or not (step.masked or step.attention == "eager"):
+        return length
+    return 2 * length * (step.rows if step.flattened else 1)
+
+
+def launch_seconds(step: TrainingStep) -> Interval:
+    """Return the time to launch the operations of a micro-batch."""
+    again = step.model.layers * (3 + step.checkpointing)
+    reference = step.model.layers * step.scores_reference
+    return exactly(again) * _launch(step) + exactly(reference) * LAUNCH_S
+
+
+def _launch(step: TrainingStep) -> Interval:
+    if step.adapter is None:
+        return LAUNCH_S
+    return QUANTIZED_LAUNCH_S if step.quantization else ADAPTED_LAUNCH_S
+
+
+def generation_seconds(step: TrainingStep, gpu: GpuCeilings) -> Interval:
+    """Return the time to generate the completions of an optimizer step, all at once and a token at a time.
+
+    Each token takes as long as its launches, or as the weights need to be read. Completions end early as a rule, so the lower end has none.
+
+    Raises:
+        MissingFactError: vLLM generates them.
+    """
+    if step.rollout is None:
+        return exactly(0)
+    if not step.rollout.here:
+        raise MissingFactError("time", "how fast vLLM generates is not known")
+    launches = exactly(step.model.layers) * _launch(step) * GENERATED
+    reading = model_bytes(step) / gpu.bytes_per_s
+    count = step.rollout.completion
+    return Interval(count * max(launches.value, reading), 0.0, count * max(launches.high, reading))
 
 
 def step_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None = None) -> Interval:
@@ -96,14 +141,17 @@ def step_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | Non
         step: The training step.
         gpu: What the GPU reaches.
         lengths: How long the rows are; None if unknown.
+
+    Raises:
+        MissingFactError: vLLM generates; how fast that goes is not known.
     """
-    launches = exactly(step.model.layers) * LAUNCH_S
+    launches = launch_seconds(step)
     flops, reached = step_flops(step, padded_length(step, lengths)), gpu.efficiency
     arithmetic = Interval(*(flops / (gpu.flops * part) for part in (reached.value, reached.high, reached.low)))
     states = exactly(_optimizer_bytes(step) / gpu.bytes_per_s)
     least = max(arithmetic.low, launches.low) if lengths else launches.low
     micro = Interval(max(arithmetic.value, launches.value), least, max(arithmetic.high, launches.high))
-    return exactly(step.accumulation) * micro + states
+    return exactly(step.accumulation) * micro + states + generation_seconds(step, gpu)
 
 
 def _optimizer_bytes(step: TrainingStep) -> float:
@@ -115,10 +163,8 @@ def job_seconds(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> Int
     """Return the time from start to end: start-up, download of the model, steps.
 
     Raises:
-        MissingFactError: The method generates; how fast that goes is not known.
+        MissingFactError: vLLM generates; how fast that goes is not known.
     """
-    if step.rollout:
-        raise MissingFactError("time", "how fast completions are generated is not known")
     size = FLOAT16 * total_parameters(step.model)
     download = Interval(size / DOWNLOAD.value, size / DOWNLOAD.low, size / DOWNLOAD.high)
     return START_S + download + exactly(workload.steps) * step_seconds(step, gpu, workload.lengths)

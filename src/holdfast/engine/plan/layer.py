@@ -17,6 +17,9 @@ ATTENTION_INPUTS: Final = ("q_proj", "k_proj", "v_proj", "q_a_proj", "kv_a_proj_
 MLP_INPUTS: Final = ("gate_proj", "up_proj")
 EAGER: Final = 6
 """Bytes per head and pair of tokens: scores in 16 bits, softmax in float32. Its output in 16 bits takes the place of the scores."""
+EAGER_BACKWARD: Final = 16
+"""The same while the gradient of the softmax is computed: its output, the gradient, their product and the result, all in float32.
+Source: torch 2.11 SoftMax.cu, softmax_backward_cuda_out; seen on an H200."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,17 +168,36 @@ def norm_backward(step: TrainingStep) -> float:
 def attention_backward(step: TrainingStep) -> float:
     """Return what the backward pass of flash attention needs: gradients of all that it read, those of queries in float32 too.
 
-    Those of grouped keys and values are computed for each query head, and then summed.
+    Those of grouped keys and values are computed for each query head, and then summed. Eager attention has the gradients of pairs instead.
     """
     shape, element = step.model.attention, step.numerics.compute
+    if step.attention == "eager":
+        return float(
+            (EAGER_BACKWARD - EAGER) * shape.heads * step.attended + step.numerics.residual * step.model.hidden
+        )
     gradients = element * (shape.query + shape.key + shape.value + shape.output) + FLOAT32 * shape.query
     expanded = element * (shape.query + shape.output) if shape.grouped else 0
     return float(gradients + expanded + step.numerics.residual * step.model.hidden)
 
 
 def layer_casts(step: TrainingStep) -> int:
-    """Return the bytes of a layer's weights in 16 bits, which autocast makes of weights in float32 and the backward pass keeps."""
+    """Return the bytes of a layer's weights in 16 bits that the backward pass keeps.
+
+    Autocast makes them of weights in float32; peft makes them of the experts that it adapts, with the adapter's product added.
+    """
+    if step.adapter and step.adapter.experts:
+        return step.numerics.weights * _expert_weights(step)
     return step.numerics.compute * layer_parameters(step.model) if step.casts_weights else 0
+
+
+def expert_gradient(step: TrainingStep) -> int:
+    """Return the bytes of the gradient of a layer's gate and up projections, of all experts, where peft adapts them."""
+    return step.numerics.weights * _expert_weights(step) * 2 // 3 if step.adapter and step.adapter.experts else 0
+
+
+def _expert_weights(step: TrainingStep) -> int:
+    experts = step.model.experts
+    return 3 * experts.count * experts.width * step.model.hidden if experts else 0
 
 
 def largest_matrix(step: TrainingStep) -> int:

@@ -10,8 +10,15 @@ from dataclasses import replace
 from holdfast.core.estimate import MemoryPhase, MemoryTerm, largest_phase
 from holdfast.engine.plan.generation import generation_term
 from holdfast.engine.plan.head import final_norm, head_backward, head_forward, head_gradient
-from holdfast.engine.plan.layer import LayerActivations, largest_matrix, layer_activations, layer_casts, norm_backward
-from holdfast.engine.plan.parameters import mlp_width
+from holdfast.engine.plan.layer import (
+    LayerActivations,
+    expert_gradient,
+    largest_matrix,
+    layer_activations,
+    layer_casts,
+    norm_backward,
+)
+from holdfast.engine.plan.parameters import embedding_parameters, mlp_width
 from holdfast.engine.plan.states import (
     gradients_term,
     optimizer_step_term,
@@ -50,7 +57,7 @@ def _loss_phase(step: TrainingStep) -> MemoryPhase:
 
 
 def _backward_phase(step: TrainingStep) -> MemoryPhase:
-    """The backward pass of the last layer, while all others are still kept; or of the first, when nearly all gradients are there."""
+    """The backward pass of the last layer, while all others are still kept; of the first, when nearly all gradients are there; or its end."""
     layers = layer_activations(step)
     beginning = MemoryTerm("gradients", head_gradient(step), "the gradient of the head")
     working = _working_term(step, layers)
@@ -63,6 +70,7 @@ def _backward_phase(step: TrainingStep) -> MemoryPhase:
         (
             MemoryPhase("backward", (*standing, beginning, *_kept_terms(step, layers), working)),
             MemoryPhase("backward", (*standing, *first, stream, _rerun_term(step, layers))),
+            MemoryPhase("backward", (*standing, *first, stream, _embedding_term(step))),
         )
     )
 
@@ -159,7 +167,11 @@ def _working_term(step: TrainingStep, layers: LayerActivations) -> MemoryTerm:
     if step.checkpointing:
         return _rerun_term(step, layers)
     most = max(layers.backward - layers.kept, norm_backward(step) + final_norm(step) / step.tokens)
-    return MemoryTerm("activations", round(most * step.tokens), "gradients within the last layer, or the norm after it")
+    return MemoryTerm(
+        "activations",
+        round(most * step.tokens) + expert_gradient(step),
+        "gradients within the last layer, or the norm after it",
+    )
 
 
 def _rerun_term(step: TrainingStep, layers: LayerActivations) -> MemoryTerm:
@@ -173,9 +185,17 @@ def _rerun_term(step: TrainingStep, layers: LayerActivations) -> MemoryTerm:
     per_token = layers.backward - stream * as_is + stream * step.reentrant
     copies = [] if not _keeps_two_layers(step) else [layers.kept]
     matrix = FLOAT16 if step.quantization else 0 if step.adapter else step.trained_bytes
-    whole = (per_token + sum(copies)) * step.tokens + matrix * largest_matrix(step) + layer_casts(step)
+    fixed = matrix * largest_matrix(step) + layer_casts(step) + expert_gradient(step)
+    whole = (per_token + sum(copies)) * step.tokens + fixed
     because = f"one layer computed again, {per_token:.0f} B x {step.tokens} tokens"
     return MemoryTerm("activations", round(whole), because + (", and the one before it" if copies else ""))
+
+
+def _embedding_term(step: TrainingStep) -> MemoryTerm:
+    """Return the embedding's gradient, where it is added to one that is already there: of the head that it is tied to, or of an earlier micro-batch."""
+    added = step.adapter is None and (step.model.tied or step.accumulation > 1)
+    size = step.trained_bytes * embedding_parameters(step.model) if added and not shards_weights(step) else 0
+    return MemoryTerm("gradients", size, "the embedding's, before it is added to the head's")
 
 
 def _keeps_two_layers(step: TrainingStep) -> bool:

@@ -128,19 +128,20 @@ def uses_expandable_segments(job: Document) -> bool:
 
 def _workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | None, str]:
     """Return how much there is to train, or why that is unknown."""
-    if step.rollout:
-        return None, "how fast completions are generated is not known"
+    if step.rollout and not step.rollout.here:
+        return None, "how fast vLLM generates is not known"
     try:
         max_steps = setting(question.job, "max_steps", question.api)
         epochs = setting(question.job, "num_train_epochs", question.api)
+        each = setting(question.job, "num_generations", question.api) if step.rollout else 1
     except MissingFactError as error:
         return None, error.because
-    if not isinstance(max_steps, int) or not isinstance(epochs, int | float):
+    if not isinstance(max_steps, int) or not isinstance(epochs, int | float) or not isinstance(each, int):
         return None, "the number of steps is not known"
     trained = question.lengths.units if question.lengths else _trained_rows(question)
     if max_steps <= 0 and trained is None:
         return None, "the number of rows is not known"
-    return Workload(count_steps(step, trained or 0, epochs, max_steps), question.lengths), ""
+    return Workload(count_steps(step, each * (trained or 0), epochs, max_steps), question.lengths), ""
 
 
 def _trained_rows(question: PlanQuestion) -> int | None:
@@ -154,6 +155,8 @@ def _length_notes(question: PlanQuestion, step: TrainingStep) -> Iterator[str]:
     """Yield what the time takes rows for."""
     lengths = question.lengths
     if step.rollout:
+        if step.rollout.here:
+            yield f"the time takes each completion to have {step.rollout.completion} tokens, which are generated one by one; rewards take none"
         return
     if lengths is None:
         unpacked = ", and packed into fewer" if question.job.get("train.packing", None) is True else ""

@@ -97,7 +97,7 @@ class StepReader:
             MissingFactError: Something that memory depends on is not known.
         """
         method = self._method()
-        adapter = read_adapter(self.job, self.model.type, self.model.architecture)
+        adapter = read_adapter(self.job, self.api, self.model.type, self.model.architecture)
         quantization = read_quantization(self.job)
         if quantization and not adapter:
             raise MissingFactError(

@@ -106,8 +106,12 @@ def optimizer_term(step: TrainingStep) -> MemoryTerm:
     kept, element = step.optimizer.states, step.optimizer.bytes or step.trained_bytes
     if step.sharding.strategy.startswith("zero") and step.trained_bytes < FLOAT32:
         kept, element = MASTER_STATES, FLOAT32
+    wide = embedding_parameters(step.model) if step.optimizer.wide_embeddings and not step.adapter else 0
+    size = kept * (element * (step.trained - wide) + FLOAT32 * wide)
     because = f"{kept} states x {render_count(step.trained)} x {element:g} B{_split(step, 2)}"
-    return MemoryTerm("optimizer", round(kept * element * step.trained / _shares(step, 2)), because)
+    return MemoryTerm(
+        "optimizer", round(size / _shares(step, 2)), because + (", those of embeddings in float32" if wide else "")
+    )
 
 
 def optimizer_step_term(step: TrainingStep) -> MemoryTerm:

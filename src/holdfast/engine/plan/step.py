@@ -6,7 +6,7 @@ from typing import Final, Literal
 from holdfast.catalog.optimizers import OptimizerMemory
 from holdfast.core.methods import Method
 from holdfast.engine.plan.architecture import Architecture
-from holdfast.engine.plan.parameters import adapter_parameters, total_parameters
+from holdfast.engine.plan.parameters import adapter_parameters, expert_adapter_parameters, total_parameters
 
 HeadKind = Literal["logits", "chunked_float32", "chunked", "fused", "liger", "score"]
 LogitsShift = Literal["model", "copy", "labels"]
@@ -57,12 +57,14 @@ class LoraAdapter:
         targets: The projections that it goes to, by their usual names.
         bytes: Of an element of its weights.
         dropout: Whether its inputs go through dropout.
+        experts: Whether it goes to the router and the experts of a mixture, too.
     """
 
     rank: int
     targets: frozenset[str]
     bytes: int = FLOAT32
     dropout: bool = False
+    experts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +220,8 @@ class TrainingStep:
         """Trained parameters."""
         if self.adapter is None:
             return total_parameters(self.model)
-        return adapter_parameters(self.model, self.adapter.targets, self.adapter.rank)
+        experts = expert_adapter_parameters(self.model, self.adapter.rank) if self.adapter.experts else 0
+        return adapter_parameters(self.model, self.adapter.targets, self.adapter.rank) + experts
 
     @property
     def trained_bytes(self) -> int:

@@ -64,6 +64,8 @@ def trace_request(step: TrainingStep, config: Mapping[str, Any], layers: int) ->
         raise MissingFactError(TRACED, f"a model that is shared by {step.sharding.strategy} is not traced")
     if step.quantization and step.quantization.bits > 4:  # noqa: PLR2004 - 8
         raise MissingFactError(TRACED, "products of weights in 8 bits are not traced")
+    if step.adapter and step.adapter.experts:
+        raise MissingFactError(TRACED, "adapters on experts are not traced")
     numerics = step.numerics
     each = rows_each(step.method)
     return TraceRequest(
@@ -123,4 +125,10 @@ def _optimizer(memory: OptimizerMemory) -> OptimizerRequest:
     name = "other"
     if not memory.bytes and not memory.paged:
         name = TORCH_OPTIMIZERS.get((memory.states, memory.copies), name)
-    return OptimizerRequest(name=name, states=memory.states, bytes=memory.bytes, copies=memory.copies)
+    return OptimizerRequest(
+        name=name,
+        states=memory.states,
+        bytes=memory.bytes,
+        copies=memory.copies,
+        wide_embeddings=memory.wide_embeddings,
+    )

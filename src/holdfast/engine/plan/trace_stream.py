@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from holdfast.payload.tracing.request import TAGS, TraceAnswer, TracedPhase, TraceMark
+from holdfast.payload.tracing.request import TAGS, TraceAnswer, TracedPhase
 
 BLOCK: Final = 512
 """Bytes that the allocator rounds up to. Source: c10/core/AllocatorConfig.h, kMinBlockSize."""
@@ -58,24 +58,22 @@ def repeat_step(answer: TraceAnswer) -> TraceAnswer:
             renamed[born] = len(sizes)
         again.append(renamed[born] if event > 0 else -renamed[born])
     places.append(len(again))
+    evaluated = next(
+        (place for place, mark in enumerate(answer.marks) if mark.phase == "evaluation"), len(answer.marks)
+    )
     repeated = [
         replace(mark, event=last + places[mark.event - first])
-        for mark in answer.marks
-        if first <= mark.event <= last and _in_step(mark)
+        for mark in answer.marks[:evaluated]
+        if first <= mark.event <= last and mark.phase != "load"
     ]
-    rest = [replace(mark, event=mark.event + len(again)) for mark in answer.marks if mark.phase == "evaluation"]
-    before_rest = [mark for mark in answer.marks if mark.phase != "evaluation"]
+    rest = [replace(mark, event=mark.event + len(again)) for mark in answer.marks[evaluated:]]
     return replace(
         answer,
         sizes=tuple(sizes),
         tags=tuple(tags),
         events=(*answer.events[:last], *again, *answer.events[last:]),
-        marks=(*before_rest, *repeated, *rest),
+        marks=(*answer.marks[:evaluated], *repeated, *rest),
     )
-
-
-def _in_step(mark: TraceMark) -> bool:
-    return mark.phase not in {"load", "evaluation"}
 
 
 def section_peaks(answer: TraceAnswer) -> dict[Section, SectionPeak]:

@@ -13,8 +13,9 @@ from holdfast.core.estimate import (
     PhaseName,
     TermName,
 )
+from holdfast.core.facts import Gpu
 from holdfast.engine.plan.allocator import simulate
-from holdfast.engine.plan.card import BESIDE, WORKSPACES, middle_of_trace
+from holdfast.engine.plan.card import BESIDE, middle_of_trace, workspaces
 from holdfast.engine.plan.options import PlanOption, fits_hardware, usable_bytes
 from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.step import TrainingStep
@@ -37,7 +38,7 @@ def trace_memory(
     closed: MemoryEstimate,
     *,
     expandable: bool,
-    usable: int = 0,
+    gpu: Gpu | None = None,
 ) -> MemoryEstimate:
     """Return the memory of a traced step. Its bounds are those of the closed form, unless the trace is beyond them.
 
@@ -47,7 +48,7 @@ def trace_memory(
         period: Layers after which their kinds repeat.
         closed: What the closed form says, for its terms to stand beside, and for phases that no trace goes through.
         expandable: Whether the allocator uses expandable segments.
-        usable: Bytes that a process can have of the card, at which the allocator gives back what is free; 0 for any.
+        gpu: The GPU, at whose memory the allocator gives back what is free; None where it is not known.
     """
     layers = step.model.layers
     found: dict[PhaseName, SectionPeak] = {}
@@ -56,26 +57,34 @@ def trace_memory(
         if name not in found or peak.bytes > found[name].bytes:
             found[name] = peak
     beside = {phase.name: phase for phase in closed.phases}
+    overhead = workspaces(gpu)
     untraced = [phase for phase in closed.phases if phase.name in UNTRACED]
-    phases = [*untraced, *(_phase(name, found[name], beside.get(name)) for name in ORDER if name in found)]
+    phases = [*untraced, *(_phase(name, found[name], beside.get(name), overhead) for name in ORDER if name in found)]
     allocated = max(phase.bytes for phase in phases)
     stream = answers[0] if len(answers) == 1 else grow_stream(answers[0], answers[1], layers, period)
     reserved = None
     if stream is not None:
-        capacity = max(0, usable - round(BESIDE.value))
-        reserved = max(allocated, reserved_bytes(stream, expandable=expandable, capacity=capacity))
+        capacity = max(0, usable_bytes(gpu) - round(BESIDE.value)) if gpu else 0
+        reserved = max(allocated, reserved_bytes(stream, overhead.bytes, expandable=expandable, capacity=capacity))
     shared = [term for term in closed.beside if term.name != "overhead"]
     middle = middle_of_trace(step, allocated, reserved, expandable=expandable) + sum(term.bytes for term in shared)
     card = Interval(middle, min(closed.card.low, middle), max(closed.card.high, middle))
     because = "CUDA context and libraries, and blocks that the allocator holds without handing them out"
-    overhead = MemoryTerm("overhead", round(middle) - allocated - sum(term.bytes for term in shared), because)
-    return MemoryEstimate(tuple(phases), card, (overhead, *shared), reserved)
+    blocks = MemoryTerm("overhead", round(middle) - allocated - sum(term.bytes for term in shared), because)
+    return MemoryEstimate(tuple(phases), card, (blocks, *shared), reserved)
 
 
-def reserved_bytes(stream: TraceAnswer, *, expandable: bool, capacity: int = 0) -> int:
-    """Return what the allocator reserves in two steps of a stream, the workspaces of cuBLAS among it."""
+def reserved_bytes(stream: TraceAnswer, workspace: int, *, expandable: bool, capacity: int = 0) -> int:
+    """Return what the allocator reserves in two steps of a stream, the workspaces of cuBLAS among it.
+
+    Args:
+        stream: The stream.
+        workspace: Bytes of both workspaces.
+        expandable: Whether the allocator uses expandable segments.
+        capacity: Bytes at which it gives back what is free; 0 for any.
+    """
     twice = repeat_step(stream)
-    standing = [WORKSPACES // 2] * 2
+    standing = [workspace // 2] * 2
     return simulate(twice.sizes, twice.events, expandable=expandable, capacity=capacity, standing=standing).reserved
 
 
@@ -83,14 +92,14 @@ def _phase_name(phase: TracedPhase) -> PhaseName:
     return next(name for name in ORDER if name == phase)
 
 
-def _phase(name: PhaseName, peak: SectionPeak, closed: MemoryPhase | None) -> MemoryPhase:
+def _phase(name: PhaseName, peak: SectionPeak, closed: MemoryPhase | None, overhead: MemoryTerm) -> MemoryPhase:
     """Return a phase as it was traced; its terms say what the closed form has in their place."""
     beside = _by_purpose(closed)
     terms = [
         MemoryTerm(term, size, f"traced; closed form: {render_bytes(beside[term])}" if closed else "traced")
         for term, size in _sizes(peak)
     ]
-    return MemoryPhase(name, (*terms, MemoryTerm("overhead", WORKSPACES, "workspaces of cuBLAS")))
+    return MemoryPhase(name, (*terms, overhead))
 
 
 def _sizes(peak: SectionPeak) -> Iterator[tuple[TermName, int]]:
@@ -121,8 +130,8 @@ def with_trace(found: JobPlan, answers: Sequence[TraceAnswer], period: int, *, e
         if option.settings:
             return option
         if id(closed) not in memory:
-            usable = usable_bytes(option.hardware.gpus[0]) if option.hardware.gpus else 0
-            memory[id(closed)] = trace_memory(found.step, answers, period, closed, expandable=expandable, usable=usable)
+            gpu = option.hardware.gpus[0] if option.hardware.gpus else None
+            memory[id(closed)] = trace_memory(found.step, answers, period, closed, expandable=expandable, gpu=gpu)
         made = memory[id(closed)]
         return replace(option, memory=made, fits=fits_hardware(made, option.hardware))
 

@@ -153,6 +153,14 @@ def gpu_kernels() -> dict[tuple[Any, str], Any]:
     return {(functional, "scaled_dot_product_attention"): attend, (functional, "dropout"): drop}
 
 
+def plain_causal_mask() -> dict[tuple[Any, str], Any]:
+    """Return what has transformers see that no texts share a row: it reads the positions for that, and fake tensors have no values."""
+    from transformers import masking_utils
+
+    name = "find_packed_sequence_indices"
+    return {(masking_utils, name): lambda *_, **__: None} if hasattr(masking_utils, name) else {}
+
+
 def fused_head_kernels() -> dict[tuple[Any, str], Any]:
     """Return what stands in for the kernels of TRL's fused head, which work in place."""
     import trl.kernels.chunked_logprob as kernels

@@ -1,7 +1,7 @@
 """The birth and death of every storage, as operations on fake tensors make and drop them."""
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ ADD = torch.ops.aten.add.Tensor
 ADD_IN_PLACE = torch.ops.aten.add_.Tensor
 FLASH_BACKWARD = torch.ops.aten._scaled_dot_product_flash_attention_backward.default
 EFFICIENT_BACKWARD = torch.ops.aten._scaled_dot_product_efficient_attention_backward.default
+SOFTMAX_BACKWARD = torch.ops.aten._softmax_backward_data.default
 FLASH_ROWS, FLASH_WIDTH = 128, 32
 """What flash attention rounds lengths and head widths up to. Source: flash-attention 2.7 csrc/flash_attn/flash_api.cpp, mha_bwd."""
 
@@ -139,14 +140,8 @@ class Recorder(TorchDispatchMode):
     @contextmanager
     def _workspace(self, func: Any, args: Any) -> Iterator[None]:
         """Have a kernel's own memory be there while it runs."""
-        sizes = (
-            _flash_workspace(args)
-            if func is FLASH_BACKWARD
-            else _efficient_workspace(args)
-            if func is EFFICIENT_BACKWARD
-            else ()
-        )
-        places = [self._allocate(size) for size in sizes]
+        workspace = WORKSPACES.get(func)
+        places = [self._allocate(size) for size in workspace(args)] if workspace else []
         yield
         self.events.extend(-place - 1 for place in places)
 
@@ -171,3 +166,20 @@ def _efficient_workspace(args: Any) -> Iterator[int]:
     batch, heads, length, width = query.shape
     yield 4 * batch * heads * length
     yield 4 * batch * heads * length * width
+
+
+def _softmax_workspace(args: Any) -> Iterator[int]:
+    """Yield that of softmax: the gradient times the output.
+
+    Source: torch 2.11 aten/src/ATen/native/cuda/SoftMax.cu, softmax_backward_cuda_out; seen on an H200.
+    """
+    gradient = args[0]
+    yield gradient.numel() * gradient.element_size()
+
+
+WORKSPACES: Mapping[Any, Callable[[Any], Iterator[int]]] = {
+    FLASH_BACKWARD: _flash_workspace,
+    EFFICIENT_BACKWARD: _efficient_workspace,
+    SOFTMAX_BACKWARD: _softmax_workspace,
+}
+"""What kernels allocate for themselves while they run."""

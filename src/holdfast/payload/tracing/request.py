@@ -53,12 +53,14 @@ class OptimizerRequest:
         states: Tensors of the parameters' size that it keeps.
         bytes: Of an element of these; 0 for those of the parameter.
         copies: Tensors of that size that a step allocates and frees.
+        wide_embeddings: Whether the states of the embedding are in float32.
     """
 
     name: str = "adamw_torch_fused"
     states: int = 2
     bytes: float = 0
     copies: int = 0
+    wide_embeddings: bool = False
 
 
 @dataclass(frozen=True)

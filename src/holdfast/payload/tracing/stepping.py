@@ -10,7 +10,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from .building import decoder_of, make_model, make_reference
-from .device import Selecting, fused_head_kernels, gpu_kernels, patched
+from .device import Selecting, fused_head_kernels, gpu_kernels, patched, plain_causal_mask
 from .losses import loss_of, preference_loss, wrap_forward
 from .optimizers import make_optimizer
 from .recording import Recorder
@@ -30,6 +30,8 @@ def trace_step(request: TraceRequest) -> TraceAnswer:
     recorder = Recorder()
     with ExitStack() as stack:
         stack.enter_context(patched(gpu_kernels()))
+        if not request.flattened:
+            stack.enter_context(patched(plain_causal_mask()))
         if request.head == "fused":
             stack.enter_context(patched(fused_head_kernels()))
         stack.enter_context(FakeTensorMode(allow_non_fake_inputs=True))
@@ -67,7 +69,7 @@ class _Step:
         gc.collect()
         recorder.begin()
         self.trained = [each for each in self.model.parameters() if each.requires_grad]
-        self.optimizer = make_optimizer(request.optimizer, self.trained)
+        self.optimizer = make_optimizer(request.optimizer, self.trained, self.model.get_input_embeddings().weight)
         self._watch(self.model)
         for model in filter(None, (self.model, self.reference)):
             wrap_forward(model, request)
