@@ -8,7 +8,7 @@ import socket
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..reach import proxies
+from ..sandbox.reach import proxies
 from ..wrapping import when_imported, wrap
 
 PATIENCE_S = 5.0
