@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from holdfast import rehearse
-from holdfast.adapters.environment.interpreters import find_modules_elsewhere, is_made, select_interpreter
+from holdfast.adapters.environment.interpreters import (
+    find_modules_elsewhere,
+    is_made,
+    reason_for_uv,
+    select_interpreter,
+)
 from holdfast.adapters.rehearsal.programs import read_program
 from holdfast.core.errors import UsageError
 
@@ -32,6 +37,20 @@ def chosen(folder: Path, source: str = "import trl\n", added: tuple[str, ...] = 
 def test_this_environment_serves_where_it_has_what_a_training_needs(tmp_path: Path, text: str) -> None:
     """What no line imports and is no library of trainings need not be there: linters, say."""
     assert chosen(tmp_path, requirements_txt=text) == OURS
+
+
+@pytest.mark.parametrize(
+    ("declared", "because"),
+    [
+        (OLD, f"{OLD} ({version('transformers')} is installed)"),
+        ("surely-not-installed==1", "surely-not-installed==1"),
+        (f"transformers=={version('transformers')}", ""),
+    ],
+)
+def test_it_is_said_what_this_environment_lacks_and_what_it_has_instead(declared: str, because: str) -> None:
+    source = HEADER.format(declared)
+    words = select_interpreter("train.py", source, {})
+    assert reason_for_uv("train.py", source, words) == because
 
 
 def test_a_project_gets_what_it_declares(tmp_path: Path) -> None:

@@ -66,6 +66,28 @@ def _host_interpreters(declared: ProjectRequirements, source: str) -> Iterator[s
             yield name
 
 
+def reason_for_uv(path: str, source: str, words: Sequence[str], added: Sequence[str] = ()) -> str:
+    """Return why uv makes the environment of a script with a header: what this one lacks, and has instead; empty where it does not.
+
+    Args:
+        path: The script's path.
+        source: Its text.
+        words: The words that run it.
+        added: Requirements that a launcher adds.
+    """
+    if words[-1] != SCRIPT:
+        return ""
+    header = read_header(source, path)
+    missing = find_missing([*header.get("dependencies", ()), *added], str(header.get("requires-python", "")))
+    return ", ".join(_beside_installed(each) for each in missing)
+
+
+def _beside_installed(text: str) -> str:
+    """Return a requirement with the release that is installed instead."""
+    here = next((_version_of(name) for name in _packages_of(text)), "")
+    return f"{text} ({here} is installed)" if here else text
+
+
 def is_made(words: Sequence[str]) -> bool:
     """True if uv makes the environment that some words run a program in, of what a project declares."""
     return WITH in words and words[-1] != SCRIPT

@@ -13,7 +13,7 @@ from typing import Final
 
 from packaging.specifiers import SpecifierSet
 
-from holdfast.adapters.environment.interpreters import SCRIPT, find_modules_elsewhere, is_made
+from holdfast.adapters.environment.interpreters import SCRIPT, find_modules_elsewhere, is_made, reason_for_uv
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.rehearsal.passed import mark_of
@@ -173,6 +173,8 @@ def _rehearsed(
     folder = Path(part_request.folder)
     header = find_header(program.source) if words[-1] == SCRIPT else ""
     variables = {**program.variables, **(OFFLINE if part_request.offline else {})}
+    if lacking := reason_for_uv(program.path, program.source, words, program.added):
+        options.on_progress(f"uv makes an environment, because this one lacks {lacking}")
     options.on_progress("imports")
     if options.here:
         modules = find_modules_elsewhere(program.path, program.source, program.added)
