@@ -106,7 +106,7 @@ class LocalName:
     kind: Literal["function", "class"]
     parameters: tuple[str, ...] = ()
     open: bool = False
-    returns: Literal["", "list", "dict", "number", "nothing"] = ""
+    returns: Literal["", "list", "dict", "number", "text", "nothing"] = ""
     keys: tuple[str, ...] = ()
     types: Mapping[str, Type] = field(default_factory=dict[str, Type])
     required: tuple[str, ...] = ()

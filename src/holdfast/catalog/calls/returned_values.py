@@ -9,7 +9,7 @@ from holdfast.catalog.formats import types_of_rows
 from holdfast.core.columns import Type
 
 CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-ReturnKind = Literal["", "list", "dict", "number", "nothing"]
+ReturnKind = Literal["", "list", "dict", "number", "text", "nothing"]
 HIDDEN: Final = object()
 """In the place of a value that is computed."""
 SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -118,9 +118,29 @@ def _kind_of(node: ast.expr, names: Mapping[str, ReturnKind]) -> ReturnKind:
             ast.Constant(value=int() | float()) | ast.Call(func=ast.Name(id="float" | "int" | "len" | "round" | "sum"))
         ):
             return "" if isinstance(node, ast.Constant) and isinstance(node.value, bool) else "number"
+        case _ if _is_text(node):
+            return "text"
         case ast.IfExp(body=one, orelse=other) if _kind_of(one, names) == _kind_of(other, names):
             return _kind_of(one, names)
         case ast.Name(id=name):
             return names.get(name, "")
         case _:
             return ""
+
+
+def _is_text(node: ast.expr) -> bool:
+    """True if an expression surely gives a text; so does a chat template that is not to make tokens."""
+    match node:
+        case ast.Constant(value=str()) | ast.JoinedStr() | ast.Call(func=ast.Name(id="str")):
+            return True
+        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="join" | "format")):
+            return True
+        case ast.Call(func=ast.Attribute(attr="apply_chat_template"), keywords=given):
+            return any(
+                each.arg == "tokenize" and isinstance(each.value, ast.Constant) and not each.value.value
+                for each in given
+            )
+        case ast.BinOp(left=left, op=ast.Add()):
+            return _is_text(left)
+        case _:
+            return False
