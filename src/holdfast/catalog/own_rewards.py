@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from holdfast.core.calls import LocalName
+from holdfast.core.calls import Call, LocalName
 from holdfast.core.document import Document
 from holdfast.core.facts import NamedFile
 from holdfast.core.methods import ONLINE_TRAINERS
@@ -41,13 +41,23 @@ def _of_job(job: Document, files: Mapping[str, NamedFile]) -> Iterator[OwnReward
 
 
 def _of_program(job: Document) -> Iterator[OwnReward]:
-    trainer = job.call("trainer")
-    if trainer is None or trainer.package != "trl" or trainer.name not in ONLINE_TRAINERS:
+    trainer = _trainer(job)
+    if trainer is None:
         return
-    if trainer.guard.tolerates("TypeError"):
-        return
-    given: Any = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)
     place = None if "reward_funcs" in trainer.arguments else trainer.name_place
-    for reward in given if isinstance(given, list) else [given]:
+    for reward in _given(job, trainer):
         if isinstance(reward, LocalName) and reward.kind == "function":
             yield OwnReward(KEY, reward, reward.place or place)
+
+
+def _trainer(job: Document) -> Call | None:
+    """Return the call of the trainer that asks rewards, unless the TypeError that they may raise is handled."""
+    trainer = job.call("trainer")
+    if trainer is None or trainer.package != "trl" or trainer.name not in ONLINE_TRAINERS:
+        return None
+    return None if trainer.guard.tolerates("TypeError") else trainer
+
+
+def _given(job: Document, trainer: Call) -> list[Any]:
+    given: Any = job.get(KEY, trainer.positional[1] if len(trainer.positional) > 1 else None)
+    return given if isinstance(given, list) else [given]

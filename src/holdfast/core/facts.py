@@ -175,6 +175,6 @@ class Positions:
 
 HUB_FACTS: Final = frozenset(
     {"datasets", "models", "tensors", "repo_files", "spaces", "targets", "links", "account", "dataset", "model"}
-    | {"local_data", "columns"}
+    | {"local_data", "columns", "column_types"}
 )
 """Names of the facts about what a job names outside itself: they may have to be waited for."""

@@ -1,11 +1,12 @@
 """A reward function that returns no list.
 
 ## What it does
-Looks at the `return` statements of the job's own reward functions: each gives one number, or there is none.
+Looks at the `return` statements of the job's own reward functions: each gives one number, a text or a record, or there is none.
 
 ## Why is this bad
 A reward function is called with all completions at once, and returns one number for each of them, in a list. One number alone, or the None of
-a function that forgets to return, raises TypeError, `object is not iterable`, after the first completions were generated.
+a function that forgets to return, raises TypeError, `object is not iterable`, after the first completions were generated. Of a text or a record, the letters or the keys are counted: ValueError,
+`returned 3 rewards, but 2 were expected`.
 
 ## Fix safety
 There is no automatic fix. Return a list: `return [score(each) for each in completions]`.
@@ -20,7 +21,7 @@ from holdfast.core.document import Document
 from holdfast.core.facts import NamedFile
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 
-SPELLED = {"number": "one number", "nothing": "nothing"}
+SPELLED = {"number": "one number", "nothing": "nothing", "text": "a text", "dict": "a record"}
 
 
 def check(job: Document, files: Mapping[str, NamedFile]) -> Iterator[Finding]:
@@ -62,13 +63,14 @@ RULE = Rule(
     check=check,
     source=(
         "trl 1.16, `GRPOTrainer._calculate_rewards` and the same of RLOO. Tried with a tiny model: one number and None raise TypeError in the first "
-        "step, a list trains."
+        "step, a text and a record ValueError; a list trains."
     ),
     bad=(
         Case(job=JOB, facts=_facts("number"), at="rewards.1"),
         Case(script=SCRIPT.replace("    return scores\n", ""), at="trainer.reward_funcs"),
         Case(script=SCRIPT.replace("return scores", "return sum(scores)"), at="trainer.reward_funcs"),
         Case(script=SCRIPT.replace("return scores", "return 1.0 if scores else 0.0"), at="trainer.reward_funcs"),
+        Case(script=SCRIPT.replace("return scores", 'return {"long": scores}'), at="trainer.reward_funcs"),
     ),
     good=(
         Case(job=JOB, facts=_facts("list")),

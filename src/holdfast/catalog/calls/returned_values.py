@@ -118,14 +118,12 @@ def _kind_of(node: ast.expr, names: Mapping[str, ReturnKind]) -> ReturnKind:
             ast.Constant(value=int() | float()) | ast.Call(func=ast.Name(id="float" | "int" | "len" | "round" | "sum"))
         ):
             return "" if isinstance(node, ast.Constant) and isinstance(node.value, bool) else "number"
-        case _ if _is_text(node):
-            return "text"
         case ast.IfExp(body=one, orelse=other) if _kind_of(one, names) == _kind_of(other, names):
             return _kind_of(one, names)
         case ast.Name(id=name):
             return names.get(name, "")
         case _:
-            return ""
+            return "text" if _is_text(node) else ""
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -240,10 +240,11 @@ def is_conversational(dataset: Dataset) -> bool:
     """
     if not dataset.types:
         raise MissingFactError("dataset", "the types of its columns are not known")
-    return any(_is_messages(dataset.types[name]) for name in CONVERSATIONS if name in dataset.types)
+    return any(is_messages(dataset.types[name]) for name in CONVERSATIONS if name in dataset.types)
 
 
-def _is_messages(kind: Type) -> bool:
+def is_messages(kind: Type) -> bool:
+    """True if values of a type are lists of messages, as trl recognizes them: with role and content."""
     fields = kind.of.fields if isinstance(kind, ListOf) and isinstance(kind.of, Struct) else {}
     return {"role", "content"} <= fields.keys()
 

@@ -9,6 +9,7 @@ from functools import cached_property, partial
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from holdfast.core.columns import Type
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import HUB_FACTS, Dataset, ModelFacts, NamedFile
@@ -33,6 +34,7 @@ OF_THE_WHOLE: Final[Mapping[str, frozenset[ReferenceRole]]] = {
     "account": frozenset({"dataset", "model", "adapter", "tokenizer", "target", "file", "space"}),
     "dataset": frozenset({"dataset"}),
     "columns": frozenset({"dataset"}),
+    "column_types": frozenset({"dataset"}),
     "model": frozenset({"model"}),
     "tensors": frozenset({"model"}),
     "absent_tokens": frozenset({"model"}),
@@ -195,6 +197,12 @@ class HubFacts:
             return self.dataset.columns or Unknown("the training data cannot be read")
         except SourceError as error:
             return Unknown(error.what)
+
+    @property
+    def column_types(self) -> Mapping[str, Type] | Unknown:
+        """Types of these columns, or why they are not known."""
+        columns = self.columns
+        return columns if isinstance(columns, Unknown) else self.dataset.types or Unknown("the types are not known")
 
     @cached_property
     def model(self) -> ModelFacts:

@@ -26,7 +26,7 @@ from holdfast.engine.script.training_data import (
 )
 
 TRAIN_DATA, EVAL_DATA = "train_dataset", "eval_dataset"
-OF_DATA = ("dataset", "columns")
+OF_DATA = ("dataset", "columns", "column_types")
 """Facts about the data that a trainer is given."""
 
 

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from holdfast.catalog.calls.completion_use import completion_use
 from holdfast.catalog.calls.returned_values import kind_returned
 from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.core.calls import LocalName
@@ -52,4 +53,5 @@ def _describe_function(node: ast.FunctionDef | ast.AsyncFunctionDef) -> LocalNam
         node.args.kwarg is not None,
         kind_returned(node),
         required=required_parameters(node.args),
+        completions=completion_use(node),
     )

@@ -3,10 +3,10 @@
 import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
+from holdfast.adapters.readers.script.function_behaviour import describe_behaviour
 from holdfast.adapters.readers.script.functions import parameters_of
 from holdfast.adapters.readers.script.header import read_environment
 from holdfast.adapters.readers.script.objects import DEEPEST
@@ -14,7 +14,6 @@ from holdfast.adapters.readers.script.overrides import overrides
 from holdfast.adapters.readers.script.reading import ReadingState
 from holdfast.adapters.readers.script.reads import own_attributes
 from holdfast.adapters.readers.script.roles import JobCalls, cast, trainers
-from holdfast.adapters.readers.script.row_keys import keys_read
 from holdfast.adapters.readers.script.values import (
     CHANGED,
     ITEMS,
@@ -30,13 +29,6 @@ from holdfast.adapters.readers.script.values import (
     is_class,
 )
 from holdfast.adapters.readers.settings import plain
-from holdfast.catalog.calls.returned_values import (
-    CallableNode,
-    ReturnKind,
-    keys_returned,
-    kind_returned,
-    types_returned,
-)
 from holdfast.core.calls import (
     AttributeRead,
     Call,
@@ -48,7 +40,6 @@ from holdfast.core.calls import (
     OverriddenMethod,
     OwnAttributes,
 )
-from holdfast.core.columns import Type
 from holdfast.core.document import Document, DocumentKind, Key, Unknown
 from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.parameters import required_parameters
@@ -233,11 +224,22 @@ def _own(value: Any, path: str) -> Any:
     place = _definition(function, path)
     if function.decorated:
         return LocalName(function.name, "function", tuple(names), more, place=place)
-    returns, keys, types, reads = _what_it_does(function.node)
+    seen = describe_behaviour(function.node)
     required = required_parameters(function.node.args)
     needed = tuple(name for name in names if name in required)
-    reads = () if isinstance(value, BoundMethod) else reads
-    return LocalName(function.name, "function", tuple(names), more, returns, keys, types, needed, reads, place)
+    return LocalName(
+        function.name,
+        "function",
+        tuple(names),
+        more,
+        seen.returns,
+        seen.keys,
+        seen.types,
+        needed,
+        () if isinstance(value, BoundMethod) else seen.reads,
+        seen.completions,
+        place,
+    )
 
 
 def _definition(function: ProgramFunction, path: str) -> Place | None:
@@ -246,12 +248,6 @@ def _definition(function: ProgramFunction, path: str) -> Place | None:
         return None
     place: Place = function.scope.places.definition(function.node)
     return place
-
-
-@lru_cache(maxsize=64)  # a function is given to several calls, and each document of a program names it
-def _what_it_does(node: CallableNode) -> tuple[ReturnKind, tuple[str, ...], Mapping[str, Type], tuple[str, ...]]:
-    """Return what a function gives back, its keys and their types, and the keys of its rows that it reads."""
-    return kind_returned(node), keys_returned(node), types_returned(node), keys_read(node)
 
 
 def _patched(patched: Mapping[str, str], path: str) -> str:

@@ -1,0 +1,102 @@
+"""What a reward function takes each of its `completions` for, as far as its own lines say so."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal
+
+CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+CompletionUse = Literal["", "text", "messages", "record"]
+COMPLETIONS: Final = "completions"
+ASKING: Final = frozenset({"isinstance", "type", "hasattr", "getattr"})
+"""Functions by which a reward tells texts from messages."""
+OF_TEXT: Final = frozenset(
+    {"strip", "lstrip", "rstrip", "lower", "upper", "split", "rsplit", "splitlines", "startswith", "endswith", "find"}
+    | {"replace", "casefold", "partition", "rpartition", "title", "isdigit", "encode", "removeprefix", "removesuffix"}
+)
+"""Methods that a text has and a list has not."""
+SEARCHING: Final = frozenset({"search", "match", "fullmatch", "findall", "finditer", "split"})
+"""Functions of `re` whose second argument is a text."""
+
+
+def completion_use(function: CallableNode) -> CompletionUse:
+    r"""Return what each completion is surely taken for; empty where that is not clear, or the function asks what it is.
+
+    >>> completion_use(ast.parse("def f(completions):\n    return [float(len(c.split())) for c in completions]").body[0])
+    'text'
+    >>> completion_use(ast.parse("def f(completions):\n    return [len(c[0]['content']) for c in completions]").body[0])
+    'messages'
+    """
+    nodes = list(ast.walk(function))
+    if any(map(_hides, nodes)) or COMPLETIONS not in {each.arg for each in nodes if isinstance(each, ast.arg)}:
+        return ""
+    uses = {use for node in nodes for use in _uses_within(node)}
+    return uses.pop() if len(uses) == 1 else ""
+
+
+def _hides(node: ast.AST) -> bool:
+    """True if a node makes it unclear what a completion is: it asks, catches errors, or gives `completions` another value."""
+    match node:
+        case ast.Try():
+            return True
+        case ast.Name(id=name, ctx=ast.Load()):
+            return name in ASKING
+        case ast.Name(id=name):
+            return name == COMPLETIONS
+        case _:
+            return False
+
+
+def _uses_within(node: ast.AST) -> Iterator[CompletionUse]:
+    """Yield what a loop over the completions takes each of them for."""
+    for target, source, within in _loops(node):
+        for name in _named(target, source):
+            yield from _uses_of(name, within)
+
+
+def _loops(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, list[ast.AST]]]:
+    match node:
+        case ast.For(target=target, iter=source, body=body):
+            yield target, source, list(body)
+        case ast.ListComp(elt=made, generators=loops) | ast.GeneratorExp(elt=made, generators=loops):
+            for loop in loops:
+                yield loop.target, loop.iter, [made, *loop.ifs]
+        case _:
+            pass
+
+
+def _named(target: ast.expr, source: ast.expr) -> Iterator[str]:
+    """Yield the name that a loop gives each completion, also beside others of `zip` and `enumerate`."""
+    match target, source:
+        case ast.Name(id=name), ast.Name(id=over) if over == COMPLETIONS:
+            yield name
+        case ast.Tuple(elts=[_, each]), ast.Call(func=ast.Name(id="enumerate"), args=[over, *_]):
+            yield from _named(each, over)
+        case ast.Tuple(elts=names), ast.Call(func=ast.Name(id="zip"), args=sources):
+            for each, over in zip(names, sources, strict=False):
+                yield from _named(each, over)
+        case _:
+            pass
+
+
+def _uses_of(name: str, within: Iterable[ast.AST]) -> Iterator[CompletionUse]:
+    for node in (each for part in within for each in ast.walk(part)):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=held), attr=method)) if (
+                held == name and method in OF_TEXT
+            ):
+                yield "text"
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="re"), attr=method), args=[_, ast.Name(id=held), *_]
+            ) if held == name and method in SEARCHING:
+                yield "text"
+            case ast.Subscript(
+                value=ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=int()) | ast.UnaryOp()),
+                slice=ast.Constant(value=str()),
+            ) if held == name:
+                yield "messages"
+            case ast.Subscript(value=ast.Name(id=held), slice=ast.Constant(value=str())) if held == name:
+                yield "record"
+            case ast.Name(id=held, ctx=ast.Store()) if held == name:
+                yield ""
+            case _:
+                pass

@@ -1,0 +1,135 @@
+"""A reward function that takes messages for text, or text for messages.
+
+## What it does
+For GRPO and RLOO, compares what a reward function does with each of its `completions` with what the trainer passes: lists of messages where
+the column `prompt` holds conversations, texts where it holds texts. `completion.strip()` and `re.search(pattern, completion)` want a text,
+`completion[0]["content"]` wants messages. A function that asks `isinstance` or has a `try` is left out. DAT101 does the same for the reward
+functions that TRL brings.
+
+## Why is this bad
+The first step ends with AttributeError, `'list' object has no attribute 'strip'`, or with TypeError, when the model is loaded and has
+written completions.
+
+## Fix safety
+There is no automatic fix. The text of a completion of messages is `completion[0]["content"]`.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from holdfast.catalog.models.base_models import is_messages
+from holdfast.catalog.own_rewards import own_rewards
+from holdfast.core.calls import LocalName
+from holdfast.core.columns import STRING, ListOf, Struct, Type
+from holdfast.core.document import Document, Unknown
+from holdfast.core.facts import NamedFile
+from holdfast.core.finding import ANY_KIND, Case, Finding, MissingFactError, Rule, Severity
+
+PROMPT: Final = "prompt"
+REMADE: Final = ("trainer.environment_factory", "trainer.rollout_func")
+TAKEN_FOR: Final[Mapping[str, str]] = {
+    "text": "a text",
+    "messages": 'messages (`completion[0]["content"]`)',
+    "record": 'one message (`completion["content"]`)',
+}
+PASSED: Final[Mapping[str, str]] = {
+    "text": "`prompt` holds texts, so each completion is a text",
+    "messages": '`prompt` holds conversations, so each completion is a list of messages: its text is `completion[0]["content"]`',
+}
+
+
+def check(
+    job: Document, files: Mapping[str, NamedFile], column_types: Mapping[str, Type] | Unknown
+) -> Iterator[Finding]:
+    """Object to each reward that would raise for the completions that it is passed."""
+    own = [each for each in own_rewards(job, files) if each.function.completions]
+    if not own:
+        return
+    passed = _passed(job, column_types)
+    for key, function, place in own:
+        if passed and function.completions != passed:
+            what = f"`{function.name}` takes each completion for {TAKEN_FOR[function.completions]}; {PASSED[passed]}"
+            yield Finding(key, what, place=place)
+
+
+def _passed(job: Document, types: Mapping[str, Type] | Unknown) -> str:
+    """Return what a completion is; empty where prompts are neither texts nor conversations.
+
+    Raises:
+        MissingFactError: What the prompts are is not known.
+    """
+    for key in (*REMADE, "dataset.map") if job.kind == "job" else REMADE:
+        if job.get(key, None):
+            raise MissingFactError(key, "what the completions are after it is not known before the job runs")
+    if isinstance(types, Unknown):
+        raise MissingFactError("columns", types.because)
+    kind = types.get(PROMPT)
+    if kind is None:
+        return ""
+    return "messages" if is_messages(kind) else "text" if kind == STRING else ""
+
+
+JOB = """
+method: grpo
+model: Qwen/Qwen2.5-0.5B
+dataset: rows.jsonl
+rewards: ["scores.py:short"]
+"""
+SCRIPT = '''
+import re
+
+from datasets import load_dataset
+from trl import GRPOConfig, GRPOTrainer
+
+
+def boxed(prompts, completions, **kwargs):
+    """1 for an answer in a box."""
+    return [float(bool(re.search(r"boxed", each))) for each in completions]
+
+
+trainer = GRPOTrainer(
+    "Qwen/Qwen2.5-0.5B",
+    reward_funcs=[boxed],
+    args=GRPOConfig(output_dir="out"),
+    train_dataset=load_dataset("json", data_files="rows.jsonl", split="train"),
+)
+'''
+OF_MESSAGES = SCRIPT.replace('r"boxed", each)', 'r"boxed", each[0]["content"])')
+ASKING = SCRIPT.replace("each))", "each if isinstance(each, str) else each[-1]['content']))")
+ZIPPED = SCRIPT.replace('re.search(r"boxed", each)', "each.strip() == one").replace(
+    "for each in completions", "for one, each in zip(prompts, completions)"
+)
+MESSAGES = ListOf(Struct({"role": STRING, "content": STRING}))
+CHAT: dict[str, object] = {"column_types": {"prompt": MESSAGES}}
+TEXT: dict[str, object] = {"column_types": {"prompt": STRING}}
+
+
+def _with_file(facts: dict[str, object]) -> dict[str, object]:
+    short = LocalName("short", "function", ("completions",), open=True, completions="messages")
+    return {"files": {"scores.py": NamedFile(names=frozenset({"short"}), functions={"short": short})}, **facts}
+
+
+RULE = Rule(
+    code="RWD117",
+    name="misread-completions",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "trl 1.16, `GRPOTrainer` and `RLOOTrainer`. Tried with a tiny model and both kinds of prompts: each of the uses raises AttributeError or "
+        "TypeError for the other kind at the first step, and trains with its own."
+    ),
+    bad=(
+        Case(script=SCRIPT, facts=CHAT, at="trainer.reward_funcs"),
+        Case(script=ZIPPED, facts=CHAT, at="trainer.reward_funcs"),
+        Case(script=OF_MESSAGES, facts=TEXT, at="trainer.reward_funcs"),
+        Case(job=JOB, facts=_with_file(TEXT), at="rewards.0"),
+    ),
+    good=(
+        Case(script=SCRIPT, facts=TEXT),
+        Case(script=OF_MESSAGES, facts=CHAT),
+        Case(script=ASKING, facts=CHAT),
+        Case(job=JOB, facts=_with_file(CHAT)),
+    ),
+    kinds=ANY_KIND,
+)
