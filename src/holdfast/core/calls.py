@@ -99,6 +99,7 @@ class LocalName:
         types: Types of the values under these keys, as far as their literals show them.
         required: Names of the parameters that have no default, in order.
         reads: Keys that a function surely reads of its first argument: `row["text"]`.
+        element_reads: Keys that it surely reads of each element of its first argument: `[row["text"] for row in rows]`.
         completions: What a reward function surely takes each completion for: `record` where it reads `["content"]` of it.
         place: Where a function's name is defined in the program's own file; None for any other.
     """
@@ -112,6 +113,7 @@ class LocalName:
     types: Mapping[str, Type] = field(default_factory=dict[str, Type])
     required: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
+    element_reads: tuple[str, ...] = ()
     completions: Literal["", "text", "messages", "record"] = ""
     place: Place | None = field(default=None, compare=False)
 

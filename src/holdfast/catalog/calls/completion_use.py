@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
+from holdfast.catalog.calls.element_loops import element_loops
+
 CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 CompletionUse = Literal["", "text", "messages", "record"]
 COMPLETIONS: Final = "completions"
@@ -48,34 +50,8 @@ def _hides(node: ast.AST) -> bool:
 
 def _uses_within(node: ast.AST) -> Iterator[CompletionUse]:
     """Yield what a loop over the completions takes each of them for."""
-    for target, source, within in _loops(node):
-        for name in _named(target, source):
-            yield from _uses_of(name, within)
-
-
-def _loops(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, list[ast.AST]]]:
-    match node:
-        case ast.For(target=target, iter=source, body=body):
-            yield target, source, list(body)
-        case ast.ListComp(elt=made, generators=loops) | ast.GeneratorExp(elt=made, generators=loops):
-            for loop in loops:
-                yield loop.target, loop.iter, [made, *loop.ifs]
-        case _:
-            pass
-
-
-def _named(target: ast.expr, source: ast.expr) -> Iterator[str]:
-    """Yield the name that a loop gives each completion, also beside others of `zip` and `enumerate`."""
-    match target, source:
-        case ast.Name(id=name), ast.Name(id=over) if over == COMPLETIONS:
-            yield name
-        case ast.Tuple(elts=[_, each]), ast.Call(func=ast.Name(id="enumerate"), args=[over, *_]):
-            yield from _named(each, over)
-        case ast.Tuple(elts=names), ast.Call(func=ast.Name(id="zip"), args=sources):
-            for each, over in zip(names, sources, strict=False):
-                yield from _named(each, over)
-        case _:
-            pass
+    for loop in element_loops(node, COMPLETIONS):
+        yield from _uses_of(loop.name, loop.body)
 
 
 def _uses_of(name: str, within: Iterable[ast.AST]) -> Iterator[CompletionUse]:

@@ -214,7 +214,7 @@ def _own(value: Any, path: str) -> Any:
     """
     if isinstance(value, Partial):
         target = _own(value.target, path)
-        return replace(target, reads=()) if isinstance(target, LocalName) else target
+        return replace(target, reads=(), element_reads=()) if isinstance(target, LocalName) else target
     if isinstance(value, ProgramClass):
         return LocalName(value.name, "class")
     function = value.function if isinstance(value, BoundMethod) else value
@@ -237,6 +237,7 @@ def _own(value: Any, path: str) -> Any:
         seen.types,
         needed,
         () if isinstance(value, BoundMethod) else seen.reads,
+        () if isinstance(value, BoundMethod) else seen.element_reads,
         seen.completions,
         place,
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from holdfast.adapters.readers.script.row_keys import keys_read
+from holdfast.adapters.readers.script.row_keys import element_keys_read, keys_read
 from holdfast.catalog.calls.completion_use import CompletionUse, completion_use
 from holdfast.catalog.calls.returned_values import (
     CallableNode,
@@ -23,6 +23,7 @@ class FunctionBehaviour(NamedTuple):
     keys: tuple[str, ...]
     types: Mapping[str, Type]
     reads: tuple[str, ...]
+    element_reads: tuple[str, ...]
     completions: CompletionUse
 
 
@@ -30,5 +31,10 @@ class FunctionBehaviour(NamedTuple):
 def describe_behaviour(node: CallableNode) -> FunctionBehaviour:
     """Return what a function gives back and reads."""
     return FunctionBehaviour(
-        kind_returned(node), keys_returned(node), types_returned(node), keys_read(node), completion_use(node)
+        kind_returned(node),
+        keys_returned(node),
+        types_returned(node),
+        keys_read(node),
+        element_keys_read(node),
+        completion_use(node),
     )

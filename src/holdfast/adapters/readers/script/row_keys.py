@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from holdfast.catalog.calls.element_loops import element_loops
+
 CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 SIMPLE: Final = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return)
 READING: Final = frozenset({"get", "keys", "values", "items", "copy"})
@@ -38,6 +40,54 @@ def keys_read(function: CallableNode) -> tuple[str, ...]:
         if isinstance(statement, ast.Return) or _sets(statement, row):
             break
     return tuple(dict.fromkeys(keys))
+
+
+def element_keys_read(function: CallableNode) -> tuple[str, ...]:
+    r"""Return the keys that a function surely reads of each element of its first argument, in order.
+
+    >>> element_keys_read(ast.parse("def f(rows):\n    return tokenizer([row['text'] for row in rows])").body[0])
+    ('text',)
+    >>> element_keys_read(ast.parse("def f(rows):\n    return [row['a'] if 'a' in row else row['b'] for row in rows]").body[0])
+    ()
+    """
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    body = [function.body] if isinstance(function, ast.Lambda) else function.body
+    if not arguments or isinstance(function, ast.AsyncFunctionDef) or _rebinds(function, arguments[0].arg):
+        return ()
+    keys: list[str] = []
+    for statement in body:
+        if not isinstance(statement, (*SIMPLE, ast.For, ast.expr)):
+            break
+        keys += _element_keys(statement, arguments[0].arg)
+        if isinstance(statement, ast.Return):
+            break
+    stored = {key for node in ast.walk(function) if (key := _stored_key(node))}
+    return tuple(key for key in dict.fromkeys(keys) if key not in stored)
+
+
+def _element_keys(statement: ast.AST, parameter: str) -> Iterator[str]:
+    for node in _evaluated(statement):
+        for loop in element_loops(node, parameter):
+            for part in loop.body:
+                if not isinstance(part, (*SIMPLE, ast.expr)):
+                    break
+                yield from _keys(_evaluated(part), loop.name)
+
+
+def _rebinds(function: CallableNode, name: str) -> bool:
+    return any(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        for node in ast.walk(function)
+    )
+
+
+def _stored_key(node: ast.AST) -> str:
+    """Return the key of an item that is given a value, by whatever name; empty for other nodes."""
+    match node:
+        case ast.Subscript(slice=ast.Constant(value=str(key)), ctx=ast.Store()):
+            return key
+        case _:
+            return ""
 
 
 def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
