@@ -103,9 +103,9 @@ class LackingRows:
     strange: Mapping[str, RowCount] = field(default_factory=dict[str, RowCount])
     kinds: Mapping[str, Mapping[ValueKind, RowCount]] = field(default_factory=dict[str, Mapping[ValueKind, RowCount]])
 
-    def others(self, column: str, kind: ValueKind) -> tuple[RowCount, ...]:
-        """Return the rows of a column whose value is of another kind, by kind."""
-        return tuple(rows for each, rows in self.kinds.get(column, {}).items() if each != kind)
+    def others(self, column: str, usual: frozenset[ValueKind]) -> tuple[RowCount, ...]:
+        """Return the rows of a column whose value is of another kind than those, by kind."""
+        return tuple(rows for each, rows in self.kinds.get(column, {}).items() if each not in usual)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,16 +89,18 @@ def _renamed(code: str, turns: Sequence[Mapping[str, Any]], role: str, content: 
         return RowExpression(code, "chat"), ()
     if {"tool_calls", "tool_call_id"} & {key for turn in turns for key, value in turn.items() if value is not None}:
         return None
-    return RowExpression(f"to_messages({code})", "chat"), (_renaming(seen, role, content),)
+    return RowExpression(f"to_messages({code})", "chat"), (_renaming(role, content),)
 
 
-def _renaming(seen: set[str], role: str, content: str) -> str:
-    # Those that come together: a set may well have system turns that no sample has.
-    family = ("human", "gpt") if role == "from" else ("user", "assistant")
-    roles = {name: word for name, word in ROLES.items() if name in {*seen, *family, "system"}}
-    pairs = ", ".join(f"{render_literal(name)}: {render_literal(word)}" for name, word in roles.items())
+def _renaming(role: str, content: str) -> str:
+    """Return the definition that renames all known roles: a set may well have turns whose role no sample has."""
+    lines = (
+        ", ".join(f"{render_literal(name)}: {render_literal(word)}" for name, word in ROLES.items() if word == meant)
+        for meant in dict.fromkeys(ROLES.values())
+    )
+    pairs = "".join(f"    {line},\n" for line in lines)
     return (
-        f"ROLES = {{{pairs}}}\n\n\n"
+        f"ROLES = {{\n{pairs}}}\n\n\n"
         "def to_messages(turns):\n"
         f'    return [{{"role": ROLES[turn[{render_literal(role)}]], "content": turn[{render_literal(content)}]}} for turn in turns]'
     )

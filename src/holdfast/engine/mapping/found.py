@@ -8,7 +8,7 @@ from holdfast.catalog.formats import DEFAULTS, ColumnSettings, Form, forms_of, s
 from holdfast.core.columns import Type
 from holdfast.core.scan import FIRST_ROWS, LackingRows, RowCount, ValueKind
 from holdfast.core.shape import Shape
-from holdfast.engine.mapping.usual import UsualValues, kind_of
+from holdfast.engine.mapping.usual import WRITTEN, UsualValues, kind_of
 from holdfast.engine.script.python_source import render_literal
 
 SHOWN: Final = 4
@@ -87,7 +87,13 @@ class DataProfile:
     forms: Mapping[str, Form] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "forms", forms_of(settle(self.columns, self.samples)))
+        forms = forms_of(settle(self.columns, self.samples))
+        written = {name: "number" for name, form in forms.items() if form == "unknown" and self._is_written(name)}
+        object.__setattr__(self, "forms", {**forms, **written})
+
+    def _is_written(self, name: str) -> bool:
+        """True if a column holds numbers beside texts, which a mapping writes as text alike."""
+        return {kind_of(value) for value in self.values(name)} == WRITTEN
 
     @property
     def numbered(self) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from holdfast.catalog.formats.forms import NAMES
+from holdfast.core.columns import Scalar
 from holdfast.engine.mapping.found import (
     ColumnReading,
     ColumnRole,
@@ -16,6 +17,7 @@ from holdfast.engine.mapping.found import (
 )
 from holdfast.engine.script.python_source import render_literal
 
+MIXED: Final = Scalar("json")
 LANGUAGES: Final = (
     ("frage", "antwort"), ("pregunta", "respuesta"), ("pergunta", "resposta"), ("question", "réponse"), ("question", "reponse"),
     ("domanda", "risposta"), ("vraag", "antwoord"), ("pytanie", "odpowiedź"), ("soru", "cevap"), ("вопрос", "ответ"),
@@ -244,14 +246,16 @@ def read_answers(data: DataProfile, besides: tuple[str, ...] = (), results: tupl
         yield Uncertainty(f"`{answers[0]}` and `{answers[1]}` could each be the answer")
         return
     name = answers[0]
-    code = cell(name) if name in texts else _number_as_text(data, name)
+    mixed = data.columns[name] == MIXED  # a text such as "7" is read as a number there
+    code = cell(name) if name in texts and not mixed else _number_as_text(data, name)
     asked = ", ".join(f"`{each}`" for each in request.uses)
     yield add(request, f"A prompt of {asked}, and its answer `{name}`.", {"completion": RowExpression(code)}, name)
 
 
 def _number_as_text(data: DataProfile, name: str) -> str:
     """Return the expression for a number as text: of a whole number in a column of floats, without its `.0`."""
-    floats = any(isinstance(value, float) for value in data.values(name))
+    kinds = set(map(type, data.values(name)))
+    floats = float in kinds and str not in kinds
     return f"f'{{{cell(name)}:.15g}}'" if floats else f"str({cell(name)})"
 
 

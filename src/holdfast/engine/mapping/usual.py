@@ -14,11 +14,13 @@ MOST_UNUSUAL: Final = 0.25
 """If a larger share of the rows is unlike the others, it is not known which are meant."""
 CLASSES: Final[Mapping[ValueKind, str]] = {
     "text": "str",
-    "number": "(int, float)",
+    "number": "(str, int, float)",
     "flag": "bool",
     "list": "list",
     "record": "dict",
 }
+WRITTEN: Final = frozenset[ValueKind](("text", "number"))
+"""Kinds that a mapping of numbers writes alike. In a column of both, `datasets` gives a text such as "7" as the number (tried with 5.2)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +43,16 @@ class UsualValues:
     mixed: bool = False
     excuses: tuple[str, ...] = ()
 
+    @property
+    def kinds(self) -> frozenset[ValueKind]:
+        """The kinds that are as usual: beside numbers, a text is."""
+        return WRITTEN if self.kind == "number" else frozenset((self.kind,))
+
     def has(self, value: object) -> bool:
         """True if a value is as usual; null is no value."""
         if value is None:
             return True
-        if kind_of(value) != self.kind or value == []:
+        if kind_of(value) not in self.kinds or value == []:
             return False
         return not self.role or all(self._has_turn(turn) for turn in value)  # type: ignore[attr-defined]  # a list
 
@@ -58,7 +65,7 @@ class UsualValues:
     def tests(self, name: str, lacking: LackingRows) -> Iterator[str]:
         """Yield the expressions that are true of a row whose value is as usual, as far as some rows have another."""
         value = f"row[{render_literal(name)}]"
-        if lacking.others(name, self.kind):
+        if lacking.others(name, self.kinds):
             yield f"isinstance({value}, {CLASSES[self.kind]})"
         if self.kind == "list" and name in lacking.empties:
             yield f"len({value}) > 0"
@@ -74,7 +81,7 @@ class UsualValues:
 
     def unusual(self, name: str, lacking: LackingRows) -> Iterator[RowCount]:
         """Yield the rows for which one of the tests is false."""
-        yield from lacking.others(name, self.kind)
+        yield from lacking.others(name, self.kinds)
         if self.kind == "list" and name in lacking.empties:
             yield lacking.empties[name]
         if self.role and name in lacking.strange:

@@ -95,7 +95,8 @@ def _kept(method: Method, reading: ColumnReading, data: DataProfile) -> list[str
     usual = [each for name in dict.fromkeys(reading.needs) if name in data.unusual
              for each in data.unusual[name].tests(name, data.lacking)]  # fmt: skip
     tests = [_test(needed, "{} is not None")] * bool(needed) + usual
-    tests += [_test(filled, '{}.strip() != ""')] * bool(filled)
+    text = "str({})" if any(name in data.lacking.kinds for name in filled) else "{}"
+    tests += [_test(filled, f'{text}.strip() != ""')] * bool(filled)
     tests += [f'{reading.turns}[-1]["role"] == "assistant"'] if _unanswered(method, reading, data) else []
     if not tests:
         return []

@@ -5,8 +5,9 @@ Looks at the columns that the method's trainer reads, for those whose rows are t
 there.
 
 ## Why is this bad
-Since datasets 5 such a file loads: the column's type is `Json`, and each row comes as it was written. The trainer then
-treats all rows as it treats the first one, and raises at the first that is different.
+Since datasets 5 such a file loads: the column's type is `Json`. A text that is itself JSON is then read as what it says: `"7"` becomes the
+number 7, `"null"` becomes None, and only other texts stay as they were written. The trainer treats all rows as it treats the first one, and
+raises at the first that is different.
 
 ## Fix safety
 There is no automatic fix: only you know what the odd rows were to be.
@@ -42,7 +43,8 @@ RULE = Rule(
     check=check,
     source=(
         "Tried with trl 1.16 and datasets 5.2: JSON Lines whose `text` is a number or a list in every other row load as "
-        "`Json(decode=True)`, and `SFTTrainer` raises AttributeError."
+        "`Json(decode=True)`, and `SFTTrainer` raises AttributeError. The texts `7`, `1.0`, `true`, `null` and `[1]` beside a number "
+        "come as 7, 1.0, True, None and [1]."
     ),
     bad=(
         Case(
