@@ -12,6 +12,8 @@ from holdfast.core.methods import Method
 from holdfast.core.scan import LackingRows, RowCount
 from holdfast.engine.mapping import Proposal, propose
 from holdfast.engine.mapping.applying import map_batches, map_rows
+from holdfast.engine.mapping.readings import PREFERENCES
+from holdfast.engine.mapping.spellings import ROLES as SPOKEN
 from tests.helpers.foreign_data import FOREIGN, chat, shared, transcript
 from tests.helpers.scanned import FakeRows
 from tests.helpers.shapes_of_data import DATA, GOOD, USER
@@ -658,3 +660,43 @@ def test_why_a_mapping_fails_is_told_by_row_and_without_its_code() -> None:
 def test_spaces_around_the_name_of_a_column_change_nothing(question: str, answer: str) -> None:
     made = rewritten("sft", [{question: "Why?", answer: "So."}])
     assert made == [{"prompt": [user("Why?")], "completion": [assistant("So.")]}]
+
+
+@pytest.mark.parametrize("names", PREFERENCES)
+def test_well_known_names_of_two_answers(names: tuple[str, str]) -> None:
+    """The first of the two is the better one."""
+    rows = [{"question": f"Why {at}?", names[0]: f"Since {at}.", names[1]: "No idea."} for at in range(4)]
+
+    source = proposed("dpo", rows).source
+
+    assert source
+    first, *_ = map_rows(rows, source)
+    assert first
+    assert "Since 0." in str(first["chosen"])
+    assert "No idea." in str(first["rejected"])
+
+
+@pytest.mark.parametrize("odd", ["seven", ""])
+@pytest.mark.parametrize("places", [(3,), (0, 9), tuple(range(0, 20, 2))])
+def test_texts_among_numbers_are_answers_too(places: tuple[int, ...], odd: str) -> None:
+    """Only what is blank is left out."""
+    rows = [{"question": "How many?", "answer": odd if at in places else at} for at in range(20)]
+
+    found = proposed("sft", rows)
+
+    assert found.source, found.because
+    written = [str(row["completion"][0]["content"]) if row else "" for row in map_rows(rows, found.source)]
+    kept = [str(row["answer"]) for row in rows if row["answer"] != ""]
+    assert [text for text in written if text] == kept
+
+
+@pytest.mark.parametrize("role", ["user", "prompter", "tool", "observation", "assistant", "model"])
+def test_a_role_that_no_sample_has_is_renamed(role: str) -> None:
+    """A mapping is read from some rows, and applied to all."""
+    source = proposed("sft", [{"conversations": ASKED}] * 5).source
+    later = {"conversations": [*ASKED, {"from": role, "value": "More."}]}
+
+    assert source
+    (mapped,) = map_rows([later], source)
+    assert mapped
+    assert mapped["messages"][2] == {"role": SPOKEN[role], "content": "More."}

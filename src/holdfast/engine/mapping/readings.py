@@ -42,15 +42,26 @@ SYSTEMS: Final = ("system", "system_prompt", "system_message")
 ANSWERS: Final = ("completion", "response", "output", "outputs", "answer", "target", "targets", "reply", "assistant",
                   "solution", *dict.fromkeys(answer for _, answer in LANGUAGES))  # fmt: skip
 RESULTS: Final = ("final_answer", "expected_answer", "ground_truth")
-CHOSEN: Final = ("chosen", "chosen_response", "response_chosen", "preferred", "preferred_response", "accepted")
-REJECTED: Final = (
-    "rejected",
-    "rejected_response",
-    "response_rejected",
-    "dispreferred",
-    "dispreferred_response",
-    "refused",
+PREFERENCES: Final = (
+    ("chosen", "rejected"),
+    ("chosen_response", "rejected_response"),
+    ("response_chosen", "response_rejected"),
+    ("chosen_answer", "rejected_answer"),
+    ("preferred", "dispreferred"),
+    ("preferred_response", "dispreferred_response"),
+    ("preferred_output", "non_preferred_output"),
+    ("accepted", "refused"),
+    ("better_response", "worse_response"),
+    ("better_answer", "worse_answer"),
+    ("good_response", "bad_response"),
+    ("good_answer", "bad_answer"),
+    ("winning_response", "losing_response"),
+    ("response_w", "response_l"),
+    ("response_j", "response_k"),  # lvwerra/stack-exchange-paired
 )
+"""Names of two answers to one prompt, the better one first."""
+CHOSEN: Final = tuple(better for better, _ in PREFERENCES)
+REJECTED: Final = tuple(worse for _, worse in PREFERENCES)
 WHOLE: Final = ("text", "content", "body", "code", "document", "raw_content", "markdown", "page_content", "story")
 FLAGS: Final = ("label", "thumbs_up", "thumbs", "thumb", "reaction", "is_correct", "correct", "is_good", "good", "liked", "desirable", "accepted",
                 "upvoted", "feedback", "rating", "vote")  # fmt: skip
