@@ -168,6 +168,14 @@ BAD: tuple[Job, ...] = (
     _loop("padding-copied", PADDED, labels=COPY, length=64),
     _loop("padding-in-a-loss-of-its-own", PADDED, labels=COPY, loss=_own_loss("[:, :-1]", "[:, 1:]"), length=64),
     Job(name="padding-marked-as-a-class", source=MARKS.format("label_pad_token_id=0, "), fails=PADDED),
+    _loop("labels-of-padding-alone", PADDED, labels='batch["labels"] = ids.masked_fill(mask == 1, -100)', length=64),
+    Job(
+        name="trainer-with-labels-of-padding-alone",
+        source=ANSWERED.format(labels="[-100] * len(ids)", tokens="")
+        .replace("[-100] * pad", "[tokenizer.eos_token_id] * pad")
+        .replace('it is"', 'it is" + " so" * (i % 9)'),
+        fails=PADDED,
+    ),
     _loop("mask-inverted", INVERTED, labels=f"{RIGHT}; {NOT}"),
     _loop(
         "padding-with-another-token-as-its-label",

@@ -10,6 +10,7 @@ from holdfast.core.document import Document, Key, Unknown
 from holdfast.core.errors import GroupedError
 from holdfast.core.job import Job, known_keys, parse_job
 from holdfast.core.job_problems import meant_keys
+from holdfast.core.methods import Method
 
 HIDDEN: Final = Unknown("the schema objects to it, or to a key that may stand for it")
 NAMED: Final = ("model", "dataset")
@@ -39,7 +40,8 @@ def valid_part(document: Document) -> ValidPart | None:
     broken = _broken_keys(document)
     if not broken:
         return None
-    values, fields = document.values, known_keys(())
+    values, fields = {**document.values, **_method_meant(document.values)}, known_keys(())
+    broken = [key for key in broken if key != ("method",) or values["method"] == document.values["method"]]
     hidden = frozenset(str(key[0]) for key in broken if key[0] in fields)
     if any(key[0] not in fields for key in broken):
         hidden |= frozenset(fields) - values.keys()
@@ -50,6 +52,12 @@ def valid_part(document: Document) -> ValidPart | None:
         return None
     known = {**values, **dict.fromkeys(hidden, HIDDEN), **_train(values, hidden, broken)}
     return ValidPart(replace(document, values=known, calls=()).with_own_calls(), job, hidden)
+
+
+def _method_meant(values: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the method that a job names in other letters, such as `DPO`: what else is wrong depends on it."""
+    named = values.get("method")
+    return {"method": named.lower()} if isinstance(named, str) and named.lower() in {*Method} else {}
 
 
 def _broken_keys(document: Document) -> list[Key]:

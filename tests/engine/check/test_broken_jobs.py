@@ -39,6 +39,19 @@ def test_every_argument_that_a_rule_objects_to_is_reported_in_the_order_of_the_f
     assert [what.partition(" ")[0] for what in mistakes(tmp_path, text)] == ["unknown", "ARG102", "ARG106"]
 
 
+def test_a_method_in_capitals_hides_nothing_else(tmp_path: Path) -> None:
+    text = LEAST.replace("sft", "SFT") + "train: {learnin_rate: 1.0e-5}\n"
+    assert [what.partition(" ")[0] for what in mistakes(tmp_path, text)] == ["`method`", "ARG106"]
+
+
+def test_a_fix_of_a_broken_job_says_that_nothing_was_fixed(tmp_path: Path) -> None:
+    path = tmp_path / "job.yaml"
+    path.write_text(text := f"{LEAST}epochs: 3\ntrain: {{evaluation_strategy: steps}}\n")
+    with pytest.raises(GroupedError, match="no fix was made"):
+        holdfast.check(path, offline=True, fix=True)
+    assert path.read_text() == text
+
+
 def test_several_files_report_the_same_with_the_rules_code(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text(f"{LEAST}lora: {{}}\ntrain: {{learnin_rate: 1.0e-5}}\n")
     (tmp_path / "good.yaml").write_text(LEAST)

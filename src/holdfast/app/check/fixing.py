@@ -11,7 +11,7 @@ from holdfast.adapters.targets import Target, read_text
 from holdfast.app.check.target import check_rules, check_target, read_check_target
 from holdfast.app.check.target_request import COMMAND_LINE, STANDARD_INPUT, TargetRequest
 from holdfast.core.document import Rename
-from holdfast.core.errors import MisspeltKeyError, UsageError, flatten
+from holdfast.core.errors import GroupedError, JobError, MisspeltKeyError, UsageError, flatten
 from holdfast.core.finding import Finding
 from holdfast.core.notebook import is_notebook
 from holdfast.core.text import TextEdit, apply_text_edits
@@ -70,12 +70,25 @@ def answer_fixed(request: TargetRequest, *, unsafe: bool, write: bool, alone: bo
     for path, _, after in texts if write else ():
         write_back(path, after)
     still_broken = not write and source is not None and bool(source.renamed)
-    result = check_target(request, alone=alone and not still_broken).result
     if source is None:
-        return result
+        return _unfixed(request, alone=alone)
+    result = check_target(request, alone=alone and not still_broken).result
     diff = "".join(render_diff(path, before, after) for path, before, after in texts)
     fixed = [*source.renamed, *map(_applied_fix, source.fixed)]
     return structs.replace(result, fixed=fixed, diff=None if write else diff)
+
+
+def _unfixed(request: TargetRequest, *, alone: bool) -> TargetResult:
+    """Return the result of a target that cannot be read, or raise its errors and that nothing was fixed."""
+    try:
+        return check_target(request, alone=alone).result
+    except (UsageError, ExceptionGroup) as error:
+        errors = flatten(error)
+        if not any(isinstance(each, JobError) for each in errors):
+            raise
+        what = "no fix was made, because the job file breaks its schema"
+        note = UsageError(what, where=request.path, fix="correct what the errors above name, and repeat the command")
+        raise GroupedError(f"{error}\n{note}", [*errors, note]) from None
 
 
 def _fixed_source(request: TargetRequest, *, unsafe: bool) -> FixedSource | None:

@@ -74,6 +74,7 @@ WRONG = {
 }
 """Causes and fixes of labels at the wrong distance, by that and by who compares them."""
 SHIFTED, PADDED, INVERTED = "labels-misaligned", "padding-in-loss", "attention-mask-inverted"
+INVERTED_LABELS = "Set labels to -100 where `attention_mask` is 0, not where it is 1."
 _watches: list["Predictions"] = []
 
 
@@ -98,13 +99,14 @@ class Predictions:
     Attributes:
         trained: Tokens that were trained on.
         padding: How many of them are padding.
+        of_text: How many are tokens of the text.
         foreign: How many of these are trained to predict another token than the padding that follows.
     """
 
     def __init__(self, events: EventWriter, own: Callable[[FrameType], bool]) -> None:
         self._events, self._own = events, own
         self._gradients = 0
-        self.trained = self.padding = self.foreign = 0
+        self.trained = self.padding = self.of_text = self.foreign = 0
 
     def call(self, original: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
         """Take the place of a model's call, and look at what it is given and what becomes of it."""
@@ -197,6 +199,7 @@ class Predictions:
         near = torch.nn.functional.max_pool1d(batch.attended.float(), width, stride=1, padding=ahead) > 0
         self.trained += int(trained.sum())
         self.padding += int((trained & ~near).sum())
+        self.of_text += int((trained & _moved(batch.attended.long(), ahead).eq(1)).sum())
         if ahead:
             wrong = trained[:, :-ahead] & ~near[:, :-ahead] & (targets[:, :-ahead] != batch.tokens[:, ahead:])
             self.foreign += int(wrong.sum())
@@ -208,7 +211,13 @@ class Predictions:
 
     def judge(self) -> None:
         """Tell of padding among what was trained on: where it is most of it, little else was learnt."""
-        if not self.padding or self._events.has_reported(INVERTED):
+        if self._events.has_reported(INVERTED):
+            return
+        if self.trained >= MANY and not self.of_text:
+            because = f"all {self.trained} tokens that are trained on are padding: their labels are not -100, and those of the text are"
+            self._events.fault(PADDED, "tokenize", because, fix=INVERTED_LABELS)
+            return
+        if not self.padding:
             return
         because = (
             f"{self.padding} of the {self.trained} tokens that are trained on are padding: their labels are not -100"

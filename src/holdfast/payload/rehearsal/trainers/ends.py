@@ -33,7 +33,7 @@ def look_at_ends(inputs: Any, trained: Any, trainer: Any) -> None:
         places = [place for place, kept in enumerate(attended) if kept]
         if any(row[place] in ends and taken[place] for place in places):
             _count(trainer, LEARNT)
-        elif any(taken) and any(row[place] in ends for place in places[-NEAR:]):
+        elif any(taken[place] for place in places) and any(row[place] in ends for place in places[-NEAR:]):
             _count(trainer, CUT)
 
 
