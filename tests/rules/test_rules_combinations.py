@@ -1,6 +1,7 @@
 """The rules about combinations share the faults among them: each is told once, at an argument, for exact versions."""
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -45,10 +46,12 @@ def script(name: str, config: str = "", trainer: str = "", *, before: str = "", 
     return SCRIPT.format(name=name, config=config, trainer=own, before=before, between=between)
 
 
-def told(source: str, processes: int | None = None, /, **versions: str) -> list[Finding]:
+def told(
+    source: str, processes: int | None = None, known: Mapping[str, object] | None = None, /, **versions: str
+) -> list[Finding]:
     """The family's findings, each once."""
-    known = {} if processes is None else {"processes": processes}
-    facts = {"api": api(*versions.items()), **known}
+    counted = {} if processes is None else {"processes": processes}
+    facts = {"api": api(*versions.items()), **counted, **(known or {})}
     results = [each for document in read_script(source, "train.py") for each in run_rules(RULES, document, facts)]
     findings = {(each.rule and each.rule.code, each.place): each for each in results if isinstance(each, Finding)}
     return list(findings.values())
@@ -61,7 +64,7 @@ def codes(source: str, **versions: str) -> list[str]:
 @pytest.mark.parametrize(("rule", "case"), [(rule, case) for rule in RULES for case in rule.bad if case.script])
 def test_tells_each_fault_once(rule: Any, case: Any) -> None:
     """No fault of an example is told by two rules."""
-    findings = told(case.script, **case.versions)
+    findings = told(case.script, None, case.facts, **case.versions)
 
     assert [each.rule for each in findings if each.rule is rule]
     assert Counter(each.place for each in findings).most_common(1)[0][1] == 1

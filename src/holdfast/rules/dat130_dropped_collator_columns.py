@@ -2,12 +2,11 @@
 
 ## What it does
 Where `Trainer` or `SFTTrainer` is given a function of the program as `data_collator`, and data of `datasets`, looks for columns such as `text`
-or `question` that the function surely reads of each row: `[row["text"] for row in rows]`. `remove_unused_columns=False` keeps them. Models of
-the program's own are left out, and so are collators that are classes.
+or `question` that the function surely reads of each row: `[row["text"] for row in rows]`.
 
 ## Why is this bad
-By default the trainer keeps only the columns that the model's `forward` takes, and drops the others before a batch reaches the collator. The
-first step ends with `KeyError: 'text'`, or training with ValueError, `No columns in the dataset match the model's forward method signature`.
+By default the trainer keeps only the columns that the model's `forward` takes. The first step ends with `KeyError: 'text'`, or training with
+ValueError, `No columns in the dataset match the model's forward method signature`.
 
 ## Fix safety
 `remove_unused_columns=False` keeps all columns, which is what such a collator is made for: safe.
@@ -29,7 +28,7 @@ RAW: Final = frozenset(
     | {"conversations", "conversation", "document", "summary", "title", "passage", "translation", "article", "audio"}
     | {"dialogue", "review", "source", "solution", "system", "path", "id"}
 )
-"""Columns that no model of transformers takes."""
+"""Columns that no model of transformers 5.23 takes."""
 KEPT_BY_TRL: Final = frozenset({"messages", "prompt", "completion"})
 """Those of them that `SFTTrainer` keeps where the data has images."""
 
@@ -80,7 +79,7 @@ def _has_known_model(job: Document, trainer: Call) -> bool:
     return call.path == "peft.get_peft_model" or call.path.startswith("transformers.")
 
 
-SCRIPT = '''
+SCRIPT = """
 from datasets import load_dataset
 from transformers import AutoModelForCausalLM, AutoTokenizer, Trainer, TrainingArguments
 
@@ -89,23 +88,18 @@ model = AutoModelForCausalLM.from_pretrained("Qwen/Qwen2.5-0.5B")
 
 
 def collate(rows):
-    """Make a batch of texts."""
     batch = tokenizer([row["text"] for row in rows], padding=True, return_tensors="pt")
     return {**batch, "labels": batch["input_ids"].clone()}
 
 
-trainer = Trainer(
-    model,
-    TrainingArguments(output_dir="out"),
-    train_dataset=load_dataset("json", data_files="rows.jsonl", split="train"),
-    data_collator=collate,
-)
-'''
+rows = load_dataset("json", data_files="rows.jsonl", split="train")
+trainer = Trainer(model, TrainingArguments(output_dir="out"), train_dataset=rows, data_collator=collate)
+"""
 KEPT = SCRIPT.replace('"out"', '"out", remove_unused_columns=False')
 BY_TRL = SCRIPT.replace("Trainer, TrainingArguments", "TrainingArguments").replace(
     "from trans", "from trl import SFTConfig, SFTTrainer\nfrom trans"
 )
-BY_TRL = BY_TRL.replace("trainer = Trainer", "trainer = SFTTrainer").replace("    TrainingArguments(", "    SFTConfig(")
+BY_TRL = BY_TRL.replace("trainer = Trainer", "trainer = SFTTrainer").replace(" TrainingArguments(", " SFTConfig(")
 BY_TRL = BY_TRL.replace("AutoTokenizer, TrainingArguments", "AutoTokenizer")
 LOOP = SCRIPT.replace('tokenizer([row["text"] for row in rows], ', "tokenizer(texts, ").replace(
     "    batch =", '    texts = []\n    for row in rows:\n        texts.append(row["text"])\n    batch ='
@@ -119,8 +113,7 @@ RULE = Rule(
     check=check,
     source=(
         "transformers 5.23, `Trainer._remove_unused_columns`. Tried with a tiny model, on plain and on tokenized data, read and streamed: `Trainer` "
-        "and `SFTTrainer` raise KeyError or ValueError, and train with `remove_unused_columns=False`. No `forward` of a model of transformers 5.23 has "
-        "a parameter of these names."
+        "and `SFTTrainer` raise, and train with `remove_unused_columns=False`."
     ),
     bad=(
         Case(script=SCRIPT, at=COLLATOR, fixed=KEPT),
@@ -134,7 +127,7 @@ RULE = Rule(
         Case(script=SCRIPT.replace("AutoModelForCausalLM.from_pretrained", "MyModel")),
         Case(script=BY_TRL.replace('"text"', '"messages"')),
         Case(script=SCRIPT.replace('TrainingArguments(output_dir="out")', "settings.ARGS")),
-        Case(script=SCRIPT.replace("train_dataset=load_dataset", "train_dataset=MyRows")),
+        Case(script=SCRIPT.replace("rows = load_dataset", "rows = MyRows")),
     ),
     kinds=PROGRAMS,
 )
