@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from holdfast.core.backends import BackendCapabilities
 from holdfast.core.checkpoint import CheckpointIntegrity, any_step
@@ -11,13 +11,15 @@ from holdfast.core.columns import Type
 from holdfast.core.event import Event, Liveness, Reported, ReportsLost
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
-from holdfast.core.job import Data
-from holdfast.core.job import Model as BaseModel
 from holdfast.core.methods import Method
 from holdfast.core.plan import Attempt
 from holdfast.core.reference import Reference
 from holdfast.core.run_state import AttemptState
 from holdfast.core.scan import UnreadablePart
+
+if TYPE_CHECKING:  # for the types alone: pydantic takes longer to import than a script to check
+    from holdfast.core.job import Data
+    from holdfast.core.job import Model as BaseModel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +170,7 @@ class AttemptOutput(Protocol):
 class Datasets(Protocol):
     """A place that knows datasets."""
 
-    def fetch(self, data: Data, method: Method) -> Dataset:
+    def fetch(self, data: "Data", method: Method) -> Dataset:
         """Return the known facts about a dataset. Raises SourceError if they are not available."""
         ...
 
@@ -176,7 +178,7 @@ class Datasets(Protocol):
 class Models(Protocol):
     """A place that knows base models."""
 
-    def fetch(self, model: BaseModel) -> ModelFacts:
+    def fetch(self, model: "BaseModel") -> ModelFacts:
         """Return the known facts about a base model. Raises SourceError if they are not available."""
         ...
 

@@ -465,18 +465,36 @@ def test_a_notebook_says_cell_and_line(here: Path, capsys: pytest.CaptureFixture
     assert f"      | {' ' * 35}^^^^^^^^^^^^^^" in told
 
 
-def test_a_quick_check_imports_nothing_that_it_does_not_need(here: Path) -> None:
-    """One script: no patterns, no processes, no YAML, no schema, and no other command."""
-    (here / "train.py").write_text(STALE)
-    slow = ["pathspec", "concurrent.futures", "multiprocessing", "pydantic", "ruamel.yaml", "libcst", "jinja2", "rich"]
-    slow += ["holdfast.engine.diagnose", "holdfast.engine.plan", "holdfast.engine.rehearse"]  # other commands
+ROWS_FILE = """
+from datasets import load_dataset
+from trl import SFTTrainer
+
+rows = load_dataset("json", data_files="rows.jsonl", split="train")
+trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", train_dataset=rows)
+"""
+
+
+def imported(here: Path, script: str, names: list[str]) -> str:
+    """Return those of some modules that a check of a script imports, as a list is printed."""
+    (here / "train.py").write_text(script)
     program = (
-        "import sys; from holdfast.cli.main import run_command; run_command(['check', 'train.py']); "
-        f"print([name for name in {slow!r} if name in sys.modules])"
+        "import sys; from holdfast.cli.main import run_command; run_command(['check', '--offline', 'train.py']); "
+        f"print([name for name in {names!r} if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=here)
+    return told.stdout.splitlines()[-1]
 
-    assert told.stdout.splitlines()[-1] == "[]"
+
+def test_a_quick_check_imports_nothing_that_it_does_not_need(here: Path) -> None:
+    """One script: no patterns, no processes, no YAML, no schema, and no other command."""
+    slow = ["pathspec", "concurrent.futures", "multiprocessing", "pydantic", "ruamel.yaml", "libcst", "jinja2", "rich"]
+    slow += ["holdfast.engine.diagnose", "holdfast.engine.plan", "holdfast.engine.rehearse"]  # other commands
+    assert imported(here, STALE, slow) == "[]"
+
+
+def test_the_check_of_a_script_with_local_data_needs_no_schema_of_jobs(here: Path) -> None:
+    (here / "rows.jsonl").write_text('{"text": "a"}\n')
+    assert imported(here, ROWS_FILE, ["polars", "pydantic", "ruamel.yaml", "libcst"]) == "['polars']"
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="it reads what is new in 3.12")

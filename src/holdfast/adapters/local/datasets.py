@@ -4,10 +4,10 @@ Covered: files and folders on this machine, as datasets 5.2 finds their splits, 
 Not covered: the Hub, which `holdfast.adapters.hub` asks; folders whose README tells how their files are read.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.adapters.foreign_files import expanded, is_there
 from holdfast.adapters.local.near_names import did_you_mean
@@ -19,8 +19,10 @@ from holdfast.catalog.data.slices import ALL, Slice, parse_slices
 from holdfast.catalog.hub.repositories import is_rooted, may_be_repository
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import Dataset
-from holdfast.core.job import Data
 from holdfast.core.methods import Method
+
+if TYPE_CHECKING:
+    from holdfast.core.job import Data  # for the type alone: pydantic takes longer to import than a script to check
 
 COUNTED_FILES: Final = 8
 """Files of a split whose rows are counted at most: each takes some hundredths of a second."""
@@ -33,31 +35,50 @@ class LocalDatasets:
         """Take the folder that relative paths start from."""
         self._folder = folder
 
-    def fetch(self, data: Data, method: Method) -> Dataset:
+    def fetch(self, data: "Data", method: Method) -> Dataset:
         """Return the known facts about a dataset; if it is certainly unreadable, the reason.
 
         Raises:
             SourceError: Nothing can be said of it.
         """
-        try:
-            return _builtin(data, method) if data.path.startswith(BUILTIN) else self._local(data)
-        except BadPartError as error:
-            return Dataset(problem=error.what, absent_part=error.part)
-        except BadDataError as error:
-            return Dataset(problem=error.what)
-        except OSError as error:
-            raise unreadable_data(error, data.path) from error
+        if data.path.startswith(BUILTIN):
+            return _or_problem(lambda: _builtin(data, method), data.path)
+        return self.read(data.path, data.config, data.split, data.eval_split)
 
-    def _local(self, data: Data) -> Dataset:
-        path = self._folder / expanded(data.path)
+    def read(self, name: str, config: str | None, split: str, eval_split: str | None = None) -> Dataset:
+        """Return the known facts about the splits of the data of some name; if it is certainly unreadable, the reason.
+
+        Raises:
+            SourceError: Nothing can be said of it.
+        """
+        return _or_problem(lambda: self._read(name, config, split, eval_split), name)
+
+    def _read(self, name: str, config: str | None, split: str, eval_split: str | None) -> Dataset:
+        path = self._folder / expanded(name)
         if not is_there(path):
-            raise _absent(data.path, path)
-        splits = {"train": [path]} if path.is_file() else find_splits(path, data.config)
-        train = head_of(splits, data.split, path)
+            raise _absent(name, path)
+        splits = {"train": [path]} if path.is_file() else find_splits(path, config)
+        train = head_of(splits, split, path)
         check_alike(splits, path)
-        evaluation = head_of(splits, data.eval_split, path) if data.eval_split else None
+        evaluation = head_of(splits, eval_split, path) if eval_split else None
         eval_columns = evaluation.columns if evaluation else None
         return Dataset(columns=train.columns, rows=train.rows, eval_columns=eval_columns, types=train.types)
+
+
+def _or_problem(read: Callable[[], Dataset], name: str) -> Dataset:
+    """Return the facts, or what makes the data of some name unreadable.
+
+    Raises:
+        SourceError: The system does not let us read it.
+    """
+    try:
+        return read()
+    except BadPartError as error:
+        return Dataset(problem=error.what, absent_part=error.part)
+    except BadDataError as error:
+        return Dataset(problem=error.what)
+    except OSError as error:
+        raise unreadable_data(error, name) from error
 
 
 def unreadable_data(error: OSError, path: str) -> SourceError:
@@ -74,7 +95,7 @@ def find_part(folder: Path, name: str, config: str | None, split: str | None) ->
     """
     path = folder / name
     asked = split or ("train" if path.is_file() else _first_split(path))
-    return LocalDatasets(folder).fetch(Data(path=name, config=config, split=asked), Method.SFT)
+    return LocalDatasets(folder).read(name, config, asked)
 
 
 def _first_split(path: Path) -> str:
@@ -128,7 +149,7 @@ def check_alike(splits: Splits, path: Path) -> None:
             raise BadDataError(f"{path}: split `{split}` has columns that `train` lacks: {', '.join(strange)}", path)
 
 
-def _builtin(data: Data, method: Method) -> Dataset:
+def _builtin(data: "Data", method: Method) -> Dataset:
     types, path = builtin_columns(data.path, data.config, method), Path(data.path)
     columns = tuple(types)
     if not columns:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from holdfast.adapters.foreign_files import expanded, read_foreign
 from holdfast.adapters.local.model_files import INDEX, WHOLE, model_of, wanted
@@ -19,7 +19,11 @@ from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import ModelFacts
-from holdfast.core.job import Model as BaseModel
+
+if TYPE_CHECKING:
+    from holdfast.core.job import (
+        Model as BaseModel,  # for the type alone: pydantic takes longer to import than a script to check
+    )
 
 TEMPLATES: Final = "additional_chat_templates"
 VOCABULARY: Final = "tokenizer.json"
@@ -36,7 +40,7 @@ class LocalModels:
         """Take the folder that relative paths start from."""
         self._folder = folder
 
-    def fetch(self, model: BaseModel) -> ModelFacts:
+    def fetch(self, model: "BaseModel") -> ModelFacts:
         """Return the known facts about a base model.
 
         Raises:
