@@ -1,6 +1,8 @@
 """How a run ended, and why, in words."""
 
+import re
 from signal import Signals
+from typing import Final
 
 from holdfast.core.event import RunStage, Stopper
 from holdfast.core.run_state import AttemptState, RunState
@@ -8,6 +10,10 @@ from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.recover.promises import broken_promises
 from holdfast.engine.run.stalls import describe_silence
 from holdfast.engine.units import render_duration
+
+LONGEST: Final = 120
+"""Characters of an exception's message in one sentence about a run; the log and the report have all of it."""
+SENTENCE_END: Final = re.compile(r"(?<=\.) ")
 
 
 def verdict(state: RunState, stall_limit_s: float | None = None) -> tuple[RunStage, str]:
@@ -66,13 +72,33 @@ def how_it_failed(attempt: AttemptState) -> str:
     if end.status == "stopped":
         return f"{end.because or 'a signal'}, which holdfast did not send, stopped it {_reached(attempt)}"
     if end.status == "failed":
-        because = end.because or "it raised an error"
+        because = first_sentences(end.because or "it raised an error")
         return f"{because} ({_reached(attempt)})" if attempt.max_steps else because
     if attempt.exit_code is None:
         return f"it disappeared {_reached(attempt)}; its exit code is unknown"
     if attempt.exit_code < 0:
         return f"{_name_signal(-attempt.exit_code)} killed it {_reached(attempt)}"
     return f"exit code {attempt.exit_code} {_reached(attempt)}"
+
+
+def first_sentences(message: str) -> str:
+    """Return the first line of an exception's message without its last full stop; of a long one, the sentences that fit.
+
+    >>> first_sentences("ValueError: use_cpu is missing.")
+    'ValueError: use_cpu is missing'
+    >>> first_sentences("OutOfMemoryError: CUDA out of memory. " + 30 * "GPU 0 has no room. ")
+    'OutOfMemoryError: CUDA out of memory. GPU 0 has no room. GPU 0 has no room. GPU 0 has no room. GPU 0 has no room. …'
+    """
+    line = next(iter(message.splitlines()), "").strip()
+    if len(line) <= LONGEST:
+        return line.removesuffix(".")
+    sentences = SENTENCE_END.split(line)
+    kept, *others = sentences
+    for sentence in others:
+        if len(kept) + len(sentence) >= LONGEST:
+            break
+        kept = f"{kept} {sentence}"
+    return f"{kept[:LONGEST]} …"
 
 
 def _name_signal(number: int) -> str:
