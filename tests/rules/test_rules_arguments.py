@@ -324,6 +324,22 @@ def test_a_parser_reads_text_and_knows_its_flags() -> None:
     assert {each.rule.code for each in found if each.rule} == {"ARG101", "ARG102", "ARG110"}
 
 
+@pytest.mark.parametrize(
+    ("argument", "value", "new"),
+    [
+        ("loss_type", "kto_pair", None),  # removed from DPO; `exo_pair` is another algorithm
+        ("lr_scheduler_type", "cosine_with_warmup", "cosine"),
+        ("lr_scheduler_type", "cosin", "cosine"),
+        ("loss_type", "sigmoied", "sigmoid"),
+        ("eval_strategy", "step", "steps"),
+    ],
+)
+def test_a_value_is_replaced_only_by_one_that_means_the_same(argument: str, value: str, new: str | None) -> None:
+    found = ask(f"from trl import DPOConfig\nDPOConfig('o', {argument}={value!r})\n")
+    (finding,) = [each for each in found if each.rule and each.rule.code == "ARG110"]
+    assert (finding.fix.title if finding.fix else None) == (f"write `{new}`" if new else None)
+
+
 @pytest.mark.parametrize(("flag", "found"), [("--max", {"ARG106"}), ("--max_l", set()), ("--max_length", set())])
 def test_a_flag_that_could_be_several_is_ambiguous(flag: str, found: set[str]) -> None:
     """The parser ends the program; the beginning of one flag alone is taken."""

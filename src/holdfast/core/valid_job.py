@@ -40,8 +40,9 @@ def valid_part(document: Document) -> ValidPart | None:
     broken = _broken_keys(document)
     if not broken:
         return None
-    values, fields = {**document.values, **_method_meant(document.values)}, known_keys(())
-    broken = [key for key in broken if key != ("method",) or values["method"] == document.values["method"]]
+    meant, fields = _method_meant(document.values), known_keys(())
+    values = {**document.values, **meant}
+    broken = [key for key in broken if key != ("method",) or "method" not in meant]
     hidden = frozenset(str(key[0]) for key in broken if key[0] in fields)
     if any(key[0] not in fields for key in broken):
         hidden |= frozenset(fields) - values.keys()

@@ -29,7 +29,7 @@ from holdfast.core.api import Parameter
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
-from holdfast.core.nearest import nearest
+from holdfast.core.nearest import nearest_of_role
 
 MANY = 10
 REFUSED_LATER = {"peft.tuners.lora.config.LoraConfig.bias", *LOSSES}
@@ -90,7 +90,7 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
 def _meant(name: str, value: str, words: list[str]) -> str | None:
     """Return the choice that was meant by a word; None where none is plausible."""
     usual = VALUES.get(name, {}).get(value)
-    return usual if usual in words else nearest(value, tuple(words))
+    return usual if usual in words else nearest_of_role(value, tuple(words))
 
 
 def _listed(words: list[str], value: Any) -> str:

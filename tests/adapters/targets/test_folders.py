@@ -41,6 +41,10 @@ def names(found: FolderContents, folder: Path) -> list[str]:
         ("run.fish", "trl sft\n", False),
         ("Makefile", "all:\n\ttrl sft\n", False),
         ("recipe.yaml", "base_model: m\ndatasets: []\n", True),
+        ("misspelt.yaml", "metod: sft\nmodel: m\ndataset: d\n", True),
+        ("capitals.yaml", "Method: sft\nmodel: m\ndataset: d\n", True),
+        ("misspelt2.yaml", "method: sft\nmodle: m\ndataset: d\ntrain: {}\n", True),
+        ("hydra.yaml", "model: m\ndataset: d\noptimizer: adam\nname: a\n", False),
     ],
 )
 def test_a_shell_script_may_be_worth_checking(name: str, text: str, *, found: bool, tmp_path: Path) -> None:

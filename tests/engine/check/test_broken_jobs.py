@@ -44,6 +44,12 @@ def test_a_method_in_capitals_hides_nothing_else(tmp_path: Path) -> None:
     assert [what.partition(" ")[0] for what in mistakes(tmp_path, text)] == ["`method`", "ARG106"]
 
 
+@pytest.mark.parametrize("method", ["metod: sft\n", "Method: sft\n", "", "method: 3\n", "method: [sft]\n", "method:\n"])
+def test_a_job_without_a_good_method_is_an_error_and_no_crash(tmp_path: Path, method: str) -> None:
+    found = mistakes(tmp_path, LEAST.replace("method: sft\n", method) + "train: {max_steps: 3}\n")
+    assert any("method" in what.lower() or "metod" in what for what in found)
+
+
 def test_a_fix_of_a_broken_job_says_that_nothing_was_fixed(tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text(text := f"{LEAST}epochs: 3\ntrain: {{evaluation_strategy: steps}}\n")

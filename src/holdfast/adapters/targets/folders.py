@@ -8,7 +8,7 @@ Not covered: git's `core.excludesFile` and `.git/info/exclude`.
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -18,6 +18,7 @@ from pathspec import GitIgnoreSpec, RegexPattern
 from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.targets import SHELL
 from holdfast.core.errors import UsageError
+from holdfast.core.nearest import SURE, nearest
 
 LEFT_OUT: Final = frozenset(
     {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", "build", "dist", "site-packages"}
@@ -41,8 +42,9 @@ STARTS: Final = re.compile(
     rb"\.py\b|\b(?:trl|axolotl|llamafactory-cli|lmf|torchrun|accelerate|deepspeed)\b|\bpython\S*\s+(?:-\w+\s+)*-m\b"
 )
 TOP_KEYS: Final = re.compile(rb"""^["']?(\w+)["']?[ \t]*:""", re.MULTILINE)
+OWN_JOB: Final = frozenset({b"method", b"model", b"dataset"})
 JOBS: Final = (
-    {b"method", b"model", b"dataset"},
+    OWN_JOB,
     {b"compute_environment", b"distributed_type"},
     {b"base_model", b"datasets"},
     {b"base_model", b"pretraining_dataset"},
@@ -233,12 +235,23 @@ def _judge(path: str) -> str | OtherUse | PassedOver | None:
 def _use(path: str, suffix: str, content: bytes) -> str | OtherUse | PassedOver | None:
     if suffix in (".yaml", ".yml"):
         keys = set(TOP_KEYS.findall(content))
-        return path if any(keys >= job for job in JOBS) else None
+        return path if any(keys >= job for job in JOBS) or _is_misspelt_job(keys) else None
     if b"\0" in content[:LOOKED_AT]:
         return PassedOver(path, "is binary")
     if suffix in SHELL:
         return path if STARTS.search(content) else None
     return path if USES.search(content) else OtherUse()
+
+
+def _is_misspelt_job(keys: Collection[bytes]) -> bool:
+    """True if one of the keys that every job file has is misspelt: `metod`, `Model`, `datset`.
+
+    >>> _is_misspelt_job({b"metod", b"model", b"dataset"}), _is_misspelt_job({b"name", b"model", b"dataset"})
+    (True, False)
+    """
+    missing = OWN_JOB.difference(keys)
+    others = (key.decode(errors="replace").lower() for key in keys if key not in OWN_JOB)
+    return len(missing) == 1 and any(nearest(other, (*map(bytes.decode, missing),), cutoff=SURE) for other in others)
 
 
 def _ignores_above(folder: Path) -> Iterator[Patterns]:

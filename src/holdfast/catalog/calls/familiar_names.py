@@ -46,6 +46,10 @@ VALUES: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(("adam", "adamw", "AdamW"), "adamw_torch"),
         **dict.fromkeys(("adam8bit", "adam_8bit", "adamw8bit"), "adamw_8bit"),
     },
+    "lr_scheduler_type": {
+        **dict.fromkeys(("cosine_with_warmup", "cosine_warmup", "cosine_schedule_with_warmup"), "cosine"),
+        **dict.fromkeys(("linear_with_warmup", "linear_warmup", "linear_schedule_with_warmup"), "linear"),
+    },
 }
 """The same of values, by argument."""
 
