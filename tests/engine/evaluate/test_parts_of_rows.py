@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from holdfast.catalog.metrics import parse_at_least
-from holdfast.core.evaluation import Example, ModelOutput
+from holdfast.core.evaluation import Example, ModelOutput, ScoredText
 from holdfast.engine.evaluate.breakdown import groups_of
 from holdfast.engine.evaluate.figures import EvaluatedRows, figures_of
 from holdfast.engine.evaluate.gates import judge_at_least, judge_not_worse
@@ -37,6 +37,19 @@ def test_rows_of_the_training_data_are_found() -> None:
     found = find_leaked(rows, training)
 
     assert (found.exact, found.near) == ((0, 2), (1,))
+
+
+@pytest.mark.parametrize("words", [1, 3, 5, 9, 30])
+@pytest.mark.parametrize("turns", [1, 2, 3])
+def test_chats_are_found_however_short_their_messages_are(words: int, turns: int) -> None:
+    """Of a chat, each turn of the assistant is scored after all that stands before it."""
+    said = [" ".join(f"{who}{turn}w{word}" for word in range(words)) for turn in range(turns) for who in "ab"]
+    messages = [{"role": ("user", "assistant")[place % 2], "content": text} for place, text in enumerate(said)]
+    scored = tuple(ScoredText(messages[:place], messages[place]["content"]) for place in range(1, 2 * turns, 2))
+    row = Example(row=0, prompt=messages[:-1], reference=said[-1], scored=scored)
+
+    assert find_leaked([row], [{"messages": messages}]).exact == (0,)
+    assert find_leaked([row], [{"messages": [{"role": "user", "content": "something else"}]}]).exact == ()
 
 
 def test_groups() -> None:

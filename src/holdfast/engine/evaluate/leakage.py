@@ -35,7 +35,7 @@ def find_leaked(examples: Sequence[Example], training: Iterable[Mapping[str, Any
         examples: The rows that are evaluated.
         training: The rows that the model was trained on.
     """
-    sequences = {each.row: _sequences(_words(_text(each))) for each in examples}
+    sequences = {each.row: set[str]().union(*map(_sequences, _texts_of(each))) for each in examples}
     wanted, met = set[str]().union(*sequences.values()), set[str]()
     for row in training:
         texts = [_words(text) for text in _texts(row)]
@@ -47,12 +47,15 @@ def find_leaked(examples: Sequence[Example], training: Iterable[Mapping[str, Any
     )
 
 
-def _text(example: Example) -> str:
-    """Return all that the model is to read and to write in a row."""
-    scored = [part for each in example.scored for part in (each.prompt, each.answer)]
-    last = example.scored[example.right] if example.scored and example.right is not None else None
-    parts: list[Prompt] = [last.prompt, last.answer] if last else [example.prompt, example.reference, *scored]
-    return " ".join(text for part in parts for text in _texts(part))
+def _texts_of(example: Example) -> Iterator[list[str]]:
+    """Yield the words of each text that the model is to read and to write in a row: a prompt and its answer."""
+    parts: list[tuple[Prompt, Prompt]] = [(each.prompt, each.answer) for each in example.scored]
+    if example.scored and example.right is not None:
+        parts = [parts[example.right]]
+    elif example.prompt or example.reference:
+        parts.append((example.prompt, example.reference))
+    for part in parts:
+        yield _words(" ".join(text for each in part for text in _texts(each)))
 
 
 def _texts(value: Any) -> Iterable[str]:
