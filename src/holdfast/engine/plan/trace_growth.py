@@ -175,7 +175,7 @@ class _Growth:
                 self._born(event, copy)
                 continue
             (phase, of_layer, turn), place = self.births.place[-event]
-            if of_layer < 0:
+            if of_layer < 0 or place < self._ahead((phase, of_layer, turn)):
                 if copy == 0:
                     self._died(-event, 0)
                 continue
@@ -236,18 +236,25 @@ class _Growth:
         return deep - copy * self.period, copy
 
     def _like(self, section: Occurrence, place: int, layer: int) -> int:
-        """Return what begins in a layer as something does in another.
-
-        The first layer that a phase goes through may begin with more than the others, as with the norm after the layers when it goes
-        backward; so it is counted from its end.
-        """
-        phase, of_layer, turn = section
+        """Return what begins in a layer as something does in another."""
+        phase, _, turn = section
         there = self.births.order.get((phase, layer, turn), [])
-        if of_layer == (self.many.layers - 1 if phase == BACKWARD else 0):
-            place += len(there) - len(self.births.order[section])
+        place += self._ahead((phase, layer, turn)) - self._ahead(section)
         if not 0 <= place < len(there):
             raise UnlikeLayersError
         return there[place]
+
+    def _ahead(self, section: Occurrence) -> int:
+        """Return how much more than the others the first layer that a phase goes through begins with, ahead of what is its own.
+
+        Going backward, that is the norm after the layers, whose gradient may be summed into down to the first layer.
+        """
+        phase, layer, turn = section
+        backward = phase == BACKWARD
+        if layer != (self.many.layers - 1 if backward else 0):
+            return 0
+        alike = layer - self.period if backward else layer + self.period
+        return len(self.births.order[section]) - len(self.births.order.get((phase, alike, turn), []))
 
     def _born(self, event: int, copy: int) -> int:
         self.sizes.append(self.many.sizes[event - 1])
