@@ -114,6 +114,7 @@ def quantize(model: Any, request: TraceRequest) -> None:
             setattr(
                 model.get_submodule(parent), own, kernels.FourBitLinear(module, compute, nested=quantization.nested)
             )
+    kernels.clone_outputs(model)
     if not quantization.float32_norms:
         return
     for name, parameter in model.named_parameters():

@@ -33,21 +33,49 @@ class FourBitLinear(nn.Module):
 
     def forward(self, hidden: Any) -> Any:
         """Return the product with the weights in 16 bits."""
-        made = _FourBitProduct.apply(hidden.to(self.compute), (self.out_features, self.in_features)).to(hidden.dtype)
-        return made if self.bias is None else made + self.bias
+        bias = None if self.bias is None else self.bias.to(self.compute)
+        shape = self.out_features, self.in_features
+        return _FourBitProduct.apply(hidden.to(self.compute), bias, shape).to(hidden.dtype)
 
 
 class _FourBitProduct(Function):
     """Keeps nothing but the packed weights: both passes turn them into 16 bits."""
 
     @staticmethod
-    def forward(ctx: Any, hidden: Any, shape: tuple[int, int]) -> Any:
+    def forward(ctx: Any, hidden: Any, bias: Any, shape: tuple[int, int]) -> Any:
         ctx.shape, ctx.dtype = shape, hidden.dtype
-        return nn.functional.linear(hidden, torch.empty(shape, dtype=hidden.dtype))
+        return nn.functional.linear(hidden, torch.empty(shape, dtype=hidden.dtype), bias)
 
     @staticmethod
     def backward(ctx: Any, gradient: Any) -> Any:
-        return gradient.to(ctx.dtype) @ torch.empty(ctx.shape, dtype=ctx.dtype), None
+        return gradient.to(ctx.dtype) @ torch.empty(ctx.shape, dtype=ctx.dtype), None, None
+
+
+def clone_outputs(model: Any) -> None:
+    """Have adapters on 4-bit modules clone what these give, and cast their input only where there is no autocast, as those of peft do.
+
+    Source: peft 0.21 tuners/lora/bnb.py, Linear4bit.forward; the clones were seen on an H200.
+    """
+    for module in model.modules():
+        if isinstance(getattr(module, "base_layer", None), FourBitLinear) and hasattr(module, "lora_A"):
+            module.forward = _adapted_forward(module)
+
+
+def _adapted_forward(module: Any) -> Any:
+    def forward(hidden: Any) -> Any:
+        made = module.base_layer(hidden)
+        if module.disable_adapters:
+            return made
+        made = made.clone()
+        for name in module.active_adapters:
+            down, up = module.lora_A[name], module.lora_B[name]
+            cast = not torch.is_autocast_enabled("cpu")
+            given = hidden.to(down.weight.dtype) if cast else hidden
+            added = up(down(module.lora_dropout[name](given))) * module.scaling[name]
+            made = made + (added.to(made.dtype) if cast else added)
+        return made
+
+    return forward
 
 
 class _FusedNorm(Function):
