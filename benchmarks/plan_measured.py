@@ -15,10 +15,11 @@ from statistics import median
 from typing import Final
 
 from benchmarks.memory.compared import compare_allocations
-from benchmarks.memory.history import load_history
+from benchmarks.memory.history import Event, load_history
 from benchmarks.memory.models import load_models
 from benchmarks.memory.planned import step_of
 from benchmarks.memory.points import Point
+from benchmarks.memory.replayed import replay_history
 from benchmarks.memory.table import Row, load_table
 from benchmarks.memory.traces import StepToTrace, Untraced, trace_all, trace_whole
 from holdfast.catalog.hub.gpus import GIB, GpuCeilings, load_ceilings, load_gpus
@@ -187,11 +188,20 @@ def print_histories() -> None:
     print("\nallocations of 1 MiB and more in a first forward and backward pass")
     for path in sorted(MEASURED.parent.glob("*.gz")):
         point, events = load_history(path)
+        print_replay(path.stem, point, events)
         found = compare_allocations(events, trace_whole(load_models()[point.model].config, step_of(point)))
         print(
             f"  {path.stem:50} recorded {found.recorded:5}, traced {found.traced:5}, in both {found.matched:5}: "
             f"{found.matched_bytes / found.recorded_bytes:.1%} of the bytes"
         )
+
+
+def print_replay(title: str, point: Point, events: Sequence[Event]) -> None:
+    """Print how far the simulated allocator is from what was reserved, when it is given what was recorded."""
+    (row,) = [row for row in load_table(MEASURED) if Point.of(row) == point]
+    peaks = replay_history(events, expandable=point.expandable)
+    errors = [peak[1] / int(row[f"{phase}_reserved_bytes"]) - 1 for phase, peak in peaks.items()]
+    print(f"  {title:50} reserved, replayed: {len(errors)} phases, worst {min(errors):+.1%} {max(errors):+.1%}")
 
 
 def print_run(run: MeasuredRun) -> None:

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from holdfast.engine.plan.allocator import Block, CachingAllocator, simulate
+from holdfast.engine.plan.allocator import CachingAllocator, simulate
+from holdfast.engine.plan.blocks import Block
 
 KIB: Final = 1 << 10
 MIB: Final = 1 << 20
@@ -62,6 +63,58 @@ def test_a_large_block_is_split_only_if_a_mebibyte_is_left() -> None:
     assert simulate(sizes, [1, -1, 2, 3], expandable=False).allocated == 20 * MIB + MIB - 512
 
 
+def test_blocks_of_expandable_segments_are_split_to_the_byte() -> None:
+    sizes = [20 * MIB, 19 * MIB + 512, MIB - 512]
+    assert simulate(sizes, [1, -1, 2], expandable=True).allocated == 20 * MIB
+    assert simulate(sizes, [1, -1, 2, 3], expandable=True).reserved == 22 * MIB
+
+
+def test_the_end_of_an_expandable_segment_is_used_last() -> None:
+    """The block at the end counts as being as large as it can grow to, so that a larger one in the middle is preferred."""
+    sizes = [15 * MIB, 2 * MIB, 43 * MIB, 8 * MIB, 15 * MIB, 17 * MIB]
+    # 1 and 2 are followed by 3; when 1 and 3 are free, the end of 3 could grow, and 1 is taken for what fits in it
+    allocator = CachingAllocator(expandable=True)
+    first, wall, last = (allocator.allocate(size) for size in sizes[:3])
+    assert allocator.reserved == 60 * MIB
+    allocator.release(first)
+    allocator.release(last)
+    assert allocator.allocate(8 * MIB).place < wall.place
+    assert allocator.allocate(43 * MIB).place > wall.place
+    assert allocator.reserved == 60 * MIB
+
+
+def test_addresses_that_were_unmapped_are_mapped_again_where_they_are_lowest() -> None:
+    allocator = CachingAllocator(expandable=True)
+    low, wall = allocator.allocate(60 * MIB), allocator.allocate(20 * MIB)
+    allocator.release(low)
+    allocator.empty_cache()
+    assert allocator.reserved == 20 * MIB
+    assert allocator.allocate(40 * MIB).place < wall.place
+    assert allocator.reserved == 60 * MIB
+    assert allocator.allocate(40 * MIB).place > wall.place  # 20 MiB are left before it
+    assert allocator.reserved == 100 * MIB
+
+
+def test_the_default_allocator_keeps_a_segment_of_which_a_part_is_in_use() -> None:
+    allocator = CachingAllocator(expandable=False)
+    held, free = allocator.allocate(5 * MIB), allocator.allocate(100 * MIB)
+    allocator.release(free)
+    allocator.empty_cache()
+    assert allocator.reserved == 20 * MIB
+    allocator.release(held)
+    allocator.empty_cache()
+    assert allocator.reserved == 0
+
+
+def test_a_model_is_loaded_into_one_segment_and_what_loading_left_free_is_given_back() -> None:
+    sizes = [15 * MIB] * 4
+    apart = simulate(sizes, [1, 2, 3, 4], expandable=False)
+    loaded = simulate(sizes, [1, 2, 3, 4], expandable=False, load=4)
+    assert (apart.reserved, loaded.reserved) == (64 * MIB, 60 * MIB)
+    freed = simulate([60 * MIB, 20 * MIB], [1, 2, -1], expandable=True, load=3, workspaces=[70 * MIB])
+    assert freed.reserved == 100 * MIB
+
+
 @settings(deadline=None, max_examples=60)
 @given(seed=st.integers(0, 10_000), expandable=st.booleans(), capacity=st.sampled_from([0, 300 * MIB]))
 def test_what_is_reserved_holds_what_is_allocated(*, seed: int, expandable: bool, capacity: int) -> None:
@@ -80,7 +133,7 @@ def test_what_is_reserved_holds_what_is_allocated(*, seed: int, expandable: bool
     for block in held:
         allocator.release(block)
     assert allocator.allocated == 0
-    allocator._flush()
+    allocator.empty_cache()
     assert allocator.reserved == 0
 
 

@@ -13,8 +13,8 @@ RUNS = read_runs(load_table(Path(MEASURED)))
 
 
 @pytest.mark.parametrize("run", RUNS, ids=[*map(str, range(len(RUNS)))])
-def test_allocated_memory_is_met_within_five_percent(run: MeasuredRun) -> None:
-    assert run.closed.allocated == pytest.approx(run.allocated, rel=0.05)
+def test_allocated_memory_is_met_within_four_percent(run: MeasuredRun) -> None:
+    assert run.closed.allocated == pytest.approx(run.allocated, rel=0.04)
 
 
 @pytest.mark.parametrize("run", RUNS, ids=[*map(str, range(len(RUNS)))])

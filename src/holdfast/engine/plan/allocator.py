@@ -1,7 +1,7 @@
 """The caching allocator of CUDA, simulated on a stream of allocations: what it reserves for what is allocated.
 
-Source: c10/cuda/CUDACachingAllocator.cpp and c10/core/AllocatorConfig.h: constants, best fit, splitting and merging, segments by size, pages of
-expandable segments, and what is given back before memory runs out.
+Source: torch 2.11, c10/cuda/CUDACachingAllocator.cpp. `benchmarks.plan_measured --histories` replays recorded runs through it; `blocks.py` has
+the segments.
 Not simulated: several streams, `max_split_size_mb`, `roundup_power2_divisions`, garbage collection by `garbage_collection_threshold`.
 """
 
@@ -65,6 +65,10 @@ class CachingAllocator:
         """Give back all that is wholly free: segments, and pages of those that expand."""
         self.reserved -= sum(pool.give_back() for pool in self._pools.values())
 
+    def reset_peaks(self) -> None:
+        """Begin anew to look for the most that is allocated and reserved."""
+        self.most_allocated, self.most_reserved = self.allocated, self.reserved
+
     def _new_block(self, pool: SegmentPool, size: int) -> Block:
         """Reserve a block; of a full card, give back first what is free."""
         if self.capacity and self.reserved + pool.missing(size) > self.capacity:
@@ -77,7 +81,13 @@ class CachingAllocator:
 
 
 def simulate(
-    sizes: Sequence[int], events: Sequence[int], *, expandable: bool, capacity: int = 0, standing: Sequence[int] = ()
+    sizes: Sequence[int],
+    events: Sequence[int],
+    *,
+    expandable: bool,
+    capacity: int = 0,
+    load: int = 0,
+    workspaces: Sequence[int] = (),
 ) -> Reserved:
     """Return what the allocator comes to on a stream.
 
@@ -86,16 +96,35 @@ def simulate(
         events: `n + 1` where allocation `n` begins, `-(n + 1)` where it ends.
         expandable: Whether segments expand.
         capacity: Bytes that it can reserve; 0 for as many as it likes.
-        standing: Sizes that are allocated before, and stay.
+        load: How many of the events load the model.
+        workspaces: Sizes that are allocated when it is loaded, and stay.
     """
     allocator = CachingAllocator(expandable=expandable, capacity=capacity)
-    for size in standing:
-        allocator.allocate(size)
     blocks: dict[int, Block] = {}
+    warm_up(allocator, sum(sizes[event - 1] for event in events[:load] if event > 0))
+    _play(allocator, sizes, events[:load], blocks)
+    if load:
+        allocator.empty_cache()
+    for size in workspaces:
+        allocator.allocate(size)
+    _play(allocator, sizes, events[load:], blocks)
+    return Reserved(allocator.most_allocated, allocator.most_reserved, allocator.flushes, allocator.full)
+
+
+def warm_up(allocator: CachingAllocator, size: int) -> None:
+    """Take a block of the size of the model and give it back, as transformers does before it loads a model.
+
+    Where it loads, the cache is emptied after that, by accelerate's `free_memory` before the first step. Source: transformers 5.23
+    modeling_utils.py, caching_allocator_warmup; trainer.py, _inner_training_loop; both were seen in the histories recorded on an H200.
+    """
+    if size:
+        allocator.release(allocator.allocate(size))
+
+
+def _play(allocator: CachingAllocator, sizes: Sequence[int], events: Sequence[int], blocks: dict[int, Block]) -> None:
     for event in events:
         if event < 0:
             if (block := blocks.pop(-event, None)) is not None:
                 allocator.release(block)
         elif size := sizes[event - 1]:
             blocks[event] = allocator.allocate(size)
-    return Reserved(allocator.most_allocated, allocator.most_reserved, allocator.flushes, allocator.full)

@@ -17,6 +17,8 @@ ATTENTION_INPUTS: Final = ("q_proj", "k_proj", "v_proj", "q_a_proj", "kv_a_proj_
 MLP_INPUTS: Final = ("gate_proj", "up_proj")
 EAGER: Final = 6
 """Bytes per head and pair of tokens: scores in 16 bits, softmax in float32. Its output in 16 bits takes the place of the scores."""
+HELD_STREAMS: Final = 5
+"""Tensors of the stream's width that the code of a layer holds while it is computed again (`rerun_forward`). Source: traces of transformers 5.23 with peft 0.21."""
 EAGER_BACKWARD: Final = 16
 """The same while the gradient of the softmax is computed: its output, the gradient, their product and the result, all in float32.
 Source: torch 2.11 SoftMax.cu, softmax_backward_cuda_out; seen on an H200."""
@@ -148,12 +150,32 @@ def routing_kept(step: TrainingStep) -> float:
 def mlp_backward(step: TrainingStep) -> float:
     """Return what the backward pass of the product in the MLP needs: the stream's gradient, and those of three tensors of width i.
 
-    By then `down_proj` has freed its input, unless that belongs to an adapter.
+    By then `down_proj` has freed its input, and so has its adapter. Where kernels are fused, adapters are taken to keep it: so it was in the
+    published runs (docs/estimates.md), whose kernels were not read.
     """
     width, numerics = mlp_width(step.model), step.numerics
     gradients = 1 if "mlp" in step.fused else 3 if step.model.traits.gated else 2
-    freed = 0 if step.adapter else numerics.mlp * width
+    freed = 0 if step.adapter and step.fused else numerics.mlp * width
     return float(numerics.residual * step.model.hidden + gradients * numerics.mlp * width - freed)
+
+
+def rerun_forward(step: TrainingStep, kept: float) -> float:
+    """Return what is alive when a checkpointed layer is computed again up to its last saved tensor: the input of the adapter on `down_proj`.
+
+    That is all that the layer keeps, and the tensors that only its running code holds: the gradient of its output and that times the
+    adapter's scale, the residual stream, the input of the MLP and the output of `down_proj`; the product in the MLP, and that in the
+    adapter's dtype. Adapters of the activations' dtype read the product itself; it is one of those that are kept.
+
+    Args:
+        step: The step.
+        kept: What the layer keeps.
+    """
+    adapter, numerics = step.adapter, step.numerics
+    if adapter is None or "down_proj" not in adapter.targets or step.fused:
+        return 0.0
+    streams = HELD_STREAMS - 1 if step.reentrant else HELD_STREAMS
+    cast = (numerics.mlp + adapter.bytes) * mlp_width(step.model) if adapter.bytes != numerics.mlp else 0
+    return kept + float(streams * numerics.residual * step.model.hidden + cast)
 
 
 def norm_backward(step: TrainingStep) -> float:

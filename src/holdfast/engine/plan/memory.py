@@ -17,6 +17,7 @@ from holdfast.engine.plan.layer import (
     layer_activations,
     layer_casts,
     norm_backward,
+    rerun_forward,
 )
 from holdfast.engine.plan.parameters import embedding_parameters, mlp_width
 from holdfast.engine.plan.states import (
@@ -182,13 +183,24 @@ def _rerun_term(step: TrainingStep, layers: LayerActivations) -> MemoryTerm:
     """
     stream = step.numerics.residual * step.model.hidden
     as_is = "norm" in step.fused or step.numerics.residual == step.numerics.weights == 4  # noqa: PLR2004 - float32
-    per_token = layers.backward - stream * as_is + stream * step.reentrant
+    most = max(layers.backward, rerun_forward(step, layers.kept))
+    per_token = most - stream * as_is + stream * step.reentrant
     copies = [] if not _keeps_two_layers(step) else [layers.kept]
-    matrix = FLOAT16 if step.quantization else 0 if step.adapter else step.trained_bytes
-    fixed = matrix * largest_matrix(step) + layer_casts(step) + expert_gradient(step)
+    fixed = _working_matrix(step) + layer_casts(step) + expert_gradient(step)
     whole = (per_token + sum(copies)) * step.tokens + fixed
     because = f"one layer computed again, {per_token:.0f} B x {step.tokens} tokens"
     return MemoryTerm("activations", round(whole), because + (", and the one before it" if copies else ""))
+
+
+def _working_matrix(step: TrainingStep) -> int:
+    """Return the bytes of the matrix at work in a layer's backward pass: the gradient of a trained weight, or a quantized weight in 16 bits.
+
+    A quantized weight is freed again before the gradients of its input are summed, so that it counts for what it is larger than their sum.
+    """
+    if not step.quantization:
+        return 0 if step.adapter else step.trained_bytes * largest_matrix(step)
+    summed = 0 if step.fused else step.numerics.mlp * mlp_width(step.model) * step.tokens
+    return max(0, FLOAT16 * largest_matrix(step) - summed)
 
 
 def _embedding_term(step: TrainingStep) -> MemoryTerm:

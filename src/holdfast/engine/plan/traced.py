@@ -84,8 +84,10 @@ def reserved_bytes(stream: TraceAnswer, workspace: int, *, expandable: bool, cap
         capacity: Bytes at which it gives back what is free; 0 for any.
     """
     twice = repeat_step(stream)
-    standing = [workspace // 2] * 2
-    return simulate(twice.sizes, twice.events, expandable=expandable, capacity=capacity, standing=standing).reserved
+    load = next((mark.event for mark in twice.marks if mark.phase == "forward"), 0)
+    halves = [workspace // 2] * 2
+    found = simulate(twice.sizes, twice.events, expandable=expandable, capacity=capacity, load=load, workspaces=halves)
+    return found.reserved
 
 
 def _phase_name(phase: TracedPhase) -> PhaseName:
