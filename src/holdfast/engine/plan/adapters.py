@@ -36,6 +36,12 @@ WITHOUT_MEMORY: Final = frozenset(
     }
 )
 """Settings of LoRA that change no memory. Of all others, it is not known."""
+UNKNOWN_EXPERTS: Final = "the memory of adapters on experts is not known"
+EXPERTS: Final = ("gate_proj", "up_proj", "down_proj")
+MIXTRAL: Final = "mixtral"
+MIXTRAL_EXPERTS: Final = ("w1", "w3", "w2")
+"""What the projections of an expert are called, and so the names by which peft finds them."""
+ROUTER: Final = "gate"
 OFF: Final[Mapping[str, str]] = {"bias": "none"}
 """Words by which a setting is turned off."""
 
@@ -56,17 +62,40 @@ def read_adapter(job: Document, api: Api, model_type: str, model: Architecture) 
             raise MissingFactError(f"peft.{name}", "its memory is not known")
     if job.kind == "command" and job.get("train.use_dora", None):
         raise MissingFactError("train.use_dora", "its memory is not known")
-    everywhere = settings.get("target_modules") == ALL_LINEAR
+    given = settings.get("target_modules")
+    named = _expert_names(given, model_type, model)
+    wanted = model.experts is not None and (given == ALL_LINEAR or bool(named))
+    experts = wanted and model.experts is not None and _adapts_experts(api, model, model.experts)
+    if named and not experts:
+        raise MissingFactError("peft.target_modules", UNKNOWN_EXPERTS)
     return LoraAdapter(
         rank=_rank(job, settings),
-        targets=_targets(settings.get("target_modules"), model_type, model),
+        targets=_targets(set(given or ()) - named if named else given, model_type, model),
         dropout=bool(settings.get("lora_dropout") or (job.kind == "command" and _command_dropout(job))),
-        experts=everywhere and model.experts is not None and _adapts_experts(api, model, model.experts),
+        experts=experts,
+        router=experts and (given == ALL_LINEAR or ROUTER in named),
     )
 
 
+def _expert_names(given: Any, model_type: str, model: Architecture) -> frozenset[str]:
+    """Return the targets that name all projections of the experts, which peft turns into adapters on the stacked ones, and their router.
+
+    Source: peft 0.21 utils/transformers_weight_conversion.py, _convert_peft_config_moe; tried with OLMoE, Qwen3-MoE and Mixtral.
+    """
+    if (
+        model.experts is None
+        or not model.traits.peft_experts
+        or isinstance(given, str)
+        or not isinstance(given, Iterable)
+    ):
+        return frozenset()
+    names = {name for name in given if isinstance(name, str)}
+    experts = MIXTRAL_EXPERTS if model_type == MIXTRAL else EXPERTS
+    return frozenset(names & {*experts, ROUTER}) if names.issuperset(experts) else frozenset()
+
+
 def _adapts_experts(api: Api, model: Architecture, experts: Experts) -> bool:
-    """Whether `all-linear` goes to the router and the experts too.
+    """Whether `all-linear`, or the names of all projections of experts, goes to the experts too.
 
     Source: peft 0.20 utils/transformers_weight_conversion.py. Older releases take linear modules alone, as which transformers 5 holds no experts.
 
@@ -77,7 +106,7 @@ def _adapts_experts(api: Api, model: Architecture, experts: Experts) -> bool:
     if not separate and (not model.traits.peft_experts or since(api, "peft", "0.20.0") is False):
         return False
     if separate or experts.shared or experts.dense_layers:
-        raise MissingFactError("peft.target_modules", "the memory of adapters on experts is not known")
+        raise MissingFactError("peft.target_modules", UNKNOWN_EXPERTS)
     return True
 
 
@@ -120,7 +149,7 @@ def _targets(given: Any, model_type: str, model: Architecture) -> frozenset[str]
     if unknown := names - projections(model).keys() - ({VISION_OUT, *VISION_MLP} if model.vision else set()):
         raise MissingFactError("peft.target_modules", f"`{min(unknown)}` is not a known projection")
     if model.experts and names - linear_names(model):
-        raise MissingFactError("peft.target_modules", "the memory of adapters on experts is not known")
+        raise MissingFactError("peft.target_modules", UNKNOWN_EXPERTS)
     return names
 
 

@@ -174,16 +174,16 @@ def adapter_parameters(model: Architecture, targets: frozenset[str], rank: int) 
     return model.layers * (per_layer - shared) + _vision_adapters(model, targets, rank)
 
 
-def expert_adapter_parameters(model: Architecture, rank: int) -> int:
-    """Return the parameters of the adapters on routers and experts. Gate and up projection are one tensor, whose adapter has twice the rank.
+def expert_adapter_parameters(model: Architecture, rank: int, *, router: bool) -> int:
+    """Return the parameters of the adapters on experts, and perhaps on their routers. Gate and up projection are one tensor, whose adapter has twice the rank.
 
     Source: peft 0.21 utils/transformers_weight_conversion.py; OLMoE with them has 189,284,352 trained parameters (docs/estimates.md).
     """
     experts = model.experts
     assert experts is not None  # noqa: S101 - only a mixture has such adapters
-    router = model.hidden + experts.count
     each = 2 * (model.hidden + 2 * experts.width) + experts.width + model.hidden
-    return model.layers * rank * (router + experts.count * each)
+    routed = model.hidden + experts.count if router else 0
+    return model.layers * rank * (routed + experts.count * each)
 
 
 def _vision_adapters(model: Architecture, targets: frozenset[str], rank: int) -> int:

@@ -57,7 +57,8 @@ class LoraAdapter:
         targets: The projections that it goes to, by their usual names.
         bytes: Of an element of its weights.
         dropout: Whether its inputs go through dropout.
-        experts: Whether it goes to the router and the experts of a mixture, too.
+        experts: Whether it goes to the experts of a mixture, too.
+        router: Whether it goes to their router, too.
     """
 
     rank: int
@@ -65,6 +66,7 @@ class LoraAdapter:
     bytes: int = FLOAT32
     dropout: bool = False
     experts: bool = False
+    router: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,8 +222,9 @@ class TrainingStep:
         """Trained parameters."""
         if self.adapter is None:
             return total_parameters(self.model)
-        experts = expert_adapter_parameters(self.model, self.adapter.rank) if self.adapter.experts else 0
-        return adapter_parameters(self.model, self.adapter.targets, self.adapter.rank) + experts
+        adapter = self.adapter
+        experts = expert_adapter_parameters(self.model, adapter.rank, router=adapter.router) if adapter.experts else 0
+        return adapter_parameters(self.model, adapter.targets, adapter.rank) + experts
 
     @property
     def trained_bytes(self) -> int:

@@ -1,0 +1,149 @@
+"""An adapter for one of two projections that a mixture's experts hold as one.
+
+## What it does
+Looks in `target_modules` of a LoRA adapter for one of `gate_proj` and `up_proj` without the other, and for `w1` or `w3` of Mixtral. It looks at
+the type of the model in its `config.json`.
+
+## Why is this bad
+transformers 5 holds both projections of all experts as one tensor, and peft turns the names into adapters on that. With one of the two
+names, it raises ValueError after the model was loaded: `Cannot convert PEFT target(s) gate_proj without also targeting up_proj because they
+are fused into gate_up_proj.`
+
+## Fix safety
+The fix names the other projection, too. More is trained then, so it is unsafe; removing the name is the other way.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.api.since import since
+from holdfast.catalog.models.base_models import adapts, base_of, lora, lora_key, trusts_code
+from holdfast.core.document import Document, Set, Unknown
+from holdfast.core.facts import ModelFacts
+from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
+
+TARGETS: Final = "target_modules"
+TRIED: Final = {"peft": "0.19.1", "transformers": "5.23.0"}
+USUAL: Final = ("gate_proj", "up_proj")
+FUSED: Final[Mapping[str, tuple[str, str]]] = {
+    **dict.fromkeys(
+        (
+            "deepseek_v2",
+            "deepseek_v3",
+            "ernie4_5_moe",
+            "exaone_moe",
+            "glm4_moe",
+            "hunyuan_v1_moe",
+            "olmoe",
+            "qwen3_moe",
+        ),
+        USUAL,
+    ),
+    **dict.fromkeys(("afmoe", "qwen3_next", "solar_open"), USUAL),
+    "mixtral": ("w1", "w3"),
+}
+"""The names of the projections that are one tensor, by the type of the model."""
+
+
+def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
+    """Object to a name without the other that belongs to it."""
+    base, kind = base_of(job, model), str((model.config or {}).get("model_type"))
+    tried = all(since(api, package, version) for package, version in TRIED.items())
+    if base is None or not tried or kind not in FUSED or not adapts(job) or trusts_code(job, base):
+        return
+    names = _names(job)
+    given = [name for name in FUSED[kind] if any(_names_module(each, name) for each in names)]
+    if len(given) != 1:
+        return
+    (present,) = given
+    (missing,) = set(FUSED[kind]) - {present}
+    key = lora_key(job, TARGETS)
+    fault = f"peft raises ValueError: the experts of a `{kind}` model hold `{present}` and `{missing}` as one tensor; name both, or neither"
+    yield Finding(key, fault, Fix(f"name `{missing}`, too", (Set(key, [*names, missing]),), safe=False))
+
+
+def _names(job: Document) -> list[str]:
+    """Return the names in a list of targets; of one text, which is an expression, nothing is said."""
+    settings = lora(job)
+    targets: Any = settings.get(TARGETS) if settings else None
+    if isinstance(targets, Unknown):
+        raise MissingFactError(lora_key(job, TARGETS), targets.because)
+    known = isinstance(targets, list) and all(isinstance(each, str) for each in targets)
+    return list(targets) if known else []
+
+
+def _names_module(target: str, name: str) -> bool:
+    return target == name or target.endswith(f".{name}")
+
+
+JOB = """
+method: sft
+model: acme/experts
+dataset: trl-lib/Capybara
+peft:
+  target_modules: [q_proj, v_proj, up_proj, down_proj]
+"""
+BOTH = JOB.replace("down_proj]", "down_proj, gate_proj]")
+SCRIPT = """from peft import LoraConfig
+from trl import SFTConfig, SFTTrainer
+
+adapter = LoraConfig(target_modules=["q_proj", "w1", "w3"])
+trainer = SFTTrainer(model="acme/experts", args=SFTConfig(output_dir="out"), train_dataset=rows, peft_config=adapter)
+"""
+COMMAND = "trl sft --model_name_or_path acme/experts --dataset_name trl-lib/Capybara --use_peft --lora_target_modules q_proj gate_proj\n"
+CLASSES = {
+    "gpt_oss": "GptOssForCausalLM",
+    "llama": "LlamaForCausalLM",
+    "mixtral": "MixtralForCausalLM",
+    "olmoe": "OlmoeForCausalLM",
+    "qwen3_moe": "Qwen3MoeForCausalLM",
+}
+
+
+def _is(kind: str) -> dict[str, object]:
+    config = {"model_type": kind, "architectures": [CLASSES[kind]]}
+    return {"model": ModelFacts(files=frozenset({"config.json", "model.safetensors", "tokenizer.json"}), config=config)}
+
+
+RULE = Rule(
+    code="MOD140",
+    name="half-fused-target",
+    explain=__doc__,
+    severity=Severity.ERROR,
+    check=check,
+    source=(
+        "peft 0.19.1, 0.20 and 0.21 with transformers 5.23, on a tiny model of each type above: one name raises, alone, with `down_proj` "
+        "and as the end of a longer name; both names, and `down_proj` or `w2` without them, train. Qwen2-MoE, GraniteMoe, PhiMoE and gpt-oss do not raise. "
+        "peft 0.18 does not turn names into adapters on experts."
+    ),
+    bad=(
+        Case(job=JOB, facts=_is("qwen3_moe"), at="peft.target_modules", fixed=BOTH),
+        Case(
+            script=SCRIPT.replace(', "w3"', ""),
+            facts=_is("mixtral"),
+            at="peft.target_modules",
+            fixed=SCRIPT,
+        ),
+        Case(
+            command=COMMAND,
+            facts=_is("olmoe"),
+            at="train.lora_target_modules",
+            fixed=COMMAND.replace("gate_proj", "gate_proj up_proj"),
+        ),
+    ),
+    good=(
+        Case(job=BOTH, facts=_is("qwen3_moe")),
+        Case(job=JOB.replace("up_proj, ", ""), facts=_is("qwen3_moe")),
+        Case(job=JOB, facts=_is("mixtral")),
+        Case(job=JOB, facts=_is("gpt_oss")),
+        Case(job=JOB, facts=_is("llama")),
+        Case(script=SCRIPT, facts=_is("mixtral")),
+        Case(
+            script=SCRIPT.replace(', "w3"', ""),
+            versions={"trl": "1.14.0", "peft": "0.18.1", "transformers": "5.10.0"},
+            facts=_is("mixtral"),
+        ),
+    ),
+    kinds=ANY_KIND,
+)
