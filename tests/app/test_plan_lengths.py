@@ -147,6 +147,28 @@ def test_short_rows_take_less_time_than_the_longest_allowed_and_packed_ones_less
 
 
 @pytest.mark.train
+@pytest.mark.parametrize("longest", [12, 900])
+def test_the_longest_prompt_decides_the_memory_of_a_method_that_generates(
+    longest: int, tiny: Path, tmp_path: Path
+) -> None:
+    """Once 512 tokens were taken of every prompt, whatever the rows."""
+    from transformers import AutoTokenizer
+
+    prompts = [" ".join(["red"] * count) for count in (*range(1, 12), longest)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(json.dumps({"prompt": each}) for each in prompts), encoding="utf-8")
+    job = write_job(tmp_path, "grpo", tiny, {"max_completion_length": 16}, rewards=["rewards.py:score"])
+    tokenizer = AutoTokenizer.from_pretrained(tiny)
+    counts = sorted(len(tokenizer(each)["input_ids"]) for each in prompts)
+    assert measure(job).tokens == counts
+    measured, unread = plan_on_l4(job), plan_on_l4(job, **{"dataset.map": "rewrite.py:rewrite"})
+    assert f"the longest of 12 prompts that were tokenized has {counts[-1]} tokens" in measured["because"]
+    assert any("prompts of 512 tokens" in reason for reason in unread["because"])
+    assert any("`rewrite.py:rewrite` rewrites them" in reason for reason in unread["because"])
+    less = measured["memory"]["allocated_bytes"] < unread["memory"]["allocated_bytes"]
+    assert less == (counts[-1] < 512)
+
+
+@pytest.mark.train
 def test_a_script_that_trains_on_a_file_is_measured(tiny: Path, tmp_path: Path) -> None:
     write_rows(tmp_path / "rows.jsonl", "sft", 7)
     script = tmp_path / "train.py"

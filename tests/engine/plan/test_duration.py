@@ -9,11 +9,13 @@ from holdfast.catalog.hub.gpus import load_ceilings
 from holdfast.core.estimate import Interval
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
+from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.duration import (
     Workload,
     count_steps,
     generation_seconds,
     job_seconds,
+    padded_length,
     step_flops,
     step_seconds,
     timeout_for,
@@ -66,6 +68,14 @@ def test_generation_takes_its_time_token_by_token() -> None:
     assert long_s.value == pytest.approx(4 * short_s.value)
     assert long_s.low == 0.0  # completions may end at once
     assert step_seconds(step, A100).value > long_s.value
+
+
+def test_prompts_are_padded_to_the_longest_of_those_that_are_answered_at_once() -> None:
+    lengths = RowLengths(tokens=[10, 20], rows=2, units=2)
+    one = training_step(method=Method.GRPO, rollout=Rollout(rows=8, prompt=20, completion=100, generations=8))
+    two = replace(one, rollout=Rollout(rows=8, prompt=20, completion=100, generations=4))
+    cut = replace(one, rollout=Rollout(rows=8, prompt=12, completion=100, generations=8))
+    assert [padded_length(each, lengths) for each in (one, two, cut)] == [115.0, 117.5, 112.0]
 
 
 def test_the_time_of_vllm_is_not_guessed() -> None:

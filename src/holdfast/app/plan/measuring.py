@@ -14,7 +14,6 @@ from holdfast.catalog.api.since import since
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import MissingFactError
-from holdfast.core.methods import Method
 from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.check.hub_facts import ReferenceResolver
 from holdfast.engine.references import references
@@ -26,15 +25,13 @@ NAME: Final = "dataset"
 
 
 def measure_trained_rows(document: Document, api: Api, outside: ReferenceResolver, hub: HubAccess) -> RowLengths:
-    """Return how long the rows are that a job or a program trains on.
+    """Return how long the rows are that a job or a program trains on; their prompts, where it generates the rest.
 
     Raises:
         MissingFactError: They are not in files of this machine, a function rewrites them, or the job does not show what decides it.
         SourceError: They, or the tokenizer, cannot be read.
         UsageError: The `data` extra is not installed.
     """
-    if document.get("method", None) in {each for each in Method if each.generates}:
-        raise MissingFactError(NAME, "")  # the time is not known then
     if document.kind == "job":
         _require_local(document, outside)
         asked, files = document, None

@@ -66,9 +66,14 @@ def count_steps(step: TrainingStep, rows: int, epochs: float, max_steps: int) ->
 
 
 def padded_length(step: TrainingStep, lengths: RowLengths | None) -> float:
-    """Return the tokens of a text in a micro-batch, with its padding: the longest allowed where the rows were not measured."""
+    """Return the tokens of a text in a micro-batch, with its padding: the longest allowed where the rows were not measured.
+
+    Prompts are padded to the longest of those that completions are generated for at once; completions are taken as long as they may be.
+    """
     if lengths is None:
         return step.length
+    if step.rollout:
+        return min(step.rollout.prompt, lengths.mean_longest(step.rollout.prompts)) + step.rollout.completion
     if lengths.packed is not None:
         return step.length * lengths.packed
     return lengths.mean if step.flattened else lengths.mean_longest(step.rows)
@@ -149,7 +154,7 @@ def step_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | Non
     flops, reached = step_flops(step, padded_length(step, lengths)), gpu.efficiency
     arithmetic = Interval(*(flops / (gpu.flops * part) for part in (reached.value, reached.high, reached.low)))
     states = exactly(_optimizer_bytes(step) / gpu.bytes_per_s)
-    least = max(arithmetic.low, launches.low) if lengths else launches.low
+    least = max(arithmetic.low, launches.low) if lengths and not step.rollout else launches.low
     micro = Interval(max(arithmetic.value, launches.value), least, max(arithmetic.high, launches.high))
     return exactly(step.accumulation) * micro + states + generation_seconds(step, gpu)
 

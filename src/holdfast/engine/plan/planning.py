@@ -155,6 +155,8 @@ def _length_notes(question: PlanQuestion, step: TrainingStep) -> Iterator[str]:
     """Yield what the time takes rows for."""
     lengths = question.lengths
     if step.rollout:
+        if lengths is None and question.unmeasured:
+            yield f"prompts were not measured: {question.unmeasured}"
         if step.rollout.here:
             yield f"the time takes each completion to have {step.rollout.completion} tokens, which are generated one by one; rewards take none"
         return

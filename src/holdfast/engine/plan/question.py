@@ -69,7 +69,7 @@ class PlanQuestion:
             MissingFactError: Something that memory depends on is not known, or the source hides it.
         """
         strict = StrictDocument.of(job)
-        reader = StepReader(strict, self.api, self.model, sharding, self.eval_rows)
+        reader = StepReader(strict, self.api, self.model, sharding, self.eval_rows, self.lengths)
         step = reader.read()
         for key, hidden in strict.hidden_reads.items():
             raise MissingFactError(key, hidden.because)

@@ -17,6 +17,7 @@ from holdfast.core.calls import LibraryName
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
+from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.adapters import read_adapter, read_quantization
 from holdfast.engine.plan.architecture import Architecture
 from holdfast.engine.plan.head import logits_head
@@ -80,6 +81,7 @@ class StepReader:
         model: Its model.
         sharding: How its processes share the work.
         eval_rows: Rows of its evaluation data; None if unknown.
+        lengths: How long its rows are, or its prompts; None if they were not measured.
         because: What was taken for granted, and what says so.
     """
 
@@ -88,6 +90,7 @@ class StepReader:
     model: JobModel
     sharding: Sharding = field(default_factory=Sharding)
     eval_rows: int | None = None
+    lengths: RowLengths | None = None
     because: list[str] = field(default_factory=list[str])
 
     def read(self) -> TrainingStep:
@@ -334,16 +337,13 @@ class StepReader:
     def _rollout(self, method: Method, batch: int) -> Rollout | None:
         if not method.generates:
             return None
-        prompt = self._given("max_prompt_length")
-        if type(prompt) is not int:
-            prompt = PROMPT_TOKENS
-            self.because.append(f"prompts of {prompt} tokens, since nothing cuts them")
         given = self._given("steps_per_generation")
         per_generation = given if type(given) is int and given > 0 else self._count("gradient_accumulation_steps")
         generated = self._given("generation_batch_size")
         rows = generated // self.sharding.processes if type(generated) is int else batch * per_generation
         vllm = self._given("use_vllm") is True
         colocated = vllm and self._given("vllm_mode") == "colocate"
+        generations = self._given("num_generations")
         share = self._given("vllm_gpu_memory_utilization") if colocated else 0.0
         if not isinstance(share, int | float):
             raise MissingFactError("train.vllm_gpu_memory_utilization", f"{share!r} is no part of a card")
@@ -352,9 +352,26 @@ class StepReader:
             raise MissingFactError("train.max_completion_length", "completions are not cut")
         return Rollout(
             rows=rows,
-            prompt=prompt,
+            prompt=self._prompt(),
             completion=completion,
             vllm_share=share,
             here=not vllm,
             gathered=self._given("ds3_gather_for_generation") is not False,
+            generations=generations if type(generations) is int and generations > 0 else 1,
         )
+
+    def _prompt(self) -> int:
+        """Return the tokens of the longest prompt: as they were measured, and no more than what they are cut to."""
+        given = self._given("max_prompt_length")
+        cut = given if type(given) is int else None
+        if self.lengths and self.lengths.tokens:
+            longest = self.lengths.tokens[-1]
+            self.because.append(
+                f"the longest of {self.lengths.rows:,} prompts that were tokenized has {longest} tokens"
+            )
+            return longest if cut is None else min(longest, cut)
+        if cut is None:
+            self.because.append(
+                f"prompts of {PROMPT_TOKENS} tokens, since nothing cuts them and they were not measured"
+            )
+        return PROMPT_TOKENS if cut is None else cut

@@ -131,11 +131,12 @@ class Rollout:
 
     Attributes:
         rows: Completions generated at once by one process.
-        prompt: Tokens of a prompt.
+        prompt: Tokens of the longest prompt.
         completion: Tokens of a completion at most.
         vllm_share: Part of the card that vLLM takes on the same GPU; 0 where transformers generates, or a server does.
         here: Whether the training process itself generates.
         gathered: Whether DeepSpeed gathers the whole model for that (`ds3_gather_for_generation`).
+        generations: Completions of each prompt.
     """
 
     rows: int
@@ -144,6 +145,12 @@ class Rollout:
     vllm_share: float = 0
     here: bool = True
     gathered: bool = True
+    generations: int = 1
+
+    @property
+    def prompts(self) -> int:
+        """Different prompts among the completions that are generated at once."""
+        return max(1, self.rows // self.generations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
