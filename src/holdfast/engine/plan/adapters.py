@@ -103,11 +103,9 @@ def _adapts_experts(api: Api, model: Architecture, experts: Experts) -> bool:
         MissingFactError: It does, and their memory is not known.
     """
     separate = since(api, "transformers", "5.0.0") is False  # each expert has linear modules of its own
-    if not separate and (not model.traits.peft_experts or since(api, "peft", "0.20.0") is False):
-        return False
     if separate or experts.shared or experts.dense_layers:
         raise MissingFactError("peft.target_modules", UNKNOWN_EXPERTS)
-    return True
+    return model.traits.peft_experts and since(api, "peft", "0.20.0") is not False
 
 
 def read_quantization(job: Document) -> WeightQuantization | None:
