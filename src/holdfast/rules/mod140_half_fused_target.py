@@ -59,7 +59,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     (present,) = given
     (missing,) = set(FUSED[kind]) - {present}
     key = lora_key(job, TARGETS)
-    fault = f"peft raises ValueError: the experts of a `{kind}` model hold `{present}` and `{missing}` as one tensor; name both, or neither"
+    fault = f"peft raises ValueError: experts of the type `{kind}` hold `{present}` and `{missing}` as one tensor; name both, or neither"
     yield Finding(key, fault, Fix(f"name `{missing}`, too", (Set(key, [*names, missing]),), safe=False))
 
 
@@ -113,9 +113,10 @@ RULE = Rule(
     severity=Severity.ERROR,
     check=check,
     source=(
-        "peft 0.19.1, 0.20 and 0.21 with transformers 5.23, on a tiny model of each type above: one name raises, alone, with `down_proj` "
-        "and as the end of a longer name; both names, and `down_proj` or `w2` without them, train. Qwen2-MoE, GraniteMoe, PhiMoE and gpt-oss do not raise. "
-        "peft 0.18 does not turn names into adapters on experts."
+        "peft 0.21 with transformers 5.23, `get_peft_model` on a tiny model: `gate_proj` alone raises for each type above but Mixtral, which raises "
+        "for `w1` and `w3`. With Qwen3-MoE and Mixtral, each name raises also with `down_proj` or `w2`, and as the end of a longer name; both names, "
+        "and `down_proj` or `w2` alone, do not. peft 0.19.1 and 0.20 raise for Qwen3-MoE, OLMoE and Mixtral. Qwen2-MoE, GraniteMoe, PhiMoE and gpt-oss "
+        "do not raise. peft 0.18 does not have this conversion."
     ),
     bad=(
         Case(job=JOB, facts=_is("qwen3_moe"), at="peft.target_modules", fixed=BOTH),
