@@ -4,7 +4,7 @@
 
 With `--trace`, each step is traced too, and with `--histories`, the recorded allocations of some are compared with their traces: minutes.
 
-Allocated is `torch.cuda.max_memory_allocated`. Card is what the driver counts: what torch reserved, and all else of the process.
+Allocated is `torch.cuda.max_memory_allocated`, reserved `torch.cuda.max_memory_reserved`. Card is what the driver counts: what torch reserved, and all else of the process.
 """
 
 import sys
@@ -61,9 +61,14 @@ class MeasuredRun:
         return int(self.row["peak_allocated_bytes"])
 
     @property
+    def reserved(self) -> int:
+        """The peak of what torch had reserved, in bytes."""
+        return int(self.row["peak_reserved_bytes"])
+
+    @property
     def card(self) -> int:
         """The peak of what the process used of the card, in bytes."""
-        return int(self.row["peak_reserved_bytes"]) + int(self.row["other_bytes"])
+        return self.reserved + int(self.row["other_bytes"])
 
     @property
     def seconds(self) -> float:
@@ -154,6 +159,8 @@ def print_part(title: str, runs: Sequence[MeasuredRun]) -> None:
         print_errors(
             "  allocated, closed form, the same runs", ((run.closed.allocated, run.allocated) for run, _ in traced)
         )
+        if simulated := [(run, trace.reserved) for run, trace in traced if trace.reserved]:
+            print_errors("  reserved, trace", ((reserved, run.reserved) for run, reserved in simulated))
         print_errors("  card, trace", ((trace.card.value, run.card) for run, trace in traced))
         print_bounds("  card, trace", ((trace.card, run.card) for run, trace in traced))
 

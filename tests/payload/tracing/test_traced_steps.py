@@ -56,6 +56,7 @@ WHOLE: Final[dict[str, dict[str, Any]]] = {
     "foreach, accumulated": {"optimizer": OptimizerRequest("adamw_torch", copies=1), "accumulation": True},
     "lora on float32": {**MIXED, "adapter": replace(LORA, dropout=0.1)},
     "qlora": {"adapter": NARROW, "quantization": QuantizationRequest(nested=True), "autocast": "bfloat16"},
+    "lora without checkpoints": {"adapter": LORA, "autocast": "bfloat16", "checkpointing": False},
     "padded": {"masked": True},
     "packed": {"masked": True, "flattened": True, "attention": "flash", **MIXED},
     "eager": {"attention": "eager"},
