@@ -174,7 +174,7 @@ RULE = Rule(
         Case(job=_job("[q_proj, v_proj]", r"'.*\.(q|v)_proj'"), facts=_facts()),
         Case(job=_job("[q_proj, v_proj]", "all-linear"), facts=_facts()),
         Case(job=JOB + "  modules_to_save: [embed_tokens, lm_head]\n", facts=_facts()),
-        Case(job=_job("q_proj, v_proj", "w1, w2"), facts=_facts("mixtral", "MixtralForCausalLM")),
+        Case(job=_job("q_proj, v_proj", "w1, w2, w3"), facts=_facts("mixtral", "MixtralForCausalLM")),
         Case(script=SCRIPT, facts=_facts()),
         Case(command=COMMAND, facts=_facts()),
     ),
