@@ -54,14 +54,7 @@ def read_adapter(job: Document, api: Api, model_type: str, model: Architecture) 
     """
     if not adapts(job):
         return None
-    settings = job.get("peft", None) if job.kind == "job" else lora(job)
-    if not isinstance(settings, Mapping):
-        raise MissingFactError("peft", "the settings of the adapter cannot be seen")
-    for name in sorted(settings.keys() - COUNTED - WITHOUT_MEMORY):
-        if settings.get(name) and settings.get(name) != OFF.get(name):
-            raise MissingFactError(f"peft.{name}", "its memory is not known")
-    if job.kind == "command" and job.get("train.use_dora", None):
-        raise MissingFactError("train.use_dora", "its memory is not known")
+    settings = _known_settings(job)
     given = settings.get("target_modules")
     named = _expert_names(given, model_type, model)
     wanted = model.experts is not None and (given == ALL_LINEAR or bool(named))
@@ -75,6 +68,23 @@ def read_adapter(job: Document, api: Api, model_type: str, model: Architecture) 
         experts=experts,
         router=experts and (given == ALL_LINEAR or ROUTER in named),
     )
+
+
+def _known_settings(job: Document) -> Mapping[str, Any]:
+    """Return the settings of the adapter.
+
+    Raises:
+        MissingFactError: They cannot be seen, or the memory of one is not known.
+    """
+    settings = job.get("peft", None) if job.kind == "job" else lora(job)
+    if not isinstance(settings, Mapping):
+        raise MissingFactError("peft", "the settings of the adapter cannot be seen")
+    for name in sorted(settings.keys() - COUNTED - WITHOUT_MEMORY):
+        if settings.get(name) and settings.get(name) != OFF.get(name):
+            raise MissingFactError(f"peft.{name}", "its memory is not known")
+    if job.kind == "command" and job.get("train.use_dora", None):
+        raise MissingFactError("train.use_dora", "its memory is not known")
+    return settings
 
 
 def _expert_names(given: Any, model_type: str, model: Architecture) -> frozenset[str]:
