@@ -116,7 +116,7 @@ RULE = Rule(
         "peft 0.21 with transformers 5.23, `get_peft_model` on a tiny model: `gate_proj` alone raises for each type above but Mixtral, which raises "
         "for `w1` and `w3`. With Qwen3-MoE and Mixtral, each name raises also with `down_proj` or `w2`, and as the end of a longer name; both names, "
         "and `down_proj` or `w2` alone, do not. peft 0.19.1 and 0.20 raise for Qwen3-MoE, OLMoE and Mixtral. Qwen2-MoE, GraniteMoe, PhiMoE and gpt-oss "
-        "do not raise. peft 0.18 does not have this conversion. trl 1.16: one step of Mixtral with all names trains, and `w1` alone is refused."
+        "do not raise. peft 0.18 does not have this conversion. trl 1.16: one step of Mixtral with `w1`, `w2` and `w3` trains, and without `w3` it is refused."
     ),
     bad=(
         Case(job=JOB, facts=_is("qwen3_moe"), at="peft.target_modules", fixed=BOTH),
