@@ -1,7 +1,7 @@
 """The caching allocator of CUDA, simulated on a stream of allocations: what it reserves for what is allocated.
 
-Source: torch 2.11, c10/cuda/CUDACachingAllocator.cpp. `benchmarks.plan_measured --histories` replays recorded runs through it; `blocks.py` has
-the segments.
+Source: c10/cuda/CUDACachingAllocator.cpp, read in a copy of torch that is somewhat older than 2.11. `benchmarks.plan_measured --histories` replays
+what torch 2.11 recorded, with expandable segments, and reserves the same to the byte. `blocks.py` has the segments.
 Not simulated: several streams, `max_split_size_mb`, `roundup_power2_divisions`, garbage collection by `garbage_collection_threshold`.
 """
 

@@ -1,6 +1,6 @@
 """Free blocks of the simulated caching allocator, and how its two kinds of segments grow and are given back.
 
-Source: torch 2.11, c10/cuda/CUDACachingAllocator.cpp; functions are named where they are followed.
+Source: c10/cuda/CUDACachingAllocator.cpp (see `allocator.py`); functions are named where they are followed.
 """
 
 from bisect import bisect_left, insort
