@@ -162,7 +162,7 @@ def test_a_registry_that_cannot_be_asked_is_told_of(
 
 def test_a_program_that_is_not_there_is_told_of() -> None:
     """The same words as for a registry out of reach."""
-    with pytest.raises(UsageError, match="could not be asked"):
+    with pytest.raises(UsageError, match="could not be queried"):
         Registry(("no-such-program-anywhere",)).versions("trl")
 
 

@@ -167,7 +167,7 @@ def test_a_model_that_gives_no_numbers_is_not_delivered(ask: Ask, tmp_path: Path
     code, answer = ask("broken", "--out", "out")
 
     assert (code, answer["verdict"], answer["output"], answer["files"][0]["path"]) == (1, "fail", "", "")
-    assert "no numbers" in answer["files"][0]["checks"][0]["because"]
+    assert "not numbers" in answer["files"][0]["checks"][0]["because"]
     assert not (tmp_path / "out").exists()
 
 
