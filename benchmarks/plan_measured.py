@@ -11,10 +11,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import median
 from typing import Final
 
 from benchmarks.memory.compared import compare_allocations
+from benchmarks.memory.errors import print_errors
 from benchmarks.memory.history import Event, load_history
 from benchmarks.memory.models import load_models
 from benchmarks.memory.planned import step_of
@@ -165,19 +165,12 @@ def print_part(title: str, runs: Sequence[MeasuredRun]) -> None:
         print_bounds("  card, trace", ((trace.card, run.card) for run, trace in traced))
 
 
-def print_errors(title: str, pairs: Iterable[tuple[float, float]]) -> None:
-    """Print the median and the worst errors of estimates."""
-    errors = [estimate / measured - 1 for estimate, measured in pairs]
-    middle = median(abs(error) for error in errors)
-    print(f"{title:40} n={len(errors):3}  median {middle:6.1%}  worst {min(errors):+7.1%} {max(errors):+7.1%}")
-
-
 def print_bounds(title: str, pairs: Iterable[tuple[Interval, float]]) -> None:
     """Print how often the measured value lies within the bounds."""
     known = list(pairs)
     above = sum(value > bounds.high for bounds, value in known)
     below = sum(value < bounds.low for bounds, value in known)
-    print(f"{title:40} n={len(known):3}  above the upper bound {above}, below the lower {below}")
+    print(f"{title:44} n={len(known):3}  above the upper bound {above}, below the lower {below}")
 
 
 def print_times(runs: Sequence[MeasuredRun]) -> None:

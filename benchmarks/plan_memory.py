@@ -11,12 +11,13 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+from benchmarks.memory.errors import print_errors
 from benchmarks.memory.traces import StepToTrace, Untraced, trace_all
 from holdfast.catalog.behaviour import behaviour
 from holdfast.catalog.hub.flavors import load_flavors
@@ -172,14 +173,6 @@ def print_part(title: str, scored: Sequence[Scored]) -> None:
     for name, estimate in {**estimators, "closed form": lambda each: each.estimate.card.high / GIB}.items():
         print_fits(name, scored, estimate)
     print_traced(scored)
-
-
-def print_errors(title: str, pairs: Iterable[tuple[float, float | None]]) -> None:
-    """Print median and worst error of estimates against what was measured."""
-    errors = [estimate / measured - 1 for estimate, measured in pairs if measured]
-    if errors:
-        middle = median(abs(error) for error in errors)
-        print(f"{title:44} n={len(errors):3}  median {middle:6.1%}  worst {min(errors):+7.1%} {max(errors):+7.1%}")
 
 
 def print_fits(name: str, scored: Sequence[Scored], estimate: Callable[[Scored], float]) -> None:
