@@ -85,7 +85,7 @@ def open_logs(paths: Sequence[str]) -> list[tuple[str, Iterator[bytes]]]:
         paths: Files, folders, or `-` for standard input.
 
     Raises:
-        UsageError: A path does not exist, is a folder without logs, is no text, or is a dataset. The last two are told when it is read.
+        UsageError: A path does not exist, is a folder without logs, is not text, or is a dataset. The last two are found when it is read.
         SourceError: A file cannot be read. Likewise.
     """
     return [(str(path), read_chunks(str(path))) for given in paths for path in _files(given)]

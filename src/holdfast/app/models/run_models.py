@@ -96,7 +96,7 @@ def _why_none(state: RunState) -> str:
 
 
 def _instead(run: Path) -> str:
-    """Return what to name in the place of a final model that is not there."""
+    """Return advice on what to name where there is no final model."""
     kept = kept_checkpoints(run)
     if kept:
         return f"name a checkpoint's folder, such as {kept[-1][1]}"
@@ -124,7 +124,7 @@ def _model_in(run: Path, folder: Path, state: RunState) -> FoundModel:
 
 
 def _loaded_from(state: RunState) -> str | None:
-    """Return what the training of a script began with; None if it did not report that."""
+    """Return the settings that a script's training reported at its start; None if it reported none."""
     started = state.current.started if state.current else None
     return (started.base or None) if started else None
 

@@ -151,7 +151,7 @@ def _read(path: Path) -> str:
 
 
 def _with_unread(folder: Path, state: RunState, *, supervised: bool) -> RunState:
-    """Return the state of a run with what its training process wrote since nobody supervises it."""
+    """Return the state of a run, including what its training process wrote after its supervisor ended."""
     if supervised or state.stage.ended or state.current is None:
         return state
     return fold(SharedOutput(folder).read(state.current, state.seen_s, ended=False).events, state)

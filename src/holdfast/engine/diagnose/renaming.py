@@ -89,7 +89,7 @@ def _misspelt(name: str, owner: str) -> dict[str, str]:
 
 
 def _spelled_spans(spans: tuple[Span, ...], verb: str) -> str:
-    """Return the newest releases in words: those before a gap are of no use to anybody."""
+    """Return the newest range of releases in words; older ranges, before a gap, are left out."""
     releases = _spell(spans[-1]) if spans else ""
     return f"{spans[-1].package} {releases} {verb}" if releases else ""
 

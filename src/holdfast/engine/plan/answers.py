@@ -70,7 +70,7 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
 
 
 def machine_result(this: Hardware, found: JobPlan) -> PlanMachine:
-    """Return whether a job fits this machine as it is."""
+    """Return how a job fits this machine as it is."""
     fits = fits_hardware(found.as_is.memory, this) if this.gpus else None
     card_bytes = usable_bytes(this.gpus[0]) if this.gpus else None
     return PlanMachine(gpus=[gpu.name for gpu in this.gpus], card_bytes=card_bytes, fits=fits)

@@ -30,7 +30,7 @@ class Block:
         size: Its bytes.
         place: Its segment, and its offset there.
         small: Whether it is of the small pool.
-        free: Whether nobody has it.
+        free: Whether it is available for an allocation.
         mapped: Whether there is memory behind its addresses.
         before: The block before it in its segment.
         after: The one after it.
@@ -97,7 +97,7 @@ class SegmentPool:
         return Block(self.missing(size), (self.segments, 0), small=self.small)
 
     def splits(self, rest: int) -> bool:
-        """Return whether so many bytes are split off a block."""
+        """True if a rest of this many bytes is split off a block."""
         return rest >= LEAST_SPLIT if self.small else rest > SMALL
 
     def add(self, block: Block) -> Block:
@@ -143,7 +143,7 @@ class ExpandablePool(SegmentPool):
         return self.free.pop(place)
 
     def splits(self, rest: int) -> bool:
-        """Return whether so many bytes are split off a block."""
+        """True if a rest of this many bytes is split off a block."""
         return rest >= LEAST_SPLIT
 
     def missing(self, size: int) -> int:

@@ -29,7 +29,7 @@ class FunctionBehaviour(NamedTuple):
 
 @lru_cache(maxsize=64)  # a function is given to several calls, and each document of a program names it
 def describe_behaviour(node: CallableNode) -> FunctionBehaviour:
-    """Return what a function gives back and reads."""
+    """Return the kinds of values that a function returns, and the keys that it reads."""
     return FunctionBehaviour(
         kind_returned(node),
         keys_returned(node),
