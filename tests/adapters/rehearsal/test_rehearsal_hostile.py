@@ -1,5 +1,6 @@
 """What a rehearsed script cannot do, whatever it calls: change the user's files, send data, leave processes behind."""
 
+import fcntl
 import http.server
 import os
 import socket
@@ -21,7 +22,7 @@ from holdfast.payload.rehearsal.part_request import PartRequest
 from tests.helpers.hostile_scripts import HARMING, OUTSIDE, OUTSIDE_OF_LIBRARIES, SENDING, STAYING
 from tests.helpers.sampling import sampled
 
-HEAD = "import ctypes, http.client, os, shutil, signal, socket, struct, subprocess, sys, urllib.request\n"
+HEAD = "import ctypes, fcntl, http.client, os, shutil, signal, socket, struct, subprocess, sys, time, urllib.request\n"
 EVERY = 4
 
 
@@ -177,6 +178,21 @@ def test_no_process_is_left_behind(place: Place, name: str) -> None:
     played = place.play(STAYING[name] + "\nprint('on')")
     assert "on" in played.logs["stdout.log"], played.logs["stderr.log"]
     assert [each for each in psutil.process_iter() if place.names["MARK"] in _words(each)] == []
+
+
+@pytest.mark.parametrize("megabytes", [1, 400])
+def test_what_a_process_held_is_free_afterwards(place: Place, megabytes: int) -> None:
+    """A process is gone from the list of processes before its memory and its files are free. Whoever asks then finds them free."""
+    lock = place.folder / "box" / "whole" / "lock"
+    place.names |= {"LOCK": str(lock)}
+    played = place.play(
+        f"if not os.fork():\n    ctypes.CDLL(None).setsid(); memory = b'1' * ({megabytes} << 20)\n"
+        "    file = open(LOCK + '.free', 'w'); fcntl.flock(file, fcntl.LOCK_EX); os.rename(file.name, LOCK); time.sleep(600)\n"
+        "while not os.path.exists(LOCK): time.sleep(0.01)"
+    )
+    assert played.code == 0, played.logs["stderr.log"]
+    with lock.open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def _words(process: psutil.Process) -> list[str]:

@@ -36,6 +36,8 @@ LOOK_S: Final = 0.02
 WEIGH_S: Final = 0.5
 STACKS_S: Final = 0.3
 """Time in which a process that is about to be ended writes its stacks."""
+END_S: Final = 30.0
+"""Time that the kernel gets to end a sandbox: memory is freed page by page."""
 VARIABLES: Final = {
     "OMP_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
@@ -104,6 +106,8 @@ class RehearsalServer:
         return self
 
     def __exit__(self, *_: object) -> None:
+        if self.ready and not self.ready["no_sandbox"]:
+            self._end_sandbox()
         end_group(self._process.pid, MARK, self._token)
         for part in self._parts.values():
             if not part.pid:  # it was not started yet; group 0 would be our own
@@ -116,6 +120,16 @@ class RehearsalServer:
         for pipe in (self._process.stdin, self._process.stdout):
             with suppress(BrokenPipeError):
                 _open(pipe).close()
+
+    def _end_sandbox(self) -> None:
+        """End the first process of the sandbox; wait until the kernel has ended all others, and so freed what they held.
+
+        The process outside the sandbox waits for that, and then ends too. Were it killed, nobody could tell when they have ended.
+        """
+        with suppress(psutil.Error, subprocess.TimeoutExpired):
+            for first in psutil.Process(self._process.pid).children():
+                first.kill()
+            self._process.wait(END_S)
 
     @property
     def alive(self) -> bool:
