@@ -3,6 +3,7 @@
 A key with nothing after it is as good as none: its default holds.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, PlainValidator, PositiveInt, ValidationError, model_validator
@@ -78,6 +79,11 @@ class Distribution(StrictPart):
     integers: tuple[int, int] | None = None
     """A whole number from the first to the second, both included."""
 
+    @property
+    def extremes(self) -> Sequence[Any]:
+        """All choices, or both ends."""
+        return self.choice or self.uniform or self.log_uniform or self.integers or ()
+
     @model_validator(mode="before")
     @classmethod
     def _as_tuples(cls, values: Any) -> Any:
@@ -103,11 +109,15 @@ class RandomTrials(StrictPart):
     """Trials whose settings are drawn at random. More of them can be added by a larger `count`: the first stay the same."""
 
     count: PositiveInt
-    """Number of settings to draw. Each runs with every seed."""
+    """Number of settings. Each runs with every seed."""
     values: Annotated[dict[str, Distribution], Field(min_length=1)]
-    """What to draw from, by dotted key of the job: `choice` of a list, `uniform` or `log_uniform` between two numbers, or `integers`."""
+    """What to choose from, by dotted key of the job: `choice` of a list, `uniform` or `log_uniform` between two numbers, or `integers`."""
     seed: Seed = 0
     """Seed of the draws."""
+
+
+class SearchTrials(RandomTrials):
+    """Trials of which the first ten settings are drawn at random, and each of the others follows from the results before it (Optuna's TPE)."""
 
 
 class StudyBudget(StrictPart):
@@ -147,6 +157,8 @@ class Study(StrictPart):
     """Whole settings, each a mapping of dotted keys to values; `{}` is the job as it is."""
     random: RandomTrials | None = None
     """Settings drawn at random."""
+    search: SearchTrials | None = None
+    """Settings that follow from the results of earlier ones. Needs the extra `study`."""
     seeds: list[Seed] = []
     """Seeds that each setting runs with: as many trials. Without at least two, noise cannot be told from a difference."""
     where: Conditions = []

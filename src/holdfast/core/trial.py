@@ -9,6 +9,8 @@ from holdfast.core.event import RunStage
 
 SEED_KEY: Final = "seed"
 """The key of a job that the seeds of a study set."""
+NO_NUMBER: Final = 0
+"""The number of a trial that is checked and never run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,21 +2,25 @@
 
 import csv
 import io
+import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.storage.locks import holding, is_held
 from holdfast.adapters.storage.private_files import make_private
 from holdfast.adapters.storage.run_folder import write_redacted
-from holdfast.core.errors import LedgerError, UsageError
+from holdfast.core.errors import HoldfastError, LedgerError, UsageError
+from holdfast.core.json_text import parse_json
 
 STUDIES: Final = "studies"
 TABLE: Final = "results.csv"
 RESULT: Final = "results.json"
 REPORT: Final = "report.html"
 COPY: Final = "study.yaml"
+PROPOSED: Final = "search.json"
 LOCK: Final = "study.lock"
 
 
@@ -52,6 +56,34 @@ def running_study(folder: Path) -> AbstractContextManager[bool]:
 def is_running_study(folder: Path) -> bool:
     """Whether a process holds the right to run a study."""
     return is_held(folder / LOCK)
+
+
+def read_proposals(folder: Path) -> list[dict[str, Any]]:
+    """Return the settings that the search of a study has proposed so far, in their order; none if there is no such file.
+
+    Raises:
+        UsageError: The file is damaged.
+    """
+    path = folder / PROPOSED
+    if not path.exists():
+        return []
+    try:
+        proposed = parse_json(read_foreign_text(path))
+    except (HoldfastError, OSError, ValueError):
+        proposed = None
+    if isinstance(proposed, list) and all(isinstance(each, dict) for each in proposed):
+        return proposed
+    fix = "delete it: trials that ran are still known, and the search goes on from their results"
+    raise UsageError("what the search has proposed cannot be read", where=str(path), fix=fix)
+
+
+def write_proposals(folder: Path, proposed: Sequence[Mapping[str, Any]]) -> None:
+    """Write the settings that the search of a study has proposed so far.
+
+    Raises:
+        LedgerError: They cannot be written.
+    """
+    write_study_file(folder, PROPOSED, json.dumps([dict(each) for each in proposed], indent=1))
 
 
 def render_table(rows: Sequence[Mapping[str, Any]]) -> str:

@@ -7,6 +7,7 @@ from holdfast.app.run.effects import NOTHING, effects_of_run
 from holdfast.app.study.reading import StudyFile, read_study
 from holdfast.core.json_text import render_canonical
 from holdfast.core.trial import Trial
+from holdfast.engine.study.expansion import extreme_trials
 from holdfast.results.run import RunEffects
 
 OUTWARD = ("where", "output", "method")
@@ -37,7 +38,7 @@ def effects_of_study(study: PathName, *, show: bool = False, dry_run: bool = Fal
 def _differing(file: StudyFile) -> list[Trial]:
     """Return a trial for each place and each target of pushes that the study varies."""
     found: dict[str, Trial] = {}
-    for trial in file.trials:
+    for trial in (*file.trials, *extreme_trials(file.study)):
         outward = {key: value for key, value in trial.values.items() if key.startswith(OUTWARD)}
         found.setdefault(render_canonical(outward), trial)
     return list(found.values())

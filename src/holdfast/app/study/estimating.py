@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import islice
+from itertools import chain, islice
 
 from holdfast.adapters.targets import Target
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.run.estimating import estimate_job
 from holdfast.app.study.preparing import PreparedTrial
+from holdfast.app.study.queue import distinct
 from holdfast.app.study.reading import StudyFile
-from holdfast.app.study.running import distinct
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.core.errors import HoldfastError
 from holdfast.core.estimate import Interval
@@ -31,25 +31,31 @@ def price_of(job: Job) -> float | None:
 
 
 def estimate_study(
-    waiting: Sequence[PreparedTrial], outcomes: Sequence[TrialOutcome], parallel: int, hub: HubAccess
+    waiting: Sequence[PreparedTrial],
+    proposed: Sequence[PreparedTrial],
+    outcomes: Sequence[TrialOutcome],
+    parallel: int,
+    hub: HubAccess,
 ) -> StudyEstimate:
     """Return what is left to run.
 
     Args:
         waiting: The trials that have still to run.
+        proposed: As many trials as a search will still propose, each the one that it is taken to be like.
         outcomes: What became of the others.
         parallel: How many run at once.
         hub: Whether the Hub is asked about the job.
     """
     left = distinct(waiting)
     shapes = {each.shape for each in left}
-    if not left:
+    count, first = len(left) + len(proposed), next(chain(left, proposed), None)
+    if first is None:
         return estimate_remaining(0, 0, parallel, None, None, "")
     ended = [each.seconds for each in outcomes if each.stage is RunStage.SUCCEEDED]
     seconds, because = trial_seconds(ended), f"{render_counted(len(ended), 'trial')} that have ended"
     if seconds is None:
-        seconds, because = _planned(left[0].target, hub)
-    return estimate_remaining(len(left), len(shapes), parallel, seconds, price_of(left[0].job), because)
+        seconds, because = _planned(first.target, hub)
+    return estimate_remaining(count, len(shapes), parallel, seconds, price_of(first.job), because)
 
 
 def estimate_first(file: StudyFile, count: int, hub: HubAccess) -> Iterator[str]:

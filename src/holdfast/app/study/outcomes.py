@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.ledger import Ledger
@@ -33,6 +34,15 @@ class TrialRun:
     run: Run
     state: RunState
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether it was stopped, so that it can be continued."""
+        return self.state.stage is RunStage.CANCELLED
+
+    def is_open(self, *, retry: bool) -> bool:
+        """Whether it is to be started again, continued or followed; one that failed only where that is wanted."""
+        return not self.state.stage.ended or self.is_interrupted or (retry and self.state.stage is RunStage.FAILED)
+
 
 def find_runs(runs: Path, contents: Iterable[str]) -> dict[str, TrialRun]:
     """Return the run of each trial that has one, by the hash of its content: of several, the one that succeeded, else the newest.
@@ -54,6 +64,11 @@ def find_runs(runs: Path, contents: Iterable[str]) -> dict[str, TrialRun]:
     return found
 
 
+def open_trials(trials: Iterable[PreparedTrial], found: Mapping[str, TrialRun], *, retry: bool) -> list[PreparedTrial]:
+    """Return the trials that have still to run, or to be continued."""
+    return [each for each in trials if each.content not in found or found[each.content].is_open(retry=retry)]
+
+
 def outcome_of(trial: PreparedTrial, run: Run, metric: StudyMetric) -> TrialOutcome:
     """Return what became of a trial, given its run."""
     found = TrialRun(run, fold(run.ledger.outline(run.name)))
@@ -61,9 +76,19 @@ def outcome_of(trial: PreparedTrial, run: Run, metric: StudyMetric) -> TrialOutc
 
 
 def outcomes_of(
-    trials: Sequence[PreparedTrial], found: Mapping[str, TrialRun], metric: StudyMetric
+    trials: Sequence[PreparedTrial],
+    found: Mapping[str, TrialRun],
+    metric: StudyMetric,
+    unstarted: Mapping[str, TrialOutcome] = MappingProxyType({}),
 ) -> list[TrialOutcome]:
-    """Return what became of each trial. One without a run whose shape a rehearsal has refused is refused, too."""
+    """Return what became of each trial. One without a run whose shape a rehearsal has refused is refused, too.
+
+    Args:
+        trials: The trials.
+        found: The runs that they have.
+        metric: What they are compared by.
+        unstarted: Those that could not be started, by the hash of their content.
+    """
     known = {content: _outcome(each, metric) for content, each in found.items()}
     refused = {
         each.shape: replace(known[each.content], run="", seconds=0.0)
@@ -74,7 +99,7 @@ def outcomes_of(
     outcomes: list[TrialOutcome] = []
     for each in trials:
         alike = None if each.shape in passed else refused.get(each.shape)
-        outcome = known.get(each.content) or alike or TrialOutcome(trial=each.trial)
+        outcome = known.get(each.content) or unstarted.get(each.content) or alike or TrialOutcome(trial=each.trial)
         outcomes.append(replace(outcome, trial=each.trial, content=each.content))
     return outcomes
 

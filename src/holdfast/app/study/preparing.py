@@ -15,7 +15,7 @@ from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import GroupedError, HoldfastError, JobError, RuleError, Spot, UsageError, flatten
 from holdfast.core.finding import Finding
 from holdfast.core.job import Job
-from holdfast.core.trial import Trial
+from holdfast.core.trial import NO_NUMBER, Trial
 from holdfast.engine.run.launch import blocking_findings
 from holdfast.engine.study.metric_checks import missing_metric
 from holdfast.engine.study.places import shared_places
@@ -58,7 +58,7 @@ def prepare_trials(file: StudyFile) -> list[PreparedTrial]:
         place = file.job.place(places.key)
         what = f"{len(numbers)} trials write to {places.value!r} (`{places.key}`): the last would overwrite the others"
         fix = f"remove `{places.key}`, or vary it"
-        problems.add(JobError(what, where=Spot(place.path, place.line, place.column), fix=fix), None)
+        problems.add(JobError(what, where=Spot(place.path, place.line, place.column), fix=fix))
     for each in prepared:
         if missing := missing_metric(file.study.metric, each.job):
             place = file.document.place("metric")
@@ -145,11 +145,11 @@ class TrialProblems:
         self._errors: dict[tuple[str, str], HoldfastError] = {}
         self._numbers = Counter[tuple[tuple[str, str], int]]()
 
-    def add(self, error: HoldfastError, trial: int | None) -> None:
-        """Add an error of a trial, or of the whole study."""
+    def add(self, error: HoldfastError, trial: int = NO_NUMBER) -> None:
+        """Add an error of a trial, or one that is of none that runs."""
         key = (error.what, str(error.spot))
         self._errors.setdefault(key, error)
-        if trial is not None:
+        if trial:
             self._numbers[key, trial] += 1
 
     def require_none(self, path: str) -> None:

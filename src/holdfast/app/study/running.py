@@ -1,6 +1,5 @@
 """Running the trials of a study: so many at once as it allows, each a run like any other."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -17,6 +16,7 @@ from holdfast.app.study.observing import StudyObserver, TrialOrders
 from holdfast.app.study.options import StudyOptions, run_request, visible_devices
 from holdfast.app.study.outcomes import TrialRun, find_runs, outcome_of, outcomes_of
 from holdfast.app.study.preparing import PreparedTrial
+from holdfast.app.study.queue import TrialQueue
 from holdfast.app.study.reading import StudyFile
 from holdfast.core.errors import HoldfastError, LedgerError
 from holdfast.core.event import RunStage
@@ -70,20 +70,14 @@ class StudyRunner:
     _refused: dict[str, TrialOutcome] = field(default_factory=dict[str, TrialOutcome])
     _devices: Sequence[str] = ()
 
-    def run(self, trials: Sequence[PreparedTrial], found: dict[str, TrialRun]) -> dict[str, TrialOutcome]:
-        """Run trials; return those that could not be started, by the hash of their content.
-
-        Args:
-            trials: The trials that have still to run.
-            found: The runs that trials of the study have.
-        """
+    def run(self, waiting: TrialQueue) -> dict[str, TrialOutcome]:
+        """Run trials; return those that could not be started, by the hash of their content."""
         self._devices = visible_devices()
-        waiting = deque(distinct(trials))
         with ThreadPoolExecutor(self.file.study.parallel) as pool, self._detaching():
             while waiting or self._active:
                 self._take_order(waiting)
                 if waiting and len(self._active) < self.file.study.parallel and not self._is_over(waiting):
-                    self._start(pool, waiting.popleft(), found)
+                    self._start(pool, waiting.take(self._refused))
                 elif self._active:
                     self._reap(len(waiting))
         return self._refused
@@ -98,35 +92,37 @@ class StudyRunner:
                 active.orders.give("detach")
             raise
 
-    def _is_over(self, waiting: deque[PreparedTrial]) -> bool:
+    def _is_over(self, waiting: TrialQueue) -> bool:
         """Return whether no more trials start; what waits then is dropped."""
         running = len(self._active)
         if not self.because and (because := self.spending.used_up(self.file.study.budget, running)):
             self.because, self.is_limited = because, True
         if self.because:
-            waiting.clear()
+            waiting.close()
         return bool(self.because)
 
-    def _take_order(self, waiting: deque[PreparedTrial]) -> None:
+    def _take_order(self, waiting: TrialQueue) -> None:
         order = self.observer.take()
         if order:
             self._stop(order, waiting)
 
-    def _stop(self, order: Order, waiting: deque[PreparedTrial]) -> None:
+    def _stop(self, order: Order, waiting: TrialQueue) -> None:
         """Start no more trials, and give those that run an order."""
         self.because, self.is_limited = INTERRUPTED, False
-        waiting.clear()
+        waiting.close()
         for active in self._active.values():
             active.orders.give(order)
 
-    def _start(self, pool: ThreadPoolExecutor, prepared: PreparedTrial, found: dict[str, TrialRun]) -> None:
-        """Prepare the run of a trial, and have a thread supervise it."""
+    def _start(self, pool: ThreadPoolExecutor, prepared: PreparedTrial | None) -> None:
+        """Prepare the run of a trial, if there is one, and have a thread supervise it."""
+        if prepared is None:
+            return
         taken = {active.slot for active in self._active.values()}
         slot = next(number for number in range(self.file.study.parallel) if number not in taken)
         orders = TrialOrders(self.observer)
         self.observer.is_preparing(preparing=True)
         try:
-            run = self._ready(prepared, found.get(prepared.content), slot, orders)
+            run = self._ready(prepared, slot, orders)
         except KeyboardInterrupt:
             self.because = INTERRUPTED
             for active in self._active.values():
@@ -140,9 +136,10 @@ class StudyRunner:
         if run is not None:
             self._active[pool.submit(_supervise, run, orders)] = ActiveTrial(prepared, run, slot, orders)
 
-    def _ready(self, prepared: PreparedTrial, before: TrialRun | None, slot: int, orders: TrialOrders) -> Run | None:
+    def _ready(self, prepared: PreparedTrial, slot: int, orders: TrialOrders) -> Run | None:
         """Return the run of a trial, ready for an attempt; None if it was closed before."""
-        is_new = before is None or (before.state.stage.ended and not _is_interrupted(before))
+        before = find_runs(self.options.runs, [prepared.content]).get(prepared.content)
+        is_new = before is None or (before.state.stage.ended and not before.is_interrupted)
         if is_new and (refused := self._shapes.get(prepared.shape)):
             self._refuse_alike(prepared, refused)
             return None
@@ -222,16 +219,3 @@ class StudyRunner:
 def _supervise(run: Run, orders: TrialOrders) -> RunResult:
     """Supervise a run, in a thread of its own with its own connection to the ledger."""
     return supervise_or_watch(replace(run, ledger=Ledger(run.folder.parent)), orders, detach=False)
-
-
-def _is_interrupted(before: TrialRun) -> bool:
-    """Return whether a run was stopped, so that it can be continued."""
-    return before.state.stage is RunStage.CANCELLED
-
-
-def distinct(trials: Iterable[PreparedTrial]) -> list[PreparedTrial]:
-    """Return trials without those of the same content as one before them: they share its run."""
-    found: dict[str, PreparedTrial] = {}
-    for each in trials:
-        found.setdefault(each.content, each)
-    return list(found.values())

@@ -34,6 +34,7 @@ class StudyState:
         study: The study.
         outcomes: What became of each trial, in the order of the file.
         remaining: What is left to run.
+        proposals: How many trials a search has still to propose.
         runs: The runs folder.
         folder: The study's folder.
         because: Why it ended before its last trial; empty if it did not.
@@ -47,6 +48,7 @@ class StudyState:
     remaining: StudyEstimate
     runs: str
     folder: str
+    proposals: int = 0
     because: str = ""
     started: bool = True
     is_limited: bool = False
@@ -95,7 +97,7 @@ def _verdict(state: StudyState) -> StudyVerdict:
 
 def _is_open(state: StudyState) -> bool:
     """Return whether a trial has still to run."""
-    return any(each.value is None and not each.has_failed for each in state.outcomes)
+    return bool(state.proposals) or any(each.value is None and not each.has_failed for each in state.outcomes)
 
 
 def _best(summary: SettingSummary, metric: StudyMetric, runs: str) -> StudyBest:

@@ -32,11 +32,15 @@ def _draw(distribution: Distribution, dice: random.Random) -> Any:
         return first + int(dice.random() * (last - first + 1))
     if distribution.log_uniform is not None:
         bottom, top = map(math.log, distribution.log_uniform)
-        return _rounded(math.exp(bottom + dice.random() * (top - bottom)), distribution.log_uniform)
+        return rounded(math.exp(bottom + dice.random() * (top - bottom)), distribution.log_uniform)
     low, high = distribution.uniform or (0.0, 1.0)
-    return _rounded(low + dice.random() * (high - low), (low, high))
+    return rounded(low + dice.random() * (high - low), (low, high))
 
 
-def _rounded(value: float, bounds: tuple[float, float]) -> float:
-    """Return a number with few digits, within its bounds."""
+def rounded(value: float, bounds: tuple[float, float]) -> float:
+    """Return a number with few digits, within its bounds.
+
+    >>> rounded(0.000123456789, (0.0, 1.0)), rounded(1.0000000001, (0.0, 0.99))
+    (0.000123457, 0.99)
+    """
     return min(max(float(f"{value:.{DIGITS}g}"), bounds[0]), bounds[1])

@@ -1,21 +1,23 @@
-"""The trials of a study, in the order of its file: the grid, then whole settings, then what is drawn at random; each with every seed."""
+"""The trials of a study in the order of its file: grid, whole settings, random draws, search; each setting with every seed."""
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice, product
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, islice, product
 from typing import Any, Final
 
 from holdfast.core.document import Document, Key
 from holdfast.core.errors import GroupedError, JobError, Spot
 from holdfast.core.json_text import render_canonical
-from holdfast.core.study import Study
-from holdfast.core.trial import SEED_KEY, Trial
+from holdfast.core.study import RandomTrials, Study
+from holdfast.core.trial import NO_NUMBER, SEED_KEY, Trial
 from holdfast.engine.study.conditions import is_kept
 from holdfast.engine.study.drawing import draw_settings
 
 MOST_TRIALS: Final = 100_000
 """More would take days to list, and nobody runs them."""
+FIRST_DRAWS: Final = 10
+"""Settings that a search draws at random, before results tell it more."""
 TRIES: Final = 1000
 """Draws for each setting that is wanted, before conditions count as too narrow."""
 
@@ -28,8 +30,13 @@ class SourcedSettings:
     sources: Mapping[str, Key]
 
 
-def expand_trials(study: Study, document: Document) -> list[Trial]:
+def expand_trials(study: Study, document: Document, proposed: Sequence[Mapping[str, Any]] = ()) -> list[Trial]:
     """Return the trials of a study. Settings that two parts of it give alike are one.
+
+    Args:
+        study: The study.
+        document: Its file.
+        proposed: What its search has proposed so far, beyond what it draws at first.
 
     Raises:
         GroupedError: Of a JobError: there are none, too many, or the conditions leave too few to draw.
@@ -37,33 +44,59 @@ def expand_trials(study: Study, document: Document) -> list[Trial]:
     _require_few(study, document)
     _require_one_seed(study, document)
     distinct: dict[str, SourcedSettings] = {}
-    for each in _all_settings(study, document):
+    for each in chain(_all_settings(study, document), _searched(study, proposed)):
         distinct.setdefault(render_canonical(each.values), each)
-    settings = list(distinct.values())
-    if not settings:
-        fix = "add `grid`, `trials`, `random` or `seeds`, or loosen `where` and `unless`"
+    if not distinct:
+        fix = "add `grid`, `trials`, `random`, `search` or `seeds`, or loosen `where` and `unless`"
         raise _refusal(document, (), "the study has no trial", fix)
+    return _numbered(study, distinct.values(), first=1)
+
+
+def proposed_trials(study: Study, settings: Mapping[str, Any], first: int) -> list[Trial]:
+    """Return the trials of a setting that the search proposes: one for each seed.
+
+    Args:
+        study: The study.
+        settings: The setting.
+        first: The number of the first of them.
+    """
+    return _numbered(study, _searched(study, [settings]), first)
+
+
+def extreme_trials(study: Study) -> list[Trial]:
+    """Return a trial for each choice and each end of a range that a search may propose, to be checked before it starts. None is run."""
+    if study.search is None:
+        return []
+    drawn = draw_settings(study.search, 0)
+    extremes = [{**drawn, key: value} for key, each in study.search.values.items() for value in each.extremes]
+    kept = [each for each in extremes if is_kept(each, study.where, study.unless)]
+    return [replace(each, number=NO_NUMBER) for each in _numbered(study, _searched(study, kept), first=1)]
+
+
+def _numbered(study: Study, settings: Iterable[SourcedSettings], first: int) -> list[Trial]:
     seeds: list[int | None] = [*dict.fromkeys(study.seeds)] or [None]
-    pairs = product(settings, seeds)
     return [
         Trial(number=number, settings=each.values, seed=seed, sources={**each.sources, SEED_KEY: ("seeds",)})
-        for number, (each, seed) in enumerate(pairs, start=1)
+        for number, (each, seed) in enumerate(product(settings, seeds), start=first)
     ]
 
 
 def varied_keys(study: Study) -> list[str]:
     """Return the keys of the job that a study varies, without the seed, in the order of the file."""
-    drawn = study.random.values if study.random else {}
+    drawn = [key for part in (study.random, study.search) if part for key in part.values]
     return [*dict.fromkeys([*(study.grid or {}), *(key for each in study.trials for key in each), *drawn])]
 
 
 def _all_settings(study: Study, document: Document) -> Iterator[SourcedSettings]:
-    plain = study.grid is None and not study.trials and study.random is None
+    plain = study.grid is None and not study.trials and study.random is None and study.search is None
     yield from _kept(study, [SourcedSettings({}, {})] if plain and study.seeds else [])
     yield from _kept(study, _grid(study.grid) if study.grid else [])
     listed = enumerate(study.trials)
     yield from _kept(study, (SourcedSettings(each, {key: ("trials", at, key) for key in each}) for at, each in listed))
-    yield from _drawn(study, document)
+    if study.random:
+        yield from _drawn(study, study.random, study.random.count, document, "random")
+    if study.search:
+        yield from _drawn(study, study.search, min(study.search.count, FIRST_DRAWS), document, "search")
 
 
 def _kept(study: Study, settings: Iterator[SourcedSettings] | list[SourcedSettings]) -> Iterator[SourcedSettings]:
@@ -80,16 +113,21 @@ def _grid(grid: Mapping[str, list[Any]]) -> Iterator[SourcedSettings]:
         )
 
 
-def _drawn(study: Study, document: Document) -> Iterator[SourcedSettings]:
-    if study.random is None:
-        return
-    sources: dict[str, Key] = {key: ("random", "values", key) for key in study.random.values}
-    draws = (draw_settings(study.random, number) for number in range(study.random.count * TRIES))
-    kept = list(islice((each for each in draws if is_kept(each, study.where, study.unless)), study.random.count))
-    if len(kept) < study.random.count:
-        what = f"the conditions leave {len(kept)} of the {study.random.count} settings to draw"
-        raise _refusal(document, ("random", "count"), what, "loosen `where` or `unless`, or draw fewer")
+def _drawn(study: Study, drawn: RandomTrials, count: int, document: Document, name: str) -> Iterator[SourcedSettings]:
+    sources: dict[str, Key] = {key: (name, "values", key) for key in drawn.values}
+    draws = (draw_settings(drawn, number) for number in range(count * TRIES))
+    kept = list(islice((each for each in draws if is_kept(each, study.where, study.unless)), count))
+    if len(kept) < count:
+        what = f"the conditions leave {len(kept)} of the {count} settings to draw"
+        raise _refusal(document, (name, "count"), what, "loosen `where` or `unless`, or draw fewer")
     yield from (SourcedSettings(each, sources) for each in kept)
+
+
+def _searched(study: Study, proposed: Iterable[Mapping[str, Any]]) -> Iterator[SourcedSettings]:
+    """Yield what the search has proposed."""
+    keys = study.search.values if study.search else ()
+    sources: dict[str, Key] = {key: ("search", "values", key) for key in keys}
+    yield from (SourcedSettings(each, sources) for each in proposed)
 
 
 def _require_few(study: Study, document: Document) -> None:
@@ -99,7 +137,7 @@ def _require_few(study: Study, document: Document) -> None:
         GroupedError: There are.
     """
     count = math.prod(map(len, study.grid.values())) if study.grid else 0
-    count += len(study.trials) + (study.random.count if study.random else 0)
+    count += len(study.trials) + sum(part.count for part in (study.random, study.search) if part)
     count *= max(1, len(study.seeds))
     if count > MOST_TRIALS:
         what = f"the study has {count:,} trials before its conditions; the most is {MOST_TRIALS:,}"

@@ -1,0 +1,156 @@
+"""A study that was read, and how it is to be run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from holdfast.adapters.storage.study_folder import (
+    is_running_study,
+    running_study,
+    study_folder,
+)
+from holdfast.app.hub_access import HubAccess
+from holdfast.app.study.estimating import estimate_study, price_of
+from holdfast.app.study.observing import StudyObserver
+from holdfast.app.study.options import StudyOptions
+from holdfast.app.study.outcomes import TrialRun, find_runs, open_trials, outcomes_of
+from holdfast.app.study.preparing import PreparedTrial, check_trials, prepare_trials
+from holdfast.app.study.queue import TrialQueue, distinct
+from holdfast.app.study.reading import StudyFile
+from holdfast.app.study.running import StudyRunner
+from holdfast.app.study.searching import TrialSearch, count_proposals
+from holdfast.app.study.writing import write_study
+from holdfast.core.trial import TrialOutcome
+from holdfast.engine.study.answers import StudyState, study_result
+from holdfast.engine.study.expansion import extreme_trials
+from holdfast.engine.study.spending import Spending
+from holdfast.results.study import StudyEstimate, StudyResult
+
+
+@dataclass(frozen=True, slots=True)
+class StudyRequest:
+    """A study that was read, and how it is to be run.
+
+    Attributes:
+        file: The study.
+        trials: Its trials.
+        options: The options.
+        observer: Follows it.
+    """
+
+    file: StudyFile
+    trials: Sequence[PreparedTrial]
+    options: StudyOptions
+    observer: StudyObserver
+
+    @property
+    def hub(self) -> HubAccess:
+        """Whether the Hub is asked."""
+        return HubAccess.OFFLINE if self.options.offline else HubAccess.ASKED
+
+    def found(self) -> dict[str, TrialRun]:
+        """Return the runs that trials have."""
+        return find_runs(self.options.runs, [each.content for each in self.trials])
+
+    def waiting(self, found: Mapping[str, TrialRun]) -> list[PreparedTrial]:
+        """Return the trials that have still to run, or to be continued."""
+        return open_trials(self.trials, found, retry=self.options.retry)
+
+    def check(self, waiting: Sequence[PreparedTrial]) -> None:
+        """Check the trials that have still to run, and the extremes of what a search may propose.
+
+        Raises:
+            GroupedError: `run` would refuse one.
+        """
+        extremes = extreme_trials(self.file.study) if self.proposals else []
+        prepared = [*distinct(waiting), *prepare_trials(replace(self.file, trials=extremes))]
+        check_trials(self.file, prepared, self.options.despite, self.hub, self.observer.on_progress)
+
+    def shown(self) -> StudyResult:
+        """Return what the trials have given so far. The table and the report are written anew, unless another process does that."""
+        result = self.looked_at()
+        folder = study_folder(self.options.runs, self.file.name)
+        if folder.is_dir():
+            with running_study(folder) as mine:
+                if mine:
+                    write_study(folder, self.file, result, self.found())
+        return result
+
+    def looked_at(self) -> StudyResult:
+        """Return the result of a study of which nothing is started."""
+        found = self.found()
+        outcomes = outcomes_of(self.trials, found, self.file.study.metric)
+        state = self._state(outcomes, self.remaining(found, outcomes))
+        return study_result(replace(state, started=is_running_study(Path(state.folder))))
+
+    def run(self, folder: Path) -> StudyResult:
+        """Run what has still to run, and return the result; its table and its report are written after each trial."""
+        found = self.found()
+        waiting = self.waiting(found)
+        self.check([each for each in waiting if each.content not in found])
+        outcomes = outcomes_of(self.trials, found, self.file.study.metric)
+        self.observer.on_planned(len(self.trials) + self.proposals, self.remaining(found, outcomes))
+        runner = StudyRunner(
+            file=self.file, options=self.options, observer=self.observer, spending=self._spending(found, outcomes)
+        )
+        runner.know_shapes(self.trials, found, outcomes)
+        search = self._search(folder)
+        unstarted = runner.run(TrialQueue(waiting, search))
+        if search is None:
+            return self.finish(folder, unstarted, runner.because, is_limited=runner.is_limited)
+        tried = replace(self, trials=search.trials)
+        return tried.finish(folder, unstarted, runner.because or search.because, is_limited=runner.is_limited)
+
+    def _search(self, folder: Path) -> TrialSearch | None:
+        search = self.file.study.search
+        if search is None:
+            return None
+        return TrialSearch(file=self.file, search=search, folder=folder, options=self.options, trials=list(self.trials))
+
+    def finish(
+        self, folder: Path, unstarted: Mapping[str, TrialOutcome], because: str, *, is_limited: bool
+    ) -> StudyResult:
+        """Return the result of trials that were run; its table and its report are written."""
+        found = self.found()
+        outcomes = outcomes_of(self.trials, found, self.file.study.metric, unstarted)
+        state = self._state(outcomes, self.remaining(found, outcomes))
+        result = study_result(replace(state, folder=str(folder), because=because, is_limited=is_limited))
+        write_study(folder, self.file, result, found)
+        return result
+
+    @property
+    def proposals(self) -> int:
+        """How many trials the search has still to propose."""
+        return count_proposals(self.file, (each.trial for each in self.trials))
+
+    def remaining(self, found: Mapping[str, TrialRun], outcomes: Sequence[TrialOutcome]) -> StudyEstimate:
+        """Return what is left to run."""
+        waiting = [each for each, outcome in zip(self.trials, outcomes, strict=True) if not outcome.has_failed]
+        left = self.waiting(found)
+        return estimate_study(
+            [each for each in left if each in waiting or self.options.retry],
+            [self.trials[0]] * self.proposals,
+            outcomes,
+            self.file.study.parallel,
+            self.hub,
+        )
+
+    def _spending(self, found: Mapping[str, TrialRun], outcomes: Sequence[TrialOutcome]) -> Spending:
+        """Return what the runs of earlier starts have used."""
+        spending = Spending(price_of)
+        jobs = {each.content: each.job for each in self.trials}
+        for content, outcome in {each.content: each for each in outcomes if each.run}.items():
+            if found[content].state.stage.ended:
+                spending.add(outcome.seconds, jobs[content])
+        return spending
+
+    def _state(self, outcomes: Sequence[TrialOutcome], remaining: StudyEstimate) -> StudyState:
+        return StudyState(
+            name=self.file.name,
+            study=self.file.study,
+            outcomes=outcomes,
+            remaining=remaining,
+            proposals=self.proposals,
+            runs=str(self.options.runs),
+            folder=str(study_folder(self.options.runs, self.file.name)),
+        )
