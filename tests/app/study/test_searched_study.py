@@ -123,7 +123,7 @@ def test_whatever_a_search_may_propose_is_checked_before_it_starts(quick: QuickS
     with pytest.raises(GroupedError) as caught:
         run(quick)
 
-    told = {(error.what, error.spot.line) for error in flatten(caught.value) if error.spot}
+    told = {(error.what, error.spot.line) for error in flatten(caught.value)}
     lines = quick.file.read_text().splitlines()
     for word, key in (
         ("gone.jsonl", "dataset.path:"),

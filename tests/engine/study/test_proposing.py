@@ -28,9 +28,9 @@ def study_of(space: Mapping[str, Any], *, seed: int = 0, direction: str = "minim
 
 def loss(settings: Mapping[str, Any]) -> float:
     """Return a loss whose least value is 0."""
-    rate, warm = settings["train.learning_rate"], settings["train.warmup_ratio"]
+    rate, warm, rank = (float(settings[key]) for key in ("train.learning_rate", "train.warmup_ratio", "peft.r"))
     modules = {"all-linear": 0.0}.get(render_canonical(settings["peft.target_modules"]).strip('"'), 1.0)
-    return (math.log10(rate) + 4) ** 2 + 10 * (warm - 0.1) ** 2 + abs(settings["peft.r"] - 16) / 16 + modules
+    return (math.log10(rate) + 4) ** 2 + 10 * (warm - 0.1) ** 2 + abs(rank - 16) / 16 + modules
 
 
 def searched(study: Study, value_of: Callable[[Mapping[str, Any]], float | None]) -> list[SearchedSetting]:
