@@ -44,6 +44,7 @@ class Stopper(StrEnum):
     STALL = "the watch on progress"
     BUDGET = "the budget"
     PROMISE = "the check of a remedy"
+    STUDY = "its study"
 
     @property
     def was_asked(self) -> bool:
@@ -191,10 +192,12 @@ class StopRequested:
 
     Attributes:
         by: Who requested it.
+        because: Why; empty if that follows from who it was.
     """
 
     at_s: float
     by: Stopper
+    because: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

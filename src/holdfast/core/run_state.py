@@ -128,6 +128,7 @@ class RunState:
         seen_s: Unix time of the last event.
         stop: Who requested that the current attempt stops; None if nobody did.
         stop_s: Unix time of that request.
+        stop_because: Why they did; empty if that follows from who it was.
         pushes: The last push to each repository of the Hub.
         deliveries: The verification of each push, by repository.
         evaluated: What the evaluation of the final model gave; None if there was none yet.
@@ -143,6 +144,7 @@ class RunState:
     seen_s: float = 0.0
     stop: Stopper | None = None
     stop_s: float = 0.0
+    stop_because: str = ""
     attempts: tuple[AttemptState, ...] = ()
     pushes: Mapping[str, PushStarted] = field(default_factory=dict[str, PushStarted])
     deliveries: Mapping[str, Delivered] = field(default_factory=dict[str, Delivered])
@@ -211,7 +213,7 @@ def advance(state: RunState, event: Event) -> RunState:
             kept = tuple(old for old in state.attempts if old.number != event.attempt)
             state = replace(state, attempts=(*kept, attempt), stage=RunStage.QUEUED, because="", stop=None)
         case StopRequested():
-            state = replace(state, stop=event.by, stop_s=event.at_s)
+            state = replace(state, stop=event.by, stop_s=event.at_s, stop_because=event.because)
         case Delivered():
             state = replace(state, deliveries={**state.deliveries, event.repository: event})
         case ModelEvaluated():

@@ -131,6 +131,15 @@ class StudyBudget(StrictPart):
     """Money, by the price of the job's hardware."""
 
 
+class Pruning(StrictPart):
+    """Early ends of trials that fall behind: asynchronous successive halving (ASHA)."""
+
+    min_steps: PositiveInt
+    """Step of the first rung. A trial is compared with others by its first evaluation from there on."""
+    factor: Annotated[int, Field(ge=2)] = 3
+    """One in so many trials passes a rung, and the next rung has so many times the steps."""
+
+
 def _conditions(value: Any) -> Any:
     return [value] if isinstance(value, dict) else value
 
@@ -167,6 +176,8 @@ class Study(StrictPart):
     """Leave a trial out if one of these conditions holds."""
     parallel: PositiveInt = 1
     """Trials that run at once. On this machine, its GPUs are parted between them."""
+    prune: Pruning | None = None
+    """Stop trials early whose metric falls behind that of others at the same step. Default: each runs to its end."""
     budget: StudyBudget = Field(default_factory=StudyBudget)
     """What the whole study may use."""
 

@@ -51,6 +51,8 @@ class TrialOutcome:
         because: Why it failed; empty if it has not.
         fix: What to do about that.
         is_refused: Whether the check or the rehearsal refused it.
+        pruned: Why its study stopped it early; empty if it did not.
+        steps: How many steps its newest attempt has done.
     """
 
     trial: Trial
@@ -64,8 +66,15 @@ class TrialOutcome:
     because: str = ""
     fix: str = ""
     is_refused: bool = False
+    pruned: str = ""
+    steps: int = 0
 
     @property
     def has_failed(self) -> bool:
         """Whether it ended without a value, and nobody stopped it."""
         return bool(self.because) and self.stage is not RunStage.CANCELLED
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it has still to run to its end."""
+        return self.value is None and not self.has_failed and not self.pruned

@@ -7,7 +7,7 @@ from msgspec import field
 
 from holdfast.results import Result, ResultPart
 
-TrialStage = Literal["waiting", "queued", "running", "succeeded", "failed", "cancelled", "refused"]
+TrialStage = Literal["waiting", "queued", "running", "succeeded", "failed", "cancelled", "refused", "pruned"]
 
 
 class StudyTrialResult(ResultPart, frozen=True, kw_only=True):
@@ -19,10 +19,12 @@ class StudyTrialResult(ResultPart, frozen=True, kw_only=True):
         seed: Its seed; null if the study has no `seeds`.
         content: The hash of all that decides its result: a trial with the same content is not run again.
         run: The run's name; null if it has none yet.
-        stage: Its stage: that of its run, `waiting` if it has none, `refused` if the check or the rehearsal refused it.
+        stage: Its stage: that of its run, `waiting` if it has none, `refused` if the check or the rehearsal refused it, `pruned` if the
+            study stopped it early.
         value: The metric's value; null if it has none.
         metrics: The newest value of each metric.
         elapsed_s: How long its attempts have run.
+        pruned: Why the study stopped it early; empty if it did not.
     """
 
     number: int
@@ -34,6 +36,7 @@ class StudyTrialResult(ResultPart, frozen=True, kw_only=True):
     value: float | None
     metrics: Mapping[str, float]
     elapsed_s: float
+    pruned: str
 
 
 class StudySettingResult(ResultPart, frozen=True, kw_only=True):
@@ -51,7 +54,8 @@ class StudySettingResult(ResultPart, frozen=True, kw_only=True):
         difference_high: Its upper end.
         p_value: The probability of such a difference if there were none, by Holm for all comparisons with the best; null if noise is not
             known.
-        verdict: `best`; `worse` if the p-value is below 0.05; `within noise` if it is not; `unknown` if noise is not known; `no value`.
+        verdict: `best`; `worse` if the p-value is below 0.05; `within noise` if it is not; `unknown` if noise is not known; without a value
+            `pruned` if the study stopped a trial of it early, else `no value`.
     """
 
     settings: Mapping[str, Any]
@@ -64,7 +68,7 @@ class StudySettingResult(ResultPart, frozen=True, kw_only=True):
     difference_low: float | None
     difference_high: float | None
     p_value: float | None
-    verdict: Literal["best", "worse", "within noise", "unknown", "no value"]
+    verdict: Literal["best", "worse", "within noise", "unknown", "pruned", "no value"]
 
 
 class StudyBest(ResultPart, frozen=True, kw_only=True):

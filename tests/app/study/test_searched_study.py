@@ -188,3 +188,33 @@ def test_without_optuna_it_says_what_to_install(quick: QuickStudy, monkeypatch: 
     with pytest.raises(UsageError, match="optuna") as caught:
         holdfast.study(quick.file, dry_run=True)
     assert "holdfast[study]" in caught.value.fix
+
+
+def test_a_trial_that_falls_behind_is_stopped_and_says_why(quick: QuickStudy) -> None:
+    """It is no failure, is not started again, and its run says the same."""
+    slow = QuickStudy(quick.folder, seconds=2.0)
+    slow.write(
+        trials=[{"train.learning_rate": rate} for rate in (0.02, 0.05, 0.01)], prune={"min_steps": 1, "factor": 2}
+    )
+
+    answer = run(slow)
+
+    assert (answer["verdict"], answer["failed"]) == ("complete", [])
+    assert [trial["stage"] for trial in answer["trials"]] == ["succeeded", "pruned", "succeeded"]
+    pruned = answer["trials"][1]
+    assert "at step 1 its eval_loss of 6.25 is not among the best of 2 trials" in pruned["pruned"]
+    assert [setting["verdict"] for setting in answer["settings"]] == ["best", "unknown", "pruned"]
+    shown = holdfast.show(pruned["run"], runs=slow.runs)
+    assert shown["stage"] == "cancelled"
+    assert "stopped by its study" in shown["because"]
+    assert run(slow)["trials"] == answer["trials"]
+    assert slow.trainings().total() == 3
+
+
+def test_nothing_can_be_pruned_by_a_metric_that_is_known_at_the_end(quick: QuickStudy) -> None:
+    """It is said before anything starts."""
+    quick.job["evaluate"] = [{"dataset": "a.jsonl", "metric": "exact_match"}]
+    quick.write(seeds=[1, 2], metric="exact_match", prune={"min_steps": 1})
+    with pytest.raises(GroupedError) as caught:
+        run(quick)
+    assert any("`exact_match` is not known while a trial runs" in error.what for error in flatten(caught.value))

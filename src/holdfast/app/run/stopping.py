@@ -8,6 +8,7 @@ from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_run
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunStage, Stopper, StopRequested
+from holdfast.core.run_state import RunState
 from holdfast.engine.run.answers import run_result
 from holdfast.results.run import RunResult
 
@@ -26,14 +27,26 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     state = opened.state()
     if state.stage.ended:
         raise UsageError(f"{opened.name} is not running: {state.stage}", where=str(opened.folder), fix="nothing to do")
-    opened.ledger.append(opened.name, [StopRequested(at_s=SystemClock().now_s(), by=Stopper.PERSON)])
+    request_stop(opened, state, Stopper.PERSON)
     if state.current is None:
         return _stop_unstarted(opened)
-    if state.current.id:
-        backend = attach_backend(state.current.backend)
-        end = backend.kill if state.stop is Stopper.PERSON else backend.stop
-        end(state.current.id)
     return supervise_or_watch(opened, observer, detach=False)
+
+
+def request_stop(run: Run, state: RunState, by: Stopper, because: str = "") -> None:
+    """Ask a run to save and end, from outside of its supervisor. A person who asks again has it killed.
+
+    Args:
+        run: The run.
+        state: Its state.
+        by: Who asks.
+        because: Why; empty if that follows from who it is.
+    """
+    run.ledger.append(run.name, [StopRequested(at_s=SystemClock().now_s(), by=by, because=because)])
+    if state.current and state.current.id:
+        backend = attach_backend(state.current.backend)
+        end = backend.kill if by is state.stop is Stopper.PERSON else backend.stop
+        end(state.current.id)
 
 
 def _stop_unstarted(run: Run) -> RunResult:

@@ -1,8 +1,12 @@
 """What a study tells while it runs, and the orders that it takes."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
-from holdfast.app.run.runs import NullObserver
+from holdfast.app.run.runs import NullObserver, Run
+from holdfast.core.event import Event, training_events
+from holdfast.core.run_state import RunState
+from holdfast.core.training_event import Evaluated
 from holdfast.core.trial import Trial, TrialOutcome
 from holdfast.ports import Order
 from holdfast.results.study import StudyEstimate
@@ -62,15 +66,21 @@ NO_STUDY_OBSERVER = NullStudyObserver()
 
 
 class TrialOrders(NullObserver):
-    """Passes the orders to a study on to the run of one trial."""
+    """Passes the orders to a study on to the run of one trial, and keeps what the trial has reported."""
 
     def __init__(self, observer: StudyObserver) -> None:
         self._observer = observer
         self._orders: list[Order] = []
+        self.evaluated: list[Evaluated] = []
 
     def give(self, order: Order) -> None:
         """Give the run an order."""
         self._orders.append(order)
+
+    def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
+        """Keep the evaluations of the run."""
+        del run, state
+        self.evaluated += training_events(events, Evaluated)
 
     def take(self) -> Order | None:
         """Return the next order, once."""

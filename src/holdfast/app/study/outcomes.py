@@ -12,7 +12,7 @@ from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.app.study.preparing import PreparedTrial
-from holdfast.core.event import Diagnosed, RunStage
+from holdfast.core.event import Diagnosed, RunStage, Stopper
 from holdfast.core.run_state import RunState, fold
 from holdfast.core.study import StudyMetric
 from holdfast.core.trial import Trial, TrialOutcome
@@ -37,7 +37,7 @@ class TrialRun:
     @property
     def is_interrupted(self) -> bool:
         """Whether it was stopped, so that it can be continued."""
-        return self.state.stage is RunStage.CANCELLED
+        return self.state.stage is RunStage.CANCELLED and self.state.stop is not Stopper.STUDY
 
     def is_open(self, *, retry: bool) -> bool:
         """Whether it is to be started again, continued or followed; one that failed only where that is wanted."""
@@ -116,6 +116,8 @@ def _outcome(found: TrialRun, metric: StudyMetric) -> TrialOutcome:
         metrics=current.metrics if current else {},
         seconds=follow(events).elapsed_s(SystemClock().now_s()),
         is_refused=bool(state.refused_by),
+        pruned=state.because if state.stage is RunStage.CANCELLED and state.stop is Stopper.STUDY else "",
+        steps=current.steps if current else 0,
     )
     if state.stage is RunStage.SUCCEEDED:
         value = metric_value(metric, state, events, load_evaluations(state.evaluated))

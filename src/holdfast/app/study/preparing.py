@@ -17,7 +17,7 @@ from holdfast.core.finding import Finding
 from holdfast.core.job import Job
 from holdfast.core.trial import NO_NUMBER, Trial
 from holdfast.engine.run.launch import blocking_findings
-from holdfast.engine.study.metric_checks import missing_metric
+from holdfast.engine.study.metric_checks import missing_metric, unseen_metric
 from holdfast.engine.study.places import shared_places
 
 SHOWN_TRIALS = 6
@@ -59,6 +59,10 @@ def prepare_trials(file: StudyFile) -> list[PreparedTrial]:
         what = f"{len(numbers)} trials write to {places.value!r} (`{places.key}`): the last would overwrite the others"
         fix = f"remove `{places.key}`, or vary it"
         problems.add(JobError(what, where=Spot(place.path, place.line, place.column), fix=fix))
+    if unseen := unseen_metric(file.study):
+        place = file.document.place("prune")
+        where = Spot(place.path, place.line, place.column)
+        problems.add(JobError(unseen[0], where=where, fix=unseen[1]))
     for each in prepared:
         if missing := missing_metric(file.study.metric, each.job):
             place = file.document.place("metric")

@@ -23,6 +23,7 @@ from holdfast.app.study.writing import write_study
 from holdfast.core.trial import TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
 from holdfast.engine.study.expansion import extreme_trials
+from holdfast.engine.study.pruning import Pruner
 from holdfast.engine.study.spending import Spending
 from holdfast.results.study import StudyEstimate, StudyResult
 
@@ -90,10 +91,16 @@ class StudyRequest:
         self.check([each for each in waiting if each.content not in found])
         outcomes = outcomes_of(self.trials, found, self.file.study.metric)
         self.observer.on_planned(len(self.trials) + self.proposals, self.remaining(found, outcomes))
+        pruning = self.file.study.prune
         runner = StudyRunner(
-            file=self.file, options=self.options, observer=self.observer, spending=self._spending(found, outcomes)
+            file=self.file,
+            options=self.options,
+            observer=self.observer,
+            spending=self._spending(found, outcomes),
+            pruner=Pruner(pruning, self.file.study.metric) if pruning else None,
         )
         runner.know_shapes(self.trials, found, outcomes)
+        runner.know_evaluations(found)
         search = self._search(folder)
         unstarted = runner.run(TrialQueue(waiting, search))
         if search is None:

@@ -1,6 +1,6 @@
 """Running the trials of a study: so many at once as it allows, each a run like any other."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -11,6 +11,7 @@ from holdfast.app.run.continuing import continue_run
 from holdfast.app.run.preparing import RunClosed, check_job
 from holdfast.app.run.runs import Run
 from holdfast.app.run.starting import begin_run
+from holdfast.app.run.stopping import request_stop
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.app.study.observing import StudyObserver, TrialOrders
 from holdfast.app.study.options import StudyOptions, run_request, visible_devices
@@ -18,9 +19,11 @@ from holdfast.app.study.outcomes import TrialRun, find_runs, outcome_of, outcome
 from holdfast.app.study.preparing import PreparedTrial
 from holdfast.app.study.queue import TrialQueue
 from holdfast.app.study.reading import StudyFile
-from holdfast.core.errors import HoldfastError, LedgerError
-from holdfast.core.event import RunStage
+from holdfast.core.errors import BackendError, HoldfastError, LedgerError, UnreachableError
+from holdfast.core.event import RunStage, Stopper, training_events
+from holdfast.core.training_event import Evaluated
 from holdfast.core.trial import TrialOutcome
+from holdfast.engine.study.pruning import Pruner
 from holdfast.engine.study.spending import Spending
 from holdfast.ports import Order
 from holdfast.results.run import RunResult
@@ -56,6 +59,7 @@ class StudyRunner:
         options: The options.
         observer: Follows it.
         spending: What it has used of its budget.
+        pruner: Says which trials are stopped early; None if none is.
         because: Why no more trials start; empty while they do.
     """
 
@@ -63,6 +67,7 @@ class StudyRunner:
     options: StudyOptions
     observer: StudyObserver
     spending: Spending
+    pruner: Pruner | None = None
     because: str = ""
     is_limited: bool = False
     _shapes: dict[str, TrialOutcome | None] = field(default_factory=dict[str, TrialOutcome | None])
@@ -76,6 +81,7 @@ class StudyRunner:
         with ThreadPoolExecutor(self.file.study.parallel) as pool, self._detaching():
             while waiting or self._active:
                 self._take_order(waiting)
+                self._prune()
                 if waiting and len(self._active) < self.file.study.parallel and not self._is_over(waiting):
                     self._start(pool, waiting.take(self._refused))
                 elif self._active:
@@ -112,6 +118,15 @@ class StudyRunner:
         waiting.close()
         for active in self._active.values():
             active.orders.give(order)
+
+    def _prune(self) -> None:
+        """Ask the runs of trials that have fallen behind to stop."""
+        if self.pruner is None:
+            return
+        for active in self._active.values():
+            if because := self.pruner.judge(active.prepared.content, active.orders.evaluated):
+                with suppress(BackendError, UnreachableError):  # then its supervisor ends it, since it does not stop
+                    request_stop(active.run, active.run.state(), Stopper.STUDY, because)
 
     def _start(self, pool: ThreadPoolExecutor, prepared: PreparedTrial | None) -> None:
         """Prepare the run of a trial, if there is one, and have a thread supervise it."""
@@ -156,6 +171,14 @@ class StudyRunner:
         self._shapes[prepared.shape] = None
         self.observer.on_started(prepared.trial, run.name, continued=False)
         return run
+
+    def know_evaluations(self, found: Mapping[str, TrialRun]) -> None:
+        """Remember the evaluations of trials that have ended: others are compared with them."""
+        if self.pruner is None:
+            return
+        for content, trial in found.items():
+            if trial.state.stage.ended and not trial.is_interrupted:
+                self.pruner.judge(content, training_events(trial.run.ledger.outline(trial.run.name), Evaluated))
 
     def know_shapes(
         self, trials: Iterable[PreparedTrial], found: dict[str, TrialRun], outcomes: Iterable[TrialOutcome]

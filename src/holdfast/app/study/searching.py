@@ -98,7 +98,9 @@ class TrialSearch:
         found = find_runs(self.options.runs, [each.content for each in self.trials])
         outcomes = outcomes_of(self.trials, found, self.file.study.metric, unstarted)
         summaries = summarize_settings(outcomes, lower_is_better=self.file.study.metric.lower_is_better)
-        settings = propose_setting(self.file.study, self.search, searched_settings(summaries))
+        settings = propose_setting(
+            self.file.study, self.search, searched_settings(summaries, self.file.study.metric.name)
+        )
         if settings is None:
             self.because = NOTHING_NEW
             return []

@@ -70,7 +70,9 @@ class StudyDisplay:
         del left
         self._ended += 1
         stage = outcome.stage.value if outcome.stage and not outcome.is_refused else "refused"
-        said = f" {render_number(outcome.value)}" if outcome.value is not None else f": {outcome.because or stage}"
+        stage = "pruned" if outcome.pruned else stage
+        because = outcome.pruned or outcome.because or stage
+        said = f" {render_number(outcome.value)}" if outcome.value is not None else f": {because}"
         took = f" in {render_duration(outcome.seconds)}" if outcome.seconds else ""
         self._print(f"trial {outcome.trial.number} {stage}{said}{took} ({self._ended} of {self._trials})")
 

@@ -68,7 +68,8 @@ def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
 def _describe_trouble(event: Diagnosed | Remedied | TroubleNoted | StopRequested) -> str:
     """Return why an attempt failed and what follows, or what is changed for that; what is conspicuous; who wants it to stop."""
     if isinstance(event, StopRequested):
-        return f"stop requested by {event.by}: saves a checkpoint, then ends"
+        because = f", because {event.because}" if event.because else ""
+        return f"stop requested by {event.by}{because}: saves a checkpoint, then ends"
     if isinstance(event, TroubleNoted):
         return f"look at this: {event.trouble.text}"
     if isinstance(event, Remedied):

@@ -116,7 +116,7 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
 def _asked(stopper: Stopper, ending: Ending, at: str, values: Mapping[str, str]) -> EndingFact:
     """Return who asked the attempt to stop. Of one that stalled, the call that it waited in says more than that it did."""
     text = f"{stopper} asked it to stop, and it ended {at}"
-    if stopper is Stopper.BUDGET:
+    if stopper in (Stopper.BUDGET, Stopper.STUDY):
         return EndingFact(text, values=values)
     if stopper is not Stopper.STALL:
         return EndingFact(text, STOPPED_BY[stopper], 0.97, values)

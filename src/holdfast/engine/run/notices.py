@@ -42,7 +42,8 @@ def _told(event: Event) -> tuple[NoticeKind, str] | None:
         case TroubleNoted():
             return "trouble", event.trouble.text
         case StopRequested() if event.by is not Stopper.PERSON:
-            return "stopping", f"{event.by} asked it to stop"
+            because = f": {event.because}" if event.because else ""
+            return "stopping", f"{event.by} asked it to stop{because}"
         case Closed():
             return "ended", f"{event.stage}: {event.because}" if event.because else event.stage.value
         case _:

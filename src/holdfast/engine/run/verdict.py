@@ -32,11 +32,15 @@ def verdict(state: RunState, stall_limit_s: float | None = None) -> tuple[RunSta
             (RunStage.FAILED, f"training reached its end, but {'; '.join(lost)}") if lost else (RunStage.SUCCEEDED, "")
         )
     if state.stop:
-        stage = RunStage.CANCELLED if state.stop is Stopper.PERSON else RunStage.FAILED
-        return (
-            stage,
-            f"stopped by {state.stop} {_reached(current)}{_lost_words(current)}{_stalled_words(state, current, stall_limit_s)}{_stops(current)}{_broken_words(state)}",
+        stage = RunStage.CANCELLED if state.stop in (Stopper.PERSON, Stopper.STUDY) else RunStage.FAILED
+        why = (
+            f": {state.stop_because}" if state.stop_because else "",
+            _lost_words(current),
+            _stalled_words(state, current, stall_limit_s),
+            _stops(current),
+            _broken_words(state),
         )
+        return stage, f"stopped by {state.stop} {_reached(current)}{''.join(why)}"
     return RunStage.FAILED, f"{how_it_failed(current)}{_stops(current)}"
 
 

@@ -97,7 +97,7 @@ def _verdict(state: StudyState) -> StudyVerdict:
 
 def _is_open(state: StudyState) -> bool:
     """Return whether a trial has still to run."""
-    return bool(state.proposals) or any(each.value is None and not each.has_failed for each in state.outcomes)
+    return bool(state.proposals) or any(each.is_open for each in state.outcomes)
 
 
 def _best(summary: SettingSummary, metric: StudyMetric, runs: str) -> StudyBest:
@@ -128,8 +128,12 @@ def _setting(summary: SettingSummary, difference: SettingDifference | None, *, i
         difference_low=difference.low if difference else None,
         difference_high=difference.high if difference else None,
         p_value=difference.p_value if difference else None,
-        verdict=difference.verdict if difference else "best" if is_best and valued else "no value",
+        verdict=difference.verdict if difference else "best" if is_best and valued else _without_value(summary),
     )
+
+
+def _without_value(summary: SettingSummary) -> Literal["pruned", "no value"]:
+    return "pruned" if any(each.pruned for each in summary.outcomes) else "no value"
 
 
 def _trial(outcome: TrialOutcome) -> StudyTrialResult:
@@ -143,6 +147,7 @@ def _trial(outcome: TrialOutcome) -> StudyTrialResult:
         value=outcome.value,
         metrics=outcome.metrics,
         elapsed_s=round(outcome.seconds, 3),
+        pruned=outcome.pruned,
     )
 
 
@@ -151,6 +156,8 @@ def _stage(outcome: TrialOutcome) -> TrialStage:
         return "refused"
     if outcome.stage is None:
         return "failed" if outcome.has_failed else "waiting"
+    if outcome.pruned:
+        return "pruned"
     stages: dict[RunStage, TrialStage] = {
         RunStage.QUEUED: "queued",
         RunStage.RUNNING: "running",

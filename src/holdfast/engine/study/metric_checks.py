@@ -6,11 +6,19 @@ from typing import Final
 from holdfast.catalog.metrics import METRICS
 from holdfast.core.job import Job
 from holdfast.core.nearest import nearest
-from holdfast.core.study import StudyMetric
+from holdfast.core.study import Study, StudyMetric
 
 LOGGED: Final = ("train_loss", "loss")
 TRAINED: Final = "train_loss"
 PREFIX: Final = "eval_"
+
+
+def unseen_metric(study: Study) -> tuple[str, str] | None:
+    """Return why trials cannot be stopped early by the metric, and the fix; None if they can."""
+    if study.prune is None or study.metric.name.startswith(PREFIX):
+        return None
+    what = f"`{study.metric.name}` is not known while a trial runs, so that `prune` has nothing to compare"
+    return what, f"use a metric of the trainer's evaluations, such as `{PREFIX}loss`, or remove `prune`"
 
 
 def missing_metric(metric: StudyMetric, job: Job) -> tuple[str, str] | None:

@@ -24,7 +24,7 @@ from holdfast.results.study import FailedTrial, StudyResult, StudySettingResult,
 MOST_CURVES: Final = 60
 """More would run into one another."""
 TONES: Final = {"complete": "good", "failed": "bad", "limited": "halted", "incomplete": "halted", "planned": "busy"}
-STAGE_TONES: Final = {"succeeded": "good", "failed": "bad", "refused": "bad", "cancelled": "halted"}
+STAGE_TONES: Final = {"succeeded": "good", "failed": "bad", "refused": "bad", "cancelled": "halted", "pruned": "halted"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ Source: Bergstra et al. 2011, "Algorithms for Hyper-Parameter Optimization"; `TP
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import product
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from holdfast.core.json_text import render_canonical
 from holdfast.core.numbers import is_number
 from holdfast.core.study import Distribution, SearchTrials, Study
+from holdfast.core.trial import TrialOutcome
 from holdfast.engine.study.conditions import is_kept
 from holdfast.engine.study.drawing import draw_settings, rounded
 from holdfast.engine.study.summaries import SettingSummary
@@ -39,23 +40,30 @@ class SearchedSetting:
         settings: The setting, by dotted key.
         value: The mean of its metric; None if it has none.
         is_running: Whether a trial of it has still to end.
+        pruned: The last step and the last value of a trial of it that the study stopped early; None if it has another value, or none.
     """
 
     settings: Mapping[str, Any]
     value: float | None
-    is_running: bool
+    is_running: bool = False
+    pruned: tuple[int, float] | None = None
 
 
-def searched_settings(summaries: Sequence[SettingSummary]) -> list[SearchedSetting]:
+def searched_settings(summaries: Sequence[SettingSummary], metric: str) -> list[SearchedSetting]:
     """Return what a study knows of its settings, as a search takes it."""
     return [
         SearchedSetting(
             settings=each.settings,
             value=each.mean,
-            is_running=any(outcome.value is None and not outcome.has_failed for outcome in each.outcomes),
+            is_running=any(outcome.is_open for outcome in each.outcomes),
+            pruned=next(_pruned(each.outcomes, metric), None),
         )
         for each in summaries
     ]
+
+
+def _pruned(outcomes: Iterable[TrialOutcome], metric: str) -> Iterator[tuple[int, float]]:
+    return ((each.steps, each.metrics[metric]) for each in outcomes if each.pruned and metric in each.metrics)
 
 
 def count_settings(study: Study, search: SearchTrials) -> int:
@@ -143,6 +151,9 @@ def _trial(params: Params, space: "dict[str, BaseDistribution]", tried: Searched
 
     if tried.is_running:
         return create_trial(params=params, distributions=space, state=TrialState.RUNNING)
+    if tried.value is None and tried.pruned:
+        values = dict([tried.pruned])
+        return create_trial(params=params, distributions=space, state=TrialState.PRUNED, intermediate_values=values)
     state = TrialState.FAIL if tried.value is None else TrialState.COMPLETE
     return create_trial(params=params, distributions=space, value=tried.value, state=state)
 
