@@ -24,11 +24,11 @@ def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Pr
     """Return the program that a target comes to: of a job file, the script that is rendered from it.
 
     Raises:
-        UsageError: There is no such file, or it breaks its schema.
+        UsageError: There is no such file, it breaks its schema, or it takes no arguments.
     """
     if not target.endswith(JOB_FILES):
         return read_program(target, arguments, sets)
-    job = read_target(target, sets)
+    job = read_target(target, sets, arguments)
     if job.job is None:
         raise UsageError(f"{target} is not a job file", where=target, fix="name a job file, a script or a notebook")
     where = job.job.where

@@ -21,6 +21,7 @@ from typing import Any
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.adapter_words import Words, adapter_words
 from holdfast.catalog.calls.arguments import has_edits, signatures, subject
 from holdfast.catalog.calls.familiar_names import VALUES
 from holdfast.catalog.calls.losses import LOSSES
@@ -44,10 +45,13 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             parameter = signature.parameters.get(name)
             if parameter and _home(parameter) in LOSSES and call.name in parameter.home:
                 parameter = replace(parameter, choices=_losses(job, api, parameter))
+            words = adapter_words(api, call, name)
+            if parameter and words:
+                parameter = replace(parameter, choices=words.names)
             if parameter is None or not parameter.choices or name in call.own:
                 continue
             value = call.arguments[name]
-            if _is_none_of(value, parameter):
+            if _is_none_of(value, parameter, words):
                 yield _finding(job, api, call, parameter, value)
             elif value is False and name in call.defaults and parameter.enforced and "no" in parameter.choices:
                 what = "YAML reads `no` as false, which is not one of its values: put it in quotes"
@@ -64,8 +68,10 @@ def _losses(job: Document, api: Api, parameter: Parameter) -> tuple[str, ...]:
     return names if since(api, "trl", first) and not OWN_TRAINER.search(job.text) else ()
 
 
-def _is_none_of(value: Any, parameter: Parameter) -> bool:
+def _is_none_of(value: Any, parameter: Parameter, words: Words | None = None) -> bool:
     """True if a value, or one in a list of them, is a word and none of the choices."""
+    if words:
+        return isinstance(value, str) and not words.spelled.fullmatch(value)
     if isinstance(value, list | tuple):
         return "list" in parameter.types and any(_is_none_of(each, parameter) for each in value)
     return isinstance(value, str) and value not in parameter.choices
@@ -82,7 +88,7 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
     since = f"; {change.note}" if change and change.note else ""
     package = parameter.home.partition(".")[0] or call.package
     message = f"{value!r} is not a value of `{parameter.name}` of {subject(api, call, package)}{since}; valid: {_listed(words, value)}"
-    later = _home(parameter) in REFUSED_LATER
+    later = _home(parameter) in REFUSED_LATER or adapter_words(api, call, parameter.name) is not None
     refused = parameter.enforced or later or (call.via == "parser" and parameter.name not in call.defaults)
     return Finding(key, message, fix, None if refused else Severity.WARNING)
 
@@ -125,6 +131,14 @@ from peft import LoraConfig
 
 lora = LoraConfig(r=16, bias="both", task_type="CAUSAL_LM")
 """
+STARTED = BIASED.replace('bias="both"', 'init_lora_weights="gausian"')
+STARTED_RIGHT = STARTED.replace("gausian", "gaussian")
+PEFT = JOB.replace("train:\n  optim: adamw_torch_fused\n", "peft: {init_lora_weights: pissa_nitr_4}\n")
+VERA = """
+from peft import VeraConfig
+
+adapter = VeraConfig(bias="{}", task_type="CAUSAL_LM")
+"""
 LOSS = """
 from trl import DPOConfig
 
@@ -142,10 +156,16 @@ RULE = Rule(
     source=(
         "The enums and `metadata` choices in the history in `catalog/api`. Tried with trl 1.16 and transformers 5.23: a "
         "choice that is an enum raises ValueError at once; `train_sampling_strategy`, `packing_strategy`, `loss_type` and "
-        "`truncation_mode` pass; the losses of `DPOConfig` and `GRPOConfig` were read in the wheels of trl, and others raise ValueError in the first step; LoRA's `bias` raises NotImplementedError when the adapter is put on a model. The optimizers of transformers 4.49.0 and strategies of 4.46.3 were read in the wheels."
+        "`truncation_mode` pass; the losses of `DPOConfig` and `GRPOConfig` were read in the wheels of trl, and others raise ValueError in the first step; an adapter's `bias` raises NotImplementedError when it is put on a model, and `init_lora_weights` ValueError (peft 0.21.2; AdaLoRA takes any); `task_type` raises ValueError at once. The optimizers of transformers 4.49.0 and strategies of 4.46.3 were read in the wheels."
     ),
     bad=(
         Case(script=BIASED, at="calls.0.bias"),
+        Case(script=STARTED, at="calls.0.init_lora_weights", fixed=STARTED_RIGHT),
+        Case(script=STARTED.replace("gausian", "true"), at="calls.0.init_lora_weights"),
+        Case(script=STARTED.replace("gausian", "olora"), versions={"peft": "0.11.1"}, at="calls.0.init_lora_weights"),
+        Case(job=PEFT, at="peft.init_lora_weights", fixed=PEFT.replace("nitr", "niter")),
+        Case(script=STARTED_RIGHT.replace("CAUSAL_LM", "CAUSAL_LMM"), at="calls.0.task_type", fixed=STARTED_RIGHT),
+        Case(script=VERA.format("both"), at="calls.0.bias"),
         Case(script=LOSS, at="calls.0.loss_type", fixed=LOSS.replace("dd", "d")),
         Case(script=LOSS.replace('"sigmoidd"', '["sigmoid", "stf"]'), at="calls.0.loss_type"),
         Case(job=GRPO.replace("dapo", "dappo"), at="train.loss_type", fixed=GRPO),
@@ -163,6 +183,11 @@ RULE = Rule(
         Case(script=SCRIPT.replace('"best"', "STRATEGY")),
         Case(script=LOSS.replace('"sigmoidd"', '["sigmoid", "sft"]')),
         Case(script=LOSS, versions={"trl": "0.24.0"}),
+        Case(script=STARTED_RIGHT.replace("gaussian", "Gaussian")),
+        Case(script=STARTED_RIGHT.replace("gaussian", "pissa_niter_16")),
+        Case(script=STARTED.replace('"gausian"', "True")),
+        Case(script=STARTED.replace("LoraConfig", "AdaLoraConfig").replace("r=16", "total_step=100")),
+        Case(script=VERA.format("vera_only")),
         Case(script=f"{LOSS}\n\nclass Trainer(trl.DPOTrainer):\n    pass\n"),
     ),
     kinds=ANY_KIND,

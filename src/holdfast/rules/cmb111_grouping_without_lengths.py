@@ -1,7 +1,7 @@
 """Rows that are to be grouped by length, for a trainer whose rows have no `input_ids`.
 
 ## What it does
-For DPO, KTO and reward training, looks for `train_sampling_strategy` of `group_by_length` or `batch_rebalance`, and for `group_by_length=True`
+For DPO, KTO, CPO, ORPO, TPO and reward training, looks for `train_sampling_strategy` of `group_by_length` or `batch_rebalance`, and for `group_by_length=True`
 of older releases. A column of lengths helps only with `remove_unused_columns=False`: otherwise it is dropped first. With it, the columns of the
 data are compared with `length_column_name`.
 
@@ -25,7 +25,7 @@ from holdfast.core.calls import Call
 from holdfast.core.document import Document, Remove, Unknown
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, MissingFactError, Rule, Severity
 
-CONFIGS = frozenset({"DPOConfig", "KTOConfig", "RewardConfig"})
+CONFIGS = frozenset({"CPOConfig", "DPOConfig", "KTOConfig", "ORPOConfig", "RewardConfig", "TPOConfig"})
 STRATEGY, GROUPED = "train_sampling_strategy", "group_by_length"
 BY_LENGTH = (GROUPED, "batch_rebalance")
 OWN_TRAINER = re.compile(r"^\s*class \w+\(.*Trainer\b", re.MULTILINE)
@@ -90,6 +90,7 @@ rows = load_dataset("json", data_files="rows.jsonl", split="train")
 trainer = KTOTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
 """
 REWARD = SCRIPT.replace('loss_type="apo_zero_unpaired", ', "").replace("KTO", "Reward")
+ORPO = REWARD.replace("Reward", "ORPO").replace("trl import", "trl.experimental.orpo import")
 STREAMED = SCRIPT.replace('="train")', '="train", streaming=True)').replace('"out"', '"out", max_steps=9')
 PAIRS = {"columns": ("prompt", "chosen", "rejected")}
 
@@ -102,7 +103,7 @@ RULE = Rule(
     source=(
         "trl 1.16 and transformers 5.23, `Trainer._get_train_sampler` and `LengthGroupedSampler`. Tried with a tiny model: DPO, KTO and reward "
         "training raise ValueError with both strategies, also with a column `length`; with `remove_unused_columns=False` beside that column DPO and "
-        "KTO train. SFT, GRPO and RLOO train with either."
+        "KTO train. CPO, ORPO and TPO of `trl.experimental` raise it with both too. SFT, GRPO and RLOO train with either."
     ),
     bad=(
         Case(job=JOB, facts=PAIRS, at="train.train_sampling_strategy", fixed=RANDOM),
@@ -119,6 +120,7 @@ RULE = Rule(
             at="train.train_sampling_strategy",
             fixed=REWARD.replace(', train_sampling_strategy="batch_rebalance"', ""),
         ),
+        Case(script=ORPO, facts=PAIRS, at="train.train_sampling_strategy", fixed=ORPO.replace(', train_sampling_strategy="batch_rebalance"', "")),
     ),
     good=(
         Case(job=RANDOM, facts=PAIRS),

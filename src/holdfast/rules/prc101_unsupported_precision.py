@@ -6,7 +6,7 @@ with there being none; for a job on Hugging Face Jobs, with those of its flavor 
 
 ## Why is this bad
 `tf32` and the flash attention kernels raise on a CPU and on GPUs older than Ampere (compute capability 8.0). bf16 with
-`use_cpu: false` raises where there is no GPU. bfloat16 on an older GPU, such as a T4, does not raise: torch says that
+`use_cpu: false` raises where there is no GPU; fp16 trains there, in float32 and without a word, which is a warning. bfloat16 on an older GPU, such as a T4, does not raise: torch says that
 it is supported, emulates it, and training is slow. That is a warning. Weights in float16 cannot be trained in float16
 arithmetic, which is what such a GPU is fast in: the loss is scaled, and the scaler refuses float16 gradients.
 
@@ -67,6 +67,9 @@ def _without_gpu(job: Document) -> Iterator[Finding]:
     if job.get(CPU, None) is False and True in (job.get(BF16, None), job.get("train.bf16_full_eval", None)):
         fix = Fix("leave it to holdfast", (Remove(CPU),))
         yield Finding(CPU, "there is no GPU, and without `use_cpu` bf16 needs one", fix)
+    if job.get(FP16, None) is True:
+        what = "there is no GPU, and a CPU trains in float32: `fp16` has no effect"
+        yield Finding(FP16, what, Fix("take `fp16` out", (Remove(FP16),), safe=False), Severity.WARNING)
 
 
 def _old_gpu(job: Document, lacks: str) -> Iterator[Finding]:
@@ -108,7 +111,7 @@ RULE = Rule(
     check=check,
     source=(
         "transformers 5.23, `TrainingArguments`, and `torch.cuda.is_bf16_supported` of torch 2.13. Tried on a CPU: tf32 and "
-        "bf16 without `use_cpu` raise ValueError, flash attention ImportError; bf16 and fp16 with `use_cpu` train. The scaler "
+        "bf16 without `use_cpu` raise ValueError, flash attention ImportError; bf16 and fp16 with `use_cpu` train, and so does fp16 without it, in float32 (accelerate 1.15). The scaler "
         "was tried on a CPU. What is said of a T4 was read in the source, not run."
     ),
     bad=(
@@ -116,6 +119,7 @@ RULE = Rule(
         Case(job=TF, facts=T4, at=TF32, fixed=JOB),
         Case(job=FLASHED, facts=NO_GPU, at=ATTENTION, fixed=JOB),
         Case(job=BF + "  use_cpu: false\n", facts=NO_GPU, at=CPU, fixed=BF),
+        Case(job=JOB + "  fp16: true\n", facts=NO_GPU, at=FP16, fixed=JOB),
         Case(job=BF, facts=T4, at=BF16, fixed=JOB + "  fp16: true\n"),
         Case(job=JOB.replace("float32", "bfloat16"), facts=T4, at=DTYPE),
         Case(job=TF + T4_SMALL, facts=A100, at=TF32, fixed=JOB + T4_SMALL),

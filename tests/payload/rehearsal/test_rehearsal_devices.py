@@ -193,6 +193,26 @@ def test_training_for_a_gpu(tmp_path: Path, tiny: Path, settings: dict[str, Any]
     assert done.printed[-1] == "1"
 
 
+HALF = """
+from datasets import Dataset
+from trl import SFTConfig, SFTTrainer
+rows = Dataset.from_dict({"text": ["1 plus 1 equals 2."] * 8})
+args = SFTConfig("out", max_steps=1, report_to="none", max_length=32, fp16=True, per_device_train_batch_size=2)
+trainer = SFTTrainer(FOLDER, args=args, train_dataset=rows)
+trainer.train()
+print(trainer.accelerator.scaler, next(trainer.model.parameters()).dtype)
+"""
+
+
+def test_half_precision_without_a_gpu_trains(tmp_path: Path, tiny: Path) -> None:
+    """As it does in reality: in float32. Nothing is refused for it, and it is named."""
+    parts = (*PARTS, "trainers")
+    done = play(tmp_path, f"FOLDER = {str(tiny)!r}\n{HALF}", parts, {"HF_HOME": str(tmp_path / "home")}, gpu="none")
+    assert done.printed[-1] == "None torch.float32", done.errors
+    assert not [each for each in done.told if each["event"] == "fault"]
+    assert "fp16=True" in done.not_rehearsed
+
+
 def test_accelerate_without_a_trainer(tmp_path: Path) -> None:
     """A loop of the script's own with fp16, a process group of NCCL, and torch.compile."""
     source = """

@@ -13,7 +13,7 @@ from holdfast.adapters.readers.command_line.launched import REQUIREMENTS
 from holdfast.adapters.readers.command_line.programs import StartedCommand
 from holdfast.adapters.readers.command_line.words import Word
 from holdfast.adapters.readers.script.notebook_cells import clean_cell
-from holdfast.adapters.targets import read_text
+from holdfast.adapters.targets import read_text, require_takes_arguments
 from holdfast.adapters.targets.overrides import require_no_overrides
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
@@ -76,13 +76,15 @@ def read_program(target: str, arguments: Sequence[str], sets: Sequence[str]) -> 
         sets: Overrides; `where.backend=local` says that it will run on this machine.
 
     Raises:
-        UsageError: There is no such file, or nothing in it trains.
+        UsageError: There is no such file, nothing in it trains, or it takes no overrides or arguments.
     """
     require_no_overrides(target, sets)
     local = bool(sets)
     suffix = Path(target).suffix
     if target == COMMAND:
         return _shell_program(shlex.join(arguments), "the command line", local=local)
+    if arguments:
+        require_takes_arguments(target)
     text = read_text(target)
     if suffix in SHELLS:
         return _shell_program(text, target, local=local)

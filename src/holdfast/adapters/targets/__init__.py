@@ -29,6 +29,8 @@ SHELL: Final = (".sh", ".sbatch", ".slurm")
 """Suffixes of shell scripts that a folder is searched for."""
 PROGRAMS: Final = (".py", ".ipynb", ".sh", ".bash", ".slurm", ".sbatch", ".mk")
 """Suffixes of what is not a job file."""
+GIVEN_ARGUMENTS: Final = ".py"
+"""Suffix of what is given arguments of its own; so is a script on standard input."""
 SETTINGS: Final = (".yaml", ".yml", ".json")
 """Suffixes of files that hold settings."""
 LOGS: Final = (".log", ".out", ".err")
@@ -89,8 +91,8 @@ def read_target(
         text: What is taken for the file's text; what it holds if None.
 
     Raises:
-        UsageError: There is no such file, it cannot be read, it is not a job file and overrides are given, or standard input
-            holds no script.
+        UsageError: There is no such file, it cannot be read, it is not a job file and overrides are given, it is not a script
+            and arguments are given, or standard input holds no script.
         ExceptionGroup: Of a JobError for every problem of a job file.
     """
     suffix = ".py" if path == "-" else ".mk" if Path(path).name == "Makefile" else Path(path).suffix
@@ -98,6 +100,8 @@ def read_target(
         from holdfast.adapters.targets.overrides import require_no_overrides
 
         require_no_overrides(path, sets)
+    if arguments:
+        require_takes_arguments(path)
     if ending_of(path) in DATA:
         raise UsageError(
             "the file holds data, and no job", where=path, fix=f"`holdfast inspect {quote(path)}` looks at data"
@@ -113,6 +117,24 @@ def read_target(
     for document in target.documents:
         mask(named_secrets(document.values))
     return target
+
+
+def takes_arguments(path: str) -> bool:
+    """True if a target is a script, which may be given arguments of its own."""
+    return path == "-" or Path(path).suffix == GIVEN_ARGUMENTS
+
+
+def require_takes_arguments(path: str) -> None:
+    """Object to arguments of what is not a script.
+
+    Raises:
+        UsageError: It is none.
+    """
+    if takes_arguments(path):
+        return
+    fix = "override a key with `--set KEY=VALUE`" if path.endswith(SETTINGS) else "write them into the file"
+    what = f"{path} is not a script, and takes no arguments behind `--`"
+    raise UsageError(what, where="--", fix=f"{fix}; or name no target to give a whole command line behind `--`")
 
 
 def _target_reader(suffix: str) -> Callable[[str, str, tuple[str, ...], tuple[str, ...]], Target]:

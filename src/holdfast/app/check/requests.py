@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.targets import SHELL, read_target
+from holdfast.adapters.targets import SHELL, read_target, require_takes_arguments, takes_arguments
 from holdfast.adapters.targets.project import Project, Projects
 from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, TargetRequest
 from holdfast.app.hub_access import HubAccess
@@ -72,7 +72,8 @@ def find_targets(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
     """Return the requests for the targets, in their order.
 
     Raises:
-        UsageError: A folder cannot be read, a code begins like that of no rule, or overrides are given and no job file.
+        UsageError: A folder cannot be read, a code begins like that of no rule, overrides are given and no job file, or arguments
+            and no script.
         ExceptionGroup: Of a UsageError for everything wrong with a project's settings.
     """
     projects, request = Projects(), CheckRequest()
@@ -86,6 +87,8 @@ def find_targets(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
         from holdfast.adapters.targets.overrides import require_no_overrides
 
         require_no_overrides(next(iter(request.targets)), options.sets)
+    if options.arguments and request.targets and not any(each.arguments for each in request.targets.values()):
+        require_takes_arguments(next(iter(request.targets)))
     request.alone = len(request.targets) == 1 and not options.force_exclude and {*targets} <= request.targets.keys()
     return request
 
@@ -146,7 +149,7 @@ def _add(request: CheckRequest, path: str, project: Project, options: CheckOptio
         only=options.only or project.select,
         ignore=(*options.ignore, *project_ignores, *project.ignored_in(path)),
         sets=options.sets if path.endswith(JOB_FILES) else (),
-        arguments=options.arguments,
+        arguments=options.arguments if path == COMMAND_LINE or takes_arguments(path) else (),
         strict=project.strict if options.strict is None else options.strict,
         resolve=options.resolve or project.resolve or CATALOG,
         checklist=options.checklist,
