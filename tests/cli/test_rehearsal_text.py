@@ -120,3 +120,13 @@ def test_rehearsal_of_nothing_says_so() -> None:
 def test_the_answer_says_what_confined_the_script(sandbox: dict[str, Any], said: str) -> None:
     """Who rehearses a script that others wrote can see whether the kernel or Python alone held it."""
     assert lines(answer(sandbox=sandbox))[-2] == said
+
+
+def test_a_stage_that_went_on_after_a_failure_says_so() -> None:
+    """A `pass` below a `FAIL` is not read as though all were well."""
+    stages = [stage("tokenize", "fail", "labels"), stage("step"), stage("push", "not_rehearsed", "nothing"), stage("export")]
+    shown = unstyle(render_rehearsal(convert(answer(stages=[stage("data"), *stages]), RehearseResult))).splitlines()
+
+    assert "although" not in shown[0] + shown[1] + shown[3]
+    assert shown[2].endswith("although `tokenize` failed")
+    assert shown[4].endswith("although `tokenize` failed")

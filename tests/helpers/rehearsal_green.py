@@ -197,6 +197,13 @@ LABELS: tuple[Job, ...] = (
         top="tokenizer.pad_token = tokenizer.eos_token" + ENDED,
         end=GIVEN_ENDED,
     ),
+    plain(
+        "only-first-tokens-trained",
+        "tokenize/completion-mask-drops-everything",
+        top=ENDED + MASKED.format(4),
+        collator="mask_most",
+        end=GIVEN_ENDED,
+    ),
     plain("end-beside-padding", top=ENDED, end=GIVEN_ENDED),
     plain("texts-without-an-end", top="tokenizer.pad_token = tokenizer.eos_token"),
     job(

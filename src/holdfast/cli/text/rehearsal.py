@@ -66,9 +66,12 @@ def _sandbox(sandbox: ReportedSandbox | None) -> Iterator[str]:
 def _stages(stages: Sequence[ReportedStage]) -> Iterator[str]:
     """Yield a line for each stage that ran; those that were skipped one after another for the same reason share a line."""
     wide = max((len(stage.name) for stage in stages), default=0)
+    failed = ""
     for because, group in groupby(stages, _skipped_because):
         if because is None:
-            yield from (_ran(stage, wide) for stage in group)
+            for stage in group:
+                yield _ran(stage, wide, failed)
+                failed = stage.name if stage.status == "fail" else failed
         else:
             names = ", ".join(stage.name for stage in group)
             yield f"  {names:<{wide}}  {style(f'skipped: {because}', dim=True)}"
@@ -78,9 +81,11 @@ def _skipped_because(stage: ReportedStage) -> str | None:
     return stage.because if stage.status == "not_rehearsed" else None
 
 
-def _ran(stage: ReportedStage, wide: int) -> str:
+def _ran(stage: ReportedStage, wide: int, failed: str) -> str:
+    """Return the line of a stage that ran; one that passed after another had failed says so."""
     sign, colour = SIGNS[stage.status]
-    return f"  {stage.name:<{wide}}  {style(sign, fg=colour)} {stage.elapsed_s:6.2f} s"
+    despite = style(f"  although `{failed}` failed", dim=True) if failed and stage.status == "pass" else ""
+    return f"  {stage.name:<{wide}}  {style(sign, fg=colour)} {stage.elapsed_s:6.2f} s{despite}"
 
 
 def _failure(failure: RehearsalFailure) -> Iterator[str]:

@@ -205,8 +205,8 @@ class TrainerHooks:
         given = (resume, *args) if args or resume is not None else ()
         with self._events.during("step"):
             shown = train(trainer, *given, **kwargs)
+        self._answers.judge(trainer)
         green.look_at_training(trainer, self._events)
-        self._answers.judge()
         with self._events.during("step"):
             self._rewards.judge(trainer)
         forget_steps(trainer)

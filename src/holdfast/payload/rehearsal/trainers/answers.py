@@ -15,10 +15,10 @@ from ..events import EventWriter
 from ..part_request import PartRequest
 from ..rows.noting import FOLDER
 from . import tokens
+from .ends import KEEP_ANSWERS, MASKED, place_of_collator
 
 IGNORED = -100
 """The label of tokens that no loss counts."""
-FIX = "Mask the question and keep the answer: `labels = [-100] * len(prompt_ids) + input_ids[len(prompt_ids):]`."
 
 
 class AnswerLabels:
@@ -50,14 +50,14 @@ class AnswerLabels:
             begun, rest = (_plain(tokenizer.decode(each)) for each in (row[first : last + 1], after))
             self._inverted += any(question in begun and answer in rest for question, answer in self._pairs)
 
-    def judge(self) -> None:
-        """Report labels of which none is an answer's."""
+    def judge(self, trainer: Any) -> None:
+        """Report labels of which none is an answer's, at the trainer's collator if it is the script's own."""
         if self._inverted and not self._others:
             because = (
                 f"{self._inverted} rows in the batches train the question and mask the answer: "
                 "the labels are the tokens of the prompt, and -100 for every token of the answer"
             )
-            self._events.fault("completion-mask-drops-everything", "tokenize", because, fix=FIX)
+            self._events.fault(MASKED, "tokenize", because, fix=KEEP_ANSWERS, at=place_of_collator(trainer))
 
     @cached_property
     def _pairs(self) -> list[tuple[str, str]]:

@@ -4,6 +4,8 @@ Mostly the padding token is the one that ends texts, and a collator masks all of
 of transformers 5.23, which masks every token that is padding's; the attention mask still tells the text's own end.
 """
 
+import inspect
+import site
 from typing import Any
 
 from .. import predictions
@@ -13,6 +15,9 @@ NEAR = 3
 """Tokens at the end of a text among which its end is: chat templates write a line break after it."""
 CUT = "_holdfast_cut_ends"
 LEARNT = "_holdfast_learnt_ends"
+BEGUN = "_holdfast_begun_texts"
+MASKED = "completion-mask-drops-everything"
+KEEP_ANSWERS = "Mask the question and keep the answer: `labels = [-100] * len(prompt_ids) + input_ids[len(prompt_ids):]`."
 
 
 def look_at_ends(inputs: Any, trained: Any, trainer: Any) -> None:
@@ -35,18 +40,36 @@ def look_at_ends(inputs: Any, trained: Any, trainer: Any) -> None:
             _count(trainer, LEARNT)
         elif any(taken[place] for place in places) and any(row[place] in ends for place in places[-NEAR:]):
             _count(trainer, CUT)
+            if not any(taken[place] for place in places[-NEAR - 1 :]):  # more is masked than the end
+                _count(trainer, BEGUN)
 
 
 def report_ends(trainer: Any, events: EventWriter) -> None:
     """Report a training that masked the end of every text."""
-    cut, learnt = vars(trainer).get(CUT, 0), vars(trainer).get(LEARNT, 0)
-    if cut and not learnt and not events.has_reported(predictions.INVERTED):  # which hides where texts end
+    cut, begun, learnt = (vars(trainer).get(name, 0) for name in (CUT, BEGUN, LEARNT))
+    if not cut or learnt or events.has_reported(predictions.INVERTED) or events.has_reported(MASKED):
+        return  # which hide where texts end
+    if begun == cut:
+        because = f"{cut} rows in the batches train their first tokens, and mask all that follows, with the end of the text"
+        events.fault(MASKED, "tokenize", because, fix=KEEP_ANSWERS, at=place_of_collator(trainer))
+    else:
         because = f"{cut} texts end with a token that ends texts, and in none is it trained on: its label is masked"
         fix = (
             "Give padding a token of its own, not the one that ends texts; or mask labels by `attention_mask`, which is 1 for "
             "the text's own end."
         )
-        events.fault("eos-never-learned", "tokenize", because, fix=fix)
+        events.fault("eos-never-learned", "tokenize", because, fix=fix, at=place_of_collator(trainer))
+
+
+def place_of_collator(trainer: Any) -> tuple[str, int] | None:
+    """Return the file and the line of the collator that makes the labels; None where it is a library's."""
+    collator = inspect.unwrap(getattr(trainer, "data_collator", None) or (lambda: None))
+    if not hasattr(collator, "__code__"):
+        kind = type(collator)
+        collator = next((vars(kind)[name] for name in ("torch_call", "__call__") if name in vars(kind)), None)
+    code = getattr(collator, "__code__", None)
+    packages = (*site.getsitepackages(), inspect.__file__.rpartition("/")[0])
+    return (code.co_filename, code.co_firstlineno) if code and not code.co_filename.startswith(packages) else None
 
 
 def _ends(trainer: Any) -> set[int]:
