@@ -30,6 +30,18 @@ NEAR = 0.75
 """How alike two names of modules are, from 0 to 1, of which one may be meant for the other: `v_prj` and `v_proj`, not `c_attn`."""
 SLIP = 1
 """By so many characters at most one of them is longer."""
+ROLES = (
+    frozenset({"o_proj", "out_proj", "wo", "dense", "c_proj", "attn_out", "proj"}),
+    frozenset({"q_proj", "query", "wq", "q", "q_lin", "to_q"}),
+    frozenset({"k_proj", "key", "wk", "k", "k_lin", "to_k"}),
+    frozenset({"v_proj", "value", "wv", "v", "v_lin", "to_v"}),
+    frozenset({"qkv_proj", "c_attn", "query_key_value", "wqkv", "qkv", "Wqkv"}),
+    frozenset({"gate_up_proj", "gate_and_up_proj", "fc1", "dense_h_to_4h", "c_fc"}),
+    frozenset({"gate_proj", "w1"}),
+    frozenset({"up_proj", "w3"}),
+    frozenset({"down_proj", "w2", "fc2", "dense_4h_to_h"}),
+)
+"""Names that architectures have for the same layer: the output of attention, the query, and so on."""
 TARGETS, SAVED, LAYERS = "target_modules", "modules_to_save", "layers_to_transform"
 # Parts that a trainer puts on a model, or that have no weights of their own because they share others'.
 ADDED = ("score", "classifier", "lm_head")
@@ -83,9 +95,14 @@ def _has(names: Sequence[str], modules: Sequence[str]) -> str:
 
 
 def _meant(name: str, modules: Sequence[str]) -> str | None:
-    """Return the module that a misspelt name is meant for: `qkv_proj` is another's, and no slip of the pen for `v_proj`."""
+    """Return the module that a name is meant for: that of the same role in this model, or of which it is a slip of the pen."""
+    if name in modules:
+        return None
+    same = [module for module in modules if any(name in role and module in role for role in ROLES)]
+    if any(name in role for role in ROLES):  # another architecture's name for a layer, and no slip of the pen
+        return same[0] if len(same) == 1 else None
     near = tuple(module for module in modules if abs(len(module) - len(name)) <= SLIP)
-    return None if name in modules else nearest(name, near, cutoff=NEAR)
+    return nearest(name, near, cutoff=NEAR)
 
 
 def _nothing(targets: Any, settings: Mapping[str, Any]) -> str:

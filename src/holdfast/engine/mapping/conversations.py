@@ -7,7 +7,7 @@ from holdfast.catalog.formats.recognising import TRANSCRIPT
 from holdfast.core.columns import ListOf, Struct, Type
 from holdfast.core.json_text import parse_json
 from holdfast.engine.mapping.found import DataProfile, RowExpression, cell
-from holdfast.engine.mapping.spellings import CONTENT_KEYS, ROLE_KEYS, ROLES, STANDARD
+from holdfast.engine.mapping.spellings import CONTENT_KEYS, ROLE_KEYS, ROLES, STANDARD, role_of
 from holdfast.engine.script.python_source import render_literal
 
 PAIRS: Final = (("input", "output"), ("user", "assistant"), ("human", "assistant"), ("human", "gpt"),
@@ -83,7 +83,7 @@ def _read_lists(code: str, turns: Sequence[Any]) -> Spelled | None:
 
 def _renamed(code: str, turns: Sequence[Mapping[str, Any]], role: str, content: str) -> Spelled | None:
     seen = {turn[role] for turn in turns}
-    if not seen <= ROLES.keys():
+    if not all(map(role_of, seen)):
         return None
     if (role, content) == ("role", "content") and seen <= STANDARD:
         return RowExpression(code, "chat"), ()
@@ -102,7 +102,13 @@ def _renaming(role: str, content: str) -> str:
     return (
         f"ROLES = {{\n{pairs}}}\n\n\n"
         "def to_messages(turns):\n"
-        f'    return [{{"role": ROLES[turn[{render_literal(role)}]], "content": turn[{render_literal(content)}]}} for turn in turns]'
+        "    messages = []\n"
+        "    for turn in turns:\n"
+        f"        role = ROLES.get(turn[{render_literal(role)}].lower())\n"
+        "        if role is None:\n"
+        f"            raise ValueError(f'no role is known for {{turn[{render_literal(role)}]!r}}: add it to ROLES; the turns are {{turns}}')\n"
+        f'        messages.append({{"role": role, "content": turn[{render_literal(content)}]}})\n'
+        "    return messages"
     )
 
 

@@ -17,6 +17,16 @@ ROLES: Final[Mapping[str, str]] = {
     "observation": "tool",
     "developer": "developer",
 }
+"""Names of speakers in small letters, and the role that each has; datasets write `Human` too."""
 STANDARD: Final = frozenset(("system", "user", "assistant", "tool", "developer"))
 ROLE_KEYS: Final = ("role", "from", "speaker")
 CONTENT_KEYS: Final = ("content", "value", "text", "message", "utterance")
+
+
+def role_of(speaker: object) -> str | None:
+    """Return the role of a speaker, whatever its capitals; None of an unknown one, and of what is no text.
+
+    >>> role_of("Human"), role_of("narrator"), role_of(None)
+    ('user', None, None)
+    """
+    return ROLES.get(speaker.lower()) if isinstance(speaker, str) else None

@@ -8,7 +8,7 @@ from holdfast.catalog.formats.words import ANSWERS
 from holdfast.engine.mapping.conversations import Spelled, spell
 from holdfast.engine.mapping.found import ColumnReading, ColumnRole, DataProfile, RowExpression, Uncertainty, cell
 from holdfast.engine.mapping.readings import Reading, add, find_label
-from holdfast.engine.mapping.spellings import ROLES
+from holdfast.engine.mapping.spellings import role_of
 
 PAIRS: Final[tuple[tuple[ColumnRole, ...], ...]] = (("chosen", "rejected"), ("prompt", "chosen", "rejected"))
 COMPLETIONS: Final[tuple[tuple[ColumnRole, ...], ...]] = (("prompt", "completion"),)
@@ -82,7 +82,7 @@ def read_turns(data: DataProfile) -> Iterator[Reading]:
             return
         whole = ["messages"]
     if not whole:
-        strange = [f"`{name}`" for name in data.shape.roles if name not in ROLES]
+        strange = [f"`{name}`" for name in data.shape.roles if role_of(name) is None]
         if strange and data.shape.turns:
             yield Uncertainty(f"in `{data.shape.turns[0]}`, it is not certain who {', '.join(strange)} would be")
         return
@@ -144,7 +144,7 @@ def _answer(data: DataProfile, name: str) -> RowExpression | None:
     for role, content in (("from", "value"), ("role", "content")):
         if values and all(
             isinstance(value, dict)
-            and ROLES.get(value.get(role, "")) == "assistant"
+            and role_of(value.get(role)) == "assistant"
             and isinstance(value.get(content), str)
             for value in values
         ):

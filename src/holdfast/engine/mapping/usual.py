@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from holdfast.catalog.formats.words import CALLS, THOUGHTS
 from holdfast.core.scan import FIRST_ROWS, DamagedRows, LackingRows, RowCount, ValueKind
-from holdfast.engine.mapping.spellings import CONTENT_KEYS, ROLE_KEYS, ROLES
+from holdfast.engine.mapping.spellings import CONTENT_KEYS, ROLE_KEYS, ROLES, role_of
 from holdfast.engine.script.python_source import render_literal
 
 MOST_UNUSUAL: Final = 0.25
@@ -70,9 +70,10 @@ class UsualValues:
         if self.kind == "list" and name in lacking.empties:
             yield f"len({value}) > 0"
         if self.role and name in lacking.strange:
-            known = "{" + ", ".join(render_literal(each) for each in ROLES if each in self.roles) + "}"
+            seen = {each.lower() for each in self.roles}
+            known = "{" + ", ".join(render_literal(each) for each in ROLES if each in seen) + "}"
             spoken = "isinstance(turn, dict) and " if self.mixed else ""
-            spoken += f"turn.get({render_literal(self.role)}) in {known}"
+            spoken += f"str(turn.get({render_literal(self.role)})).lower() in {known}"
             if self.content:
                 said = [f"isinstance(turn.get({render_literal(self.content)}), str)"]
                 said += [f"turn.get({render_literal(each)})" for each in self.excuses]
@@ -111,7 +112,7 @@ def kind_of(value: object) -> ValueKind | None:
 
 def _is_known(speaker: object) -> bool:
     """True of the name of a speaker; what stands in its place may be anything."""
-    return isinstance(speaker, str) and speaker in ROLES
+    return role_of(speaker) is not None
 
 
 def usual_values(samples: Sequence[Mapping[str, Any]], lacking: LackingRows) -> dict[str, UsualValues]:
@@ -163,7 +164,7 @@ def strange_rows(marked: Sequence[DamagedRows]) -> dict[str, RowCount]:
     """Return the rows with messages of an unknown speaker, or whose content is null or no text, by column."""
     found: dict[str, list[DamagedRows]] = {}
     for each in marked:
-        unknown = each.mark == "unknown-role" and each.detail not in ROLES
+        unknown = each.mark == "unknown-role" and role_of(each.detail) is None
         if unknown or each.mark == "wrong-type" or (each.mark == "empty-turn" and each.detail != "blank"):
             found.setdefault(each.column, []).append(each)
     return {name: _union(some) for name, some in found.items()}
