@@ -44,3 +44,14 @@ def test_arguments_are_for_the_scripts_among_several(capsys: pytest.CaptureFixtu
     assert run_command(["check", "--offline", "job.yaml", "train.py", "--", "--lr", "1"]) == 0
     assert run_command(["check", "--offline", "job.yaml", "recipe.yaml", "--", "--lr", "1"]) == 2
     assert "job.yaml is not a script" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("name", "meant"), [("a1000", "a100"), ("a10g-lareg", "a10g-large"), ("mainframe", "Flavors: ")])
+def test_unknown_hardware_is_an_error_of_usage(capsys: pytest.CaptureFixture[str], name: str, meant: str) -> None:
+    """Nothing is planned for it, and the nearest name is given."""
+    code = run_command(["plan", "job.yaml", "--hardware", name])
+    said = capsys.readouterr()
+
+    assert (code, said.out) == (2, "")
+    assert f"`{name}` is not known" in said.err
+    assert meant in said.err

@@ -8,12 +8,13 @@ import contextlib
 import io
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from holdfast.adapters.foreign_files import expanded, read_foreign, read_foreign_text
+from holdfast.adapters.hub.reach import why_unreachable
 from holdfast.adapters.tokens.encoding import LoadedTokenizer
 from holdfast.adapters.tokens.training_templates import has_markers, training_template
 from holdfast.catalog.builtin import BUILTIN, MODELS
@@ -49,6 +50,7 @@ class TokenizerRequest:
         marks: Whether the assistant's turns are to be marked.
         folder: Folder that relative paths start from.
         offline: Whether the Hub is left alone: what was downloaded before is all that there is of it.
+        unreached: Why it cannot be reached, if that is the reason.
     """
 
     path: str
@@ -60,6 +62,7 @@ class TokenizerRequest:
     marks: bool = False
     folder: Path = Path()
     offline: bool = False
+    unreached: str = ""
 
 
 def want_tokenizer(job: Document, *, folder: Path = Path(), offline: bool = False) -> TokenizerRequest:
@@ -93,6 +96,7 @@ def load_tokenizer(wanted: TokenizerRequest) -> LoadedTokenizer:
         UsageError: The `data` extra is not installed, or the Hub has no such model.
         SourceError: There is no such tokenizer, it cannot be read, or nobody can say which template it would train with.
     """
+    wanted = _within_reach(wanted)
     with _hushed():
         transformers = _transformers()
         if wanted.path.startswith(BUILTIN):
@@ -118,6 +122,16 @@ def load_tokenizer(wanted: TokenizerRequest) -> LoadedTokenizer:
             template=template,
             marks=marks or template is not None,
         )
+
+
+def _within_reach(wanted: TokenizerRequest) -> TokenizerRequest:
+    """Return the request; one to a Hub that cannot be reached is answered from what was downloaded before, at once."""
+    names = [name for name in (wanted.path, wanted.template) if name and not name.startswith(BUILTIN)]
+    if wanted.offline or all((wanted.folder / expanded(name)).exists() for name in names):
+        return wanted
+    endpoint = str(import_module("huggingface_hub.constants").ENDPOINT)
+    because = why_unreachable(endpoint)
+    return replace(wanted, offline=True, unreached=because) if because else wanted
 
 
 def _stated(job: Document, key: str) -> Any:
@@ -153,8 +167,10 @@ def _loaded(transformers: Any, path: str, wanted: TokenizerRequest) -> Any:
         fix = "correct its name; for a private one log in, or set HF_TOKEN"
         raise UsageError(f"the Hub has no model {path} that you may see", where="model", fix=fix) from error
     if wanted.offline and not folder.is_dir():
-        what = f"the tokenizer of {path} was not downloaded before, and the Hub is not contacted"
-        raise SourceError(what, where="model", fix="leave out --offline") from error
+        reach = f"the Hub cannot be reached ({wanted.unreached})" if wanted.unreached else "the Hub is not contacted"
+        what = f"the tokenizer of {path} was not downloaded before, and {reach}"
+        fix = "try again later, or name a folder" if wanted.unreached else "leave out --offline"
+        raise SourceError(what, where="model", fix=fix) from error
     what = f"the tokenizer of {path} cannot be loaded: {type(error).__name__}: {_first_line(error)}"
     raise SourceError(what, where="model", fix="see what it says; a gated model needs a token") from error
 

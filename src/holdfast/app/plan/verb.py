@@ -27,6 +27,7 @@ from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.plan.answers import Unplannable, machine_result, plan_result, settings_to_apply
 from holdfast.engine.plan.asking import ask_plan
+from holdfast.engine.plan.hardware import find_hardware
 from holdfast.engine.plan.planning import plan_job
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.results.plan import CheckError, PlanResult
@@ -134,6 +135,8 @@ def _placed(
     """
     if strategy is not None and strategy not in STRATEGIES:
         raise UsageError(f"{strategy!r} is not a strategy", where="strategy", fix=f"one of {', '.join(STRATEGIES)}")
+    if hardware is not None:
+        _require_hardware(hardware)
     if processes is not None and processes < 1:
         raise UsageError(f"{processes} is not a number of processes", where="processes", fix="give 1 or more")
     asked = {
@@ -151,6 +154,19 @@ def _placed(
         return target
     documents = tuple(each.with_values(edits, Place("the command line")) for each in target.documents)
     return replace(target, documents=documents)
+
+
+def _require_hardware(name: str) -> None:
+    """Object to hardware that is not known, before anything is asked of the Hub.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    try:
+        find_hardware(name)
+    except MissingFactError as error:
+        fix = "name a flavor of Hugging Face Jobs or a kind of GPU, such as a10g-large, h100 or h100x8"
+        raise UsageError(error.because, where="hardware", fix=fix) from None
 
 
 def _as_budget(budget: float | None) -> float | None:

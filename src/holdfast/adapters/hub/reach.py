@@ -1,0 +1,27 @@
+"""Whether a host can be connected to: known in milliseconds, where huggingface_hub tries five times for each file.
+
+Covered: names that do not resolve, connections that are refused, a proxy in the environment in place of the host. Not covered: a host
+that takes the connection and does not answer.
+"""
+
+import socket
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+PATIENCE_S: Final = 5.0
+PORTS: Final = {"http": 80, "https": 443}
+
+
+def why_unreachable(address: str) -> str:
+    """Return why no connection to an address, or to the proxy on the way to it, can be made; empty if one can."""
+    asked = urlsplit(address)
+    proxies = {} if proxy_bypass(asked.hostname or "") else getproxies()
+    proxy = proxies.get(asked.scheme) or proxies.get("all") or ""
+    way = urlsplit(proxy if not proxy or "//" in proxy else f"http://{proxy}") if proxy else asked
+    try:
+        host, port = way.hostname or "", way.port or PORTS.get(way.scheme, PORTS["https"])
+        socket.create_connection((host, port), timeout=PATIENCE_S).close()
+    except (OSError, ValueError) as error:
+        return f"{way.hostname}: {getattr(error, 'strerror', None) or error}"
+    return ""
