@@ -16,7 +16,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with one target of each kind."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOLDFAST_RUNS", str(tmp_path / "runs"))
-    for name, text in {"job.yaml": JOB, "recipe.yaml": RECIPE, "train.py": SCRIPT, "go.sh": "python train.py\n"}.items():
+    for name, text in {
+        "job.yaml": JOB,
+        "recipe.yaml": RECIPE,
+        "train.py": SCRIPT,
+        "go.sh": "python train.py\n",
+    }.items():
         Path(name).write_text(text, encoding="utf-8")
 
 
@@ -46,7 +51,9 @@ def test_arguments_are_for_the_scripts_among_several(capsys: pytest.CaptureFixtu
     assert "job.yaml is not a script" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("name", "meant"), [("a1000", "a100"), ("a10g-lareg", "a10g-large"), ("mainframe", "Flavors: ")])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("a1000", "a100"), ("a10g-lareg", "a10g-large"), ("mainframe", "Flavors: ")]
+)
 def test_unknown_hardware_is_an_error_of_usage(capsys: pytest.CaptureFixture[str], name: str, meant: str) -> None:
     """Nothing is planned for it, and the nearest name is given."""
     code = run_command(["plan", "job.yaml", "--hardware", name])

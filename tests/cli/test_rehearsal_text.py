@@ -124,7 +124,12 @@ def test_the_answer_says_what_confined_the_script(sandbox: dict[str, Any], said:
 
 def test_a_stage_that_went_on_after_a_failure_says_so() -> None:
     """A `pass` below a `FAIL` is not read as though all were well."""
-    stages = [stage("tokenize", "fail", "labels"), stage("step"), stage("push", "not_rehearsed", "nothing"), stage("export")]
+    stages = [
+        stage("tokenize", "fail", "labels"),
+        stage("step"),
+        stage("push", "not_rehearsed", "nothing"),
+        stage("export"),
+    ]
     shown = unstyle(render_rehearsal(convert(answer(stages=[stage("data"), *stages]), RehearseResult))).splitlines()
 
     assert "although" not in shown[0] + shown[1] + shown[3]

@@ -156,6 +156,22 @@ class TestAdapters:
         assert keys("MOD123", script(text), **facts) == []
         assert keys("MOD124", script(text), model=replace(ANY, config={"model_type": "olmo2"})) == []
 
+    @pytest.mark.parametrize(
+        ("name", "meant"),
+        [("out_proj", "o_proj"), ("query", "q_proj"), ("fc2", "down_proj"), ("v_prj", "v_proj"), ("c_attn", None)],
+    )
+    def test_the_module_of_the_same_role_is_meant(self, name: str, meant: str | None) -> None:
+        """Another architecture's name for a layer stands for this model's; letters decide only of slips of the pen."""
+        text = f"from peft import LoraConfig\nSFTTrainer('acme/a', train_dataset=rows, peft_config=LoraConfig(target_modules=['k_proj', '{name}']))\n"
+        modules = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+        tensors = frozenset(f"model.layers.0.part.{each}.weight" for each in modules)
+        facts = {"model": replace(ANY, config={"model_type": "llama"}), "tensors": tensors}
+        told = [each.message for each in results("MOD123", script(text), **facts) if isinstance(each, Finding)]
+
+        assert len(told) == 1
+        assert (f"did you mean `{meant}`?" in told[0]) == (meant is not None)
+        assert ("did you mean" in told[0]) == (meant is not None)
+
     def test_modules_without_their_outermost_name(self) -> None:
         """A checkpoint that leaves out `transformer.` has modules that are called so all the same."""
         modules = modules_of(["h.0.attn.c_attn.weight"])

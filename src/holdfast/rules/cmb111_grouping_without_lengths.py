@@ -120,7 +120,12 @@ RULE = Rule(
             at="train.train_sampling_strategy",
             fixed=REWARD.replace(', train_sampling_strategy="batch_rebalance"', ""),
         ),
-        Case(script=ORPO, facts=PAIRS, at="train.train_sampling_strategy", fixed=ORPO.replace(', train_sampling_strategy="batch_rebalance"', "")),
+        Case(
+            script=ORPO,
+            facts=PAIRS,
+            at="train.train_sampling_strategy",
+            fixed=ORPO.replace(', train_sampling_strategy="batch_rebalance"', ""),
+        ),
     ),
     good=(
         Case(job=RANDOM, facts=PAIRS),

@@ -700,3 +700,22 @@ def test_a_role_that_no_sample_has_is_renamed(role: str) -> None:
     (mapped,) = map_rows([later], source)
     assert mapped
     assert mapped["messages"][2] == {"role": SPOKEN[role], "content": "More."}
+
+
+@pytest.mark.parametrize("speaker", ["Human", "HUMAN", "User", "Prompter"])
+def test_speakers_are_known_whatever_their_capitals(speaker: str) -> None:
+    """A row is not left out for a capital letter, nor does the code stop at one."""
+    rows = [{"conversations": shared(("human" if at else speaker, f"{at}?"), ("gpt", "Yes."))} for at in range(6)]
+
+    assert "keep" not in (proposed("sft", rows).source or "")
+    assert {row["messages"][0]["role"] for row in rewritten("sft", rows)} == {"user"}
+
+
+def test_a_speaker_beyond_the_samples_is_named_with_the_turns() -> None:
+    """Rows that nobody looked at may have one: the code says which it is, and what to do."""
+    rows = [{"conversations": shared(("human", f"{at}?"), ("gpt", "Yes."))} for at in range(6)]
+    module: dict[str, Any] = {}
+    exec(proposed("sft", rows).source or "", module)
+
+    with pytest.raises(ValueError, match="no role is known for 'narrator': add it to ROLES; the turns are .*Once upon"):
+        module["rewrite"]({"conversations": shared(("narrator", "Once upon a time."))})

@@ -96,9 +96,9 @@ def load_tokenizer(wanted: TokenizerRequest) -> LoadedTokenizer:
         UsageError: The `data` extra is not installed, or the Hub has no such model.
         SourceError: There is no such tokenizer, it cannot be read, or nobody can say which template it would train with.
     """
-    wanted = _within_reach(wanted)
     with _hushed():
         transformers = _transformers()
+        wanted = _within_reach(wanted)
         if wanted.path.startswith(BUILTIN):
             tokenizer, config, generation = _builtin(wanted.path), dict[str, Any](), dict[str, Any]()
             config["vocab_size"] = len(tokenizer)

@@ -56,7 +56,9 @@ def adapter_words(api: Api, call: Call, name: str) -> Words | None:
     if name == "init_lora_weights" and call.name == "LoraConfig":
         known = tuple(start for start, first in STARTS.items() if not first or since(api, "peft", first))
         newer = [re.escape(start) for start in STARTS if start not in known]
-        return Words(known, re.compile(f"(?!(?:{'|'.join(newer)})$)(?:{STARTS_LIKE.pattern})") if newer else STARTS_LIKE)
+        return Words(
+            known, re.compile(f"(?!(?:{'|'.join(newer)})$)(?:{STARTS_LIKE.pattern})") if newer else STARTS_LIKE
+        )
     if name == "task_type" and since(api, "peft", TASK_CHECKED):
         return Words(TASKS, re.compile("|".join(TASKS)))
     if name == "bias" and call.name in BIASES:

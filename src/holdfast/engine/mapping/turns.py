@@ -143,9 +143,7 @@ def _answer(data: DataProfile, name: str) -> RowExpression | None:
         return RowExpression(cell(name))
     for role, content in (("from", "value"), ("role", "content")):
         if values and all(
-            isinstance(value, dict)
-            and role_of(value.get(role)) == "assistant"
-            and isinstance(value.get(content), str)
+            isinstance(value, dict) and role_of(value.get(role)) == "assistant" and isinstance(value.get(content), str)
             for value in values
         ):
             return RowExpression(f'{cell(name)}["{content}"]')

@@ -17,7 +17,9 @@ CUT = "_holdfast_cut_ends"
 LEARNT = "_holdfast_learnt_ends"
 BEGUN = "_holdfast_begun_texts"
 MASKED = "completion-mask-drops-everything"
-KEEP_ANSWERS = "Mask the question and keep the answer: `labels = [-100] * len(prompt_ids) + input_ids[len(prompt_ids):]`."
+KEEP_ANSWERS = (
+    "Mask the question and keep the answer: `labels = [-100] * len(prompt_ids) + input_ids[len(prompt_ids):]`."
+)
 
 
 def look_at_ends(inputs: Any, trained: Any, trainer: Any) -> None:
@@ -50,7 +52,9 @@ def report_ends(trainer: Any, events: EventWriter) -> None:
     if not cut or learnt or events.has_reported(predictions.INVERTED) or events.has_reported(MASKED):
         return  # which hide where texts end
     if begun == cut:
-        because = f"{cut} rows in the batches train their first tokens, and mask all that follows, with the end of the text"
+        because = (
+            f"{cut} rows in the batches train their first tokens, and mask all that follows, with the end of the text"
+        )
         events.fault(MASKED, "tokenize", because, fix=KEEP_ANSWERS, at=place_of_collator(trainer))
     else:
         because = f"{cut} texts end with a token that ends texts, and in none is it trained on: its label is masked"

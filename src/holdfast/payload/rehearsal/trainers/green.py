@@ -12,6 +12,7 @@ from ..libraries import torch
 from . import gradients, rates
 from .batches import MATRIX
 from .ends import look_at_ends, report_ends
+from .regressions import look_at_classes, report_regression
 from .saved_adapters import largest_moved, lora_of
 from .targets import look_at_targets
 
@@ -48,6 +49,7 @@ def look_at_trainer(trainer: Any, events: EventWriter) -> None:
 
 def look_at_batch(inputs: Any, trainer: Any, events: EventWriter) -> None:
     """Remember how many tokens of a batch are trained on, and whether the ends of texts are among them."""
+    look_at_classes(inputs, trainer)
     trained = _trained(inputs)
     if not torch.is_tensor(trained) or len(trained.shape) != MATRIX:
         return
@@ -118,6 +120,7 @@ def look_at_training(trainer: Any, events: EventWriter) -> None:
             fix="Give the schedule the number of steps that there are, and a warm-up shorter than that.",
         )
     rates.judge(trainer, events)
+    report_regression(trainer, events)
     report_ends(trainer, events)
     if getattr(trainer, "_holdfast_labels", 1):  # else there is nothing that a gradient could come of
         gradients.judge(trainer, events)
