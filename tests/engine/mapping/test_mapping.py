@@ -717,5 +717,7 @@ def test_a_speaker_beyond_the_samples_is_named_with_the_turns() -> None:
     module: dict[str, Any] = {}
     exec(proposed("sft", rows).source or "", module)
 
-    with pytest.raises(ValueError, match="no role is known for 'narrator': add it to ROLES; the turns are .*Once upon"):
+    with pytest.raises(
+        ValueError, match=r"no role is known for 'narrator': add it to ROLES; the turns are .*Once upon"
+    ):
         module["rewrite"]({"conversations": shared(("narrator", "Once upon a time."))})
