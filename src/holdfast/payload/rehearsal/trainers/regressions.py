@@ -21,7 +21,7 @@ def look_at_classes(inputs: Any, trainer: Any) -> None:
     config = getattr(trainer.model, "config", None)
     if UNSET not in vars(trainer):
         setattr(trainer, UNSET, getattr(config, "num_labels", 0) == 1 and getattr(config, "problem_type", "") is None)
-    labels = inputs.get("labels") if hasattr(inputs, "get") else None
+    labels: Any = inputs.get("labels") if hasattr(inputs, "get") else None
     if vars(trainer)[UNSET] and torch.is_tensor(labels) and not labels.is_floating_point() and labels.dim() == 1:
         setattr(trainer, CLASSES, vars(trainer).get(CLASSES, set()) | set(labels.tolist()))
 
