@@ -117,6 +117,8 @@ def test_a_document_for_each_trainer_with_its_own_config() -> None:
         ("import trl as t", "t.SFTConfig"),
         ("from trl import SFTConfig as C", "C"),
         ("from trl import *", "SFTConfig"),
+        ("from trl import *\nfrom peft import *\nfrom math import *", "SFTConfig"),
+        ("from my_package import *\nfrom transformers import *\nfrom trl import *\nfrom peft import *", "SFTConfig"),
         ("import importlib\ntrl = importlib.import_module('trl')", "trl.SFTConfig"),
     ],
 )
@@ -135,6 +137,8 @@ def test_a_librarys_class_is_known_by_any_name_it_is_imported_under(imports: str
         "from trl import SFTConfig\nfrom .configs import SFTConfig\nSFTConfig(seed=1)",
         "from trl import SFTConfig\nSFTConfig = make()\nSFTConfig(seed=1)",
         "from trl import *\nfrom .configs import *\nSFTConfig(seed=1)",
+        "from trl import *\nfrom my_package import *\nSFTConfig(seed=1)",
+        "from math import *\nfrom peft import *\nSFTConfig(seed=1)",
         "from trl import SFTConfig\ndef f(SFTConfig): SFTConfig(seed=1)",
     ],
 )

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from holdfast.adapters.readers.script.guards import PATCHERS
 from holdfast.adapters.readers.script.join import joined_stores
 from holdfast.adapters.readers.script.places import PlaceFinder
+from holdfast.adapters.readers.script.stars import resolve_starred
 from holdfast.adapters.readers.script.values import (
     BRANCHES,
     KnownItems,
@@ -29,7 +30,6 @@ from holdfast.adapters.readers.script.values import (
 from holdfast.adapters.readers.settings import SettingsFiles
 from holdfast.core.calls import Guard, Import, LibraryName
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import UNKNOWN
 from holdfast.core.text import Place
 
 BUILTINS: Final = frozenset(dir(builtins))
@@ -214,8 +214,7 @@ class ReadingState:
                 scope = scope.parent
         if name in BUILTINS:
             return LibraryName(f"builtins.{name}")
-        stars = self.scope.module.stars
-        return LibraryName(f"{stars[0]}.{name}") if len(stars) == 1 and stars[0] else UNKNOWN
+        return resolve_starred(self.scope.module.stars, name)
 
     def bind(self, name: str, value: Any) -> None:
         """Give a name a value, in the frame it belongs to."""
