@@ -24,6 +24,7 @@ def render_evaluation(result: EvaluateResult) -> str:
         *("\n".join(_answer(each.prompt, each.answer, each.base_answer)) for each in result.answers),
         *("\n".join(_dataset(result, each)) for each in result.datasets),
         *(["\n".join(_checkpoints(result))] if result.checkpoints else []),
+        *([_leaks_unknown(result.leaks_unknown)] if result.leaks_unknown and result.datasets else []),
         *(["\n".join(_failed(result))] if result.failed else []),
         *(["\n".join(_gates(result))] if result.gates else []),
         "\n".join(_verdict(result)),
@@ -136,6 +137,11 @@ def _leaked(result: EvaluateResult, dataset: EvaluatedDataset, width: int) -> It
         yield style(f"  {told}", fg="yellow")
         for each in leaked.without:
             yield from _figure(each, width)
+
+
+def _leaks_unknown(because: str) -> str:
+    told = f"not compared with the training data: {because}. Name it with --trained-on"
+    return style(told, fg="yellow")
 
 
 def _worst(row: WorstRow) -> Iterator[str]:
