@@ -239,7 +239,10 @@ def test_a_shells_killed_and_its_exit_code_have_one_answer(ended: str, before: s
     (here / "job.log").write_text(before)
 
     (_, by_line), (_, by_code) = ask("diagnose", "killed.log"), ask("diagnose", "job.log", "--ended", ended)
-    said = [[told["verdict"], *((each["class"], each["confidence"]) for each in told["causes"])] for told in (by_line, by_code)]
+    said = [
+        [told["verdict"], *((each["class"], each["confidence"]) for each in told["causes"])]
+        for told in (by_line, by_code)
+    ]
 
     assert said[0] == said[1]
     assert said[0][:2] == ["diagnosed", ("cpu-ram-oom-kill", by_line["causes"][0]["confidence"])]

@@ -10,17 +10,11 @@ from click import style
 
 from holdfast.cli.text.diagnosis import render_confidence, render_edit
 from holdfast.cli.text.findings import render_check
+from holdfast.cli.text.refusal import render_refusal
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.requested_job import RequestedRun
 from holdfast.engine.units import render_number
-from holdfast.results.run import (
-    AttemptRecovery,
-    AttemptResult,
-    RunRefusal,
-    RunResult,
-    RunsResult,
-    VerifyResult,
-)
+from holdfast.results.run import AttemptRecovery, AttemptResult, RunResult, RunsResult, VerifyResult
 
 COLOURS = {
     "succeeded": "green",
@@ -80,9 +74,10 @@ def render_show(result: RunResult) -> str:
         *_evaluated(result),
         *_places(result),
         *((each.label, each.command) for each in result.next),
+        *(("older", f"holdfast show {each}") for each in reversed(result.others or ())),
     ]
     because = [f"  {result.because}"] if result.because else []
-    reasons = [line for reason in result.refusal or () for line in _reason(reason)]
+    reasons = [line for reason in result.refusal or () for line in render_refusal(reason)]
     return "\n".join([_headline(result), *because, *reasons, *_entries(entries)])
 
 
@@ -93,13 +88,6 @@ def _evaluated(result: RunResult) -> Iterator[tuple[str, str]]:
     yield from (("evaluated", f"{each.dataset}: {each.said}") for each in result.evaluation.datasets or ())
     if result.evaluation.verdict != "pass":
         yield f"evaluation {result.evaluation.verdict}", result.evaluation.because
-
-
-def _reason(reason: RunRefusal) -> Iterator[str]:
-    where = f"{reason.where}: " if reason.where else ""
-    yield f"  {where}{style(reason.code, fg='red', bold=True)} {reason.message}"
-    if reason.fix:
-        yield f"    {style('fix:', fg='green')} {reason.fix}"
 
 
 def render_runs(result: RunsResult) -> str:

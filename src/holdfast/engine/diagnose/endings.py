@@ -116,7 +116,9 @@ def name_state(told: str) -> EndingFact | None:
 
 
 def _of_signal(signal: Signals) -> EndingFact:
-    name, weight = SIGNALS.get(signal, ("", 0.0))  # of SIGKILL the text is a pattern of its class, as a shell's `Killed` is
+    name, weight = SIGNALS.get(
+        signal, ("", 0.0)
+    )  # of SIGKILL the text is a pattern of its class, as a shell's `Killed` is
     needs = (KILLER,) if signal == SIGKILL else CRASH if name == "native-crash-segfault" else (RECORD,)
     return EndingFact(f"{signal.name} ended it", name, weight, needs=needs)
 
