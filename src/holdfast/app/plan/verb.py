@@ -30,6 +30,7 @@ from holdfast.engine.plan.asking import ask_plan
 from holdfast.engine.plan.hardware import find_hardware
 from holdfast.engine.plan.planning import plan_job
 from holdfast.engine.plan.question import PlanQuestion
+from holdfast.engine.plan.spelling import spell_key, spell_settings
 from holdfast.results.plan import CheckError, PlanResult
 
 STRATEGIES: Final = ("ddp", "fsdp", "zero2", "zero3")
@@ -101,9 +102,12 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         result = _with_errors(structs.replace(plan_result(job, found), here=here), original, request)
         if not apply:
             return result
-        return structs.replace(result, applied=apply_settings(original, request.path, settings_to_apply(job, found)))
+        applied = apply_settings(original, request.path, settings_to_apply(job, found))
+        return structs.replace(result, applied=applied, applied_as=spell_settings(job, applied))
     except MissingFactError as error:
-        return _with_errors(plan_result(job, Unplannable(f"{error.name}: {error.because}")), original, request)
+        return _with_errors(
+            plan_result(job, Unplannable(f"{spell_key(job, error.name)}: {error.because}")), original, request
+        )
 
 
 def _with_errors(result: PlanResult, target: Target, request: TargetRequest) -> PlanResult:
@@ -184,7 +188,7 @@ def _question(target: Target, request: TargetRequest) -> PlanQuestion:
         target.document,
         api,
         LocalMachine().fetch(),
-        model=lambda: facts.model,
+        model=lambda: facts.trained_model,
         rows=lambda: facts.dataset.rows,
         lengths=lambda: measure_trained_rows(target.document, api, outside, request.hub),
     )
