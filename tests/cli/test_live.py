@@ -306,3 +306,12 @@ def test_an_interrupted_view_leaves_no_panel_behind() -> None:
         raise KeyboardInterrupt
 
     assert on_terminal(terminal.file.getvalue()) == []
+
+
+def test_evaluation_says_that_it_began_where_every_line_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the log of a CI job, an evaluation of minutes was silent; a line each second would drown the rest."""
+    with RunDisplay(listens=False) as display:
+        for row in range(200):
+            display.on_evaluation_progress(f"{row} of 200 rows")
+
+    assert capsys.readouterr().err == "evaluation: 0 of 200 rows\n"

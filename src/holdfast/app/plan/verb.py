@@ -22,6 +22,7 @@ from holdfast.core.backends import BACKEND_KEY, LOCAL
 from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding, MissingFactError, Severity
+from holdfast.core.nearest import suggest_one
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver
 from holdfast.engine.check.rule_runner import severity_of
@@ -138,7 +139,7 @@ def _placed(
         UsageError: One of these is no such value.
     """
     if strategy is not None and strategy not in STRATEGIES:
-        raise UsageError(f"{strategy!r} is not a strategy", where="strategy", fix=f"one of {', '.join(STRATEGIES)}")
+        raise UsageError(f"{strategy!r} is not a strategy", where="strategy", fix=suggest_one(strategy, STRATEGIES))
     if hardware is not None:
         _require_hardware(hardware)
     if processes is not None and processes < 1:

@@ -3,8 +3,10 @@
 Each function takes a result and returns text with colours; whatever prints it removes them if they cannot be shown.
 """
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from click import style
 
@@ -85,7 +87,7 @@ def _evaluated(result: RunResult) -> Iterator[tuple[str, str]]:
     """Yield what the evaluation of the final model says of each dataset, and what failed."""
     if not result.evaluation:
         return
-    yield from (("evaluated", f"{each.dataset}: {each.said}") for each in result.evaluation.datasets or ())
+    yield from (("evaluated", f"{short_path(each.dataset)}: {each.said}") for each in result.evaluation.datasets or ())
     if result.evaluation.verdict != "pass":
         yield f"evaluation {result.evaluation.verdict}", result.evaluation.because
 
@@ -130,16 +132,22 @@ def _stage(stage: str, width: int = 0) -> str:
 
 def _places(result: RunResult) -> Iterator[tuple[str, str]]:
     if result.output:
-        yield "model", result.output
+        yield "model", short_path(result.output)
     elif result.stage == "succeeded":
         yield "model", "none: the script saved none after training"
     if result.pushed:
         doubts = [found.because for found in result.deliveries if found.verdict == "unknown"]
         yield "pushed", f"{result.pushed} ({doubts[0]})" if doubts else result.pushed
     if result.stage in ("succeeded", "failed", "cancelled"):
-        yield "report", f"{result.folder}/report.html"
+        yield "report", short_path(f"{result.folder}/report.html")
     else:
-        yield "folder", result.folder
+        yield "folder", short_path(result.folder)
+
+
+def short_path(path: str) -> str:
+    """Return a path within the current folder as seen from there, so that it fits a line; others as they are."""
+    here = f"{Path.cwd()}{os.sep}"
+    return path.removeprefix(here) or path
 
 
 def _entries(entries: Iterable[tuple[str, str]]) -> list[str]:
