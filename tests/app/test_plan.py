@@ -763,7 +763,7 @@ def test_models_of_which_any_may_be_trained_are_all_named(tmp_path: Path) -> Non
     assert "`acme/two`" in unknown["because"]
 
 
-SMALLER = {
+SMALLER: dict[str, bool | int | str] = {
     "train.per_device_train_batch_size": 4,
     "train.gradient_checkpointing": True,
     "where.processes": 1,

@@ -18,7 +18,7 @@ What the job does not say is set to match what it says: safe. Where both are wri
 
 from collections.abc import Iterator
 from math import ceil, inf
-from typing import Any
+from typing import Any, TypeGuard
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import has_edits
@@ -138,7 +138,7 @@ def _steps(job: Document) -> Iterator[Finding]:
     )
 
 
-def _is_step(value: Any) -> bool:
+def _is_step(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and 0 < value < inf
 
 

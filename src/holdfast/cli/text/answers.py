@@ -3,10 +3,8 @@
 Each function takes a result and returns text with colours; whatever prints it removes them if they cannot be shown.
 """
 
-import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from click import style
 
@@ -14,6 +12,7 @@ from holdfast.cli.text.diagnosis import render_confidence, render_edit
 from holdfast.cli.text.findings import render_check
 from holdfast.cli.text.refusal import render_refusal
 from holdfast.cli.text.rehearsal import render_rehearsal
+from holdfast.cli.text.short_paths import short_path
 from holdfast.core.requested_job import RequestedRun
 from holdfast.engine.units import render_number
 from holdfast.results.run import AttemptRecovery, AttemptResult, RunResult, RunsResult, VerifyResult
@@ -142,12 +141,6 @@ def _places(result: RunResult) -> Iterator[tuple[str, str]]:
         yield "report", short_path(f"{result.folder}/report.html")
     else:
         yield "folder", short_path(result.folder)
-
-
-def short_path(path: str) -> str:
-    """Return a path within the current folder as seen from there, so that it fits a line; others as they are."""
-    here = f"{Path.cwd()}{os.sep}"
-    return path.removeprefix(here) or path
 
 
 def _entries(entries: Iterable[tuple[str, str]]) -> list[str]:

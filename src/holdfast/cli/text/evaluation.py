@@ -5,6 +5,7 @@ from typing import Final
 
 from click import style
 
+from holdfast.cli.text.short_paths import short_path
 from holdfast.engine.evaluate.headlines import spell_figure
 from holdfast.engine.units import render_counted
 from holdfast.results.evaluate import BaseFigure, EvaluatedDataset, EvaluateResult, EvaluationFigure, WorstRow
@@ -197,4 +198,4 @@ def _verdict(result: EvaluateResult) -> Iterator[str]:
         told = f"{result.verdict}: {render_counted(len(result.datasets), 'dataset')} evaluated"
         told += f", {len(result.failed)} failed" if result.failed else ""
         yield style(told, fg="green" if result.verdict == "pass" else "red", bold=True)
-    yield f"written: {', '.join(result.files)}"
+    yield f"written: {', '.join(map(short_path, result.files))}"
