@@ -25,6 +25,7 @@ ALLOWED: Final[Mapping[str, str]] = {
     "adapters/storage/private_files.py": "files of ours are written, with the mode that they need",
     "adapters/storage/run_folder.py": "the tail of a file that this process's attempt writes",
     "adapters/storage/check_cache.py": "entries that holdfast wrote, each with its checksum",
+    "adapters/environment/extras.py": "what pip wrote beside holdfast's own package",
     "adapters/environment/guarded.py": "what the guard of an attempt, and the attempt's processes, wrote",
     "adapters/storage/shared_output.py": "what the attempt of a run wrote",
     "adapters/storage/retrieved_copies.py": "what holdfast noted of the files that it fetched",

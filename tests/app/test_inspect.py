@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -477,3 +478,14 @@ def test_rows_without_tokens_are_counted_once(here: Path, ask: Ask, tiny: Path) 
 def test_what_to_do_without_the_hub_names_no_option_that_needs_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["inspect", "acme/rows", "--offline"]) == 2
     assert "name a file or a folder" in capsys.readouterr().err
+
+
+def test_a_split_that_is_not_there_is_all_that_is_said(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which method fits no rows at all is no news."""
+    write(here / "chat.jsonl", CHATS)
+
+    code, told = typed(capsys, "chat.jsonl", "--split", "test")
+
+    assert code == 1
+    assert "DAT201 chat.jsonl has no split `test`; it has train" in told
+    assert not re.search(r"(?m)^(not|ready) |0 rows", told)

@@ -1,5 +1,6 @@
 """`plan`, end to end: what it says of job files, scripts and command lines, without the network."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,15 @@ from msgspec import convert
 
 import holdfast
 from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.app.check.target import read_check_target
+from holdfast.app.check.target_request import TargetRequest
+from holdfast.app.hub_access import HubAccess
 from holdfast.app.plan.verb import plan
 from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.catalog.hub.gpus import load_gpus
 from holdfast.cli.text.plan import render_plan
 from holdfast.core.facts import Gpu, Machine
+from holdfast.engine.plan.spelling import spell_settings
 from holdfast.results.plan import PlanResult
 
 HEADER = """\
@@ -139,7 +144,7 @@ def test_settings_within_the_config_win_at_loading(within: str, beside: str | No
 def test_a_value_that_the_source_hides_is_not_guessed(more: str, key: str, tmp_path: Path) -> None:
     result = plan_script(tmp_path, more=more, imports="import torch\nfrom settings import ask")
     assert result["memory"] is None
-    assert result["unknown"][0]["because"].startswith(key)
+    assert result["unknown"][0]["because"].startswith(key.partition(".")[2])
     assert "(" not in result["unknown"][0]["because"]
 
 
@@ -230,7 +235,7 @@ def test_settings_of_lora_that_change_no_memory_are_passed_over(more: dict[str, 
 
 def test_dora_on_a_command_line_is_not_passed_over() -> None:
     words = "trl sft --model_name_or_path Qwen/Qwen3-8B --dataset_name trl-lib/Capybara --use_peft --use_dora"
-    assert holdfast.plan(arguments=words.split(), offline=True)["unknown"][0]["because"].startswith("train.use_dora")
+    assert holdfast.plan(arguments=words.split(), offline=True)["unknown"][0]["because"].startswith("--use_dora")
 
 
 @pytest.mark.parametrize("name", ["dpo", "kto", "grpo", "rloo"])
@@ -700,9 +705,8 @@ trainer.train()
     [("rtx4090", "rtx-4090"), ("NVIDIA RTX 4090", "rtx-4090"), ("l4x", "l4x4"), ("A100_large", "a100-large")],
 )
 def test_unknown_hardware_gets_the_nearest_name(name: str, meant: str) -> None:
-    result = holdfast.plan("examples/quickstart.yaml", hardware=name, offline=True)
-    (unknown,) = [each for each in result["unknown"] if each["what"] == "hardware"]
-    assert unknown["because"].endswith(f"did you mean `{meant}`?")
+    with pytest.raises(holdfast.UsageError, match=rf"did you mean `{meant}`\?"):
+        holdfast.plan("examples/quickstart.yaml", hardware=name, offline=True)
 
 
 def test_what_check_finds_wrong_is_shown_with_the_plan(tmp_path: Path) -> None:
@@ -715,3 +719,106 @@ def test_what_check_finds_wrong_is_shown_with_the_plan(tmp_path: Path) -> None:
     assert [(each["code"], each["line"]) for each in result["errors"]] == [("DAT102", 3), ("ARG106", 4)]
     assert "line 4: ARG106" in plan_text(result)
     assert "did you mean `max_length`" in plan_text(result)
+
+
+TWO_MODELS = """
+from datasets import load_dataset
+from transformers import AutoModelForCausalLM
+from trl import DPOConfig, DPOTrainer, GRPOConfig, GRPOTrainer
+
+ref = AutoModelForCausalLM.from_pretrained("{other}")
+rows = load_dataset("trl-lib/Capybara", split="train")
+{trainer}
+"""
+WITH_REFERENCE = (
+    'DPOTrainer(model="Qwen/Qwen3-0.6B", ref_model=ref, args=DPOConfig(output_dir="o"), train_dataset=rows).train()'
+)
+WITH_REWARDS = 'GRPOTrainer(model="Qwen/Qwen3-0.6B", reward_funcs=["{other}"], args=GRPOConfig(output_dir="o"), train_dataset=rows).train()'
+
+
+@pytest.mark.parametrize("trainer", [WITH_REFERENCE, WITH_REWARDS])
+@pytest.mark.parametrize("other", ["acme/unknown", "Qwen/Qwen3-8B"])
+def test_models_beside_the_trained_one_are_listed_as_unknown(trainer: str, other: str, tmp_path: Path) -> None:
+    """Also where the catalog knows them, and they are loaded first: the plan is that of the model that is trained."""
+    path = tmp_path / "train.py"
+    path.write_text(TWO_MODELS.format(other=other, trainer=trainer.replace("{other}", other)))
+    result = holdfast.plan(path, offline=True)
+
+    assert result["parameters"] == pytest.approx(596e6, rel=0.01)
+    assert any(each["what"] == "memory" and f"`{other}`" in each["because"] for each in result["unknown"])
+
+
+def test_models_of_which_any_may_be_trained_are_all_named(tmp_path: Path) -> None:
+    path = tmp_path / "train.py"
+    loads = "AutoModelForCausalLM.from_pretrained"
+    models = f'import sys\nmodel = {loads}("acme/one") if len(sys.argv) > 1 else {loads}("acme/two")'
+    trainer = 'DPOTrainer(model=model, args=DPOConfig(output_dir="o"), train_dataset=rows).train()'
+    path.write_text(
+        TWO_MODELS.replace('ref = AutoModelForCausalLM.from_pretrained("{other}")', models).format(trainer=trainer)
+    )
+    (unknown, *_) = holdfast.plan(path, offline=True)["unknown"]
+
+    assert "`acme/one`" in unknown["because"]
+    assert "`acme/two`" in unknown["because"]
+
+
+SMALLER: dict[str, bool | int | str] = {
+    "train.per_device_train_batch_size": 4,
+    "train.gradient_checkpointing": True,
+    "where.processes": 1,
+    "model.dtype": "bfloat16",
+}
+LOADED = """
+from transformers import AutoModelForCausalLM
+from trl import KTOConfig, KTOTrainer
+
+KTOTrainer(AutoModelForCausalLM.from_pretrained("acme/one"), args=KTOConfig(output_dir="o")).train()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "written"),
+    [
+        (
+            "train.py",
+            SCRIPT.format(more=""),
+            "SFTConfig(per_device_train_batch_size=4, gradient_checkpointing=True, model_init_kwargs={'dtype': 'bfloat16'}), 1 process",
+        ),
+        (
+            "train.py",
+            LOADED,
+            "KTOConfig(per_device_train_batch_size=4, gradient_checkpointing=True), from_pretrained(dtype='bfloat16'), 1 process",
+        ),
+        (
+            "job.yaml",
+            "method: sft\nmodel: acme/one\ndataset: rows.jsonl\n",
+            "train.per_device_train_batch_size=4, train.gradient_checkpointing=True, where.processes=1, model.dtype=bfloat16",
+        ),
+        (
+            "train.sh",
+            "trl sft --model_name_or_path acme/one --dataset_name acme/rows\n",
+            "--per_device_train_batch_size 4 --gradient_checkpointing --dtype bfloat16, 1 process",
+        ),
+    ],
+)
+def test_settings_are_spelled_as_the_target_has_them(name: str, text: str, written: str, tmp_path: Path) -> None:
+    """Keys of a job file, arguments of the script's own calls, flags of a command."""
+    (tmp_path / name).write_text(text)
+    target = read_check_target(TargetRequest(path=str(tmp_path / name), hub=HubAccess.OFFLINE))
+
+    assert spell_settings(target.document, SMALLER) == written
+
+
+def test_options_and_advice_for_a_command_line_name_its_flags() -> None:
+    """And no key of a job file."""
+    words = ("trl", "sft", "--model_name_or_path", "Qwen/Qwen3-8B", "--dataset_name", "acme/rows")
+    large = ("--per_device_train_batch_size", "64")
+    fits = holdfast.plan(arguments=[*words, "--use_peft"], hardware="l4x1", offline=True)
+    nowhere = holdfast.plan(arguments=[*words, *large], hardware="h100", offline=True)
+
+    assert {each["written"] for each in fits["options"] if each["settings"]} == {
+        "--dtype bfloat16 --per_device_train_batch_size 4 --gradient_accumulation_steps 2"
+    }
+    assert nowhere["advice"].startswith("Shorten --max_length, train an adapter (--use_peft)")
+    text = [unstyle(render_plan(convert(each, PlanResult))) for each in (fits, nowhere)]
+    assert not re.search(r"\b(?:train|model|where)\.[a-z]", "".join(text).replace("torch.", ""))

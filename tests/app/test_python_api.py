@@ -57,7 +57,7 @@ def test_a_method_that_there_is_not_is_an_error_of_the_user(here: Path) -> None:
     """As an argument, and as an override; Python's own error would say nothing of what there is."""
     (here / "rows.jsonl").write_text('{"text": "a"}\n')
     for options in ({"method": "sftt"}, {"set": "method=sftt"}):
-        with pytest.raises(holdfast.UsageError, match=r"no method is called 'sftt'(.|\n)*use one of sft, dpo"):
+        with pytest.raises(holdfast.UsageError, match=r"no method is called 'sftt'(.|\n)*did you mean `sft`"):
             holdfast.inspect("rows.jsonl", **options)  # type: ignore[arg-type]  # a wrong call, on purpose
 
 

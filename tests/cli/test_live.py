@@ -146,6 +146,19 @@ def test_what_happened_before_is_taken_in_silently() -> None:
     ]
 
 
+def test_what_nobody_read_before_is_no_news() -> None:
+    """The supervisor was killed, training went on: whoever stops the run now sees where it stands, and then what comes."""
+    unread = [step(number, at=float(number)) for number in range(1, 21)]
+    terminal = Terminal()
+    told = terminal.shown([ASKED, *BEGUN], unread, [step(21, at=21.0)], [step(31, at=31.0)])
+
+    assert re.findall("^.*step +\\d+/300", told, re.MULTILINE) == [
+        "training: step 20/300",
+        "step  21/300",
+        "step  31/300",
+    ]
+
+
 def test_a_run_that_is_continued_says_how_it_ended_before() -> None:
     """It is not cancelled now."""
     history: list[Event] = [ASKED, *BEGUN, *(step(number) for number in range(1, 41))]
@@ -293,3 +306,12 @@ def test_an_interrupted_view_leaves_no_panel_behind() -> None:
         raise KeyboardInterrupt
 
     assert on_terminal(terminal.file.getvalue()) == []
+
+
+def test_evaluation_says_that_it_began_where_every_line_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    """In the log of a CI job, an evaluation of minutes was silent; a line each second would drown the rest."""
+    with RunDisplay(listens=False) as display:
+        for row in range(200):
+            display.on_evaluation_progress(f"{row} of 200 rows")
+
+    assert capsys.readouterr().err == "evaluation: 0 of 200 rows\n"

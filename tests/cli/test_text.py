@@ -1,7 +1,9 @@
 """Answers as people read them: what, where, how to fix; and nothing that only a colour tells."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -281,3 +283,18 @@ def test_a_checkpoints_verdict_comes_first(verdict: IntegrityVerdict) -> None:
     )
 
     assert told.splitlines() == [f"{verdict} /c (step 500)", "  model.safetensors: truncated: 1 of 2 bytes"]
+
+
+def test_paths_of_a_run_in_the_current_folder_are_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path that begins at the root filled the line; elsewhere it is whole, so that it still leads there."""
+    result = structs.replace(
+        run("succeeded"), folder=str(tmp_path / "runs" / "a-1"), output=str(tmp_path / "runs" / "a-1" / "model")
+    )
+
+    assert f"{tmp_path}/runs/a-1/model" in unstyle(render_run(result))
+    monkeypatch.chdir(tmp_path)
+    told = unstyle(render_run(result))
+    assert re.search(r"model +runs/a-1/model$", told, re.MULTILINE)
+    assert re.search(r"report +runs/a-1/report.html$", told, re.MULTILINE)
+    monkeypatch.chdir("/")
+    assert f"{tmp_path}/runs/a-1/model" in unstyle(render_run(result))

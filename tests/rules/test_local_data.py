@@ -273,7 +273,7 @@ def test_an_unknown_backend_is_found() -> None:
     answer = holdfast.check("job.yaml", offline=True)["targets"][0]
 
     (finding,) = [each for each in answer["findings"] if each["code"] == "JOB119"]
-    assert finding["message"] == "no backend is called 'banana'; choose one of hf-jobs, local"
+    assert finding["message"] == "no backend is called 'banana'; use one of hf-jobs, local"
 
 
 def test_the_checklist_names_what_is_read() -> None:

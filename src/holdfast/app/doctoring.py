@@ -5,6 +5,7 @@ import platform
 import sys
 from collections.abc import Iterator
 
+from holdfast.adapters.environment.extras import install_command
 from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.environment.toolchain import (
     driver_version,
@@ -32,8 +33,6 @@ LIBRARIES = (
     *("bitsandbytes", "deepspeed", "flash-attn", "kernels", "liger-kernel", "unsloth", "vllm", "wandb", "xformers"),
 )
 """The libraries that jobs train with, in the order in which they are shown."""
-INSTALL = "pip install 'holdfast[train]'"
-"""What gets the libraries that train."""
 LOGIN = "`hf auth login`, or another HF_TOKEN"
 
 
@@ -80,7 +79,7 @@ def judge_local(facts: LocalFacts) -> Iterator[PlaceProblem]:
     """Yield what keeps this machine from training."""
     if "trl" not in facts.packages and facts.uv is None:
         what = "nothing here can run a job: TRL is not installed, and neither is uv, which would install it for a job"
-        yield PlaceProblem(what=what, where=facts.environment, fix=f"`{INSTALL}`, or `pip install uv`")
+        yield PlaceProblem(what=what, where=facts.environment, fix=f"`{install_command('train')}`, or `pip install uv`")
     torch = facts.packages.get("torch", "")
     if facts.gpus and torch.endswith("+cpu"):
         fix = f"`pip install --force-reinstall 'torch=={torch.partition('+')[0]}'`, or an environment of its own"

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from importlib.util import find_spec
 
+from holdfast.adapters.environment.extras import install_command
 from holdfast.core.errors import UsageError
 
 
@@ -19,5 +20,4 @@ def require_extra(extra: str, needed: Sequence[str], what: str) -> None:
     """
     missing = [name for name in needed if find_spec(name) is None]
     if missing:
-        fix = f"pip install 'holdfast[{extra}]'"
-        raise UsageError(f"{what} needs {', '.join(missing)}", where="this environment", fix=fix)
+        raise UsageError(f"{what} needs {', '.join(missing)}", where="this environment", fix=install_command(extra))

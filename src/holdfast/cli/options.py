@@ -1,7 +1,6 @@
 """Options that several commands share, and how their results are printed."""
 
 import sys
-import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -9,6 +8,7 @@ import click
 
 from holdfast.cli.completion import complete_codes, complete_folders, complete_keys, complete_runs
 from holdfast.cli.output import echo, echo_json
+from holdfast.cli.terminal.seldom import SELDOM_S, SeldomLines
 from holdfast.results import Result, to_json
 
 sets = click.option(
@@ -43,7 +43,6 @@ offline = click.option("--offline", is_flag=True, help="Don't contact the Hub; s
 
 Answer = TypeVar("Answer", bound=Result)
 ARGUMENTS = "holdfast.arguments"
-SELDOM_S = 30.0
 
 
 class WithArguments(click.Command):
@@ -68,12 +67,10 @@ def progress(*, quiet: bool, verb: str = "") -> Callable[[str], None]:
     if quiet:
         return lambda _: None
     begin = f"{verb}: " if verb else ""
-    pause_s, last_s = 0.0 if sys.stderr.isatty() else SELDOM_S, time.monotonic()
+    lines = SeldomLines(0.0 if sys.stderr.isatty() else SELDOM_S)
 
     def show(what: str) -> None:
-        nonlocal last_s
-        if (now_s := time.monotonic()) >= last_s + pause_s:
-            last_s = now_s
+        if lines.is_due():
             echo(f"{begin}{what} …", err=True, dim=True)
 
     return show

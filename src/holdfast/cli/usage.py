@@ -9,6 +9,8 @@ from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
 
 WHERE = "the command line"
+GIVEN = re.compile(r"'(?P<value>[^']*)' is not ")
+"""The beginning of click's message about a value that is none of a few."""
 
 
 class CommandGroup(click.Group):
@@ -48,7 +50,16 @@ def translate_usage_error(error: click.UsageError, command: str) -> UsageError:
         options = [name for param in error.ctx.command.params for name in param.opts] if error.ctx else []
         fix = _suggest(error.option_name, options, help_)
         return UsageError(f"there is no option `{error.option_name}`", where=WHERE, fix=fix)
-    return UsageError(_as_phrase(error.format_message()), where=WHERE, fix=help_)
+    choices = _choices(error)
+    value = GIVEN.match(error.message)
+    fix = _suggest(value["value"], choices, help_) if value and choices else help_
+    return UsageError(_as_phrase(error.format_message()), where=WHERE, fix=fix)
+
+
+def _choices(error: click.UsageError) -> Sequence[str]:
+    """Return the values that an option takes, if they are a few; none of other errors."""
+    param = error.param if isinstance(error, click.BadParameter) else None
+    return list(param.type.choices) if param is not None and isinstance(param.type, click.Choice) else []
 
 
 def _suggest(name: str, known: Sequence[str], otherwise: str) -> str:

@@ -56,6 +56,16 @@ def nearest_of_role(name: str, known: tuple[str, ...], *, cutoff: float = NEAR) 
     return _first_meant(name, [each for each in alike if plays_same_role(name, each)][:MOST])
 
 
+def suggest_one(name: str, known: Sequence[str]) -> str:
+    """Return the advice for a name that is none of a few: the nearest one, else all of them.
+
+    >>> suggest_one("stf", ("sft", "dpo")), suggest_one("x", ("sft", "dpo"))
+    ('did you mean `sft`?', 'use one of sft, dpo')
+    """
+    near = nearest(name, tuple(known))
+    return f"did you mean `{near}`?" if near else f"use one of {', '.join(known)}"
+
+
 def _first_meant(name: str, alike: Sequence[str]) -> str | None:
     return next((each for each in alike if each[:1].lower() == name[:1].lower() or _is_sure(name, each)), None)
 

@@ -7,6 +7,7 @@ from msgspec import field
 
 from holdfast.core.diagnosis import Phase, Retry
 from holdfast.results import Result, ResultPart
+from holdfast.results.refusal import RunRefusal
 
 
 class ReportedEvidence(ResultPart, frozen=True, kw_only=True):
@@ -88,7 +89,7 @@ class DiagnoseResult(Result, frozen=True, kw_only=True):
 
     Attributes:
         verdict: `unknown` if the logs do not show the cause.
-        causes: The causes, the most likely first.
+        causes: The causes, the most likely first. Of a run that was refused, only a class that its refusal names.
         missing: What to read to find the cause: another log, `dmesg`.
         quiet: Whether nothing in the logs shows a failure.
         paths: The logs.
@@ -96,6 +97,10 @@ class DiagnoseResult(Result, frozen=True, kw_only=True):
         versions: Versions of the libraries that the logs show, by package.
         running: The run, if it is still running.
         job: The job file or script that was read with them.
+        run: The run that was diagnosed; absent if logs were named.
+        refused_by: What refused the run before its start; absent if nothing did.
+        refusal: Why it was refused; absent if it was not.
+        namesake: The run of the same name, if a file or folder that is called so was read instead; absent if there is none.
     """
 
     verb: Literal["diagnose"]
@@ -108,6 +113,10 @@ class DiagnoseResult(Result, frozen=True, kw_only=True):
     versions: Mapping[str, str]
     running: str | None
     job: DiagnosedJob | None
+    run: str | None = None
+    refused_by: Literal["check", "rehearsal"] | None = None
+    refusal: Sequence[RunRefusal] = ()
+    namesake: str | None = None
 
     @property
     def exit_code(self) -> int:

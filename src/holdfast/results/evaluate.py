@@ -302,6 +302,7 @@ class EvaluateResult(Result, frozen=True, kw_only=True):
         datasets: The datasets that were evaluated.
         failed: Those that could not be.
         leaked: Rows that stand in the training data, if that is known.
+        leaks_unknown: Why no rows were looked for in the training data; absent if they were.
         worst: The worst rows of each dataset.
         gates: The conditions of the command.
         answers: The answers to `--prompt`.
@@ -322,6 +323,7 @@ class EvaluateResult(Result, frozen=True, kw_only=True):
     datasets: Sequence[EvaluatedDataset]
     failed: Sequence[FailedDataset]
     leaked: Sequence[LeakedDataset]
+    leaks_unknown: str | None = None
     worst: Sequence[WorstRow]
     gates: Sequence[GateResult]
     answers: Sequence[PromptAnswer]

@@ -79,7 +79,9 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         hardware: The flavor.
-        settings: What differs from the job.
+        settings: What differs from the job, by the keys of a job file.
+        written: The same as it is written in the target: flags of a command line, arguments of a script's calls; absent if nothing
+            differs.
         fits: Whether it fits.
         peak_bytes: What the card must have.
         high_bytes: What it must have at most.
@@ -96,6 +98,7 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
     time_s: float | None
     cost_usd: float | None
     usd_per_hour: float | None = None
+    written: str = ""
 
 
 class PlanMachine(ResultPart, frozen=True, kw_only=True):
@@ -147,7 +150,8 @@ class PlanResult(Result, frozen=True, kw_only=True):
         trainable: Parameters that are trained; null if unknown.
         memory: The memory of one process of the job as it is; null if unknown.
         hardware: The hardware that the job names, or the cheapest that it fits; null if there is none.
-        settings: What has to change for that; absent if nothing has to.
+        settings: What has to change for that, by the keys of a job file; absent if nothing has to.
+        written: The same as it is written in the target; absent if nothing has to change.
         has_gpu: Whether that hardware has a GPU; absent if it has.
         fits: Whether it fits there; null if unknown.
         time_s: How long it takes there; null if unknown.
@@ -165,7 +169,9 @@ class PlanResult(Result, frozen=True, kw_only=True):
         untraced: Why the step was not traced, though that was asked for; absent if it was, or nobody asked.
         check_errors: How many errors `check` finds without asking the Hub; absent if it finds none.
         errors: The first of them; absent if there are none.
+        advice: What to change in a job for which nothing fits; absent if something does.
         applied: The settings that were written into the target; present with `--apply`.
+        applied_as: The same as it was written; absent if nothing was.
     """
 
     verb: Literal["plan"]
@@ -175,6 +181,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     memory: PlanMemory | None
     hardware: str | None
     settings: Mapping[str, bool | int | str] = {}
+    written: str = ""
     has_gpu: bool = True
     fits: bool | None
     time_s: EstimateRange | None
@@ -189,7 +196,9 @@ class PlanResult(Result, frozen=True, kw_only=True):
     because: Sequence[str]
     unknown: Sequence[UnknownEstimate]
     options: Sequence[OptionResult]
+    advice: str = ""
     applied: Mapping[str, bool | int | str] | None = None
+    applied_as: str = ""
     untraced: str = ""
     check_errors: int = 0
     errors: Sequence[CheckError] = ()

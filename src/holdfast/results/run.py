@@ -13,6 +13,7 @@ from holdfast.core.trouble import TroubleKind
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import CheckResult
 from holdfast.results.diagnose import RemedyEdit
+from holdfast.results.refusal import RunRefusal
 from holdfast.results.rehearse import RehearseResult
 
 
@@ -125,22 +126,6 @@ class DeliveryResult(ResultPart, frozen=True, kw_only=True):
     folder: str | None
 
 
-class RunRefusal(ResultPart, frozen=True):
-    """One reason why a run is not started.
-
-    Attributes:
-        code: The rule, or the class of failure.
-        message: What is wrong.
-        where: The line, as `train.py:12`; null if it is no single line.
-        fix: What to do; null if unknown.
-    """
-
-    code: str
-    message: str
-    where: str | None
-    fix: str | None
-
-
 class NextCommand(ResultPart, frozen=True, kw_only=True):
     """A command that makes sense in the current state of a run.
 
@@ -226,6 +211,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         evaluation: What the evaluation of the final model gave; absent if there was none.
         short_run: The name of the run that tried the job first; absent without `--try`.
         supervised: Whether a process supervises it; absent in the results of `run`, `resume` and `stop`.
+        others: The older runs that the name means as well; absent if there are none.
     """
 
     verb: Literal["run", "show", "watch"]
@@ -251,6 +237,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     evaluation: RunEvaluation | UnsetType = UNSET
     short_run: str | UnsetType = UNSET
     supervised: bool | None = None
+    others: Sequence[str] | UnsetType = UNSET
 
     @property
     def is_unsupervised(self) -> bool:

@@ -18,13 +18,14 @@ What the job does not say is set to match what it says: safe. Where both are wri
 
 from collections.abc import Iterator
 from math import ceil, inf
-from typing import Any
+from typing import Any, TypeGuard
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import has_edits
 from holdfast.catalog.calls.constructions import Construction, refusals
 from holdfast.catalog.calls.train_arguments import setting
-from holdfast.core.document import ABSENT, Document, Set
+from holdfast.core.calls import Call
+from holdfast.core.document import ABSENT, Document, Remove, Set
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 SAVE, EVAL = "train.save_strategy", "train.eval_strategy"
@@ -55,15 +56,30 @@ def _named(config: str) -> Fix:
 
 
 def _matching(construction: Construction) -> Fix | None:
-    """Return the edit that saves when the model is evaluated, where saving is not written."""
-    given = construction.call.arguments
-    evals = given.get("eval_strategy", given.get("evaluation_strategy"))
+    """Return the edit with which it saves when the model is evaluated; unsafe where both are written."""
+    call = construction.call
+    given = call.arguments
+    evals = given.get("eval_strategy", given.get("evaluation_strategy", "no"))
     saves = given.get("save_strategy", "steps")
-    if evals == "epoch" and "save_strategy" not in given:
-        return Fix("save by epoch too", (Set(f"{construction.call.key}.save_strategy", "epoch"),))
-    steps = given.get("eval_steps")
-    if evals == saves == "steps" and "save_steps" not in given and _is_step(steps):
-        return Fix("save whenever it evaluates", (Set(f"{construction.call.key}.save_steps", steps),))
+    if evals == "no":
+        return Fix("keep the last model", (Remove(f"{call.key}.load_best_model_at_end"),), safe=False)
+    if evals == saves == "steps":
+        return _matching_steps(call)
+    if evals == saves or evals not in ("epoch", "steps"):
+        return None
+    return Fix(f"save by {evals} too", (Set(f"{call.key}.save_strategy", evals),), safe="save_strategy" not in given)
+
+
+def _matching_steps(call: Call) -> Fix | None:
+    """Return the edit that makes the steps between two saves a multiple of those between two evaluations."""
+    evals, saves = call.arguments.get("eval_steps"), call.arguments.get("save_steps")
+    if "save_steps" not in call.arguments and _is_step(evals):
+        return Fix("save whenever it evaluates", (Set(f"{call.key}.save_steps", evals),))
+    if "eval_steps" not in call.arguments and _is_step(saves):
+        return Fix("evaluate whenever it saves", (Set(f"{call.key}.eval_steps", saves),))
+    if _is_step(evals) and _is_step(saves) and min(evals, saves) >= 1:
+        multiple = ceil(saves / evals) * int(evals)
+        return Fix(f"save every {multiple} steps", (Set(f"{call.key}.save_steps", multiple),), safe=False)
     return None
 
 
@@ -122,7 +138,7 @@ def _steps(job: Document) -> Iterator[Finding]:
     )
 
 
-def _is_step(value: Any) -> bool:
+def _is_step(value: Any) -> TypeGuard[float]:
     return isinstance(value, int | float) and 0 < value < inf
 
 
@@ -202,7 +218,21 @@ RULE = Rule(
             at="train.save_strategy",
             fixed=UNNAMED.replace('"best")', '"best", metric_for_best_model="eval_loss")'),
         ),
-        Case(script=SCRIPT.replace('eval_strategy="epoch", ', ""), at="calls.0.load_best_model_at_end"),
+        Case(
+            script=SCRIPT.replace('eval_strategy="epoch", ', ""),
+            at="calls.0.load_best_model_at_end",
+            fixed=SCRIPT.replace(', eval_strategy="epoch", load_best_model_at_end=True', ""),
+        ),
+        Case(
+            script=STEPPED.replace("end=True", "end=True, save_steps=500"),
+            at="calls.0.save_steps",
+            fixed=STEPPED.replace("end=True", "end=True, save_steps=600"),
+        ),
+        Case(
+            script=SCRIPT.replace("end=True", 'end=True, save_strategy="steps"'),
+            at="calls.0.save_strategy",
+            fixed=SCRIPT.replace("end=True", 'end=True, save_strategy="epoch"'),
+        ),
     ),
     good=(
         Case(job=JOB),

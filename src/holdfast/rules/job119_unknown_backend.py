@@ -26,7 +26,7 @@ def check(job: Document, backends: frozenset[str]) -> Iterator[Finding]:
     known = offered(backends)
     near = nearest(backend, tuple(known))
     fix = Fix(f"use {near}", (Set(BACKEND_KEY, near),), safe=False) if near else None
-    yield Finding(BACKEND_KEY, f"no backend is called {backend!r}; choose one of {', '.join(known)}", fix)
+    yield Finding(BACKEND_KEY, f"no backend is called {backend!r}; use one of {', '.join(known)}", fix)
 
 
 JOB = """

@@ -35,7 +35,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     if not marks_assistant(template) and is_mended(api, template) is False:
         fix = Fix("learn from whole conversations", (Remove(ONLY),), safe=False) if job.kind != "command" else None
         fault = (
-            "its chat template has no `{% generation %}`, "
+            f"the chat template of {base.name} has no `{{% generation %}}`, "
             f"and trl {api.versions['trl']} has no marked template to take its place: name one in `chat_template_path`"
         )
         yield Finding(ONLY, fault, fix)

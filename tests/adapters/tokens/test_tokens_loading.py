@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from holdfast.adapters.environment.extras import install_command
 from holdfast.adapters.tokens import (
     LoadedTokenizer,
     TokenizerRequest,
@@ -175,7 +176,7 @@ def test_without_the_extra_it_is_told_how_to_get_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(loading, "import_module", without)
     with pytest.raises(UsageError, match="transformers") as raised:
         load_tokenizer(TokenizerRequest(path="./tiny"))
-    assert raised.value.fix == "pip install 'holdfast[data]'"
+    assert raised.value.fix == install_command("data")
 
 
 def test_nothing_is_guessed_of_a_hidden_setting() -> None:

@@ -1,6 +1,7 @@
 """A run that was refused: told apart from one that failed, with why it was refused and what to do about it."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -210,3 +211,94 @@ def test_a_run_that_its_rehearsal_refused_is_diagnosed_as_the_rehearsal_said(
     assert [each["class"] for each in told["causes"]] == ["user-code-error"]
     assert told["causes"][0]["confidence"] >= 0.9
     assert "`Log.on_log` raises KeyError" in told["causes"][0]["evidence"][0]["text"]
+
+
+@pytest.mark.parametrize("refuse", [refused_by_check, refused_by_rehearsal])
+def test_diagnosis_of_a_refused_run_says_what_show_says(
+    run: Run, refuse: Callable[[Run], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It never wrote a log. A rule that prevents several classes of failure names none of them."""
+    refuse(run)
+
+    told = json.loads(typed(capsys, "diagnose", run.name, "--format", "json"))
+    shown = json.loads(typed(capsys, "show", run.name, "--format", "json"))
+    text = typed(capsys, "diagnose", run.name)
+
+    assert told["refusal"] == shown["refusal"] != []
+    assert (told["verdict"], told["run"], told["refused_by"]) == ("diagnosed", run.name, shown["refused_by"])
+    assert "transformers-arg-removed" not in [each["class"] for each in told["causes"]]
+    assert f"{run.name} was refused by its {shown['refused_by']} before it started" in text
+    assert all(each["fix"] in text and each["message"] in text for each in shown["refusal"])
+
+
+def test_folder_of_a_refused_run_is_the_run(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is no log in it."""
+    refused_by_check(run)
+
+    assert f"{run.name} was refused" in typed(capsys, "diagnose", str(run.folder))
+
+
+def test_logs_of_a_run_that_never_started_name_no_attempt(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    refused_by_check(run)
+    run_command(["logs", run.name])
+
+    said = capsys.readouterr().err
+    assert "it has not started" in said
+    assert "attempt 0" not in said
+    assert f"holdfast show {run.name}" in said
+
+
+def test_a_folder_called_as_a_run_is_read_and_the_run_is_named(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With logs in it, and without any."""
+    refused_by_check(run)
+    folder = tmp_path / "here" / run.name
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder.parent)
+
+    run_command(["diagnose", run.name])
+    assert f"the run is {run.name}" in capsys.readouterr().err
+
+    (folder / "train.log").write_text("Killed\n")
+    told = json.loads(typed(capsys, "diagnose", run.name, "--format", "json"))
+    assert told["namesake"] == run.name
+    assert "run" not in told
+    assert f"`holdfast show {run.name}`" in typed(capsys, "diagnose", run.name)
+
+
+NAMES = ("sums-20261127-090000-x7", "sums-20261127-100000-aa", "sums-short-20261127-110000-bb")
+
+
+@pytest.fixture(name="several")
+def several_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two runs of one job, and one of a job whose name begins so."""
+    monkeypatch.setenv("HOLDFAST_RUNS", str(tmp_path))
+    for at_s, name in enumerate(NAMES):
+        (tmp_path / name).mkdir()
+        about = RequestedJob(job="sums", target="train.py", backend="local")
+        Ledger(tmp_path).append(name, [RunRequested(at_s=float(at_s), folder=str(tmp_path / name), about=about)])
+    return tmp_path
+
+
+@pytest.mark.usefixtures("several")
+def test_name_of_a_job_shows_its_newest_run_and_names_the_others(capsys: pytest.CaptureFixture[str]) -> None:
+    told = json.loads(typed(capsys, "show", "sums", "--format", "json"))
+
+    assert (told["run"], told["others"]) == (NAMES[1], [NAMES[0]])
+    assert f"holdfast show {NAMES[0]}" in typed(capsys, "show", "sums")
+    assert "others" not in json.loads(typed(capsys, "show", NAMES[0], "--format", "json"))
+
+
+@pytest.mark.usefixtures("several")
+@pytest.mark.parametrize(
+    "words", [("stop", "sums"), ("resume", "sums"), ("evaluate", "sums", "--on", "builtin:x"), ("show", "sums-")]
+)
+def test_what_changes_a_run_wants_one(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    """A job's name counts its own runs alone, the beginning of a name all that begin so."""
+    code = run_command([*words])
+
+    said = capsys.readouterr().err
+    assert code == 2
+    assert ("3 runs begin with 'sums-'" if words[1] == "sums-" else "2 runs are called 'sums'") in said
+    assert f"{NAMES[2] if words[1] == 'sums-' else NAMES[1]} is the newest" in said

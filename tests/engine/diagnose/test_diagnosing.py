@@ -187,7 +187,7 @@ def test_a_run_is_diagnosed_by_its_logs_and_its_ledger(here: Path, ask: Ask) -> 
     [
         ("0", "healthy"),
         ("1", "unknown"),
-        ("-9", "unknown"),
+        ("-9", "cpu-ram-oom-kill"),
         ("143", "job-preempted-or-requeued"),
         ("0:15", "job-preempted-or-requeued"),
         ("int", "job-cancelled-externally"),
@@ -210,23 +210,17 @@ def test_how_it_ended_can_be_told_beside_the_log(ended: str, verdict: str, here:
 
 
 @pytest.mark.parametrize(
-    ("ended", "missing", "perhaps"),
+    ("ended", "missing"),
     [
-        (
-            "137",
-            "who sent SIGKILL: if `dmesg -T` of the node has `Out of memory: Killed process`",
-            ["cpu-ram-oom-kill"],
-        ),
-        ("-9", "or a launcher that cleaned up", ["cpu-ram-oom-kill"]),
-        ("1", "the traceback: Python and launchers end with 1 after an exception", []),
-        ("2", "programs end with 2 if they refuse an argument", []),
-        ("127", "the shell's message", []),
-        ("77", "what the program says of this exit code", []),
-        ("0", "exit code 0 is that of success", []),
+        ("1", "the traceback: Python and launchers end with 1 after an exception"),
+        ("2", "programs end with 2 if they refuse an argument"),
+        ("127", "the shell's message"),
+        ("77", "what the program says of this exit code"),
+        ("0", "exit code 0 is that of success"),
     ],
 )
 def test_an_end_without_a_log_says_what_it_means_and_where_to_look(
-    ended: str, missing: str, perhaps: list[str], here: Path, ask: Ask
+    ended: str, missing: str, here: Path, ask: Ask
 ) -> None:
     (here / "job.log").write_text("Loading the model\n")
 
@@ -234,8 +228,24 @@ def test_an_end_without_a_log_says_what_it_means_and_where_to_look(
 
     assert told["verdict"] == "unknown"
     assert any(missing in each for each in told["missing"]), told["missing"]
-    assert [each["class"] for each in told["causes"]] == perhaps
-    assert all(each["confidence"] < 0.5 for each in told["causes"])
+    assert told["causes"] == []
+
+
+@pytest.mark.parametrize("before", ["Loading the model\n", HEALTHY, "RuntimeError: nobody knows this one\n"])
+@pytest.mark.parametrize("ended", ["137", "-9", "0:9", "SIGKILL"])
+def test_a_shells_killed_and_its_exit_code_have_one_answer(ended: str, before: str, here: Path, ask: Ask) -> None:
+    """A shell prints `Killed` for SIGKILL and ends with 137: each says as much as the other."""
+    (here / "killed.log").write_text(f"{before}Killed\n")
+    (here / "job.log").write_text(before)
+
+    (_, by_line), (_, by_code) = ask("diagnose", "killed.log"), ask("diagnose", "job.log", "--ended", ended)
+    said = [
+        [told["verdict"], *((each["class"], each["confidence"]) for each in told["causes"])]
+        for told in (by_line, by_code)
+    ]
+
+    assert said[0] == said[1]
+    assert said[0][:2] == ["diagnosed", ("cpu-ram-oom-kill", by_line["causes"][0]["confidence"])]
 
 
 @pytest.mark.parametrize(

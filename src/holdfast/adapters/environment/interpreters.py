@@ -19,6 +19,7 @@ from packaging.utils import canonicalize_name
 from holdfast.adapters.declared import find_declared
 from holdfast.adapters.declared.files import load_text
 from holdfast.adapters.declared.uv import find_uv, written
+from holdfast.adapters.environment.extras import install_command
 from holdfast.catalog.api import packages
 from holdfast.catalog.environment.packages import load_packages
 from holdfast.core.errors import UsageError
@@ -133,7 +134,7 @@ def _uv(missing: Sequence[str]) -> tuple[str, ...]:
     """
     if uv := find_uv():
         return (uv, *UV_RUN)
-    fix = "`pip install 'holdfast[train]'`, or `pip install uv` and let it make an environment for the job"
+    fix = f"`{install_command('train')}`, or `pip install uv` and let it make an environment for the job"
     raise UsageError(f"this environment lacks {', '.join(missing)}", where=sys.prefix, fix=fix)
 
 

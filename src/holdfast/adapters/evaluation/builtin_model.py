@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.environment.extras import install_command
 from holdfast.adapters.evaluation.process import VARIABLES
 from holdfast.core.errors import SourceError
 
@@ -33,5 +34,5 @@ def make_builtin(name: str) -> Path:
     )
     if done.returncode:
         last = done.stderr.strip().splitlines()[-1:] or ["no reason was given"]
-        raise SourceError(f"{name} cannot be made: {last[0]}", where=name, fix="pip install 'holdfast[evaluate]'")
+        raise SourceError(f"{name} cannot be made: {last[0]}", where=name, fix=install_command("evaluate"))
     return Path(done.stdout.strip().splitlines()[-1])

@@ -10,6 +10,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.environment.extras import install_command
 from holdfast.adapters.environment.marked_processes import marked_child
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.errors import UsageError
@@ -87,7 +88,7 @@ def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -
         return RewardResult(name=name, rewards=tuple(told["rewards"]), answered=answered)
     if "absent" in told:
         return RewardResult(
-            name=name, skipped="TRL is not installed here: pip install 'holdfast[train]'", answered=answered
+            name=name, skipped=f"TRL is not installed here: {install_command('train')}", answered=answered
         )
     return RewardResult(name=name, problem=told.get("problem", over), answered=answered)
 

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from holdfast.adapters.environment.extras import install_command
 from holdfast.adapters.foreign_files import expanded, read_foreign, read_foreign_text
 from holdfast.adapters.hub.reach import why_unreachable
 from holdfast.adapters.tokens.encoding import LoadedTokenizer
@@ -28,7 +29,6 @@ from holdfast.core.json_text import parse_json
 from holdfast.core.methods import Method
 from holdfast.core.outcome import Raised, outcome_of
 
-INSTALL = "pip install 'holdfast[data]'"
 CLONING = (Method.SFT, Method.REWARD)
 """Methods whose trainers take another model's chat template together with its tokens."""
 ABSENT_REPOSITORY = "RepositoryNotFoundError"
@@ -147,7 +147,9 @@ def _transformers() -> Any:
     try:
         transformers = import_module("transformers")
     except ImportError as error:
-        raise UsageError("tokens need transformers, which is not installed", where="tokens", fix=INSTALL) from error
+        raise UsageError(
+            "tokens need transformers, which is not installed", where="tokens", fix=install_command("data")
+        ) from error
     transformers.utils.logging.set_verbosity_error()
     return transformers
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
+from holdfast.adapters.environment.extras import install_command
 from holdfast.catalog.models.chat_templates import marks_assistant
 from holdfast.core.errors import SourceError
 
@@ -33,7 +34,7 @@ def training_template(tokenizer: Any) -> str | None:
         known = import_module("trl.chat_template_utils")
     except (ImportError, RuntimeError) as error:
         what = "the chat template marks no assistant turns, and TRL, which knows which one it would take, is not here"
-        raise SourceError(what, where="train.assistant_only_loss", fix="pip install 'holdfast[train]'") from error
+        raise SourceError(what, where="train.assistant_only_loss", fix=install_command("train")) from error
     try:
         template: str | None = known.get_training_chat_template(tokenizer)
     except ValueError:

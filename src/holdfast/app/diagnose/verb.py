@@ -1,25 +1,19 @@
 """The verb `diagnose`: why a job failed, from its logs, its script beside them, or a run that the ledger knows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from os import fspath
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from holdfast.adapters.foreign_files import is_there
-from holdfast.adapters.storage.log_files import open_logs
-from holdfast.adapters.targets import PROGRAMS
 from holdfast.app.arguments import PathName, PathNames, as_paths
+from holdfast.app.diagnose.sources import find_sources
 from holdfast.core.diagnosis import Diagnosis
-from holdfast.core.errors import UsageError
 from holdfast.core.log import Log
 from holdfast.engine.diagnose import PatternIndex, read_log
 from holdfast.engine.diagnose import diagnose as judge
-from holdfast.engine.diagnose.answers import diagnose_result
+from holdfast.engine.diagnose.answers import diagnose_result, with_refusal
 from holdfast.engine.diagnose.declared import find_contradictions
-from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
 from holdfast.engine.diagnose.findings import findings_evidence, refusal_evidence
 from holdfast.engine.diagnose.history import RunHistory
 from holdfast.engine.diagnose.silent import ClassEvidence
@@ -28,10 +22,6 @@ from holdfast.signatures import all_signatures
 
 if TYPE_CHECKING:
     from holdfast.app.diagnose.jobs import JobContext  # for the type alone: what checks jobs takes long to import
-
-JOBS: Final = frozenset({*PROGRAMS, ".yaml", ".yml"})
-"""Ends of the names of scripts, notebooks and job files."""
-STDIN: Final = "-"
 
 
 def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None = None) -> DiagnoseResult:
@@ -52,7 +42,7 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
         UsageError: There is no such log and no such run, or it is not text; or `ended` is not how a process can end.
     """
     named = as_paths(targets)
-    past = _past(named, str(ended), fspath(runs) if runs else None)
+    past = find_sources(named, str(ended), runs)
     patterns = PatternIndex(past.possible(all_signatures()))
     log = read_log(past.files, patterns.sought)
     alone = judge(log, patterns, past.knows)
@@ -71,11 +61,14 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
         if asked
         else diagnose_result(found, paths, job=past.job, reported=reported)
     )
-    return structs.replace(
+    result = structs.replace(
         result,
         running=past.running or None,
         job=DiagnosedJob(path=past.job, unread=job.unread or None) if job else None,
+        run=past.run or None,
+        namesake=past.namesake or None,
     )
+    return with_refusal(result, past.refused_by, past.refusal) if past.refused_by else result
 
 
 def _read_job(past: RunHistory, alone: Diagnosis) -> "JobContext | None":
@@ -85,49 +78,6 @@ def _read_job(past: RunHistory, alone: Diagnosis) -> "JobContext | None":
     from holdfast.app.diagnose.jobs import read_job
 
     return read_job(past.job, past.versions or alone.versions, past.text or None)
-
-
-def _past(named: Sequence[str], ended: str, runs: str | None) -> RunHistory:
-    """Return the named logs, and what belongs to them.
-
-    Raises:
-        UsageError: There are none.
-    """
-    jobs = [name for name in named if Path(name).suffix in JOBS and Path(name).is_file()]
-    logs = [name for name in named if name not in jobs]
-    if len(jobs) > 1:
-        raise UsageError(
-            "only one script or job file can be named",
-            where=", ".join(jobs),
-            fix="name the one that this job was started with",
-        )
-    if not logs:
-        raise UsageError(
-            "no log is named", where="holdfast diagnose", fix="name a log, a run, or `-` for standard input"
-        )
-    if len(logs) > 1 or jobs or logs[0] == STDIN or is_there(Path(logs[0])):
-        known = [read_ending(ended)] if ended else []
-        return RunHistory(
-            files=[*open_logs(logs), *([as_log(known, ENDING)] if known else [])],
-            knows=tuple(ending_evidence(known, ENDING)),
-            needs=tuple(need for each in known for need in each.needs),
-            job=next(iter(jobs), ""),
-        )
-    try:
-        from holdfast.app.run.history import read_history
-        from holdfast.app.run.runs import open_run
-
-        past = read_history(open_run(logs[0], runs))
-    except UsageError as error:
-        what = f"{logs[0]} is not a log, and {error.what}"
-        raise UsageError(what, where=logs[0], fix=f"name an existing file, or a run: {error.fix}") from None
-    if ended:
-        raise UsageError(
-            "how a run ended is in its ledger",
-            where=f"--ended {ended}",
-            fix="leave out --ended, or name the log files instead of the run",
-        )
-    return past
 
 
 def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | None") -> list[ClassEvidence]:

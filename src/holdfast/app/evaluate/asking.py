@@ -63,6 +63,7 @@ class EvaluationRequest:
         gated: Whether it must not be worse than that one.
         sources: The datasets, by the names that they were given.
         training: What the model was trained on, if that is known and can be read.
+        training_unknown: Why `training` is empty; empty if it is not.
         prompts: Single prompts to answer.
         options: The options.
         checkpoints: The checkpoints of the run that were evaluated beside the model.
@@ -76,6 +77,7 @@ class EvaluationRequest:
     training: Sequence[tuple[str, RowSource | None]]
     prompts: Sequence[str]
     options: EvaluationOptions
+    training_unknown: str = ""
     checkpoints: Sequence[EvaluatedCheckpoint] = ()
 
 

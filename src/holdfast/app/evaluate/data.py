@@ -14,7 +14,7 @@ from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.core.columns import Type
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
-from holdfast.core.nearest import nearest
+from holdfast.core.nearest import nearest, suggest_one
 from holdfast.core.unpacking import unpack_rows
 from holdfast.engine.mapping.found import DataProfile, lacking_rows
 from holdfast.ports import Rows
@@ -68,7 +68,7 @@ def find_data(name: str, *, config: str | None, offline: bool, where: str = "--o
     """
     if name.startswith(BUILTIN):
         if name not in DATASETS:
-            fix = f"there is {', '.join(DATASETS)}"
+            fix = suggest_one(name, tuple(DATASETS))
             raise UsageError(f"holdfast makes no dataset {name}", where=where, fix=fix)
         return None
     path = expanded(name)

@@ -12,6 +12,7 @@ from holdfast.app.models.found_model import FoundModel
 from holdfast.catalog.metrics import METRICS
 from holdfast.core.errors import HoldfastError
 from holdfast.core.evaluation import Example, TaskName, WorkKind
+from holdfast.core.nearest import suggest_one
 from holdfast.engine.evaluate.measuring import default_metrics
 from holdfast.engine.evaluate.reading import ReadRows, TaskReading, find_tasks, read_rows
 
@@ -113,7 +114,11 @@ def _read(name: str, source: RowSource | None, options: EvaluationOptions) -> Ev
     if not data.rows:
         raise DatasetError(f"{name} holds no rows", "name another split", "dataset-empty")
     if options.cluster and options.cluster not in data.columns:
-        raise DatasetError(f"{name} has no column `{options.cluster}`", _columns(data), "dataset-missing-column")
+        raise DatasetError(
+            f"{name} has no column `{options.cluster}`",
+            suggest_one(options.cluster, list(data.columns)),
+            "dataset-missing-column",
+        )
     return data
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.evaluation.store import EvaluationStore
@@ -14,6 +15,8 @@ from holdfast.app.models.run_models import kept_checkpoints
 from holdfast.core.checkpoint import describe_damage
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.results.evaluate import EvaluatedCheckpoint, EvaluateResult
+
+COMPARED_ONCE: Final = "the rows are compared once, with the final model's figures"
 
 
 def run_with_checkpoints(
@@ -60,6 +63,7 @@ def _evaluate(
             base=request.model,
             gated=False,
             training=(),
+            training_unknown=COMPARED_ONCE,
             prompts=(),
             options=options,
         )

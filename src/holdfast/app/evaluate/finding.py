@@ -14,6 +14,7 @@ from holdfast.app.models.found_model import FoundModel
 from holdfast.core.errors import GroupedError, HoldfastError, UsageError
 
 RESULTS: Final = "results"
+NOT_KNOWN: Final = "which rows the model was trained on is not known"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +72,17 @@ def find_request(
         errors.append(UsageError("nothing to evaluate on", where="--on", fix="name datasets with --on, or a --prompt"))
     if errors or found is None:
         raise errors[0] if len(errors) == 1 else GroupedError("the evaluation cannot start", errors)
+    unknown = ""
+    if not training:
+        training, unknown = _trained_on(found[0], offline=options.offline)
     return EvaluationRequest(
         name=model,
         model=found[0],
         base=found[1],
         gated=named.gated,
         sources=sources,
-        training=training or _trained_on(found[0], offline=options.offline),
+        training=training,
+        training_unknown=unknown,
         prompts=data.prompts,
         options=options,
     )
@@ -118,14 +123,14 @@ def _find_all(
     return found
 
 
-def _trained_on(model: FoundModel, *, offline: bool) -> list[tuple[str, RowSource | None]]:
-    """Return the dataset of a run's job, if it is still there: nobody asked for it."""
+def _trained_on(model: FoundModel, *, offline: bool) -> tuple[list[tuple[str, RowSource | None]], str]:
+    """Return the dataset of a run's job; or none, and why its rows cannot be compared."""
     if model.trained_on is None:
-        return []
+        return [], NOT_KNOWN
     try:
-        return [(model.trained_on, find_data(model.trained_on, config=None, offline=offline))]
-    except UsageError:
-        return []
+        return [(model.trained_on, find_data(model.trained_on, config=None, offline=offline))], ""
+    except UsageError as error:
+        return [], f"the training data cannot be found: {error.what}"
 
 
 def results_folder(results: str | None, model: FoundModel) -> Path:

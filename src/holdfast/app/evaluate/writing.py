@@ -61,6 +61,7 @@ def write_results(request: EvaluationRequest, work: FinishedWork, store: Evaluat
         datasets=datasets,
         failed=work.failed,
         leaked=work.leaked,
+        leaks_unknown=request.training_unknown or None,
         worst=[row for _, rows in work.rows for row in worst_rows(rows)],
         gates=gates,
         answers=_answers(work),

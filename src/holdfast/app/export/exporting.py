@@ -101,7 +101,7 @@ def _merge(export: Export, draft: Path) -> MergeAnswer:
         "shard_size": export.request.shard_size,
         "out": str(draft),
     }
-    merged = export.do("merge", "merge", asked, MergeAnswer)
+    merged = export.do("merge" if source.adapters else "copy", "merge", asked, MergeAnswer)
     export.notes += merge_notes(merged, adapters=bool(source.adapters))
     return merged
 

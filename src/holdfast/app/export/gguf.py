@@ -7,6 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.environment.extras import install_command
 from holdfast.adapters.export.converter import KeptConverter, open_converter
 from holdfast.adapters.export.toolchain import look_at_tools
 from holdfast.adapters.storage.check_cache import user_cache
@@ -59,7 +60,10 @@ def prepare_gguf(export: Export, scratch: Path) -> GgufPlan:
     request = export.request
     source = request.source.found.source
     tools = look_at_tools(request.out)
-    problems: list[HoldfastError] = [*_unsuited(request), *why_not_ready(tools, _needed(request), str(request.out))]
+    problems: list[HoldfastError] = [
+        *_unsuited(request),
+        *why_not_ready(tools, _needed(request), str(request.out), install_command("gguf")),
+    ]
     converter: KeptConverter | None = None
     if tools.runtime:
         try:

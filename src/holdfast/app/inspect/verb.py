@@ -17,6 +17,7 @@ from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.finding import Finding, MissingFactError, Skip
 from holdfast.core.methods import Method
+from holdfast.core.nearest import suggest_one
 from holdfast.core.scan import Scan, Tokens, UnreadablePart
 from holdfast.core.shape import Readiness, Shape
 from holdfast.core.text import Place
@@ -89,7 +90,7 @@ def _read_method(document: Document) -> Method | None:
     """
     named = document.get("method", None)
     if isinstance(named, str) and named not in set(Method):
-        raise UsageError(f"no method is called {named!r}", where="method", fix=f"use one of {', '.join(Method)}")
+        raise UsageError(f"no method is called {named!r}", where="method", fix=suggest_one(named, list(Method)))
     return Method(named) if isinstance(named, str) else None
 
 

@@ -12,7 +12,7 @@ from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.catalog.references import some_of
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.facts import ModelFacts
-from holdfast.core.nearest import nearest
+from holdfast.core.nearest import nearest, suggest_one
 from holdfast.core.reference import Reference
 
 WEIGHTS: Final = (".safetensors", ".bin", ".index.json")
@@ -25,7 +25,7 @@ def model_facts(name: str, *, offline: bool, where: str) -> ModelFacts:
         UsageError: There is no such model.
     """
     if name.startswith(BUILTIN):
-        raise UsageError(f"holdfast makes no model {name}", where=where, fix=f"there is {', '.join(MODELS)}")
+        raise UsageError(f"holdfast makes no model {name}", where=where, fix=suggest_one(name, tuple(MODELS)))
     path = expanded(name)
     if is_there(path):
         if not path.is_dir():

@@ -18,7 +18,7 @@ from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.event import training_events
 from holdfast.core.run_state import RunState, fold
 from holdfast.core.training_event import CheckpointSaved
-from holdfast.engine.run.naming import matching_runs
+from holdfast.engine.run.naming import describe_several, matching_runs
 
 FINAL: Final = "model"
 """The folder of a run's final model, in the run's folder."""
@@ -63,8 +63,8 @@ def _run_called(name: str, base: Path) -> str | None:
     known = known_runs(base)
     matching = matching_runs(name, known)
     if len(matching) > 1:
-        what = f"{len(matching)} runs begin with {name!r}"
-        raise UsageError(what, where=str(base), fix=f"one of {', '.join(matching)}")
+        fix = f"name one of {', '.join(matching)}; {matching[-1]} is the newest"
+        raise UsageError(describe_several(name, matching), where=str(base), fix=fix)
     return matching[0] if matching else None
 
 

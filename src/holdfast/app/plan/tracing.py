@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Final
 
+from holdfast.adapters.environment.extras import install_command
 from holdfast.adapters.environment.interpreters import SCRIPT
 from holdfast.adapters.tracing import trace_steps
 from holdfast.app.check.target_request import COMMAND_LINE, TargetRequest
@@ -14,7 +15,6 @@ from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.trace_request import trace_depths, trace_request
 from holdfast.engine.plan.traced import with_trace
 
-INSTALL: Final = "; `pip install 'holdfast[train]'`"
 WHOLE_LINE: Final = "--"
 """Stands for the target where a command line is given."""
 NOT_INSTALLED: Final = "not installed"
@@ -36,5 +36,7 @@ def trace_plan(question: PlanQuestion, found: JobPlan, request: TargetRequest) -
     words = interpreter_of(program)
     answers = trace_steps(requests, words, header=find_header(program.source) if words[-1] == SCRIPT else "")
     if problem := next((each.problem for each in answers if each.problem), ""):
-        return replace(found, untraced=problem + (INSTALL if NOT_INSTALLED in problem else ""))
+        return replace(
+            found, untraced=problem + (f"; `{install_command('train')}`" if NOT_INSTALLED in problem else "")
+        )
     return with_trace(found, answers, period, expandable=expandable)

@@ -22,6 +22,7 @@ from holdfast.core.backends import BACKEND_KEY, LOCAL
 from holdfast.core.document import ABSENT, Document, Edit, Remove, Set
 from holdfast.core.errors import UsageError
 from holdfast.core.finding import Finding, MissingFactError, Severity
+from holdfast.core.nearest import suggest_one
 from holdfast.core.text import Place
 from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver
 from holdfast.engine.check.rule_runner import severity_of
@@ -30,6 +31,7 @@ from holdfast.engine.plan.asking import ask_plan
 from holdfast.engine.plan.hardware import find_hardware
 from holdfast.engine.plan.planning import plan_job
 from holdfast.engine.plan.question import PlanQuestion
+from holdfast.engine.plan.spelling import spell_key, spell_settings
 from holdfast.results.plan import CheckError, PlanResult
 
 STRATEGIES: Final = ("ddp", "fsdp", "zero2", "zero3")
@@ -101,9 +103,12 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         result = _with_errors(structs.replace(plan_result(job, found), here=here), original, request)
         if not apply:
             return result
-        return structs.replace(result, applied=apply_settings(original, request.path, settings_to_apply(job, found)))
+        applied = apply_settings(original, request.path, settings_to_apply(job, found))
+        return structs.replace(result, applied=applied, applied_as=spell_settings(job, applied))
     except MissingFactError as error:
-        return _with_errors(plan_result(job, Unplannable(f"{error.name}: {error.because}")), original, request)
+        return _with_errors(
+            plan_result(job, Unplannable(f"{spell_key(job, error.name)}: {error.because}")), original, request
+        )
 
 
 def _with_errors(result: PlanResult, target: Target, request: TargetRequest) -> PlanResult:
@@ -134,7 +139,7 @@ def _placed(
         UsageError: One of these is no such value.
     """
     if strategy is not None and strategy not in STRATEGIES:
-        raise UsageError(f"{strategy!r} is not a strategy", where="strategy", fix=f"one of {', '.join(STRATEGIES)}")
+        raise UsageError(f"{strategy!r} is not a strategy", where="strategy", fix=suggest_one(strategy, STRATEGIES))
     if hardware is not None:
         _require_hardware(hardware)
     if processes is not None and processes < 1:
@@ -184,7 +189,7 @@ def _question(target: Target, request: TargetRequest) -> PlanQuestion:
         target.document,
         api,
         LocalMachine().fetch(),
-        model=lambda: facts.model,
+        model=lambda: facts.trained_model,
         rows=lambda: facts.dataset.rows,
         lengths=lambda: measure_trained_rows(target.document, api, outside, request.hub),
     )

@@ -9,6 +9,7 @@ from holdfast.adapters.backends.hf_jobs import HfJobsBackend, mount_paths
 from holdfast.adapters.backends.local import LocalBackend
 from holdfast.core.backends import BACKEND_KEY, FAKE, HF_JOBS, LOCAL, capabilities_of, offered
 from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.nearest import suggest_one
 from holdfast.core.plan import Plan
 from holdfast.ports import Backend
 
@@ -53,7 +54,7 @@ def require_backend(name: str) -> None:
         UsageError: There is none of that name.
     """
     if name not in OPENERS:
-        fix = f"choose one of {', '.join(offered(OPENERS))}"
+        fix = suggest_one(name, list(offered(OPENERS)))
         raise UsageError(f"no backend is called {name!r}", where=BACKEND_KEY, fix=fix)
 
 

@@ -14,8 +14,8 @@ from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_
 from holdfast.app.fetching import fetch_target
 from holdfast.app.local_inputs import own_modules
 from holdfast.app.rendering import script_of
+from holdfast.app.run.opening import open_run
 from holdfast.app.run.placement import read_placement
-from holdfast.app.run.runs import open_run
 from holdfast.core.backends import backend_of, capabilities_of
 from holdfast.core.document import Document
 from holdfast.core.event import RunStage

@@ -8,7 +8,7 @@ from typing import Any, Final
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan
-from holdfast.app.run.kept_results import load_result
+from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, RunStage, Stopper, training_events
@@ -49,7 +49,10 @@ def read_history(run: Run) -> RunHistory:
         files=files,
         asked=_declared_training(run, events, started, text),
         knows=(*ending_evidence(facts, LEDGER), *hung),
+        run=run.name,
+        refused_by=state.refused_by,
         refused=_refused(run, refused_by(state)),
+        refusal=read_refusals(run, state),
         job=job,
         text=text,
         versions={name: version for name, version in started.versions.items() if name != "python"},

@@ -15,8 +15,8 @@ from holdfast.core.run_state import RunState
 from holdfast.engine.run.refusals import check_refusals, rehearsal_refusals
 from holdfast.results import Result, to_json
 from holdfast.results.check import CheckResult
+from holdfast.results.refusal import RunRefusal
 from holdfast.results.rehearse import RehearseResult
-from holdfast.results.run import RunRefusal
 
 Kept = TypeVar("Kept", CheckResult, RehearseResult)
 FILES: Final[dict[type[Result], str]] = {CheckResult: "check.json", RehearseResult: "rehearsal.json"}

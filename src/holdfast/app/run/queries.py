@@ -3,7 +3,7 @@
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from holdfast.adapters.foreign_files import is_folder, open_foreign
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
@@ -14,7 +14,8 @@ from holdfast.app.arguments import PathName, as_path, runs_folder
 from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import load_result, read_refusals
-from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
+from holdfast.app.run.opening import open_newest_run
+from holdfast.app.run.runs import NO_OBSERVER, RunObserver
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.run_state import RunState, fold
 from holdfast.engine.run.answers import run_result, verify_result, with_evaluations
@@ -53,7 +54,7 @@ def runs(*, runs: PathName | None = None) -> RunsResult:
 
 
 def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
-    """Show the status and the result of a run.
+    """Show the status and the result of a run. The name of a job means its newest run.
 
     >>> import holdfast
     >>> holdfast.show("quickstart-20261121-154501-x7")["metrics"]  # doctest: +SKIP
@@ -62,7 +63,7 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
     Raises:
         UsageError: There is no such run.
     """
-    opened = open_run(run, runs)
+    opened, others = open_newest_run(run, runs)
     supervised = is_supervised(opened.folder)
     state = _with_unread(opened.folder, opened.state(), supervised=supervised)
     if state.stage.ended and not supervised and not (opened.folder / "report.html").exists():
@@ -77,6 +78,7 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
         with_evaluations(result, load_evaluations(state.evaluated)),
         refusal=read_refusals(opened, state),
         rehearsed=summarize_rehearsal(rehearsal) if rehearsal else None,
+        others=others or UNSET,
     )
 
 
@@ -94,11 +96,14 @@ def logs(run: PathName, *, attempt: int | None = None, runs: PathName | None = N
     Raises:
         UsageError: There is no such run or attempt.
     """
-    opened = open_run(run, runs)
+    opened, _ = open_newest_run(run, runs)
     attempts = {each.number for each in opened.state().attempts}
     number = attempt or max(attempts, default=0)
+    if not attempts:
+        what = f"{opened.name} has no output: it has not started"
+        raise UsageError(what, where=str(opened.folder), fix=f"`holdfast show {opened.name}` says why")
     if number not in attempts:
-        fix = f"choose one of {sorted(attempts)}" if attempts else "it was never started; `holdfast show` says why"
+        fix = f"choose one of {sorted(attempts)}"
         raise UsageError(f"{opened.name} has no attempt {number}", where=str(opened.folder), fix=fix)
     folder = opened.folder / "attempts" / str(number)
     return LogsResult(
@@ -121,7 +126,7 @@ def watch(run: PathName, *, runs: PathName | None = None, observer: RunObserver 
     Raises:
         UsageError: There is no such run.
     """
-    found = open_run(run, runs)
+    found, _ = open_newest_run(run, runs)
     state = found.watch(observer)
     supervised, cost = is_supervised(found.folder), cost_usd(found.folder, state)
     return run_result(found.name, state, "watch", supervised=supervised, cost_usd=cost)

@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol
 
@@ -14,7 +13,6 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import note_versions
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
 from holdfast.adapters.storage.run_log import log_events, log_to_run
-from holdfast.app.arguments import PathName
 from holdfast.app.run.backends import open_backend
 from holdfast.app.run.costs import budget_of
 from holdfast.app.run.delivering import verify_push
@@ -22,9 +20,7 @@ from holdfast.app.run.evaluating import evaluate_final
 from holdfast.app.run.notifying import telling
 from holdfast.app.run.outputs import open_output
 from holdfast.app.run.remedied import write_remedied_job
-from holdfast.app.run_paths import folder_of_runs, hint_at_parents
 from holdfast.core.checkpoint import describe_damage
-from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, Diagnosed, Event, Refuser, RunRequested, RunStage, training_events
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.run_state import RunState, fold
@@ -33,7 +29,6 @@ from holdfast.engine.recover.checkpoints import usable_steps
 from holdfast.engine.recover.replanning import remedied_plan
 from holdfast.engine.run.attempt import render_attempt
 from holdfast.engine.run.drive import Dependencies, drive
-from holdfast.engine.run.naming import matching_runs
 from holdfast.engine.run.supervise import Limits
 from holdfast.engine.run.watch import watch_run
 from holdfast.ports import AttemptOutput, Order
@@ -228,24 +223,3 @@ class NullObserver:
 
 
 NO_OBSERVER = NullObserver()
-
-
-def open_run(name: PathName, runs: PathName | None) -> Run:
-    """Return a run by its name, or by a beginning of it that only one run has.
-
-    Raises:
-        UsageError: There is none, or more than one.
-    """
-    base = folder_of_runs(name, runs)
-    ledger = Ledger(base)
-    known = ledger.runs()
-    wanted = Path(name).name  # a folder's path is as good
-    if not wanted:
-        raise UsageError("the run has no name", where=str(base), fix="`holdfast runs` lists the runs")
-    matching = matching_runs(wanted, known)
-    if len(matching) != 1:
-        near = matching or get_close_matches(wanted, known, n=3)
-        what = f"{len(matching)} runs begin with {wanted!r}" if matching else f"no run is called {wanted!r}"
-        hint = f"one of {', '.join(near)}" if near else hint_at_parents(wanted, base)
-        raise UsageError(what, where=str(base), fix=hint or "`holdfast runs` lists them; --runs names their folder")
-    return Run(name=matching[0], folder=base / matching[0], ledger=ledger)

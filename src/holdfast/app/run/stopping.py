@@ -4,7 +4,8 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.run_folder import supervising
 from holdfast.app.arguments import PathName
 from holdfast.app.run.backends import attach_backend
-from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver, open_run
+from holdfast.app.run.opening import open_run
+from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunStage, Stopper, StopRequested

@@ -7,8 +7,9 @@ from msgspec import structs
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
 from holdfast.app.run.continuing import START_ANEW, continue_run
+from holdfast.app.run.opening import open_run
 from holdfast.app.run.preparing import RunClosed, check_job
-from holdfast.app.run.runs import NO_OBSERVER, RunObserver, open_run
+from holdfast.app.run.runs import NO_OBSERVER, RunObserver
 from holdfast.app.run.short_run import try_job
 from holdfast.app.run.starting import start_run
 from holdfast.app.run.supervising import supervise_or_watch

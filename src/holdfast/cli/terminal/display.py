@@ -18,6 +18,7 @@ from holdfast.app.run.runs import Run
 from holdfast.cli.output import shown
 from holdfast.cli.terminal.ctrl_c import CtrlCQuestion
 from holdfast.cli.terminal.live import LiveView
+from holdfast.cli.terminal.seldom import SELDOM_S, SeldomLines
 from holdfast.cli.text.findings import render_check
 from holdfast.core.event import Event
 from holdfast.core.exit_codes import INTERRUPTED
@@ -40,6 +41,7 @@ class RunDisplay:
         self._view: LiveView | None = None
         self._tails: dict[tuple[int, str], Tail] = {}
         self._shown = ""
+        self._evaluation: SeldomLines | None = None
         self._stack = ExitStack()
         self._views = self._stack.enter_context(ExitStack())
         asks = sys.stdin.isatty() and self._console.is_terminal
@@ -74,8 +76,11 @@ class RunDisplay:
         self._say("rehearsal", said)
 
     def on_evaluation_progress(self, said: str) -> None:
-        """Show the progress of the evaluation, unless every line would be kept."""
-        if self._console.is_terminal:
+        """Show the progress of the evaluation; where every line is kept, that it began and then a line now and then."""
+        if self._evaluation is None:
+            self._evaluation = SeldomLines(0.0 if self._console.is_terminal else SELDOM_S)
+            self._say("evaluation", said)
+        elif self._evaluation.is_due():
             self._say("evaluation", said)
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:

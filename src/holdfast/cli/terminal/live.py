@@ -39,6 +39,7 @@ class LiveView:
         self._console, self._run, self._now_s = console, run, now_s
         self._streams = fresh_streams()
         self._polled = ""  # what the last poll was told as
+        self._since_s: float | None = None  # of an attempt that began before: what is older is no news
         self._question = ""
         self._live = self._make_live() if console.is_terminal and not console.is_dumb_terminal else None
 
@@ -60,13 +61,20 @@ class LiveView:
         self._refresh()
 
     def observe(self, _state: RunState, events: Sequence[Event]) -> None:
-        """Show new events. Of those before the first call, only the resulting state is shown."""
+        """Show new events. Of those before the first call, and those that were not read until then, only the resulting state is shown."""
         if self.progress.state.folder:
+            late = [event for event in events if self._is_late(event)]
             for event in events:
                 self.progress = follow([event], self.progress)
-                self._show_event(event)
+                if event not in late:
+                    self._show_event(event)
+            if late:
+                self._say(render_standing(self.progress))
+            if any(isinstance(event, Polled | Reported) for event in events):
+                self._since_s = None
         else:
             self.progress = follow(events)
+            self._since_s = self._now_s() if self.progress.state.current else None
             self._say(render_standing(self.progress))
         self._refresh()
 
@@ -74,6 +82,13 @@ class LiveView:
         """Show what the training process wrote, as a terminal would show it, without noise."""
         self._print(self._streams[stream].feed(chunk))
         self._refresh()
+
+    def _is_late(self, event: Event) -> bool:
+        """True if the training process reported an event before anybody looked, and it is read only now."""
+        if self._since_s is None or not isinstance(event, Reported):
+            return False
+        at_s = event.training_event.at
+        return at_s is not None and at_s < self._since_s
 
     def _end_streams(self) -> None:
         for stream in self._streams.values():

@@ -10,17 +10,12 @@ from click import style
 
 from holdfast.cli.text.diagnosis import render_confidence, render_edit
 from holdfast.cli.text.findings import render_check
+from holdfast.cli.text.refusal import render_refusal
 from holdfast.cli.text.rehearsal import render_rehearsal
+from holdfast.cli.text.short_paths import short_path
 from holdfast.core.requested_job import RequestedRun
 from holdfast.engine.units import render_number
-from holdfast.results.run import (
-    AttemptRecovery,
-    AttemptResult,
-    RunRefusal,
-    RunResult,
-    RunsResult,
-    VerifyResult,
-)
+from holdfast.results.run import AttemptRecovery, AttemptResult, RunResult, RunsResult, VerifyResult
 
 COLOURS = {
     "succeeded": "green",
@@ -80,9 +75,10 @@ def render_show(result: RunResult) -> str:
         *_evaluated(result),
         *_places(result),
         *((each.label, each.command) for each in result.next),
+        *(("older", f"holdfast show {each}") for each in reversed(result.others or ())),
     ]
     because = [f"  {result.because}"] if result.because else []
-    reasons = [line for reason in result.refusal or () for line in _reason(reason)]
+    reasons = [line for reason in result.refusal or () for line in render_refusal(reason)]
     return "\n".join([_headline(result), *because, *reasons, *_entries(entries)])
 
 
@@ -90,16 +86,9 @@ def _evaluated(result: RunResult) -> Iterator[tuple[str, str]]:
     """Yield what the evaluation of the final model says of each dataset, and what failed."""
     if not result.evaluation:
         return
-    yield from (("evaluated", f"{each.dataset}: {each.said}") for each in result.evaluation.datasets or ())
+    yield from (("evaluated", f"{short_path(each.dataset)}: {each.said}") for each in result.evaluation.datasets or ())
     if result.evaluation.verdict != "pass":
         yield f"evaluation {result.evaluation.verdict}", result.evaluation.because
-
-
-def _reason(reason: RunRefusal) -> Iterator[str]:
-    where = f"{reason.where}: " if reason.where else ""
-    yield f"  {where}{style(reason.code, fg='red', bold=True)} {reason.message}"
-    if reason.fix:
-        yield f"    {style('fix:', fg='green')} {reason.fix}"
 
 
 def render_runs(result: RunsResult) -> str:
@@ -142,16 +131,16 @@ def _stage(stage: str, width: int = 0) -> str:
 
 def _places(result: RunResult) -> Iterator[tuple[str, str]]:
     if result.output:
-        yield "model", result.output
+        yield "model", short_path(result.output)
     elif result.stage == "succeeded":
         yield "model", "none: the script saved none after training"
     if result.pushed:
         doubts = [found.because for found in result.deliveries if found.verdict == "unknown"]
         yield "pushed", f"{result.pushed} ({doubts[0]})" if doubts else result.pushed
     if result.stage in ("succeeded", "failed", "cancelled"):
-        yield "report", f"{result.folder}/report.html"
+        yield "report", short_path(f"{result.folder}/report.html")
     else:
-        yield "folder", result.folder
+        yield "folder", short_path(result.folder)
 
 
 def _entries(entries: Iterable[tuple[str, str]]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from click import style
 
+from holdfast.cli.text.refusal import render_refusal
 from holdfast.core.diagnosis import GUESS_BELOW
 from holdfast.engine.diagnose.cleaning import is_bar, step_in
 from holdfast.engine.diagnose.endings import ENDING
@@ -32,11 +33,18 @@ def render_diagnosis(result: DiagnoseResult) -> str:
 
 
 def _lines(result: DiagnoseResult) -> Iterator[str]:
+    if result.namesake:
+        yield f"read {result.paths[0]}, which is here; a run has that name too: `holdfast show {result.namesake}`"
+    if (job := result.job) and job.unread:
+        yield f"{style('ignored', fg='yellow')} {job.path}, which cannot be read: {job.unread}"
+    yield from _refused(result) if result.refused_by else _judged(result)
+
+
+def _judged(result: DiagnoseResult) -> Iterator[str]:
+    """Yield what the logs show."""
     logs = [path for path in result.paths if path != ENDING]
     lines = result.lines - (len(result.paths) - len(logs))  # how it ended is a line of its own
     read = f"{render_counted(lines, 'line')} of {', '.join(logs)}"
-    if (job := result.job) and job.unread:
-        yield f"{style('ignored', fg='yellow')} {job.path}, which cannot be read: {job.unread}"
     if result.verdict == "healthy":
         yield from _healthy(result, read)
     if result.verdict == "unknown":
@@ -50,6 +58,13 @@ def _lines(result: DiagnoseResult) -> Iterator[str]:
             yield from _reassurance(cause)
         else:
             yield from _cause(cause, knows_job=result.job is not None)
+
+
+def _refused(result: DiagnoseResult) -> Iterator[str]:
+    """Yield why a run was refused: it wrote no log."""
+    yield f"{style('refused', fg='red', bold=True)}: {result.run} was refused by its {result.refused_by} before it started"
+    yield from (line for reason in result.refusal for line in render_refusal(reason))
+    yield f"  {style('more', dim=True)} holdfast show {result.run}"
 
 
 def _healthy(result: DiagnoseResult, read: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from typing import Final
 
 from click import style
 
+from holdfast.cli.text.short_paths import short_path
 from holdfast.engine.evaluate.headlines import spell_figure
 from holdfast.engine.units import render_counted
 from holdfast.results.evaluate import BaseFigure, EvaluatedDataset, EvaluateResult, EvaluationFigure, WorstRow
@@ -24,6 +25,7 @@ def render_evaluation(result: EvaluateResult) -> str:
         *("\n".join(_answer(each.prompt, each.answer, each.base_answer)) for each in result.answers),
         *("\n".join(_dataset(result, each)) for each in result.datasets),
         *(["\n".join(_checkpoints(result))] if result.checkpoints else []),
+        *([_leaks_unknown(result.leaks_unknown)] if result.leaks_unknown and result.datasets else []),
         *(["\n".join(_failed(result))] if result.failed else []),
         *(["\n".join(_gates(result))] if result.gates else []),
         "\n".join(_verdict(result)),
@@ -138,6 +140,11 @@ def _leaked(result: EvaluateResult, dataset: EvaluatedDataset, width: int) -> It
             yield from _figure(each, width)
 
 
+def _leaks_unknown(because: str) -> str:
+    told = f"not compared with the training data: {because}. Name it with --trained-on"
+    return style(told, fg="yellow")
+
+
 def _worst(row: WorstRow) -> Iterator[str]:
     beside = f", base {spell_figure(row.base_value)}" if row.base_value is not None else ""
     yield f"    row {row.row}: {spell_figure(row.value)}{beside}"
@@ -191,4 +198,4 @@ def _verdict(result: EvaluateResult) -> Iterator[str]:
         told = f"{result.verdict}: {render_counted(len(result.datasets), 'dataset')} evaluated"
         told += f", {len(result.failed)} failed" if result.failed else ""
         yield style(told, fg="green" if result.verdict == "pass" else "red", bold=True)
-    yield f"written: {', '.join(result.files)}"
+    yield f"written: {', '.join(map(short_path, result.files))}"

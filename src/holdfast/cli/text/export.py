@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from click import style
 
+from holdfast.cli.text.short_paths import short_path
 from holdfast.engine.units import render_bytes, render_duration
 from holdfast.results.export import ExportedFile, ExportResult
 
@@ -47,7 +48,7 @@ def _verdict(result: ExportResult) -> Iterator[str]:
     if result.base:
         told += f", merged into {result.base} in {result.precision}, saved as {result.dtype}"
     yield style(told, fg=COLOURS[result.verdict], bold=True)
-    yield f"written: {result.output}" if result.output else "nothing is written"
+    yield f"written: {short_path(result.output)}" if result.output else "nothing is written"
     if result.pushed:
         because = f": {result.pushed.because}" if result.pushed.because else ""
         yield f"push to {result.pushed.repository}: {result.pushed.verdict}{because}"

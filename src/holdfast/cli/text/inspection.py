@@ -30,15 +30,10 @@ def render_inspect(result: InspectResult) -> str:
 
 def _lines(result: InspectResult) -> Iterator[str]:
     dataset = result.dataset
-    yield f"{style(dataset.path, bold=True)}, {dataset.split}: {dataset.rows:,} rows"
-    yield from _columns(dataset.columns)
-    yield f"  {style('is', dim=True)} {_what(result)}"
-    if result.rewritten_by:
-        yield f"  these are the rows before the job's `{result.rewritten_by}` rewrites them; `holdfast rehearse` runs it"
-    if result.method and result.verdict == "fail":
-        yield f"  checked for {result.method}"
-    yield ""
-    yield from _methods(result)
+    if _is_unread(result):
+        yield style(dataset.path, bold=True)
+    else:
+        yield from _about(result)
     if result.problems:
         yield ""
     for problem in result.problems:
@@ -50,6 +45,25 @@ def _lines(result: InspectResult) -> Iterator[str]:
     yield from _tokens(result)
     yield from _mappings(result)
     yield from _outcome(result)
+
+
+def _is_unread(result: InspectResult) -> bool:
+    """True if there are no rows to say anything of but why: no such split, or nothing that can be read."""
+    return not result.dataset.columns and any(each.severity is Severity.ERROR for each in result.problems)
+
+
+def _about(result: InspectResult) -> Iterator[str]:
+    """Yield the dataset's columns, its format, and the methods that it fits."""
+    dataset = result.dataset
+    yield f"{style(dataset.path, bold=True)}, {dataset.split}: {dataset.rows:,} rows"
+    yield from _columns(dataset.columns)
+    yield f"  {style('is', dim=True)} {_what(result)}"
+    if result.rewritten_by:
+        yield f"  these are the rows before the job's `{result.rewritten_by}` rewrites them; `holdfast rehearse` runs it"
+    if result.method and result.verdict == "fail":
+        yield f"  checked for {result.method}"
+    yield ""
+    yield from _methods(result)
 
 
 def _skips(result: InspectResult) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """The plan of a job, as text."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from click import style
@@ -34,14 +34,14 @@ def render_plan(result: PlanResult) -> str:
         *(["\n".join(_because(result))] if result.because else []),
         style(f"not traced: {result.untraced}", fg="yellow") if result.untraced else "",
         "\n".join(_errors(result)) if result.check_errors else "",
-        _applied(result, result.applied) if result.applied is not None else "",
+        _applied(result) if result.applied is not None else "",
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _applied(result: PlanResult, applied: Mapping[str, bool | int | str]) -> str:
-    if applied:
-        return f"written into {result.path}: {_settings(applied)}"
+def _applied(result: PlanResult) -> str:
+    if result.applied:
+        return f"written into {result.path}: {result.applied_as}"
     if result.fits:
         return "nothing written: the job fits as it is."
     if result.options:
@@ -65,14 +65,14 @@ def _verdict(result: PlanResult) -> Iterator[str]:
     elif result.fits is None:
         yield style("The hardware is not known.", fg="red", bold=True)
     elif result.fits and result.hardware:
-        changed = f", with {_settings(result.settings)}" if result.settings else ""
+        changed = f", with {result.written}" if result.written else ""
         yield style(f"The job fits on {result.hardware}{changed}.", fg="green", bold=True)
     elif result.hardware:
         yield style(_does_not_fit(result, result.memory, result.hardware), fg="red", bold=True)
-        yield "The options below fit." if result.options else _no_option()
+        yield "The options below fit." if result.options else result.advice
     else:
         yield style("The job fits no single GPU that is known.", fg="red", bold=True)
-        yield _no_option()
+        yield result.advice
     yield from _here(result.here)
     yield from _limits(result)
 
@@ -115,10 +115,6 @@ def _does_not_fit(result: PlanResult, memory: PlanMemory, hardware: str) -> str:
         return f"{hardware} has no GPU."
     sure = "does not" if memory.low_bytes > result.card_bytes else "may not"
     return f"The job {sure} fit on {hardware}, where a process can have {render_bytes(result.card_bytes)}."
-
-
-def _no_option() -> str:
-    return "Shorten train.max_length, train an adapter (peft), or share the model among GPUs (where.strategy: fsdp)."
 
 
 def _memory(memory: PlanMemory) -> Iterator[str]:
@@ -189,12 +185,7 @@ def _option(option: OptionResult) -> str:
     time = render_duration(option.time_s) if option.time_s is not None else "-"
     hourly = f"{_usd(option.usd_per_hour)}/h" if option.usd_per_hour else "-"
     cost = _usd(option.cost_usd) if option.cost_usd is not None else hourly
-    settings = _settings(option.settings) or "as it is"
-    return f"{option.hardware:14} {render_bytes(option.high_bytes):>8} {time:>12} {cost:>9}  {settings}"
-
-
-def _settings(settings: Mapping[str, bool | int | str]) -> str:
-    return ", ".join(f"{key}={value}" for key, value in settings.items())
+    return f"{option.hardware:14} {render_bytes(option.high_bytes):>8} {time:>12} {cost:>9}  {option.written or 'as it is'}"
 
 
 def _because(result: PlanResult) -> Iterator[str]:

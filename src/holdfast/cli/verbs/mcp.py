@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
+from holdfast.adapters.environment.extras import install_command
 from holdfast.cli.output import echo
 from holdfast.core.errors import UsageError
 
-INSTALL = "pip install 'holdfast[mcp]'"
 TOKEN = "HOLDFAST_MCP_TOKEN"  # noqa: S105 - the variable's name
 
 
@@ -36,7 +36,7 @@ def command(folder: str, allow_push: bool, http: bool, port: int) -> int:
         from holdfast.mcp.server import VerbServer, serve_stdio
     except ModuleNotFoundError as error:
         what = f"the MCP server needs a package that is not installed: {error.name}"
-        raise UsageError(what, where="holdfast mcp", fix=INSTALL) from error
+        raise UsageError(what, where="holdfast mcp", fix=install_command("mcp")) from error
     server = VerbServer(str(Path(folder).absolute()), Confirmations(allow_push=allow_push)).make()
     if not http:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # reading standard input cannot be interrupted otherwise

@@ -20,6 +20,7 @@ from holdfast.engine.check.gather import run_concurrently
 from holdfast.engine.references import references
 from holdfast.engine.references.hidden import hidden_references
 from holdfast.engine.references.made import read_made
+from holdfast.engine.references.models import named_models
 from holdfast.engine.references.resumed import resumed_from
 
 if TYPE_CHECKING:
@@ -208,6 +209,12 @@ class HubFacts:
     def model(self) -> ModelFacts:
         """What is known of the base model, if only one is named."""
         return usable_model(self._find_model(self._only("model")))
+
+    @property
+    def trained_model(self) -> ModelFacts:
+        """What is known of the model that is trained, also if the job names others beside it."""
+        trained, _ = named_models(self._asked)
+        return self.model if trained is None else usable_model(self._find_model(trained))
 
     @property
     def tensors(self) -> frozenset[str]:

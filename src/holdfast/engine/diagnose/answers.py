@@ -4,11 +4,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
+from msgspec import structs
+
 from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Remedy
 from holdfast.core.document import DocumentKind
+from holdfast.core.event import Refuser
 from holdfast.core.numbers import is_count
 from holdfast.engine.check.answers import JOB_FILES
 from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
+from holdfast.results.refusal import RunRefusal
 from holdfast.rules import find_rule
 
 TRAIN: Final = "train."
@@ -60,6 +64,15 @@ def _finders(cause: Cause, reported: Collection[str] | None) -> Sequence[str]:
     if reported is None:
         return cause.found_by
     return [code for code in cause.signature.prevented_by if code in reported]
+
+
+def with_refusal(result: DiagnoseResult, by: Refuser, refusal: Sequence[RunRefusal]) -> DiagnoseResult:
+    """Return the diagnosis of a run that never began: why it was refused, and nothing that is guessed beside that."""
+    codes = {each.code for each in refusal}
+    causes = [each for each in result.causes if each.name in codes or codes & {*each.prevented_by, *each.inspected_by}]
+    return structs.replace(
+        result, verdict="diagnosed", causes=causes, missing=(), refused_by=by or None, refusal=refusal
+    )
 
 
 def _cause(

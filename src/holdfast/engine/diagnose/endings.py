@@ -29,8 +29,6 @@ SIGNALS: Final[Mapping[int, tuple[str, float]]] = {
     SIGABRT: ("native-crash-segfault", 0.5),
 }
 """Signals that nobody of ours sent, by what sends them."""
-KILLED_BY_KERNEL: Final = 0.4
-"""How sure SIGKILL is the kernel's, for lack of memory, if nobody looked who sent it: launchers and schedulers send it too."""
 RECORD: Final = "the scheduler's record (`sacct -j JOB --format=State,ExitCode,MaxRSS,ReqMem`, `kubectl describe pod`)"
 KILLER: Final = (
     "who sent SIGKILL: if `dmesg -T` of the node has `Out of memory: Killed process`, it was the kernel, for lack of host memory; "
@@ -118,7 +116,9 @@ def name_state(told: str) -> EndingFact | None:
 
 
 def _of_signal(signal: Signals) -> EndingFact:
-    name, weight = ("cpu-ram-oom-kill", KILLED_BY_KERNEL) if signal == SIGKILL else SIGNALS.get(signal, ("", 0.0))
+    name, weight = SIGNALS.get(
+        signal, ("", 0.0)
+    )  # of SIGKILL the text is a pattern of its class, as a shell's `Killed` is
     needs = (KILLER,) if signal == SIGKILL else CRASH if name == "native-crash-segfault" else (RECORD,)
     return EndingFact(f"{signal.name} ended it", name, weight, needs=needs)
 

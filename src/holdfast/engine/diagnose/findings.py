@@ -81,12 +81,14 @@ def findings_evidence(findings: Iterable[Finding], alone: Diagnosis, *, began: b
 def refusal_evidence(refusals: Iterable[tuple[str, Line]]) -> list[ClassEvidence]:
     """Return the classes of the findings, and the failures of a rehearsal, for which a job was never started.
 
+    A rule that prevents several classes does not say which one it is.
+
     Args:
         refusals: The code of each finding, or the class of the failure, and what it said where.
     """
     classes = {each.name for each in all_signatures()}
     named = (((code,) if code in classes else prevented_by(code), line) for code, line in refusals)
-    return [ClassEvidence(name=names[0], weight=REFUSED, lines=(line,)) for names, line in named if names]
+    return [ClassEvidence(name=names[0], weight=REFUSED, lines=(line,)) for names, line in named if len(names) == 1]
 
 
 def _finding_evidence(named: PreventiveFinding, alone: Diagnosis, *, began: bool) -> Iterator[ClassEvidence]:

@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from holdfast.core.diagnosis import Signature
+from holdfast.core.event import Refuser
 from holdfast.core.log import Line
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.silent import ClassEvidence
+from holdfast.results.refusal import RunRefusal
 
 CHANGED: Final = "resume-settings-changed"
 """The class of a resume with other settings than the checkpoint's, of which transformers warns."""
@@ -23,12 +25,16 @@ class RunHistory:
         asked: The settings of its trainer; None if it never got so far.
         knows: Evidence from the ledger, the machine and the stacks.
         needs: What would show more of how it ended, if nothing else does.
+        run: The name of the run; empty if its logs were named.
+        refused_by: What refused it before its start; empty if nothing did.
         refused: The findings for which it was never started: each rule's code, with the message and its place.
+        refusal: The same as `show` gives them, with their fixes.
         job: Its job file or script; empty if it no longer exists.
         text: The content of that file when the run began.
         versions: Releases of the libraries that it trained with, by package.
-        running: The name of the run whose logs these are, while it goes on under supervision; empty otherwise.
+        running: The same name while it goes on under supervision; empty otherwise.
         standstill: Where its processes stood still, if the watch on progress ended its newest attempt; else empty.
+        namesake: The run that is called as the file or folder is that was read; empty if there is none.
         changed: Whether a remedy changed settings before its newest attempt: that a checkpoint has others is no fault then.
     """
 
@@ -36,12 +42,16 @@ class RunHistory:
     asked: DeclaredTraining | None = None
     knows: tuple[ClassEvidence, ...] = ()
     needs: tuple[str, ...] = ()
+    run: str = ""
+    refused_by: Refuser = ""
     refused: tuple[tuple[str, Line], ...] = ()
+    refusal: tuple[RunRefusal, ...] = ()
     job: str = ""
     text: str = ""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     running: str = ""
     standstill: str = ""
+    namesake: str = ""
     changed: bool = False
 
     def possible(self, signatures: Iterable[Signature]) -> list[Signature]:

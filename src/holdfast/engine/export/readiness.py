@@ -17,28 +17,30 @@ SYSTEM_COMMANDS: Final[Mapping[str, str]] = {
     "alpine": "sudo apk add build-base cmake",
     "darwin": "xcode-select --install; brew install cmake",
 }
-BUILD: Final = "CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON' pip install 'holdfast[gguf]'"
+FLAGS: Final = "CMAKE_ARGS='-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON'"
 """The runtime for any x86 processor of the last ten years; one that is built for the processor at hand crashed on some."""
 
 
-def why_not_ready(tools: ExportTools, needed_bytes: int, out: str) -> Iterator[HoldfastError]:
+def why_not_ready(tools: ExportTools, needed_bytes: int, out: str, install: str) -> Iterator[HoldfastError]:
     """Yield what is missing.
 
     Args:
         tools: What there is.
         needed_bytes: How much disk all steps take.
         out: The folder of the export.
+        install: The command that installs the runtime.
     """
+    build = f"{FLAGS} {install}"
     if not tools.runtime:
         yield UsageError(
-            "llama-cpp-python, the runtime of GGUF files, is not installed", where="this environment", fix=BUILD
+            "llama-cpp-python, the runtime of GGUF files, is not installed", where="this environment", fix=build
         )
         yield from _unbuildable(tools)
     elif tools.broken:
         yield UsageError(
             f"llama-cpp-python {tools.runtime} does not load: {tools.broken}",
             where="this environment",
-            fix=f"build it again: {BUILD} --force-reinstall --no-cache-dir",
+            fix=f"build it again: {build} --force-reinstall --no-cache-dir",
         )
     if tools.missing and tools.runtime:  # else the extra brings them
         what = f"the converter needs {', '.join(tools.missing)}"

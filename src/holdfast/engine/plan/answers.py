@@ -12,6 +12,8 @@ from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.options import PlanOption, Settings, fits_hardware, usable_bytes
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.planning import JobPlan
+from holdfast.engine.plan.spelling import advise_smaller, spell_settings
+from holdfast.engine.references.models import named_models
 from holdfast.results.plan import (
     EstimateRange,
     OptionResult,
@@ -52,6 +54,7 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         memory=_memory(found.as_is.memory, found.closed_form),
         hardware=chosen.hardware.name if chosen and not found.no_hardware else None,
         settings=chosen.settings if chosen else {},
+        written=spell_settings(job, chosen.settings) if chosen else "",
         has_gpu=chosen is None or bool(chosen.hardware.gpus),
         fits=None if found.no_hardware else chosen.fits if chosen else False,
         time_s=_range(seconds),
@@ -63,8 +66,9 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         over_budget=usd is not None and isinstance(budget, int | float) and usd.high > budget,
         card_bytes=found.usable_bytes,
         because=found.because,
-        unknown=list(_unknown(found)),
-        options=[_option(each) for each in found.options],
+        unknown=[*_uncounted(job), *_unknown(found)],
+        options=[_option(job, each) for each in found.options],
+        advice="" if found.options else advise_smaller(job),
         untraced=found.untraced,
     )
 
@@ -108,7 +112,7 @@ def _unplanned(job: Document, found: Unplannable) -> PlanResult:
         cost_usd=None,
         timeout_s=None,
         because=(),
-        unknown=[UnknownEstimate(what="memory", because=found.because)],
+        unknown=[UnknownEstimate(what="memory", because=found.because), *_uncounted(job)],
         options=(),
     )
 
@@ -138,10 +142,11 @@ def _phase(phase: MemoryPhase) -> PlanPhase:
     return PlanPhase(name=phase.name, bytes=phase.bytes, terms=terms)
 
 
-def _option(option: PlanOption) -> OptionResult:
+def _option(job: Document, option: PlanOption) -> OptionResult:
     return OptionResult(
         hardware=option.hardware.name,
         settings=option.settings,
+        written=spell_settings(job, option.settings),
         fits=option.fits,
         peak_bytes=round(option.memory.card.value),
         high_bytes=round(option.memory.card.high),
@@ -155,6 +160,14 @@ def _is_short(found: JobPlan) -> bool:
     """Whether the job's timeout may end it: it is below the upper time."""
     seconds = found.chosen.seconds if found.chosen else None
     return seconds is not None and found.given_timeout_s is not None and found.given_timeout_s < seconds.high
+
+
+def _uncounted(job: Document) -> Iterator[UnknownEstimate]:
+    """Yield the models that a job loads beside the one that it trains: their sizes are not read."""
+    _, others = named_models(job)
+    for each in others:
+        role = f" ({each.label})" if each.label else ""
+        yield UnknownEstimate(what="memory", because=f"that of `{each.name}`{role}, whose size is not read")
 
 
 def _unknown(found: JobPlan) -> Iterator[UnknownEstimate]:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.models.configs import load_configs
+from holdfast.catalog.references import some_of
 from holdfast.core.backends import BACKEND_KEY, LOCAL
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError, UsageError
@@ -21,7 +22,7 @@ from holdfast.engine.plan.planning import JobPlan
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.reading import JobModel
 from holdfast.engine.plan.step import FLOAT16, FLOAT32
-from holdfast.engine.references import references
+from holdfast.engine.references.models import named_models
 
 NOT_MEASURED: Final = "`holdfast plan` measures them"
 
@@ -103,7 +104,11 @@ def _model(job: Document, find_model: Callable[[], ModelFacts]) -> JobModel:
     found = _known(find_model)
     if isinstance(found, ModelFacts) and found.config is not None:
         return _of_config(found.config, sum(found.parameters.values()), found.parameters)
-    name = next((each.name for each in references(job) if each.role == "model"), "")
+    trained, others = named_models(job)
+    if trained is None and len(others) > 1:
+        several = some_of(each.name for each in others)
+        raise MissingFactError("model", f"which of the models {several} is trained is not known")
+    name = trained.name if trained else ""
     if (known := load_configs().get(name)) is not None:
         return _of_config(known.config, known.parameters, {})
     because = found if isinstance(found, str) else "it has no config.json"

@@ -14,6 +14,7 @@ from holdfast.engine.plan.option_search import OptionSearch
 from holdfast.engine.plan.options import PlanOption, StepVariant, judge_option, usable_bytes
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.sharding import count_processes, read_sharding
+from holdfast.engine.plan.spelling import spell_key
 from holdfast.engine.plan.step import TrainingStep
 
 ALLOCATOR: Final = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
@@ -106,11 +107,12 @@ def _notes(question: PlanQuestion) -> Iterator[str]:
     placed = question.placed
     if not question.in_bfloat16:
         return
+    half = spell_key(question.job, "train.fp16")
     if placed and placed.gpus and not placed.gpus[0].bf16:
-        yield f"{placed.gpus[0].name} emulates bfloat16, slowly; train.fp16 is what it is fast in"
+        yield f"{placed.gpus[0].name} emulates bfloat16, slowly; {half} is what it is fast in"
     left = [each.name for each in question.choices if len(each.gpus) == 1 and not each.gpus[0].bf16]
     if left and not question.here:
-        yield f"{' and '.join(left)} are left out, as they do not compute in bfloat16 (train.fp16 would)"
+        yield f"{' and '.join(left)} are left out, as they do not compute in bfloat16 ({half} would)"
 
 
 def _given_timeout_s(job: Document) -> float | None:

@@ -106,6 +106,8 @@ def _remarks(result: EvaluateResult, dataset: EvaluatedDataset) -> Iterator[str]
     for leaked in result.leaked:
         if leaked.dataset == dataset.dataset and leaked.rows:
             yield f"{render_counted(leaked.rows, 'row')} ({leaked.fraction:.1%}) in the training data"
+    if result.leaks_unknown:
+        yield f"not compared with the training data: {result.leaks_unknown}"
     for gate in result.gates:
         if gate.dataset in (dataset.dataset, ""):
             yield f"{gate.gate} {'holds' if gate.passed else 'does not hold'}: {gate.because}"

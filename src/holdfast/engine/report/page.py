@@ -36,8 +36,9 @@ from holdfast.engine.run.screen import TerminalStream, plain
 from holdfast.engine.run.summary import render_summary
 from holdfast.results.check import CheckResult, ReportedFinding, ReportedSkip
 from holdfast.results.evaluate import EvaluateResult
+from holdfast.results.refusal import RunRefusal
 from holdfast.results.rehearse import RehearseResult
-from holdfast.results.run import NextCommand, RunRefusal
+from holdfast.results.run import NextCommand
 
 SAMPLED = 6  # evaluations whose generations are shown, the first and the last among them
 STDERR_LINES = 30

@@ -24,3 +24,17 @@ def job_of_run(run: str) -> str:
     'sft-short'
     """
     return run.rsplit("-", PARTS)[0]
+
+
+def is_one_job(name: str, runs: Sequence[str]) -> bool:
+    """True if runs are those of the job of that name.
+
+    >>> is_one_job("sft", ["sft-20261127-170844-oh"]), is_one_job("sft-", ["sft-20261127-170844-oh"])
+    (True, False)
+    """
+    return bool(runs) and all(job_of_run(run) == name for run in runs)
+
+
+def describe_several(name: str, runs: Sequence[str]) -> str:
+    """Return that a name means several runs."""
+    return f"{len(runs)} runs {'are called' if is_one_job(name, runs) else 'begin with'} {name!r}"

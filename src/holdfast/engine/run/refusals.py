@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator
 
 from holdfast.core.finding import Severity
 from holdfast.results.check import CheckResult
+from holdfast.results.refusal import RunRefusal
 from holdfast.results.rehearse import RehearseResult
-from holdfast.results.run import RunRefusal
 
 
 def check_refusals(result: CheckResult, codes: Collection[str]) -> Iterator[RunRefusal]:

@@ -10,6 +10,7 @@ from holdfast.catalog.models.chat_templates import ENDINGS
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.errors import Spot, UsageError
 from holdfast.core.job import Job
+from holdfast.core.nearest import suggest_one
 from holdfast.engine.script.python_source import render_literal
 
 
@@ -107,7 +108,7 @@ def _reward_function(text: str) -> NamedFunction:
     if text in TRL_REWARDS:
         return NamedFunction("rewards", MODULE, text)
     if ".py:" not in text:
-        fix = f"use one of {', '.join(TRL_REWARDS)}, or `file.py:function` for one of your own"
+        fix = f"{suggest_one(text, list(TRL_REWARDS))}; one of your own is `file.py:function`"
         raise UsageError(f"no reward function is called {text!r}", where="rewards", fix=fix)
     return _parse_function("rewards", text)
 

@@ -11,6 +11,7 @@ from holdfast.catalog.hub.repositories import PATHS
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Data, Job
 from holdfast.core.methods import Method
+from holdfast.core.nearest import suggest_one
 from holdfast.engine.script.carried_files import NamedFunction, map_function, reward_functions, template_file
 
 LOADERS = {ending: builder for ending, builder in READ.items() if builder != "tsv"}
@@ -144,7 +145,7 @@ def outline_reading(job: Job) -> DataLoading:
     """
     data = job.dataset
     if data.path.startswith(BUILTIN) and data.path not in DATASETS:
-        raise UsageError(f"no dataset {data.path!r}", where="dataset.path", fix=f"use one of {', '.join(DATASETS)}")
+        raise UsageError(f"no dataset {data.path!r}", where="dataset.path", fix=suggest_one(data.path, list(DATASETS)))
     _check_stream(data)
     data_format = LOADERS.get(ending_of(data.path))
     return DataLoading(
@@ -165,7 +166,7 @@ def outline_loading(job: Job) -> ModelLoading:
     """
     model = job.model
     if model.path.startswith(BUILTIN) and model.path not in MODELS:
-        raise UsageError(f"no model {model.path!r}", where="model.path", fix=f"use one of {', '.join(MODELS)}")
+        raise UsageError(f"no model {model.path!r}", where="model.path", fix=suggest_one(model.path, list(MODELS)))
     own = job.train.get("model_init_kwargs") or {}
     if not isinstance(own, Mapping):
         raise UsageError("it is not a mapping", where="train.model_init_kwargs", fix="write it as `{key: value}`")

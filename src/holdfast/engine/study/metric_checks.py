@@ -5,7 +5,7 @@ from typing import Final
 
 from holdfast.catalog.metrics import METRICS
 from holdfast.core.job import Job
-from holdfast.core.nearest import nearest
+from holdfast.core.nearest import nearest, suggest_one
 from holdfast.core.study import Study, StudyMetric
 
 LOGGED: Final = ("train_loss", "loss")
@@ -47,7 +47,7 @@ def _without_dataset(metric: StudyMetric, job: Job) -> tuple[str, str] | None:
     wanted = metric.dataset
     if wanted is None or any(name == wanted or name.endswith(f"/{wanted.removeprefix('./')}") for name in names):
         return None
-    return f"the job does not evaluate on {wanted!r}", f"use one of {', '.join(names)}"
+    return f"the job does not evaluate on {wanted!r}", suggest_one(wanted, names)
 
 
 def _unwritten(metric: StudyMetric, job: Job, measured: set[str]) -> tuple[str, str]:

@@ -1,0 +1,98 @@
+"""The logs that a diagnosis is made from: those that are named, or those of a run, with what belongs to them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import fspath
+from pathlib import Path
+from typing import Final
+
+from holdfast.adapters.foreign_files import is_there
+from holdfast.adapters.storage.journal import JOURNAL
+from holdfast.adapters.storage.log_files import open_logs
+from holdfast.adapters.targets import PROGRAMS
+from holdfast.app.arguments import PathName, runs_folder
+from holdfast.core.errors import UsageError
+from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
+from holdfast.engine.diagnose.history import RunHistory
+
+JOBS: Final = frozenset({*PROGRAMS, ".yaml", ".yml"})
+"""Ends of the names of scripts, notebooks and job files."""
+STDIN: Final = "-"
+
+
+def find_sources(named: Sequence[str], ended: str, runs: PathName | None) -> RunHistory:
+    """Return the named logs, or those of the named run, and what belongs to them.
+
+    A file or folder comes before a run of the same name; the folder of a run is the run.
+
+    Raises:
+        UsageError: There are none.
+    """
+    jobs = [name for name in named if Path(name).suffix in JOBS and Path(name).is_file()]
+    logs = [name for name in named if name not in jobs]
+    if len(jobs) > 1:
+        what, fix = "only one script or job file can be named", "name the one that this job was started with"
+        raise UsageError(what, where=", ".join(jobs), fix=fix)
+    if not logs:
+        fix = "name a log, a run, or `-` for standard input"
+        raise UsageError("no log is named", where="holdfast diagnose", fix=fix)
+    alone = len(logs) == 1 and not jobs and logs[0] != STDIN
+    if alone and is_there(Path(logs[0]) / JOURNAL):
+        folder = Path(logs[0]).resolve()
+        return _of_run(folder.name, ended, folder.parent)
+    if not alone:
+        return _of_files(logs, ended, jobs)
+    return _of_path(logs[0], ended, runs) if is_there(Path(logs[0])) else _of_run(logs[0], ended, runs)
+
+
+def _of_files(logs: Sequence[str], ended: str, jobs: Sequence[str] = ()) -> RunHistory:
+    known = [read_ending(ended)] if ended else []
+    return RunHistory(
+        files=[*open_logs(logs), *([as_log(known, ENDING)] if known else [])],
+        knows=tuple(ending_evidence(known, ENDING)),
+        needs=tuple(need for each in known for need in each.needs),
+        job=next(iter(jobs), ""),
+    )
+
+
+def _of_path(path: str, ended: str, runs: PathName | None) -> RunHistory:
+    """Return the logs of a file or folder, and the run that is called so too.
+
+    Raises:
+        UsageError: It holds none.
+    """
+    namesake = _run_called(path, runs)
+    try:
+        return replace(_of_files([path], ended), namesake=namesake)
+    except UsageError as error:
+        if not namesake:
+            raise
+        fix = f"name one of its files; the run is {namesake}: move the folder, or give the path of the run's folder"
+        raise UsageError(error.what, where=path, fix=fix) from None
+
+
+def _run_called(name: str, runs: PathName | None) -> str:
+    """Return the newest run that a name means; empty if there is none."""
+    from holdfast.app.run.opening import open_newest_run
+
+    if "/" in name or not runs_folder(runs).is_dir():
+        return ""
+    try:
+        return open_newest_run(name, runs)[0].name
+    except UsageError:
+        return ""
+
+
+def _of_run(name: str, ended: str, runs: PathName | None) -> RunHistory:
+    from holdfast.app.run.history import read_history
+    from holdfast.app.run.opening import open_newest_run
+
+    try:
+        past = read_history(open_newest_run(name, fspath(runs) if runs else None)[0])
+    except UsageError as error:
+        what = f"{name} is not a log, and {error.what}"
+        raise UsageError(what, where=name, fix=f"name an existing file, or a run: {error.fix}") from None
+    if ended:
+        what, fix = "how a run ended is in its ledger", "leave out --ended, or name the log files instead of the run"
+        raise UsageError(what, where=f"--ended {ended}", fix=fix)
+    return past

@@ -1,0 +1,56 @@
+"""Opening a run by the name that a person gives it: its own, that of its job, the beginning of one, or the path of its folder."""
+
+from difflib import get_close_matches
+from pathlib import Path
+
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.app.arguments import PathName
+from holdfast.app.run.runs import Run
+from holdfast.app.run_paths import folder_of_runs, hint_at_parents
+from holdfast.core.errors import UsageError
+from holdfast.engine.run.naming import describe_several, is_one_job, matching_runs
+
+
+def open_run(name: PathName, runs: PathName | None) -> Run:
+    """Return the one run that a name means.
+
+    Raises:
+        UsageError: There is none, or more than one.
+    """
+    base, ledger, matching = _matching(name, runs)
+    if len(matching) > 1:
+        what, newest = describe_several(Path(name).name, matching), matching[-1]
+        raise UsageError(what, where=str(base), fix=f"name one of {', '.join(matching)}; {newest} is the newest")
+    return Run(name=matching[0], folder=base / matching[0], ledger=ledger)
+
+
+def open_newest_run(name: PathName, runs: PathName | None) -> tuple[Run, tuple[str, ...]]:
+    """Return the run that a name means, and the older runs of the same job if it is the job's name.
+
+    Raises:
+        UsageError: There is none, or several runs of other jobs begin so.
+    """
+    base, ledger, matching = _matching(name, runs)
+    if not is_one_job(Path(name).name, matching):
+        return open_run(name, runs), ()
+    return Run(name=matching[-1], folder=base / matching[-1], ledger=ledger), tuple(matching[:-1])
+
+
+def _matching(name: PathName, runs: PathName | None) -> tuple[Path, Ledger, list[str]]:
+    """Return the runs folder, its ledger, and the runs that a name means, oldest first.
+
+    Raises:
+        UsageError: There is none.
+    """
+    base = folder_of_runs(name, runs)
+    ledger = Ledger(base)
+    known = ledger.runs()
+    wanted = Path(name).name  # a folder's path is as good
+    if not wanted:
+        raise UsageError("the run has no name", where=str(base), fix="`holdfast runs` lists the runs")
+    if matching := matching_runs(wanted, known):
+        return base, ledger, list(matching)
+    near = get_close_matches(wanted, known, n=3)
+    hint = f"one of {', '.join(near)}" if near else hint_at_parents(wanted, base)
+    fix = hint or "`holdfast runs` lists them; --runs names their folder"
+    raise UsageError(f"no run is called {wanted!r}", where=str(base), fix=fix)

@@ -1,0 +1,103 @@
+"""Settings of a plan in the terms of its target: keys of a job file, flags of a command line, arguments of a script's calls."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from holdfast.catalog.models.model_settings import INIT
+from holdfast.core.document import Document
+
+TRAIN: Final = "train"
+QUANTIZATION: Final = "quantization"
+HARDWARE: Final = "where.hardware"
+"""An option of `plan` itself."""
+NO_FLAG: Final = frozenset({"bnb_4bit_compute_dtype"})
+"""Settings that TRL's command line takes from others: it computes in the dtype of the model. Source: trl 1.16.0, get_quantization_config."""
+COUNTS: Final = {"processes": ("process", "processes"), "nodes": ("machine", "machines")}
+"""What the launcher decides, under `where`: a script and the flags of `trl` have no setting for it."""
+Value = bool | int | str
+
+
+def spell_settings(job: Document, settings: Mapping[str, Value]) -> str:
+    """Return settings as a person writes them into the target.
+
+    >>> settings = {"train.per_device_train_batch_size": 4, "model.dtype": "bfloat16"}
+    >>> spell_settings(Document(path="job.yaml", kind="job", values={}), settings)
+    'train.per_device_train_batch_size=4, model.dtype=bfloat16'
+    >>> spell_settings(Document(path="", kind="command", values={}), settings)
+    '--per_device_train_batch_size 4 --dtype bfloat16'
+    >>> spell_settings(Document(path="train.py", kind="script", values={"method": "sft"}), settings)
+    "SFTConfig(per_device_train_batch_size=4, model_init_kwargs={'dtype': 'bfloat16'})"
+    """
+    if job.kind == "command":
+        return _joined(" ", _flags(settings), settings)
+    if job.kind == "script":
+        return _joined(", ", _calls(job, settings), settings)
+    return ", ".join(f"{key}={value}" for key, value in settings.items())
+
+
+def spell_key(job: Document, key: str) -> str:
+    """Return the name of a setting in the target.
+
+    >>> spell_key(Document(path="", kind="command", values={}), "train.max_length")
+    '--max_length'
+    """
+    area, _, name = key.rpartition(".")
+    if job.kind not in ("command", "script") or not area:
+        return key
+    if key == HARDWARE or (job.kind == "command" and area != "where"):
+        return f"--{name}"
+    return f"{name} of {_config(job)}" if area == TRAIN else name
+
+
+def advise_smaller(job: Document) -> str:
+    """Return what to change in a job for which nothing fits."""
+    adapter = {"command": "--use_peft", "script": "peft_config=LoraConfig(…)"}.get(job.kind, "peft")
+    sharing = "where.strategy: fsdp" if job.kind == "job" else "--strategy fsdp plans it"
+    length = spell_key(job, "train.max_length")
+    return f"Shorten {length}, train an adapter ({adapter}), or share the model among GPUs ({sharing})."
+
+
+def _joined(separator: str, words: Iterator[str], settings: Mapping[str, Value]) -> str:
+    placed = [
+        f"{value} {one if value == 1 else many}"
+        for name, (one, many) in COUNTS.items()
+        if (value := settings.get(f"where.{name}")) is not None
+    ]
+    return ", ".join(filter(None, [separator.join(words), *placed]))
+
+
+def _flags(settings: Mapping[str, Value]) -> Iterator[str]:
+    """Yield the flags of `trl`, which have the names of the settings themselves."""
+    for key, value in settings.items():
+        area, _, name = key.rpartition(".")
+        if area != "where" and name not in NO_FLAG:
+            yield f"--{name}" if value is True else f"--{name} {value}"
+
+
+def _calls(job: Document, settings: Mapping[str, Value]) -> Iterator[str]:
+    """Yield the calls of a script with the arguments that they need."""
+    config = {key.rpartition(".")[2]: value for key, value in settings.items() if key.startswith(f"{TRAIN}.")}
+    model = {key.rpartition(".")[2]: value for key, value in settings.items() if key.startswith("model.")}
+    loads = job.call("model")
+    arguments = [f"{name}={value!r}" for name, value in config.items()]
+    if model and loads is None:
+        arguments.append(f"{INIT.rpartition('.')[2]}={model!r}")
+    if arguments:
+        yield f"{_config(job)}({', '.join(arguments)})"
+    if model and loads is not None:
+        yield f"{loads.path.rpartition('.')[2]}({', '.join(f'{name}={value!r}' for name, value in model.items())})"
+    bits = [
+        f"{key.rpartition('.')[2]}={value!r}" for key, value in settings.items() if key.startswith(f"{QUANTIZATION}.")
+    ]
+    if bits:
+        yield f"BitsAndBytesConfig({', '.join(bits)})"
+
+
+def _config(job: Document) -> str:
+    """Return the class of the trainer's config."""
+    call, method = job.call(TRAIN), job.get("method", None)
+    if call is not None:
+        return call.path.rpartition(".")[2]
+    if not isinstance(method, str):
+        return "TrainingArguments"
+    return f"{method.capitalize() if method == 'reward' else method.upper()}Config"
