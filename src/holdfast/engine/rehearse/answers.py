@@ -2,6 +2,8 @@
 
 from typing import Final
 
+from msgspec import UNSET
+
 from holdfast.core.finding import Severity
 from holdfast.core.rehearsal import Failure, Objection, Rehearsal
 from holdfast.engine.rehearse.continuing import DIVERGES
@@ -36,7 +38,7 @@ def rehearse_result(
     failures = [report_failure(each) for each in rehearsal.failures]
     return RehearseResult(
         verb="rehearse",
-        verdict="pass" if rehearsal.passed and (rehearsal.complete or not strict) else "fail",
+        verdict="pass" if _passes(rehearsal, strict=strict) else "fail",
         path=path,
         elapsed_s=round(elapsed_s, 3),
         stages=[
@@ -61,7 +63,15 @@ def rehearse_result(
         versions=rehearsal.versions,
         isolated=isolated,
         sandbox=_reported_sandbox(rehearsal.no_sandbox),
+        faults=UNSET if rehearsal.faults is None else rehearsal.faults,
     )
+
+
+def _passes(rehearsal: Rehearsal, *, strict: bool) -> bool:
+    """Return whether a rehearsal passes. A fault after which nothing goes on fails it; one that loses the training does so with `strict`."""
+    became = {fault.status for fault in rehearsal.faults or ()}
+    missed = strict and (not rehearsal.complete or "loses" in became)
+    return rehearsal.passed and "fails" not in became and not missed
 
 
 def _severity(objection: Objection) -> Severity:
