@@ -49,7 +49,7 @@ class FaultyRun:
 
 def judge_fault(run: FaultyRun) -> RehearsedFault:
     """Return what became of a training that a fault struck."""
-    state, struck = fold(run.events), run.first.first("fault")
+    state = fold(run.events)
     first, followed = state.attempts[0], state.attempts[1:]
     action = _action(run.closed)
     remedies = run.closed.remedies
@@ -57,7 +57,7 @@ def judge_fault(run: FaultyRun) -> RehearsedFault:
     found = RehearsedFault(
         name=run.kind.name,
         status="stops",
-        step=int(struck["step"]),
+        step=_struck_step(run.first),
         steps=run.steps,
         said=_said(run, first),
         diagnosis=run.diagnosed.name or None,
@@ -74,6 +74,13 @@ def judge_fault(run: FaultyRun) -> RehearsedFault:
     )
     status, because = _status(found, state, run)
     return replace(found, status=status, because=because)
+
+
+def _struck_step(first: PartResult) -> int:
+    """Return the step that a fault struck in; of one at a push, the last step that was done before."""
+    struck = first.first("fault")
+    done = [event.step or 0 for event in first.happened(StepDone) if event.at is not None and event.at <= struck["at"]]
+    return int(struck.get("step") or max(done, default=0))
 
 
 def _action(closed: RunState) -> FaultAction:
@@ -141,7 +148,7 @@ def losses_of(events: Sequence[StepDone]) -> Losses:
 def _agreement(run: FaultyRun, state: RunState) -> LossAgreement:
     """Return how the losses of the last attempt compare with those of the undisturbed training."""
     whole, before = (losses_of(each.happened(StepDone)) for each in (run.undisturbed, run.first))
-    struck = int(run.first.first("fault")["step"])
+    struck = _struck_step(run.first)
     if _compare({step: loss for step, loss in before.items() if step < struck}, whole) == "differs":
         return "not_compared"  # two runs of this script from the beginning differ
     last = state.attempts[-1].number
