@@ -42,6 +42,7 @@ class RehearsedFault:
         lost_steps: Steps that are trained again; null if no attempt followed.
         played: Whether the attempts that follow were played to their end.
         loss: How the losses after that compare with those of the undisturbed training: `same` is bit for bit.
+        same_weights: Whether they ended with the weights of the undisturbed training, bit for bit; null if no weights were compared.
     """
 
     name: FaultName
@@ -61,3 +62,4 @@ class RehearsedFault:
     lost_steps: int | None = None
     played: bool = False
     loss: LossAgreement = "not_compared"
+    same_weights: bool | None = None

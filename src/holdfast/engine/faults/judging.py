@@ -54,6 +54,8 @@ def judge_fault(run: FaultyRun) -> RehearsedFault:
     action = _action(run.closed)
     remedies = run.closed.remedies
     resumed = followed[0].resume_from if followed else run.could_resume
+    if action == "finishes":
+        resumed = None
     found = RehearsedFault(
         name=run.kind.name,
         status="stops",
@@ -71,6 +73,7 @@ def judge_fault(run: FaultyRun) -> RehearsedFault:
         lost_steps=_lost_steps(first, resumed) if followed else None,
         played=bool(followed) and state.attempts[-1].stage is RunStage.SUCCEEDED,
         loss=_agreement(run, state) if followed else "not_compared",
+        same_weights=run.same_weights if followed else None,
     )
     status, because = _status(found, state, run)
     return replace(found, status=status, because=because)

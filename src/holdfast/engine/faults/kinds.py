@@ -33,9 +33,7 @@ KINDS: Final[tuple[FaultKind, ...]] = (
     FaultKind(name="kill", needs="step", classes=SIGNALLED),
     FaultKind(name="sigterm", needs="step", classes=SIGNALLED),
     FaultKind(name="stall", needs="step", classes=("training-stalled",)),
-    FaultKind(
-        name="nan-gradients", needs="step", classes=("nan-loss-silent-success", "fp16-overflow-nan"), passes=False
-    ),
+    FaultKind(name="nan-gradients", needs="step", classes=("nan-loss-silent-success",), passes=False),
     FaultKind(name="oom-train", needs="step", classes=("cuda-oom-train-step", "cuda-oom-long-sample"), passes=False),
     FaultKind(name="oom-eval", needs="evaluation", classes=("cuda-oom-eval",), passes=False),
     FaultKind(name="disk-full", needs="save", classes=("disk-full",)),

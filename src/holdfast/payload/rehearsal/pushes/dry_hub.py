@@ -110,14 +110,14 @@ class DryHub:
             return DryResponse(200)
         if is_read(request.method, request.path):
             return self._paths_info(request) if "paths-info" in last else None
-        if refusal := self._fault.refusal(request.path):
-            return DryResponse(*refusal)
         try:
             return self._write(request, [unquote(part) for part in request.path.split("/") if part])
         except RefusedError as refused:
             return refused.answer
 
     def _write(self, request: DryRequest, parts: list[str]) -> DryResponse:
+        if refusal := self._fault.refusal(request.path):
+            return DryResponse(*refusal)
         if parts[:1] == [UPLOADS]:
             return self._upload(request, parts[1])
         if not request.token:
