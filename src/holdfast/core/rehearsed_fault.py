@@ -36,6 +36,7 @@ class RehearsedFault:
         action: What the run does: it `continues` as it is, `changes` settings and continues, `stops`, or `finishes` as if nothing had been.
         verdict: The reason that the run gives for its end; null if it recovers.
         changes: The settings that are changed.
+        skips: The first and the last step whose batches are left out; null if none are.
         differs: What is not exactly as it was after that.
         passed_over: Newer checkpoints that are not continued from, each with what is wrong.
         resume_from: The checkpoint that it continues from, or would; null if training begins anew.
@@ -56,6 +57,7 @@ class RehearsedFault:
     action: FaultAction | None = None
     verdict: str | None = None
     changes: tuple[SettingChange, ...] = ()
+    skips: tuple[int, int] | None = None
     differs: tuple[str, ...] = ()
     passed_over: tuple[str, ...] = ()
     resume_from: str | None = None

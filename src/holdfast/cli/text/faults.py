@@ -86,11 +86,18 @@ def _continues(fault: RehearsedFault) -> Iterator[str]:
     if fault.action == "continues":
         yield f"continues {place}"
     elif fault.action == "changes":
-        yield f"continues {place} with {', '.join(map(str, fault.changes)) or 'some batches left out'}"
+        yield f"continues {place} with {', '.join(_changes(fault))}"
     elif fault.lost_steps is not None:
         yield f"`holdfast resume` continues {place}"
     elif fault.resume_from:
         yield f"{fault.resume_from} is complete, to be resumed from once the cause is gone"
+
+
+def _changes(fault: RehearsedFault) -> Iterator[str]:
+    yield from map(str, fault.changes)
+    if fault.skips:
+        first, last = fault.skips
+        yield "the batches of " + (f"step {first}" if first == last else f"steps {first} to {last}") + " left out"
 
 
 def _paragraph(label: str, text: str) -> str:

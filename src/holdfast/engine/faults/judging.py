@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isclose, isnan
 from pathlib import PurePath
+from typing import Final
 
 from holdfast.core.event import Diagnosed, Event, Reported, RunStage
 from holdfast.core.rehearsal import PartResult
@@ -14,6 +15,9 @@ from holdfast.engine.faults.kinds import FaultKind
 from holdfast.engine.rehearse.continuing import REDRAWN, SAME
 from holdfast.engine.run.verdict import first_sentences
 
+HALF: Final = 1e-2
+"""How far losses of bf16 or fp16 may lie apart, relative to their size, after some steps."""
+LOGGED: Final = ("loss", "grad_norm")
 Losses = Mapping[int, float]
 """The loss of each step; NaN if the trainer logged none."""
 
@@ -63,10 +67,11 @@ def judge_fault(run: FaultyRun) -> RehearsedFault:
         steps=run.steps,
         said=_said(run, first),
         diagnosis=run.diagnosed.name or None,
-        is_cause=run.diagnosed.name in run.kind.classes,
+        is_cause=run.diagnosed.name in run.kind.classes if run.diagnosed.name else None,
         action=action,
         verdict=run.closed.because or None,
         changes=tuple(change for each in remedies for change in each.changes),
+        skips=next((each.skips for each in remedies if each.skips), None),
         differs=tuple(text for each in remedies for text in each.differs),
         passed_over=followed[0].passed_over if followed else run.passed_over,
         resume_from=PurePath(resumed).name if resumed else None,
@@ -135,7 +140,7 @@ def _said(run: FaultyRun, first: AttemptState) -> str | None:
     if lost and run.kind.name == "nan-gradients":
         last = lost[-1]
         loss = "" if last.loss is None else f", loss: {last.loss:g}"
-        return f"{', '.join(f'{name}: nan' for name in last.nan)}{loss}, and trained on"
+        return f"{', '.join(f'{name}: nan' for name in last.nan if name in LOGGED)}{loss}, and trained on"
     return None
 
 
@@ -156,18 +161,29 @@ def _agreement(run: FaultyRun, state: RunState) -> LossAgreement:
         return "not_compared"  # two runs of this script from the beginning differ
     last = state.attempts[-1].number
     told = [event.training_event for event in run.events if isinstance(event, Reported) and event.attempt == last]
-    agreement = _compare(losses_of([event for event in told if isinstance(event, StepDone)]), whole)
+    asked = run.undisturbed.first("training").get("arguments", {})
+    is_half = bool(asked.get("bf16") or asked.get("fp16"))
+    agreement = _compare(losses_of([event for event in told if isinstance(event, StepDone)]), whole, is_half=is_half)
     if agreement == "same" and run.same_weights is False:
         return "rounded"
     redrawn = any(run.undisturbed.first(about) for about in REDRAWN)
     return "not_compared" if agreement == "differs" and redrawn else agreement
 
 
-def _compare(some: Losses, whole: Losses) -> LossAgreement:
-    pairs = [(loss, whole[step]) for step, loss in some.items() if step in whole]
+def _compare(some: Losses, whole: Losses, *, is_half: bool = False) -> LossAgreement:
+    """Return how the losses of some steps compare with those of the undisturbed training.
+
+    The first of them comes of the same weights and the same rows. Later ones differ more in half precision: an optimizer that scales each
+    gradient by its own size turns a last digit into a step.
+    """
+    pairs = [(loss, whole[step]) for step, loss in sorted(some.items()) if step in whole]
     if not pairs:
         return "not_compared"
     if all(one == other or (isnan(one) and isnan(other)) for one, other in pairs):
         return "same"
-    close = all(isclose(one, other, rel_tol=SAME, abs_tol=SAME) for one, other in pairs)
+    first, *later = pairs
+    far = HALF if is_half else SAME
+    close = isclose(*first, rel_tol=SAME, abs_tol=SAME) and all(
+        isclose(*each, rel_tol=far, abs_tol=far) for each in later
+    )
     return "rounded" if close else "differs"
