@@ -40,7 +40,13 @@ def render_faults(faults: Sequence[RehearsedFault] | UnsetType) -> Iterator[str]
     for each in faults:
         yield from _fault(each, wide)
     counted = Counter(each.status for each in faults)
-    yield "  " + ", ".join(f"{count} {status}" for status, count in counted.items())
+    yield "  " + ", ".join(f"{count} {status}" for status, count in counted.items()) + _diagnosed(faults)
+
+
+def _diagnosed(faults: Sequence[RehearsedFault]) -> str:
+    struck = [each for each in faults if each.status != "skipped"]
+    right = sum(each.is_cause is True for each in struck)
+    return f"; the diagnosis names {right} of {len(struck)}" if struck else ""
 
 
 def _fault(fault: RehearsedFault, wide: int) -> Iterator[str]:

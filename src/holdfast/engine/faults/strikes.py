@@ -22,7 +22,7 @@ class Strike:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class UndisturbedCourse:
     """What the first training of an undisturbed script did.
 
     Attributes:
@@ -47,11 +47,11 @@ class Course:
         return middle + 1
 
 
-def course_of(undisturbed: PartResult) -> Course:
+def course_of(undisturbed: PartResult) -> UndisturbedCourse:
     """Return what the first training of a script did."""
     events = _first_training(undisturbed.events)
     arguments = undisturbed.first("training").get("arguments", {})
-    return Course(
+    return UndisturbedCourse(
         steps=max((event.step or 0 for event in events if isinstance(event, StepDone)), default=0),
         saved=_steps(events, CheckpointSaved),
         evaluated=_steps(events, Evaluated),
@@ -60,7 +60,7 @@ def course_of(undisturbed: PartResult) -> Course:
     )
 
 
-def choose_strike(kind: FaultKind, course: Course) -> Strike:
+def choose_strike(kind: FaultKind, course: UndisturbedCourse) -> Strike:
     """Return the step that a fault strikes in, or why it cannot."""
     if course.steps < 2:  # noqa: PLR2004 - one before it, and the one that it strikes in
         return Strike(skipped="no transformers trainer takes two steps in the rehearsal")

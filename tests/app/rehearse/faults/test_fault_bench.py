@@ -60,8 +60,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     words = [f"{n} plus {n} is " + "so " * (n % 7) for n in range(40)]
     chats = [{"messages": [{"role": role, "content": text} for role in ("user", "assistant")]} for text in words]
     pairs = [{"prompt": text, "chosen": f"it is {text}", "rejected": "no idea"} for text in words]
-    for name, rows in {"rows.jsonl": chats, "pairs.jsonl": pairs}.items():
-        Path(name).write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    Path("rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in chats))
+    Path("pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in pairs))
     return tmp_path
 
 

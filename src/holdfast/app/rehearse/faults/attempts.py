@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rehearsal.server import STOOD_STILL
 from holdfast.app.rehearse.faults.twin_backend import END, PlayedAttempt, Said
 from holdfast.core.rehearsal import LearntFigures, PartResult
@@ -23,7 +24,10 @@ def as_attempt(played: PartResult, folder: Path, learnt: LearntFigures, *, has_g
         has_gpu: Whether the job has a GPU that the twin did without.
     """
     file = folder / "attempt" / EVENTS
-    lines = file.read_bytes().splitlines() if file.is_file() else []
+    lines: list[bytes] = []
+    if file.is_file():
+        with open_foreign(file) as opened:
+            lines = opened.read().splitlines()
     asked = [each["arguments"] for each in played.facts("training")]
     said = [*_at_full_size([event_of_line(line) for line in lines], asked, learnt, has_gpu=has_gpu)]
     return PlayedAttempt(

@@ -10,14 +10,14 @@ import psutil
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import STOOD_STILL, RehearsalServer
 from holdfast.app.rehearse.faults.planning import plan_of, requested_job_of
-from holdfast.app.rehearse.faults.twin_run import Play, TwinJob, TwinRun, has_ended_well
+from holdfast.app.rehearse.faults.twin_run import PlayPart, TwinJob, TwinRun, has_ended_well
 from holdfast.app.rehearse.faults.weights import same_weights
 from holdfast.app.rehearse.playing import SHARE, without_frames_of_ours
 from holdfast.core.rehearsal import LearntFigures, PartResult
 from holdfast.core.rehearsed_fault import RehearsedFault
 from holdfast.engine.faults.judging import FaultyRun, judge_fault
 from holdfast.engine.faults.kinds import FaultKind
-from holdfast.engine.faults.strikes import Course, Strike, choose_strike, course_of
+from holdfast.engine.faults.strikes import Strike, UndisturbedCourse, choose_strike, course_of
 from holdfast.payload.rehearsal.part_request import PartRequest
 
 STEPS: Final = 8
@@ -72,7 +72,12 @@ class FaultBench:
         return dict(zip(kinds, self._play(requests), strict=True))
 
     def _judged(
-        self, kind: FaultKind, strike: Strike, first: PartResult | None, undisturbed: PartResult, course: Course
+        self,
+        kind: FaultKind,
+        strike: Strike,
+        first: PartResult | None,
+        undisturbed: PartResult,
+        course: UndisturbedCourse,
     ) -> RehearsedFault:
         if first is None:
             return RehearsedFault(name=kind.name, status="skipped", because=strike.skipped)
@@ -85,7 +90,7 @@ class FaultBench:
         job = TwinJob(plan=plan, about=requested_job_of(self.program, plan), part_request=shared, learnt=self.learnt)
         return self._outcome(TwinRun(job=job, kind=kind, first=first, play=self._play_one()), undisturbed, course)
 
-    def _outcome(self, run: TwinRun, undisturbed: PartResult, course: Course) -> RehearsedFault:
+    def _outcome(self, run: TwinRun, undisturbed: PartResult, course: UndisturbedCourse) -> RehearsedFault:
         closed = run.supervise()
         first = closed.attempts[0]
         diagnosed = first.diagnosed or run.diagnose(1, 0.0)
@@ -115,11 +120,11 @@ class FaultBench:
         """Return the request for a training from its beginning; it is not `whole`, since nothing is looked at afterwards."""
         return replace(self.part_request, part="stop", folder=str(self._folder / name / "stop"), steps=steps)
 
-    def _play_one(self) -> Play:
+    def _play_one(self) -> PlayPart:
         return lambda request: self._play([request])[0]
 
     def _play(self, requests: Sequence[PartRequest]) -> list[PartResult]:
-        """Play parts, a few side by side."""
+        """PlayPart parts, a few side by side."""
         waiting: Iterator[PartRequest] = iter(requests[SIDE_BY_SIDE:])
         limit_bytes = int(psutil.virtual_memory().available * SHARE)
         played = self.server.play(

@@ -31,7 +31,7 @@ from holdfast.payload.rehearsal.part_request import Fault, PartRequest
 
 RUN: Final = "twin"
 POLL_S: Final = 30.0
-Play = Callable[[PartRequest], PartResult]
+PlayPart = Callable[[PartRequest], PartResult]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class TwinRun:
     job: TwinJob
     kind: FaultKind
     first: PartResult
-    play: Play
+    play: PlayPart
     ledger: TwinLedger = field(default_factory=TwinLedger)
     _parts: list[tuple[Path, PartResult]] = field(default_factory=list)
     _backend: TwinBackend | None = None
