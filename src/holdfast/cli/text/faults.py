@@ -73,7 +73,7 @@ def _named(fault: RehearsedFault) -> str:
 def _what_follows(fault: RehearsedFault) -> Iterator[str]:
     """Yield what the run does, and how that ends."""
     if fault.action == "stops":
-        yield f"stops: {(fault.verdict or '').rpartition(NO_OTHER)[2]}"
+        yield "stops: " + (fault.verdict or "").rpartition(NO_OTHER)[2].removeprefix("stopped by ")
     if fault.action == "finishes":
         yield "does not notice"
     yield from (f"passes over {each}" for each in fault.passed_over)

@@ -10,8 +10,9 @@ from holdfast.core.event import Diagnosed, Event, Reported, RunStage
 from holdfast.core.rehearsal import PartResult
 from holdfast.core.rehearsed_fault import FaultAction, FaultStatus, LossAgreement, RehearsedFault
 from holdfast.core.run_state import AttemptState, RunState, fold
-from holdfast.core.training_event import StepDone, TrainingEnded
+from holdfast.core.training_event import StepDone, TrainingEnded, TrainingEvent
 from holdfast.engine.faults.kinds import FaultKind
+from holdfast.engine.faults.strikes import first_training
 from holdfast.engine.rehearse.continuing import REDRAWN, SAME
 from holdfast.engine.run.verdict import first_sentences
 
@@ -148,14 +149,15 @@ def _lost_steps(first: AttemptState, resumed: str | None) -> int:
     return first.steps - (int(resumed.rpartition("-")[2]) if resumed else 0)
 
 
-def losses_of(events: Sequence[StepDone]) -> Losses:
-    """Return the loss of each step; of one that was taken again, the last."""
-    return {event.step: float("nan") if event.loss is None else event.loss for event in events if event.step}
+def losses_of(events: Sequence[TrainingEvent]) -> Losses:
+    """Return the loss of each step of the first training."""
+    done = [event for event in first_training(events) if isinstance(event, StepDone)]
+    return {event.step: float("nan") if event.loss is None else event.loss for event in done if event.step}
 
 
 def _agreement(run: FaultyRun, state: RunState) -> LossAgreement:
     """Return how the losses of the last attempt compare with those of the undisturbed training."""
-    whole, before = (losses_of(each.happened(StepDone)) for each in (run.undisturbed, run.first))
+    whole, before = (losses_of(each.events) for each in (run.undisturbed, run.first))
     struck = _struck_step(run.first)
     if _compare({step: loss for step, loss in before.items() if step < struck}, whole) == "differs":
         return "not_compared"  # two runs of this script from the beginning differ
@@ -163,7 +165,7 @@ def _agreement(run: FaultyRun, state: RunState) -> LossAgreement:
     told = [event.training_event for event in run.events if isinstance(event, Reported) and event.attempt == last]
     asked = run.undisturbed.first("training").get("arguments", {})
     is_half = bool(asked.get("bf16") or asked.get("fp16"))
-    agreement = _compare(losses_of([event for event in told if isinstance(event, StepDone)]), whole, is_half=is_half)
+    agreement = _compare(losses_of(told), whole, is_half=is_half)
     if agreement == "same" and run.same_weights is False:
         return "rounded"
     redrawn = any(run.undisturbed.first(about) for about in REDRAWN)

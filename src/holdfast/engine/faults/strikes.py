@@ -49,7 +49,7 @@ class UndisturbedCourse:
 
 def course_of(undisturbed: PartResult) -> UndisturbedCourse:
     """Return what the first training of a script did."""
-    events = _first_training(undisturbed.events)
+    events = first_training(undisturbed.events)
     arguments = undisturbed.first("training").get("arguments", {})
     return UndisturbedCourse(
         steps=max((event.step or 0 for event in events if isinstance(event, StepDone)), default=0),
@@ -80,7 +80,8 @@ def choose_strike(kind: FaultKind, course: UndisturbedCourse) -> Strike:
     return Strike(step=course.strike)
 
 
-def _first_training(events: Sequence[TrainingEvent]) -> list[TrainingEvent]:
+def first_training(events: Sequence[TrainingEvent]) -> list[TrainingEvent]:
+    """Return the events of the first training: a script may train more than once."""
     starts = [number for number, event in enumerate(events) if isinstance(event, TrainingStarted)]
     return list(events[starts[0] : starts[1] if len(starts) > 1 else None]) if starts else []
 
