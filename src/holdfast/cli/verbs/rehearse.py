@@ -9,7 +9,7 @@ from holdfast.app.rehearse.verb import LIMIT_S, rehearse
 from holdfast.app.rehearse.watching import rehearse_whenever_saved
 from holdfast.cli import options
 from holdfast.cli.text.rehearsal import render_rehearsal
-from holdfast.engine.faults.kinds import ALL
+from holdfast.engine.faults.kinds import ALL, kinds_of
 
 
 @click.command("rehearse", cls=options.WithArguments)
@@ -61,6 +61,7 @@ def command(
     command line, write it after `--`: `holdfast rehearse -- trl sft --model_name_or_path …`.
     """
     arguments = ctx.meta[options.ARGUMENTS]
+    kinds_of((faults,) if faults else ())  # where `--faults` is not the last word, the target would be taken for a name
     if target is None and not arguments:
         raise click.UsageError("name a script, a notebook or a job file, or a command line behind `--`", ctx)
     on_progress = options.progress(quiet=quiet, verb="rehearsing")

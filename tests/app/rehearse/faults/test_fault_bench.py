@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from holdfast.app.rehearse.verb import rehearse
+from holdfast.core.errors import UsageError
 from holdfast.core.rehearsed_fault import FAULTS, RehearsedFault
 from holdfast.results.rehearse import RehearseResult
 from tests.helpers.tiny import tiny_model  # noqa: F401 - the fixture `tiny`
@@ -92,6 +93,18 @@ def test_memory_that_runs_out_is_recovered_from_with_the_settings_of_the_job_its
     assert (found.diagnosis, found.is_cause) == ("cuda-oom-train-step", True)
     assert changed(found) == {"per_device_train_batch_size": (4, 2), "gradient_accumulation_steps": (1, 2)}
     assert (found.step, found.resume_from, found.played, found.loss) == (5, "checkpoint-4", True, "rounded")
+
+
+def test_a_fault_that_there_is_not_is_refused_before_anything_runs() -> None:
+    with pytest.raises(UsageError, match="no fault 'kil'"):
+        rehearse("nowhere.yaml", faults="kil")
+
+
+@pytest.mark.long
+def test_nothing_is_injected_into_a_job_whose_rehearsal_fails(tiny: Path) -> None:
+    result = rehearse(write_script(tiny, end="print(1 / 0)"), here=True, offline=True, faults="kill")
+
+    assert (result.verdict, result.faults) == ("fail", ())
 
 
 @pytest.mark.long
