@@ -135,3 +135,55 @@ def test_a_stage_that_went_on_after_a_failure_says_so() -> None:
     assert "although" not in shown[0] + shown[1] + shown[3]
     assert shown[2].endswith("although `tokenize` failed")
     assert shown[4].endswith("although `tokenize` failed")
+
+
+def fault(name: str, status: str, **changes: Any) -> dict[str, Any]:
+    struck = {} if status == "skipped" else {"step": 5, "steps": 8, "is_cause": True, "action": "stops"}
+    return {"name": name, "status": status, **struck, **changes}
+
+
+def test_each_fault_says_what_the_run_does_and_how_that_ends() -> None:
+    """With the settings that are changed, the checkpoints that are passed over, and what was compared; a skip has its reason."""
+    change = {"key": "train.per_device_train_batch_size", "before": 4, "after": 2}
+    followed = {"resume_from": "checkpoint-4", "lost_steps": 0, "played": True}
+    cut = "checkpoint-4: optimizer.pt is truncated"
+    told = answer(
+        verdict="pass",
+        stages=[stage("import"), stage("step")],
+        failures=[],
+        faults=[
+            fault(
+                "oom-train", "recovers", action="changes", changes=[change], loss="rounded", said="no room", **followed
+            ),
+            fault(
+                "kill",
+                "resumes",
+                verdict="SIGKILL killed it",
+                loss="same",
+                same_weights=True,
+                passed_over=[cut],
+                **followed,
+            ),
+            fault(
+                "nan-gradients", "loses", action="finishes", because="nothing is finite", is_cause=False, diagnosis="x"
+            ),
+            fault("disk-full", "skipped", because="the job saves no checkpoint"),
+        ],
+    )
+    words = " ".join(" ".join(lines(told)).split())
+
+    assert "continues from checkpoint-4 with `train.per_device_train_batch_size` from 4 to 2" in words
+    assert (
+        "stops: SIGKILL killed it; passes over checkpoint-4: optimizer.pt is truncated; `holdfast resume` continues"
+        in words
+    )
+    assert "bit for bit, as are its weights" in words
+    assert "x, which is not what was injected" in words
+    assert "does not notice; nothing is finite" in words
+    assert "disk-full skipped: the job saves no checkpoint" in words
+    assert "1 recovers, 1 resumes, 1 loses, 1 skipped; the diagnosis names 2 of 3" in words
+
+
+def test_faults_of_a_failed_rehearsal_are_skipped() -> None:
+    assert "  skipped: the rehearsal failed" in lines(answer(faults=[]))
+    assert "faults" not in lines(answer())

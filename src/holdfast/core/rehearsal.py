@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeVar
 from holdfast.core.diagnosis import Cause
 from holdfast.core.event import EndReason
 from holdfast.core.finding import Severity
+from holdfast.core.rehearsed_fault import RehearsedFault
 from holdfast.core.training_event import Heartbeat, TrainingEnded, TrainingEvent
 
 StageName = Literal[
@@ -243,6 +244,7 @@ class Rehearsal:
         versions: Releases by package.
         learnt: Figures of the job at its full size, for `plan`.
         no_sandbox: Why there was no sandbox; empty if there was one; None if nothing was run.
+        faults: The faults that were injected; None if none were asked for.
     """
 
     stages: tuple[StageResult, ...]
@@ -254,6 +256,7 @@ class Rehearsal:
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     learnt: LearntFigures = LearntFigures()
     no_sandbox: str | None = None
+    faults: tuple[RehearsedFault, ...] | None = None
 
     @property
     def passed(self) -> bool:

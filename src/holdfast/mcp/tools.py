@@ -223,7 +223,7 @@ TOOLS: Final = (
     ),
     VerbTool(
         verb="rehearse",
-        arguments=("target", "set", "arguments", "here", "gpu", "limit_s", "isolate", "strict", "offline"),
+        arguments=("target", "set", "arguments", "here", "gpu", "limit_s", "isolate", "strict", "faults", "offline"),
         result=RehearseResult,
         fixed={},
     ),

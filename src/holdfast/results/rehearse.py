@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from msgspec import field
+from msgspec import UNSET, UnsetType, field
 
 from holdfast.core.finding import Severity
 from holdfast.core.rehearsal import Blame, LearntFigures, StageName, Status
+from holdfast.core.rehearsed_fault import RehearsedFault
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import TargetVerdict
 
@@ -156,6 +157,7 @@ class RehearseResult(Result, frozen=True, kw_only=True):
         versions: Versions of the libraries that it ran with, by package.
         isolated: Whether `--isolate` was given.
         sandbox: The sandbox that the script ran in; null if nothing ran.
+        faults: What becomes of the training after each fault of `--faults`; empty if the rehearsal failed before. Present with that option.
     """
 
     verb: Literal["rehearse"]
@@ -172,6 +174,7 @@ class RehearseResult(Result, frozen=True, kw_only=True):
     versions: Mapping[str, str]
     isolated: bool
     sandbox: ReportedSandbox | None = None
+    faults: Sequence[RehearsedFault] | UnsetType = UNSET
 
     @property
     def exit_code(self) -> int:

@@ -23,9 +23,13 @@ from holdfast.core.event import (
     Stopper,
 )
 from holdfast.core.run_state import fold
+from holdfast.engine.diagnose import PatternIndex, read_log
+from holdfast.engine.diagnose import diagnose as diagnose_log
 from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence
 from holdfast.engine.diagnose.endings import ending_evidence
+from holdfast.engine.diagnose.silent import ClassEvidence
 from holdfast.engine.script.literal_rows import literal_rows
+from holdfast.signatures import all_signatures
 
 SCRIPT = """\
 from datasets import Dataset, load_dataset
@@ -292,6 +296,19 @@ def test_a_kill_that_was_not_for_lack_of_memory_is_named(code: int) -> None:
     assert "SIGKILL, which holdfast and the kernel (oom_kill 0) did not send, ended it at step" in by_whom[0][0][1]
     assert [name for name, _ in by_whom[2]] == ["cpu-ram-oom-kill"]
     assert None not in by_whom
+
+
+def test_a_killed_process_is_not_healthy_though_its_numbers_are() -> None:
+    """The loss of GRPO rightly begins at zero; of an attempt that was killed, that is no reason to call it healthy."""
+    text = "".join(f"{{'loss': '0.0', 'grad_norm': '1.5', 'reward': '{n}.0', 'reward_std': '0.4'}}\n" for n in range(5))
+    patterns = PatternIndex(all_signatures())
+
+    def named(*beside: ClassEvidence) -> str:
+        log = read_log([("train.log", iter([text.encode()]))], patterns.sought)
+        return diagnose_log(log, patterns, beside).causes[0].signature.name
+
+    killed = ending_evidence(attempt_facts(attempt(code=-9), Ending(oom_kills=0)), LEDGER)
+    assert (named(), named(*killed)) == ("healthy-run-misread", "job-cancelled-externally")
 
 
 def test_a_model_that_never_arrived_is_told_of_a_run_that_trained_to_its_end() -> None:

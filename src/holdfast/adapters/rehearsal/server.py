@@ -31,11 +31,16 @@ from holdfast.core.training_event import CheckpointSaved, parse_training_event
 from holdfast.payload.rehearsal.part_request import PartRequest
 
 MARK: Final = "HOLDFAST_REHEARSAL"
+HOOK_EVENTS: Final = "rehearsal.jsonl"
+STOOD_STILL: Final = "it stands still"
+"""Why a part is ended whose fault is that it stalls."""
 LINUX: Final = sys.platform == "linux"
 LOOK_S: Final = 0.02
 WEIGH_S: Final = 0.5
 STACKS_S: Final = 0.3
 """Time in which a process that is about to be ended writes its stacks."""
+STALLED_S: Final = 1.0
+"""Seconds after which a process that is to stall is taken to have done so."""
 END_S: Final = 30.0
 """Time that the kernel gets to end a sandbox: memory is freed page by page."""
 VARIABLES: Final = {
@@ -253,11 +258,20 @@ def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) 
     """Return which limit a part is over, in words; empty where it is over none."""
     if time.monotonic() - part.began_s > limit_s:
         return f"it takes longer than {limit_s:g} seconds"
+    if weigh and stands_still(part.part_request):
+        return STOOD_STILL
     if weigh:
         with suppress(psutil.Error):
             if psutil.Process(part.pid).memory_info().rss > limit_bytes:
                 return f"it takes more than {limit_bytes / 1e9:.1f} GB of memory"
     return ""
+
+
+def stands_still(part_request: PartRequest) -> bool:
+    """True if the fault of a part that is to stall has struck."""
+    told = Path(part_request.folder, HOOK_EVENTS)
+    struck = part_request.fault == "stall" and '"about": "fault"' in _text(told)
+    return struck and time.time() - told.stat().st_mtime > STALLED_S
 
 
 def read_played(part: _RunningPart) -> PartResult:
@@ -269,7 +283,7 @@ def read_played(part: _RunningPart) -> PartResult:
         part=part.part_request.part,
         code=None if part.over else part.code,
         over=part.over,
-        hook_events=tuple(_lines(folder / "rehearsal.jsonl")),
+        hook_events=tuple(_lines(folder / HOOK_EVENTS)),
         events=tuple(events),
         logs={name: _text(folder / name) for name in ("stdout.log", "stderr.log")},
         stacks=_text(folder / "attempt" / "stacks.txt"),

@@ -40,20 +40,21 @@ def run_parts(
         fails = "whole" in parts and not _came_through(parts["whole"])
         if ended.part != "stop" or fails or not saved or not Path(saved[-1]).is_dir():
             return None
-        return replace(_part(part_request, "resume"), resume=saved[-1])
+        return replace(part_of(part_request, "resume"), resume=saved[-1], before=part_of(part_request, "stop").folder)
 
     on_progress("the whole path, stop and resume")
-    part_requests = [_part(part_request, "whole"), _part(part_request, "stop")]
+    stopped = replace(part_of(part_request, "stop"), fault="sigterm")
+    part_requests = [part_of(part_request, "whole"), stopped]
     server.play(part_requests, limit_s=limit_s, limit_bytes=limit_bytes, then=go_on)
     told: tuple[Part, ...] = ("whole", "stop", "resume") if _came_through(parts["whole"]) else ("whole", "stop")
-    return {each: _without_own_frames(parts[each]) for each in told if each in parts}
+    return {each: without_frames_of_ours(parts[each]) for each in told if each in parts}
 
 
 def _came_through(played: PartResult) -> bool:
     return not played.over and played.code == 0
 
 
-def _without_own_frames(played: PartResult) -> PartResult:
+def without_frames_of_ours(played: PartResult) -> PartResult:
     """Return a part's result with holdfast's own frames removed from its logs."""
     return replace(played, logs={name: without_own_frames(text) for name, text in played.logs.items()})
 
@@ -63,9 +64,9 @@ def play_whole(
 ) -> list[dict[Part, PartResult]]:
     """Play the whole path as each order says, side by side."""
     limit_bytes = int(psutil.virtual_memory().available * SHARE)
-    whole = [_part(part_request, "whole") for part_request in part_requests]
+    whole = [part_of(part_request, "whole") for part_request in part_requests]
     played = server.play(whole, limit_s=limit_s, limit_bytes=limit_bytes)
-    return [{"whole": _without_own_frames(each)} for each in played]
+    return [{"whole": without_frames_of_ours(each)} for each in played]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,5 +129,6 @@ def diagnose_part(played: PartResult, stage: StageName, marks: PatternIndex) -> 
     return cause_of(diagnose(read_log(files, marks.sought), marks), played, stage)
 
 
-def _part(part_request: PartRequest, part: Part) -> PartRequest:
+def part_of(part_request: PartRequest, part: Part) -> PartRequest:
+    """Return the request of one part, in a folder of its own."""
     return replace(part_request, part=part, folder=str(Path(part_request.folder, part)))

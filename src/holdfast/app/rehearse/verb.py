@@ -18,7 +18,7 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.hub.rights import read_rights
 from holdfast.adapters.rehearsal.passed import mark_of
 from holdfast.adapters.rehearsal.programs import OWN, Program
-from holdfast.adapters.rehearsal.server import NoEnvironmentError
+from holdfast.adapters.rehearsal.server import NoEnvironmentError, RehearsalServer
 from holdfast.adapters.rehearsal.warm import WarmServer
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
@@ -26,6 +26,7 @@ from holdfast.app.local_inputs import input_digests
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rehearse import isolating
 from holdfast.app.rehearse.failure_context import read_failure_context
+from holdfast.app.rehearse.faults.bench import FaultBench
 from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
 from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, run_parts
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
@@ -35,6 +36,7 @@ from holdfast.core.rehearsal import Omitted, PartResult, Rehearsal
 from holdfast.core.requirement import Requirement, parse_requirement
 from holdfast.core.script_header import find_header, read_header
 from holdfast.engine.diagnose import PatternIndex
+from holdfast.engine.faults.kinds import FaultKind, kinds_of
 from holdfast.engine.rehearse import judge_unstarted
 from holdfast.engine.rehearse.answers import rehearse_result
 from holdfast.engine.rehearse.explaining import explain_failures
@@ -74,6 +76,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
     limit_s: float = LIMIT_S,
     isolate: bool = False,
     strict: bool = False,
+    faults: Texts = (),
     warm: WarmServer | None = None,
     on_progress: OnProgress = lambda _: None,
 ) -> RehearseResult:
@@ -93,14 +96,16 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         offline: Don't contact the Hub.
         limit_s: Longest time that each process of the rehearsal may take.
         isolate: Find for every failure, even one of the machine, whether data, model or code causes it.
-        strict: Fail if a stage that the job would reach is skipped, or if nothing beyond `import` ran.
+        strict: Fail if a stage that the job would reach is skipped, or if nothing beyond `import` ran; with faults, also if one
+            loses all that was trained.
+        faults: Faults to inject once the rehearsal has passed: names, or `all`.
         warm: Keeps the process with the libraries for the next rehearsal. By default it ends with this one.
         on_progress: Called with each message about progress.
 
     Raises:
         UsageError: There is no such target, or an argument is wrong.
     """
-    began_s = time.monotonic()
+    began_s, kinds = time.monotonic(), kinds_of(as_texts(faults))
     program = program_of(fetch_target(as_path(target), offline=offline), as_overrides(set), as_texts(arguments))
     with ExitStack() as stack:
         warm = warm or stack.enter_context(WarmServer())
@@ -109,9 +114,13 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
         rehearsal = _start(
             program,
             part_request,
-            RehearsalOptions(limit_s=limit_s, on_progress=on_progress, warm=warm, here=here, whose=isolate),
+            RehearsalOptions(
+                limit_s=limit_s, on_progress=on_progress, warm=warm, here=here, whose=isolate, faults=kinds
+            ),
         )
     rehearsal = replace(rehearsal, omitted=(*_launchers(program), *rehearsal.omitted))
+    if kinds and rehearsal.faults is None:
+        rehearsal = replace(rehearsal, faults=())  # it failed before
     return rehearse_result(
         rehearsal, elapsed_s=time.monotonic() - began_s, path=program.path, isolated=isolate, strict=strict
     )
@@ -126,6 +135,7 @@ class RehearsalOptions:
     warm: WarmServer
     here: bool
     whose: bool
+    faults: tuple[FaultKind, ...] = ()
 
 
 def _start(program: Program, part_request: PartRequest, options: RehearsalOptions) -> Rehearsal:
@@ -195,15 +205,31 @@ def _rehearsed(
     found = judge_parts(parts, observed.objections, imports_s=imports_s, unreached=unreached)
     again = Replayer(server, found, limit_again(parts, options.limit_s), options.on_progress)
     found = isolating.isolate(found, parts, part_request, again, forced=options.whose)
-    found = explain_failures(found, read_failure_context(program, parts))
-    learnt = learn(parts["whole"], observed.tokens)
+    found = explain_failures(
+        replace(found, learnt=learn(parts["whole"], observed.tokens)), read_failure_context(program, parts)
+    )
+    if options.faults and found.passed:
+        found = replace(found, faults=_bench(server, program, part_request, found, options).play(options.faults))
     omitted = tuple(other_versions(program, ready["versions"])) if options.here else ()
     return replace(
         found,
         versions={**ready["versions"], **found.versions},
-        learnt=learnt,
         omitted=(*omitted, *found.omitted),
         no_sandbox=ready["no_sandbox"] or next(filter(None, map(_refused_sandbox, parts.values())), ""),
+    )
+
+
+def _bench(
+    server: RehearsalServer, program: Program, part_request: PartRequest, found: Rehearsal, options: RehearsalOptions
+) -> FaultBench:
+    """Return what injects faults into the training of a rehearsal that passed."""
+    return FaultBench(
+        server=server,
+        program=program,
+        part_request=part_request,
+        learnt=found.learnt,
+        limit_s=options.limit_s,
+        on_progress=options.on_progress,
     )
 
 

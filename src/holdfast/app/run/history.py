@@ -11,14 +11,13 @@ from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Event, RunStage, Stopper, training_events
+from holdfast.core.event import Event, Stopper, training_events
 from holdfast.core.json_text import parse_json
 from holdfast.core.log import Line
 from holdfast.core.run_state import RunState
 from holdfast.core.training_event import CheckpointSaved, ModelSaved, TrainingStarted
-from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_facts, hang_evidence, refused_by
+from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_evidence, refused_by
 from holdfast.engine.diagnose.declared import DeclaredTraining
-from holdfast.engine.diagnose.endings import as_log, ending_evidence
 from holdfast.engine.diagnose.history import OpenedLogs, RunHistory
 from holdfast.results.check import CheckResult
 from holdfast.results.rehearse import RehearseResult
@@ -31,24 +30,17 @@ def read_history(run: Run) -> RunHistory:
     events = run.ledger.outline(run.name)
     state = run.state()
     folder = run.folder / "attempts" / str(state.current.number if state.current else 1)
-    ending, ended = _ending(folder), state.current is not None and state.current.stage.ended
-    facts = attempt_facts(state, ending)
+    ending = _ending(folder)
+    known, evidence = attempt_evidence(state, ending)
     files: OpenedLogs = [
         (str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()
     ]
-    if facts:
-        files.append(as_log(facts, LEDGER))
-    hung = (
-        hang_evidence(ending, state.stop)
-        if ended and state.current and state.current.stage is not RunStage.SUCCEEDED
-        else []
-    )
     started = next(training_events(reversed(events), TrainingStarted), TrainingStarted())
     job, text = _job(run)
     return RunHistory(
-        files=files,
+        files=[*files, *known],
         asked=_declared_training(run, events, started, text),
-        knows=(*ending_evidence(facts, LEDGER), *hung),
+        knows=evidence,
         run=run.name,
         refused_by=state.refused_by,
         refused=_refused(run, refused_by(state)),

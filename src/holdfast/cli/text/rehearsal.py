@@ -7,6 +7,7 @@ from typing import Final
 
 from click import style
 
+from holdfast.cli.text.faults import render_faults
 from holdfast.core.finding import Severity
 from holdfast.results.rehearse import RehearsalFailure, RehearseResult, ReportedSandbox, ReportedStage
 
@@ -38,6 +39,7 @@ def _lines(result: RehearseResult) -> Iterator[str]:
         yield style("not rehearsed", bold=True)
         yield from (f"  {each.what}: {each.because}" for each in result.not_rehearsed)
     passed = result.verdict == "pass"
+    yield from render_faults(result.faults)
     yield ""
     yield from _sandbox(result.sandbox)
     if passed and result.isolated:

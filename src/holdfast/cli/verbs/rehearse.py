@@ -9,6 +9,7 @@ from holdfast.app.rehearse.verb import LIMIT_S, rehearse
 from holdfast.app.rehearse.watching import rehearse_whenever_saved
 from holdfast.cli import options
 from holdfast.cli.text.rehearsal import render_rehearsal
+from holdfast.engine.faults.kinds import ALL, kinds_of
 
 
 @click.command("rehearse", cls=options.WithArguments)
@@ -26,6 +27,14 @@ from holdfast.cli.text.rehearsal import render_rehearsal
 )
 @click.option("--isolate", is_flag=True, help="For every failure, find whether data, model or code causes it.")
 @click.option("--strict", is_flag=True, help="Fail if a stage that the job would reach is skipped.")
+@click.option(
+    "--faults",
+    is_flag=False,
+    flag_value=ALL,
+    default="",
+    metavar="[NAME,…]",
+    help="Then inject faults, and show what a run would make of each. Without names, at the end of the command: all.",
+)
 @click.option("--watch", is_flag=True, help="Rehearse again whenever a file next to TARGET is saved.")
 @options.offline
 @options.quiet
@@ -40,6 +49,7 @@ def command(
     limit_s: float,
     isolate: bool,
     strict: bool,
+    faults: str,
     watch: bool,
     offline: bool,
     quiet: bool,
@@ -51,6 +61,7 @@ def command(
     command line, write it after `--`: `holdfast rehearse -- trl sft --model_name_or_path …`.
     """
     arguments = ctx.meta[options.ARGUMENTS]
+    kinds_of((faults,) if faults else ())  # where `--faults` is not the last word, the target would be taken for a name
     if target is None and not arguments:
         raise click.UsageError("name a script, a notebook or a job file, or a command line behind `--`", ctx)
     on_progress = options.progress(quiet=quiet, verb="rehearsing")
@@ -65,6 +76,7 @@ def command(
         limit_s=limit_s,
         isolate=isolate,
         strict=strict,
+        faults=faults or (),
         on_progress=on_progress,
     )
     if not watch:

@@ -5,10 +5,12 @@ A log is read and judged with the patterns of the same signatures: `diagnose(rea
 
 from collections.abc import Sequence
 
-from holdfast.core.diagnosis import Diagnosis
+from holdfast.core.diagnosis import HEALTHY, Diagnosis
 from holdfast.core.log import Log
 from holdfast.engine.diagnose.answering import answer, is_identified, with_guesses
+from holdfast.engine.diagnose.attempts import LEDGER
 from holdfast.engine.diagnose.declared import DeclaredTraining, ruled_out
+from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.diagnose.guessing import guess
 from holdfast.engine.diagnose.judging import rank
 from holdfast.engine.diagnose.matching import PatternIndex
@@ -34,7 +36,9 @@ def diagnose(
     """
     matches = list(patterns.matches(log))
     raised = find_raised(log)
-    told = [*find_silent(log), *beside]
+    # No numbers make a process healthy of which it is known that it did not end well.
+    died = any(line.path in (ENDING, LEDGER) for each in beside for line in each.lines)
+    told = [*(each for each in find_silent(log) if each.name != HEALTHY or not died), *beside]
     excluded = ruled_out(declared, patterns.signatures) - {each.name for each in beside} if declared else ()
     ranked = rank(log, matches, told, patterns.signatures, excluded)
     if not is_identified(ranked) and (begun := patterns.beginnings.find(log)):

@@ -13,8 +13,9 @@ from holdfast.core.event import Delivered, EndReason, RunStage, Stopper
 from holdfast.core.log import Frame, Line
 from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import TrainingEnded
-from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, name_state, signal_of
+from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, as_log, ending_evidence, name_state, signal_of
 from holdfast.engine.diagnose.hangs import Hang, find_called, find_hang
+from holdfast.engine.diagnose.history import OpenedLogs
 from holdfast.engine.diagnose.ranks import Standstill, find_standstill
 from holdfast.engine.diagnose.silent import ClassEvidence
 
@@ -181,6 +182,14 @@ def _outlier(ending: Ending) -> str:
     """Return the stacks of the rank that held up the others; empty if none is known to have."""
     found = ending.standstill
     return ending.stacks_of_ranks.get(found.rank, "") if found and found.rank is not None else ""
+
+
+def attempt_evidence(state: RunState, ending: Ending) -> tuple[OpenedLogs, tuple[ClassEvidence, ...]]:
+    """Return what the supervisor knows of a run's newest attempt: as a log to be read beside the attempt's own, if there is any, and as evidence."""
+    facts, current = attempt_facts(state, ending), state.current
+    failed = current is not None and current.stage.ended and current.stage is not RunStage.SUCCEEDED
+    hung = hang_evidence(ending, state.stop) if failed else []
+    return [as_log(facts, LEDGER)] if facts else [], (*ending_evidence(facts, LEDGER), *hung)
 
 
 def hang_evidence(ending: Ending, stopper: Stopper | None = None) -> list[ClassEvidence]:

@@ -1,9 +1,12 @@
 """The result of `rehearse`, made from what the rehearsal showed."""
 
+from collections.abc import Iterator
 from typing import Final
 
+from msgspec import UNSET
+
 from holdfast.core.finding import Severity
-from holdfast.core.rehearsal import Failure, Objection, Rehearsal
+from holdfast.core.rehearsal import Failure, Objection, Rehearsal, StageName
 from holdfast.engine.rehearse.continuing import DIVERGES
 from holdfast.engine.rehearse.naming import CODE
 from holdfast.results.rehearse import (
@@ -17,7 +20,7 @@ from holdfast.results.rehearse import (
     ShrunkSetting,
 )
 
-AGAIN: Final = "resume"
+AGAIN: Final[StageName] = "resume"
 """The stage of a second start."""
 
 
@@ -36,7 +39,7 @@ def rehearse_result(
     failures = [report_failure(each) for each in rehearsal.failures]
     return RehearseResult(
         verb="rehearse",
-        verdict="pass" if rehearsal.passed and (rehearsal.complete or not strict) else "fail",
+        verdict="pass" if _passes(rehearsal, strict=strict) else "fail",
         path=path,
         elapsed_s=round(elapsed_s, 3),
         stages=[
@@ -53,7 +56,7 @@ def rehearse_result(
         failures=failures,
         warnings=[
             RehearsalWarning(code=each.code, severity=_severity(each), stage=each.stage, message=each.message)
-            for each in rehearsal.warnings
+            for each in (*rehearsal.warnings, *_losses(rehearsal))
         ],
         not_rehearsed=[NotRehearsed(what=each.what, because=each.because) for each in rehearsal.omitted],
         shrunk=[ShrunkSetting(what=each.what, asked=each.asked, given=each.given) for each in rehearsal.shrunk],
@@ -61,7 +64,23 @@ def rehearse_result(
         versions=rehearsal.versions,
         isolated=isolated,
         sandbox=_reported_sandbox(rehearsal.no_sandbox),
+        faults=UNSET if rehearsal.faults is None else rehearsal.faults,
     )
+
+
+def _passes(rehearsal: Rehearsal, *, strict: bool) -> bool:
+    """Return whether a rehearsal passes. A fault after which nothing goes on fails it; one that loses the training does so with `strict`."""
+    became = {fault.status for fault in rehearsal.faults or ()}
+    missed = strict and (not rehearsal.complete or "loses" in became)
+    return rehearsal.passed and "fails" not in became and not missed
+
+
+def _losses(rehearsal: Rehearsal) -> Iterator[Objection]:
+    """Yield what is said of faults after which all that was trained is lost."""
+    for fault in rehearsal.faults or ():
+        if fault.status == "loses":
+            code = "nan-loss-silent-success" if fault.action == "finishes" else "no-checkpoint-saved"
+            yield Objection(code=code, message=f"after the fault `{fault.name}`: {fault.because}", stage=AGAIN)
 
 
 def _severity(objection: Objection) -> Severity:

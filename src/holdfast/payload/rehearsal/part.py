@@ -57,10 +57,13 @@ def find_what_was_left(part_request: PartRequest) -> PartRequest:
     Returns:
         The part request, with its checkpoint where this process finds it.
     """
-    left = Path(part_request.folder).with_name("stop") / part_request.inside.name
-    if part_request.part != "resume" or not Path(part_request.resume).is_relative_to(left):
+    left = Path(part_request.before, part_request.inside.name)
+    is_elsewhere = bool(part_request.resume) and not Path(part_request.resume).is_relative_to(left)
+    if not part_request.before or not left.is_dir() or is_elsewhere:
         return part_request
     shutil.copytree(left, part_request.inside, symlinks=True, copy_function=os.link, dirs_exist_ok=True)
+    if not part_request.resume:
+        return part_request
     return replace(part_request, resume=str(part_request.inside / Path(part_request.resume).relative_to(left)))
 
 

@@ -9,6 +9,21 @@ from typing import Literal
 ANY = "*"
 """In the place of an owner: whoever is not named."""
 Part = Literal["whole", "stop", "resume"]
+Fault = Literal[
+    "",
+    "kill",
+    "sigterm",
+    "stall",
+    "nan-gradients",
+    "oom-train",
+    "oom-eval",
+    "disk-full",
+    "truncated-checkpoint",
+    "hub-429",
+    "hub-503",
+    "expired-token",
+]
+"""What may happen to a training: `trainers/faults.py` and `pushes/faults.py` do it. Empty: nothing."""
 GpuChoice = Literal["none", "assumed", "here"]
 NOTEBOOK = ".ipynb"
 
@@ -23,11 +38,16 @@ class PartRequest:
         argv: Its own arguments.
         module: The module that it is to be run as, by `python -m`; empty: it is run by its path.
         folder: Where everything is written: output folders of the script become folders in it.
-        part: `whole` goes from the first line to the last; `stop` is asked to stop amid the step `stop_at`; `resume`
-            goes on from the checkpoint that `stop` left.
+        part: `whole` goes from the first line to the last; `stop` is disturbed by its fault; `resume` goes on from the
+            checkpoint that `stop` left.
         resume: That checkpoint, of `resume` alone.
+        before: The folder of the part whose files this one finds, as on the disk of a job that is started again; empty: of none.
         steps: Optimizer steps that each training takes.
-        stop_at: The step, from 1, amid which `stop` is asked to stop.
+        stop_at: The step, from 1, amid which the fault strikes; one that needs an evaluation, a save or a push strikes at the next.
+        fault: What happens to a part other than `whole`: `sigterm` asks it to stop.
+        fits: Memory in which a batch runs, in the units of the faults `oom-train` and `oom-eval`; 0: none runs.
+        batch_parts: Parts that the batch of a step is divided into, as a remedy does: the accumulation grows by as much.
+        eval_parts: Parts that the batch of an evaluation is divided into.
         rows: Rows of each dataset that are kept at most.
         gpu: Whether the job will have one: `none` (this machine's processor is what it gets), `assumed` (it has one, and
             this machine has not), `here` (this machine's is used).
@@ -50,8 +70,13 @@ class PartRequest:
     module: str = ""
     part: Part = "whole"
     resume: str = ""
+    before: str = ""
     steps: int = 4
     stop_at: int = 3
+    fault: Fault = ""
+    fits: int = 0
+    batch_parts: int = 1
+    eval_parts: int = 1
     rows: int = 16
     gpu: GpuChoice = "assumed"
     offline: bool = False

@@ -21,6 +21,7 @@ from ..events import EventWriter
 from ..part_request import ANY, PartRequest
 from ..sandbox.reach import READS, is_read
 from . import pretended
+from .faults import PushFault
 
 LARGE_BYTES = 10 * 2**20
 LARGE_NAMES = (
@@ -96,6 +97,7 @@ class DryHub:
         self._writable, self._token = dict(part_request.writable), part_request.token
         self._known: dict[tuple[str, str], DryRepository] = {}
         self._users: dict[str, str] = {}
+        self._fault = PushFault(part_request, events)
 
     def answer(self, request: DryRequest) -> DryResponse | None:
         """Return the response to a request; None: the real Hub answers."""
@@ -114,6 +116,8 @@ class DryHub:
             return refused.answer
 
     def _write(self, request: DryRequest, parts: list[str]) -> DryResponse:
+        if refusal := self._fault.refusal(request.path):
+            return DryResponse(*refusal)
         if parts[:1] == [UPLOADS]:
             return self._upload(request, parts[1])
         if not request.token:

@@ -10,7 +10,6 @@ import functools
 import inspect
 import os
 import re
-import signal
 import sys
 from collections.abc import Iterator, Mapping, Sized
 from pathlib import Path
@@ -27,6 +26,7 @@ from .answers import AnswerLabels
 from .arguments import few_of, outside, shrink
 from .asked_steps import with_whole_steps
 from .batches import cut, look_at_positions
+from .faults import TrainingFault
 from .formatting import look_at_formatting
 from .observed import keep_rows, note_same
 from .periodic import Periodic
@@ -90,7 +90,7 @@ class TrainerHooks:
         self._periodic, self._answers = Periodic(part_request, events), AnswerLabels(part_request, events)
         self.redrawn = RedrawnSteps(events)
         self._making: Any = None  # the trainer whose `__init__` is under way
-        self._stopped = False
+        self._fault = TrainingFault(part_request, events)
         self._stepping = False
 
     def watch(self, module: Any) -> None:
@@ -101,6 +101,7 @@ class TrainerHooks:
             every_class(base, name, self._staged("tokenize"))
         for name, stage in STAGES.items():
             every_class(base, name, self._staged(stage))
+        every_class(base, "_save_checkpoint", self._save)
         for name in ("init_hf_repo", "push_to_hub"):
             every_class(base, name, self._push)
         every_class(base, "train", self._train)
@@ -185,6 +186,10 @@ class TrainerHooks:
 
         return around
 
+    def _save(self, save: Any, trainer: Any, *args: Any, **kwargs: Any) -> Any:
+        with self._fault.during_save(trainer):
+            return save(trainer, *args, **kwargs)
+
     def _call_event(self, call: Any, handler: Any, event: str, args: Any, state: Any, *more: Any, **kwargs: Any) -> Any:
         self.redrawn.note_epoch(event, state, handler.train_dataloader)
         with self._events.during(EVENTS.get(event, self._events.stage)):
@@ -229,26 +234,26 @@ class TrainerHooks:
         return self._part_request.resume or None
 
     def _step(self, step: Any, trainer: Any, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        amid = trainer.state.global_step == self._part_request.stop_at - 1
-        if self._part_request.part == "stop" and amid and not self._stopped:
-            self._stopped = True
-            os.kill(os.getpid(), signal.SIGTERM)
         if self._stepping:  # the class it is made from
             return step(trainer, model, inputs, *args, **kwargs)
         look_at_positions(inputs, trainer, self._events)
         inputs = cut(inputs, model, self._events)
         green.look_at_batch(inputs, trainer, self._events)
         self._answers.look_at_batch(inputs, trainer)
+        self._fault.before_step(trainer, model, inputs)
         self._stepping = True
         try:
             loss = step(trainer, model, inputs, *args, **kwargs)
         finally:
             self._stepping = False
         gradients.look_at_step(trainer)
+        self._fault.after_step(trainer)
         return loss
 
     def _cut_step(self, step: Any, trainer: Any, model: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-        return step(trainer, model, cut(inputs, model, self._events), *args, **kwargs)
+        inputs = cut(inputs, model, self._events)
+        self._fault.before_prediction(trainer, model, inputs)
+        return step(trainer, model, inputs, *args, **kwargs)
 
 
 def _watch_loading(module: Any, owner: str, stage: str, events: EventWriter) -> None:

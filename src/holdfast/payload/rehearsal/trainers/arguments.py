@@ -92,7 +92,26 @@ def _small(settings: Any, part_request: PartRequest) -> dict[str, Any]:
         for name, least in SMALL.items()
         if _is_number(value := getattr(settings, name, None)) and value > least
     }
-    return given | _steps(settings, part_request) | _group(settings) | _intervals(settings)
+    parts = _divided(settings, part_request)
+    return given | parts | _steps(settings, part_request) | _group(settings) | _intervals(settings)
+
+
+def _divided(settings: Any, part_request: PartRequest) -> dict[str, Any]:
+    """Return the batches of a training that a remedy has made smaller, with as many rows in a step: in parts of those that it had here."""
+    train, evaluation = "per_device_train_batch_size", "per_device_eval_batch_size"
+    accumulation = "gradient_accumulation_steps"
+
+    divided: dict[str, Any] = {}
+    if part_request.batch_parts > 1:
+        # The settings are those of after the remedy: here, both batches may have been brought down to the same.
+        before = min(SMALL[train], getattr(settings, train) * part_request.batch_parts)
+        steps = min(SMALL[accumulation], max(1, getattr(settings, accumulation) // part_request.batch_parts))
+        divided[train] = max(1, before // part_request.batch_parts)
+        divided[accumulation] = steps * before // divided[train]
+    if part_request.eval_parts > 1:
+        before = min(SMALL[evaluation], getattr(settings, evaluation) * part_request.eval_parts)
+        divided[evaluation] = max(1, before // part_request.eval_parts)
+    return divided
 
 
 def _closed(folder: Path) -> str:

@@ -1,0 +1,136 @@
+"""The fault bench: the twin's training is played once undisturbed, and once for each fault; then a supervisor decides what follows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from holdfast.adapters.rehearsal.programs import Program
+from holdfast.adapters.rehearsal.server import STOOD_STILL, RehearsalServer
+from holdfast.app.rehearse.faults.planning import plan_of, requested_job_of
+from holdfast.app.rehearse.faults.twin_run import PlayPart, TwinJob, TwinRun, has_ended_well
+from holdfast.app.rehearse.faults.weights import same_weights
+from holdfast.app.rehearse.playing import SHARE, without_frames_of_ours
+from holdfast.core.rehearsal import LearntFigures, PartResult
+from holdfast.core.rehearsed_fault import RehearsedFault
+from holdfast.engine.faults.judging import FaultyRun, judge_fault
+from holdfast.engine.faults.kinds import FaultKind
+from holdfast.engine.faults.strikes import Strike, UndisturbedCourse, choose_strike, course_of
+from holdfast.payload.rehearsal.part_request import PartRequest
+
+STEPS: Final = 8
+"""Steps of a training that a fault strikes: after the fault, three without a loss prove that the weights are lost."""
+SIDE_BY_SIDE: Final = 2
+FOLDER: Final = "faults"
+UNDISTURBED: Final = "undisturbed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultBench:
+    """Plays the faults of one rehearsal.
+
+    Attributes:
+        server: Where its parts are played.
+        program: The program.
+        part_request: What all parts share.
+        learnt: The sizes of the job.
+        limit_s: Time that each part may take.
+        on_progress: Called with each message about progress.
+    """
+
+    server: RehearsalServer
+    program: Program
+    part_request: PartRequest
+    learnt: LearntFigures
+    limit_s: float
+    on_progress: Callable[[str], None]
+
+    def play(self, kinds: Sequence[FaultKind]) -> tuple[RehearsedFault, ...]:
+        """Return what becomes of the training after each fault, in order."""
+        self.on_progress("the undisturbed training")
+        undisturbed = self._play([self._request(UNDISTURBED, steps=STEPS)])[0]
+        if undisturbed.code != 0:
+            because = (
+                f"the undisturbed training of {STEPS} steps did not come to its end: {undisturbed.over or 'it failed'}"
+            )
+            return tuple(RehearsedFault(name=kind.name, status="skipped", because=because) for kind in kinds)
+        course = course_of(undisturbed)
+        strikes = {kind: choose_strike(kind, course) for kind in kinds}
+        self.on_progress("a training for each fault")
+        struck = self._struck(strikes)
+        return tuple(self._judged(kind, strikes[kind], struck.get(kind), undisturbed, course) for kind in kinds)
+
+    def _struck(self, strikes: dict[FaultKind, Strike]) -> dict[FaultKind, PartResult]:
+        """Return the first attempt of each fault that can strike."""
+        kinds = [kind for kind, strike in strikes.items() if not strike.skipped]
+        requests = [
+            replace(self._request(kind.name, steps=STEPS), fault=kind.name, stop_at=strikes[kind].step)
+            for kind in kinds
+        ]
+        return dict(zip(kinds, self._play(requests), strict=True))
+
+    def _judged(
+        self,
+        kind: FaultKind,
+        strike: Strike,
+        first: PartResult | None,
+        undisturbed: PartResult,
+        course: UndisturbedCourse,
+    ) -> RehearsedFault:
+        if first is None:
+            return RehearsedFault(name=kind.name, status="skipped", because=strike.skipped)
+        if first.over not in ("", STOOD_STILL) or not first.facts("fault"):
+            because = f"{first.over} here" if first.over else "it did not strike: the training was over before"
+            return RehearsedFault(name=kind.name, status="skipped", because=because)
+        self.on_progress(f"what follows {kind.name}")
+        plan = plan_of(self.program)
+        shared = replace(self.part_request, folder=str(self._folder), steps=STEPS, stop_at=strike.step)
+        job = TwinJob(plan=plan, about=requested_job_of(self.program, plan), part_request=shared, learnt=self.learnt)
+        return self._outcome(TwinRun(job=job, kind=kind, first=first, play=self._play_one()), undisturbed, course)
+
+    def _outcome(self, run: TwinRun, undisturbed: PartResult, course: UndisturbedCourse) -> RehearsedFault:
+        closed = run.supervise()
+        first = closed.attempts[0]
+        diagnosed = first.diagnosed or run.diagnose(1, 0.0)
+        could_resume, passed_over = run.newest_checkpoint()
+        if not has_ended_well(closed) and len(closed.attempts) == 1 and run.kind.passes:
+            run.supervise()
+        return judge_fault(
+            FaultyRun(
+                kind=run.kind,
+                steps=course.steps,
+                undisturbed=undisturbed,
+                first=run.first,
+                closed=closed,
+                events=run.ledger.events,
+                diagnosed=diagnosed,
+                could_resume=could_resume,
+                passed_over=passed_over,
+                same_weights=same_weights(undisturbed, run.last),
+            )
+        )
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.part_request.folder, FOLDER)
+
+    def _request(self, name: str, *, steps: int) -> PartRequest:
+        """Return the request for a training from its beginning; it is not `whole`, since nothing is looked at afterwards."""
+        return replace(self.part_request, part="stop", folder=str(self._folder / name / "stop"), steps=steps)
+
+    def _play_one(self) -> PlayPart:
+        return lambda request: self._play([request])[0]
+
+    def _play(self, requests: Sequence[PartRequest]) -> list[PartResult]:
+        """PlayPart parts, a few side by side."""
+        waiting: Iterator[PartRequest] = iter(requests[SIDE_BY_SIDE:])
+        limit_bytes = int(psutil.virtual_memory().available * SHARE)
+        played = self.server.play(
+            requests[:SIDE_BY_SIDE],
+            limit_s=self.limit_s,
+            limit_bytes=limit_bytes,
+            then=lambda _: next(waiting, None),
+        )
+        return [without_frames_of_ours(each) for each in played]

@@ -1,0 +1,191 @@
+"""What became of a training that a fault struck: what the run did, and whether its losses are those of an undisturbed training."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isclose, isnan
+from pathlib import PurePath
+from typing import Final
+
+from holdfast.core.event import Diagnosed, Event, Reported, RunStage
+from holdfast.core.rehearsal import PartResult
+from holdfast.core.rehearsed_fault import FaultAction, FaultStatus, LossAgreement, RehearsedFault
+from holdfast.core.run_state import AttemptState, RunState, fold
+from holdfast.core.training_event import StepDone, TrainingEnded, TrainingEvent
+from holdfast.engine.faults.kinds import FaultKind
+from holdfast.engine.faults.strikes import first_training
+from holdfast.engine.rehearse.continuing import REDRAWN, SAME
+from holdfast.engine.run.verdict import first_sentences
+
+HALF: Final = 1e-2
+"""How far losses of bf16 or fp16 may lie apart, relative to their size, after some steps."""
+LOGGED: Final = ("loss", "grad_norm")
+Losses = Mapping[int, float]
+"""The loss of each step; NaN if the trainer logged none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultyRun:
+    """A run that a fault struck.
+
+    Attributes:
+        kind: The fault.
+        steps: The steps of the undisturbed training.
+        undisturbed: The part that played it.
+        first: The part that the fault struck.
+        closed: The run's state when it was closed.
+        events: All events, those of a resume by a person included.
+        diagnosed: What `holdfast diagnose` says of the first attempt.
+        could_resume: The checkpoint that a person could resume from; None if there is none.
+        passed_over: What is wrong with newer ones.
+        same_weights: Whether the last attempt saved the weights of the undisturbed training, bit for bit; None if that is not known.
+    """
+
+    kind: FaultKind
+    steps: int
+    undisturbed: PartResult
+    first: PartResult
+    closed: RunState
+    events: Sequence[Event]
+    diagnosed: Diagnosed
+    could_resume: str | None
+    passed_over: tuple[str, ...]
+    same_weights: bool | None
+
+
+def judge_fault(run: FaultyRun) -> RehearsedFault:
+    """Return what became of a training that a fault struck."""
+    state = fold(run.events)
+    first, followed = state.attempts[0], state.attempts[1:]
+    action = _action(run.closed)
+    remedies = run.closed.remedies
+    resumed = followed[0].resume_from if followed else run.could_resume
+    if action == "finishes":
+        resumed = None
+    found = RehearsedFault(
+        name=run.kind.name,
+        status="stops",
+        step=_struck_step(run.first),
+        steps=run.steps,
+        said=_said(run, first),
+        diagnosis=run.diagnosed.name or None,
+        is_cause=run.diagnosed.name in run.kind.classes if run.diagnosed.name else None,
+        action=action,
+        verdict=run.closed.because or None,
+        changes=tuple(change for each in remedies for change in each.changes),
+        skips=next((each.skips for each in remedies if each.skips), None),
+        differs=tuple(text for each in remedies for text in each.differs),
+        passed_over=followed[0].passed_over if followed else run.passed_over,
+        resume_from=PurePath(resumed).name if resumed else None,
+        lost_steps=_lost_steps(first, resumed) if followed else None,
+        played=bool(followed) and state.attempts[-1].stage is RunStage.SUCCEEDED,
+        loss=_agreement(run, state) if followed else "not_compared",
+        same_weights=run.same_weights if followed else None,
+    )
+    status, because = _status(found, state, run)
+    return replace(found, status=status, because=because)
+
+
+def _struck_step(first: PartResult) -> int:
+    """Return the step that a fault struck in; of one at a push, the last step that was done before."""
+    struck = first.first("fault")
+    done = [event.step or 0 for event in first.happened(StepDone) if event.at is not None and event.at <= struck["at"]]
+    return int(struck.get("step") or max(done, default=0))
+
+
+def _action(closed: RunState) -> FaultAction:
+    if len(closed.attempts) == 1:
+        return "finishes" if closed.attempts[0].stage is RunStage.SUCCEEDED else "stops"
+    return "changes" if closed.remedies else "continues"
+
+
+def _status(found: RehearsedFault, state: RunState, run: FaultyRun) -> tuple[FaultStatus, str | None]:
+    """Return what becomes of the training, and why."""
+    if found.action == "finishes":
+        return _status_of_finished(run)
+    if len(state.attempts) > 1 and (broken := _why_broken(found, state)):
+        return "fails", broken
+    if run.closed.stage is RunStage.SUCCEEDED:
+        return "recovers", None
+    if found.resume_from is None:
+        return "loses", "no checkpoint to resume from: training begins anew"
+    return ("resumes", None) if len(state.attempts) > 1 else ("stops", run.diagnosed.fix or None)
+
+
+def _why_broken(found: RehearsedFault, state: RunState) -> str:
+    """Return why the attempts that followed are not what they should be; empty if they are."""
+    last = state.attempts[-1]
+    if last.stage is not RunStage.SUCCEEDED:
+        return f"the attempt that followed did not come to its end: {state.because or last.because}"
+    differs = found.loss == "differs" and not found.differs
+    return "its losses are not those of the undisturbed training, and nothing says why" if differs else ""
+
+
+def _status_of_finished(run: FaultyRun) -> tuple[FaultStatus, str | None]:
+    lost = run.closed.attempts[0].lost
+    if lost is None:
+        return "recovers", "the libraries got over it by themselves"
+    return "loses", (
+        f"it trains to its last step and exits with 0, though nothing is finite since step {lost.first}: the run of a script is not stopped "
+        "for that"
+    )
+
+
+def _said(run: FaultyRun, first: AttemptState) -> str | None:
+    """Return what the libraries said of the fault, in one line; None if nothing."""
+    end = first.end or TrainingEnded()
+    if end.status == "failed":
+        return first_sentences(end.because or "")
+    if end.status == "stopped" and not run.closed.attempts[0].lost:
+        return f"saved checkpoint-{first.steps}, and left with exit code {first.exit_code}"
+    lost = [event for event in run.first.happened(StepDone) if event.nan]
+    if lost and run.kind.name == "nan-gradients":
+        last = lost[-1]
+        loss = "" if last.loss is None else f", loss: {last.loss:g}"
+        return f"{', '.join(f'{name}: nan' for name in last.nan if name in LOGGED)}{loss}, and trained on"
+    return None
+
+
+def _lost_steps(first: AttemptState, resumed: str | None) -> int:
+    return first.steps - (int(resumed.rpartition("-")[2]) if resumed else 0)
+
+
+def losses_of(events: Sequence[TrainingEvent]) -> Losses:
+    """Return the loss of each step of the first training."""
+    done = [event for event in first_training(events) if isinstance(event, StepDone)]
+    return {event.step: float("nan") if event.loss is None else event.loss for event in done if event.step}
+
+
+def _agreement(run: FaultyRun, state: RunState) -> LossAgreement:
+    """Return how the losses of the last attempt compare with those of the undisturbed training."""
+    whole, before = (losses_of(each.events) for each in (run.undisturbed, run.first))
+    struck = _struck_step(run.first)
+    if _compare({step: loss for step, loss in before.items() if step < struck}, whole) == "differs":
+        return "not_compared"  # two runs of this script from the beginning differ
+    last = state.attempts[-1].number
+    told = [event.training_event for event in run.events if isinstance(event, Reported) and event.attempt == last]
+    asked = run.undisturbed.first("training").get("arguments", {})
+    is_half = bool(asked.get("bf16") or asked.get("fp16"))
+    agreement = _compare(losses_of(told), whole, is_half=is_half)
+    if agreement == "same" and run.same_weights is False:
+        return "rounded"
+    redrawn = any(run.undisturbed.first(about) for about in REDRAWN)
+    return "not_compared" if agreement == "differs" and redrawn else agreement
+
+
+def _compare(some: Losses, whole: Losses, *, is_half: bool = False) -> LossAgreement:
+    """Return how the losses of some steps compare with those of the undisturbed training.
+
+    The first of them comes of the same weights and the same rows. Later ones differ more in half precision: an optimizer that scales each
+    gradient by its own size turns a last digit into a step.
+    """
+    pairs = [(loss, whole[step]) for step, loss in sorted(some.items()) if step in whole]
+    if not pairs:
+        return "not_compared"
+    if all(one == other or (isnan(one) and isnan(other)) for one, other in pairs):
+        return "same"
+    first, *later = pairs
+    far = HALF if is_half else SAME
+    close = isclose(*first, rel_tol=SAME, abs_tol=SAME) and all(
+        isclose(*each, rel_tol=far, abs_tol=far) for each in later
+    )
+    return "rounded" if close else "differs"
