@@ -657,7 +657,8 @@ def test_a_traced_plan_has_the_numbers_of_the_trace_and_names_both(name: str) ->
     memory = result["memory"]
     assert "untraced" not in result
     assert memory["traced"]
-    assert memory["allocated_bytes"] == pytest.approx(memory["closed_form_bytes"], rel=0.15)
+    # Of an evaluation, the closed form adds a layer and the loss: on an H200 it was between -10 % and +1 % off there.
+    assert memory["allocated_bytes"] == pytest.approx(memory["closed_form_bytes"], rel=0.2)
     assert memory["allocated_bytes"] <= memory["peak_bytes"]
     has_stream = name in ("quickstart", "reward")  # of a second model's layers no stream is grown
     if has_stream:
