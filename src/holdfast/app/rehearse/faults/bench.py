@@ -124,7 +124,7 @@ class FaultBench:
         return lambda request: self._play([request])[0]
 
     def _play(self, requests: Sequence[PartRequest]) -> list[PartResult]:
-        """PlayPart parts, a few side by side."""
+        """Play parts, a few side by side."""
         waiting: Iterator[PartRequest] = iter(requests[SIDE_BY_SIDE:])
         limit_bytes = int(psutil.virtual_memory().available * SHARE)
         played = self.server.play(

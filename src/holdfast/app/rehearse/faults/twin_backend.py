@@ -68,11 +68,11 @@ class TwinLedger:
         """Keep events."""
         self.events.extend(events)
 
-    def read(self, run: str, *, after: int = 0) -> list[tuple[int, Event]]:  # noqa: ARG002
+    def read(self, run: str, *, after: int = 0) -> list[tuple[int, Event]]:  # noqa: ARG002 - it holds one run
         """Return the events after a number, each with its own."""
         return list(enumerate(self.events, start=1))[after:]
 
-    def outline(self, run: str) -> list[Event]:  # noqa: ARG002
+    def outline(self, run: str) -> list[Event]:  # noqa: ARG002 - likewise
         """Return all events."""
         return list(self.events)
 
