@@ -1,6 +1,7 @@
-"""What we know of jobs that fail. One file a rule; a new file is found by itself.
+"""Knowledge about jobs that fail: one file per rule. A new file is discovered automatically.
 
-Those about rows, in `rows`, are for datasets, and for jobs and scripts whose rows can be read here: no other check imports them.
+The rules in `rows` check the rows themselves. They apply to datasets, and to jobs and scripts whose rows can be read
+here: no other check imports them.
 """
 
 from functools import cache

@@ -1,14 +1,15 @@
-"""An option of the script's own parser that is not converted to the type that its argument needs.
+"""Command-line option that is not converted to the type that its argument needs.
 
 ## What it does
-Follows the options of an `argparse` parser to the arguments of training configs and adapters. Reports options without `type=` (they are
-text) where a number or a switch belongs, `type=float` where a whole number belongs, and `type=bool`. Likewise fields of the script's own dataclasses that an `HfArgumentParser` reads:
-`lr: str`. Only values that reach the argument
-unchanged are judged: `learning_rate=float(args.lr)` is fine.
+Follows the options of an `argparse` parser to the arguments of training configs and adapters. Reports options without
+`type=` (which are text) where a number or a switch is expected, `type=float` where a whole number is expected, and
+`type=bool`. Likewise reports fields of the script's own dataclasses that an `HfArgumentParser` reads: `lr: str`.
+Checks only values that reach the argument unchanged: `learning_rate=float(args.lr)` is fine.
 
 ## Why is this bad
-Without `type`, `--lr 2e-5` is the text `'2e-5'`. Config classes do not check types, and the optimizer raises `TypeError` once the model and
-the data have been loaded. `type=bool` makes True of every text but the empty one: `--bf16 False` turns bf16 on.
+Without `type`, `--lr 2e-5` is the text `'2e-5'`. Config classes do not check types, and the optimizer raises
+`TypeError` after the model and the data are loaded. `type=bool` converts every text except the empty one to True:
+`--bf16 False` turns bf16 on.
 
 ## Fix safety
 There is no automatic fix.
