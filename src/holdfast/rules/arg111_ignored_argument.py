@@ -1,8 +1,8 @@
 """Argument that is accepted and has no effect.
 
 ## What it does
-Checks for `resume_from_checkpoint` in a training config whose program calls `train()` without it, and for arguments
-that a function accepts as any keyword and then ignores: `low_cpu_mem_usage`, `safe_serialization`.
+Checks for `resume_from_checkpoint` in a training config whose program calls `train()` without it, and for
+`low_cpu_mem_usage` and `safe_serialization` in calls of functions that accept any keyword and ignore these.
 
 ## Why is this bad
 Nothing raises. `SFTConfig(resume_from_checkpoint=…)` trains from step 0 again: the trainer reads only the argument of

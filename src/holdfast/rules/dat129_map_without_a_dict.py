@@ -1,11 +1,13 @@
-"""A function of `map` that returns no dict.
+"""`map` function that does not return a dict.
 
 ## What it does
-Looks at the `return` statements of the functions that a program gives to `map` of a dataset: each returns a text, a list, or a number.
+Checks the `return` statements of the functions that a program passes to `map` of a dataset. Reports functions in
+which each returns a text, a list, or a number.
 
 ## Why is this bad
-`map` merges what the function returns into the row, or for a batch into its columns. It takes a dict, a table, or None, which leaves the row as
-it was. Anything else raises TypeError, "Provided `function` which is applied to all elements of table returns a variable of type".
+`map` merges the returned value into the row, or for a batch into its columns. It accepts a dict, a table, or None,
+which leaves the row unchanged. Anything else raises TypeError, "Provided `function` which is applied to all elements
+of table returns a variable of type".
 
 ## Fix safety
 There is no automatic fix. Return a dict of columns: `return {"text": text}`.
