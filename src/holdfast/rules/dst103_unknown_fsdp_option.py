@@ -1,14 +1,15 @@
-"""A way of sharding that `fsdp` does not know, or that FSDP2 no longer has.
+"""Sharding option that `fsdp` does not know, or that FSDP2 no longer has.
 
 ## What it does
-Compares the words of `train.fsdp` with those that transformers takes: `full_shard`, `shard_grad_op`, `auto_wrap`,
+Checks the words of `train.fsdp` against those that transformers takes: `full_shard`, `shard_grad_op`, `auto_wrap`,
 `offload`; and `no_shard`, `hybrid_shard`, `hybrid_shard_zero2`, which since 5.10 need `fsdp_config={"version": 1}`.
 
 ## Why is this bad
-The config class raises ValueError. Several words are separated by spaces, not by commas.
+The config class raises ValueError. Words are separated by spaces, not by commas.
 
 ## Fix safety
-Commas become spaces, and hyphens underscores: safe. A strategy that is gone is not replaced by another.
+The fix is safe: it replaces commas by spaces, and hyphens by underscores. It does not replace a strategy that no
+longer exists.
 """
 
 import re

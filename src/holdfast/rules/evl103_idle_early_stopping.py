@@ -1,15 +1,16 @@
-"""`EarlyStoppingCallback` for a trainer that does not evaluate, or that watches no metric.
+"""`EarlyStoppingCallback` in a trainer that does not evaluate, or that monitors no metric.
 
 ## What it does
-For a trainer that is given `EarlyStoppingCallback`, checks whether its config evaluates (`eval_strategy`) and names what to
-watch: `metric_for_best_model`, or `load_best_model_at_end`, which watches the loss by default.
+For a trainer with `EarlyStoppingCallback`, checks whether its config evaluates (`eval_strategy`) and names a metric
+to monitor: `metric_for_best_model`, or `load_best_model_at_end`, which monitors the loss by default.
 
 ## Why is this bad
-The callback looks at the metric after each evaluation. It raises AssertionError when training begins, after the model and
-the data were loaded; before transformers 4.49 without `load_best_model_at_end` too.
+The callback reads the metric after each evaluation. It raises AssertionError when training begins, after the model
+and the data are loaded; before transformers 4.49, also without `load_best_model_at_end`.
 
 ## Fix safety
-The fix that watches the evaluation loss, the default, is safe. How often to evaluate, and on what, only the user knows.
+The fix is safe where it monitors the evaluation loss, which is the default. Only you know how often to evaluate, and
+on which data.
 """
 
 from collections.abc import Iterator, Mapping
