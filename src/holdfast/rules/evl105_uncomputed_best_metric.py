@@ -9,7 +9,7 @@ metrics of their own: `eval_dataset={"code": …}` gives `eval_code_loss`, and n
 The trainer reads the metric after the first evaluation, and raises KeyError: the training up to then is lost.
 
 ## Fix safety
-The fix is unsafe: it writes the only metric that may be meant, but only you know which one you meant.
+The fix is unsafe: it writes the only metric that the function returns, and only you know which one you meant.
 """
 
 from collections.abc import Iterator, Mapping
