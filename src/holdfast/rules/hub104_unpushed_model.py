@@ -11,7 +11,7 @@ with the machine.
 
 ## Fix safety
 There is no automatic fix, because a statement is missing: end the script with `trainer.push_to_hub()`. It also waits
-for pending pushes, and raises an error where those fail silently.
+for pending pushes. Pushes during training fail silently; this one raises an error.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,17 @@
-"""An adapter that is loaded to be trained, and is frozen.
+"""Adapter loaded for training, but frozen.
 
 ## What it does
-Looks for `PeftModel.from_pretrained` and `AutoPeftModelForCausalLM.from_pretrained` without `is_trainable=True`, where what they give
-is handed to a trainer.
+Checks for `PeftModel.from_pretrained` and `AutoPeftModelForCausalLM.from_pretrained` without `is_trainable=True`,
+where the result is passed to a trainer.
 
 ## Why is this bad
-By default, peft loads an adapter for inference: no weight has a gradient. With gradient checkpointing, which
-is on by default, `SFTTrainer` and `GRPOTrainer` finish without an error, and the saved adapter is the one that was loaded.
+By default, peft loads an adapter for inference: no weight has a gradient. With gradient checkpointing, which is on by
+default, `SFTTrainer` and `GRPOTrainer` finish without an error, and the saved adapter is the one that was loaded.
 Without it the first step raises RuntimeError, and DPO and KTO raise CheckpointError.
 
 ## Fix safety
-That the adapter is to be trained is what handing it to a trainer says; it is another run than before all the same: unsafe.
+The fix is unsafe: passing the adapter to a trainer implies that it should train, but the run is different from
+before.
 """
 
 from collections.abc import Iterator
