@@ -10,7 +10,7 @@ peft compares a list with the ends of module names, but a text as a regular expr
 On TRL's command line, names are separated by spaces, and a single name is not a list either.
 
 ## Fix safety
-The fix is safe: it writes a list of the names, or `all-linear`, and the text can match nothing.
+The fix is safe because the text can match nothing. It writes a list of the names, or `all-linear`.
 """
 
 import re

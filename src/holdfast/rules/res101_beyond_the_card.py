@@ -1,11 +1,11 @@
-"""A job that needs more memory than its GPU has.
+"""Job that needs more memory than its GPU has.
 
 ## What it does
-Compares the memory that `holdfast plan` estimates with that of the GPU on which the job says it runs. It is an error if
-even the lower end of the estimate is too much, and a warning if the upper end is.
+Checks the memory that `holdfast plan` estimates against the memory of the job's GPU. Reports an error if even the
+lower end of the estimate is too much, and a warning if the upper end is.
 
 ## Why is this bad
-CUDA runs out of memory after the machine was paid for, the model was downloaded and the data was tokenized; or only at
+CUDA runs out of memory after the machine is paid for, the model is downloaded and the data is tokenized; or only at
 the longest row, hours later.
 
 ## Fix safety

@@ -1,14 +1,14 @@
-"""A warm-up that is longer than the training.
+"""Warm-up that is longer than the training.
 
 ## What it does
-Compares `warmup_steps` with the number of optimizer steps that the rows make.
+Checks `warmup_steps` against the number of optimizer steps that the rows make.
 
 ## Why is this bad
-The learning rate rises through the whole training and never gets to `learning_rate`. The model learns less than was
-asked for, and nothing says so. Packing and a larger batch make fewer steps than one would think.
+The learning rate rises during the whole training and never reaches `learning_rate`. The model silently learns less
+than intended. Packing and a larger batch make fewer steps than you might expect.
 
 ## Fix safety
-Not safe: the fix takes a tenth of all steps, which is another training.
+The fix is not safe: it warms up for a tenth of all steps, which is a different training.
 """
 
 from collections.abc import Iterator
