@@ -1,14 +1,15 @@
-"""A word for the last checkpoint, where the trainer expects a folder or True.
+"""Word such as `"latest"` as a checkpoint path.
 
 ## What it does
-Looks at `resume_from_checkpoint` of `trainer.train(…)` for texts such as `"latest"`, `"last"`, `"auto"` and `"True"`.
+Checks `resume_from_checkpoint` of `trainer.train(…)` for texts such as `"latest"`, `"last"`, `"auto"` and `"True"`.
 
 ## Why is this bad
 Any text is a path. The trainer finds no folder of that name and raises ValueError, "Can't find a valid checkpoint at
 latest". Other tools have such words; here `True` stands for the last checkpoint in `output_dir`.
 
 ## Fix safety
-`True` is what the word means: safe, except for `"False"` and `"None"`, which become what they say.
+The fix is safe: it writes `True`, which is what the word means. `"False"` and `"None"` become the values that they
+name, which is unsafe.
 """
 
 from collections.abc import Iterator

@@ -4,8 +4,8 @@
 Compares the lengths of `completions` and `labels` in each row of stepwise supervision.
 
 ## Why is this bad
-Each step needs a label. If one is missing, the labels after it may belong to the wrong steps, and the trainer
-truncates the longer of the two lists when it pairs them.
+Each step needs a label. If one is missing, the labels after it may belong to the wrong steps, and the program that
+pairs both lists cuts off the end of the longer one.
 
 ## Fix safety
 There is no automatic fix: it is unknown which label is missing.
