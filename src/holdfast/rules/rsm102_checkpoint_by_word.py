@@ -8,8 +8,7 @@ Any text is a path. The trainer finds no folder of that name and raises ValueErr
 latest". Other tools have such words; here `True` stands for the last checkpoint in `output_dir`.
 
 ## Fix safety
-The fix is safe: it writes `True`, which is what the word means. `"False"` and `"None"` become the values that they
-name, which is unsafe.
+The fix is safe: it writes `True`, which is what the word means, or the value that `"False"` and `"None"` name.
 """
 
 from collections.abc import Iterator

@@ -4,8 +4,8 @@
 Checks for a `save_total_limit` of 0 or less.
 
 ## Why is this bad
-It looks like "keep none", but means no limit: every checkpoint is kept, with an optimizer state of about twice the
-size of the weights, until the disk is full.
+It looks like "keep none", but means no limit: every checkpoint is kept until the disk is full. With the optimizer, each is
+about three times as large as the weights.
 
 ## Fix safety
 The fix is unsafe: a limit of one keeps the last checkpoint, and the best one beside it, and the deleted checkpoints
