@@ -34,7 +34,7 @@ LOAD = 'from transformers import AutoModelForCausalLM\n\nmodel = AutoModelForCau
 HUB = "from huggingface_hub import HfApi\n\napi = HfApi()\n{}\n"
 CLAIMS = [
     ("2", SFT.format("warmup_ratio=0.1"), "ARG101", "`warmup_steps`"),
-    ("3", "import trackio\n" + SFT.format('report_to="trackio"') + "trainer.train()\ntrackio.finish()\n", "TRK101", "take it out"),
+    ("3", "import trackio\n" + SFT.format('report_to="trackio"') + "trainer.train()\ntrackio.finish()\n", "TRK101", "remove it"),
     ("4", 'import trackio\ntrackio.init(project="mine")\n' + SFT.format('report_to="trackio"') + "trainer.train()\n", "TRK102", "use the config's `project`"),
     ("5", JOB.format('"https://raw.githubusercontent.com/huggingface/trl/main/examples/scripts/grpo.py", timeout="2h"'), "REP104", "a tag or a commit"),
     ("6", TRAINING + 'GRPOTrainer(model="m", train_dataset=rows, args=GRPOConfig())\n', "RWD101", "`reward_funcs`"),

@@ -46,7 +46,7 @@ def check(job: Document) -> Iterator[Finding]:
             yield Finding(
                 key,
                 f"a job file has no `{name}` under `train`: {hint}",
-                Fix(f"take `{name}` out", (Remove(key),)) if named else None,
+                Fix(f"remove `{name}`", (Remove(key),)) if named else None,
             )
 
 

@@ -154,7 +154,7 @@ def _fix(job: Document, api: Api, call: Call, names: tuple[str, str], change: Re
     elif new and new not in call.arguments:
         fix = Fix(f"rename `{name}` to `{new}`", (Rename(key, new),))
     elif change and change.may_go(call.arguments[name]):
-        fix = Fix(f"take `{name}` out", (Remove(key),))
+        fix = Fix(f"remove `{name}`", (Remove(key),))
     return replace(fix, safe=False) if fix and fix.safe and _narrows(api, call, new) else fix
 
 

@@ -59,9 +59,9 @@ def _dropped(job: Document, api: Api, call: Call) -> Iterator[Finding]:
             package, version = change.ignored
             value = call.arguments[change.old]
             key = f"{call.key}.{change.old}"
-            fix = Fix(f"take `{change.old}` out", (Remove(key),))
+            fix = Fix(f"remove `{change.old}`", (Remove(key),))
             message = (
-                f"`{called(call)}` of {package} {api.versions[package]} takes `{change.old}` without an effect, "
+                f"`{called(call)}` of {package} {api.versions[package]} accepts `{change.old}`, but ignores it "
                 f"since {version}: {change.note}"
             )
             yield Finding(key, message, fix if change.may_go(value) and has_edits(job, call) else None)

@@ -27,7 +27,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for call, signature in signatures(job, api):
         for name in _by_position(call, signature):
             if name in call.arguments:
-                message = f"{subject(api, call)} is given `{name}` by position already"
+                message = f"{subject(api, call)} already gets `{name}` by position"
                 yield Finding(f"{call.key}.{name}", message)
         for old, new in signature.shims.items():
             if new and {old, new} <= call.arguments.keys():

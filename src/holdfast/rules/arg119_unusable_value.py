@@ -81,7 +81,7 @@ RANGES: Mapping[str, Range] = {
     "repetition_penalty": Range(0, open_low=True),
 }
 MEANT: Mapping[str, str] = {
-    "max_length": "None stands for no limit, or null in a job file",
+    "max_length": "use None for no limit, or null in a job file",
 }
 """What may have been meant by a number out of range."""
 IN_EVALUATION: Final = "per_device_eval_batch_size"

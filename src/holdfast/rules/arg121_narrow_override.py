@@ -67,7 +67,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             continue
         if _is_called(job, api, owner, passed) and not override.beside & (LOOPS | passed.callers):
             what = f"`{override.label}()` takes no `{passed.name}`, which the trainer of transformers {api.versions['transformers']} passes"
-            then = "add the parameter and hand it on to `super()`"
+            then = "add the parameter and pass it on to `super()`"
             yield Finding(override.key, f"{what}: {then}", place=override.place)
 
 

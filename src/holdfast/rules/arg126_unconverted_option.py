@@ -53,13 +53,13 @@ def _message(option: ParserOption, parameter: Parameter) -> str:
         kind = next(each for each in ("bool", "float", "int") if each in parameter.types)
         return f"`{name}` gives {to} a `{option.kind}`: declare the field as `{kind}`"
     if option.kind == "bool":
-        return f"`{name} False` makes {to} true: `type=bool` takes any text but the empty one for True; {SWITCH}"
+        return f"`{name} False` makes {to} true: `type=bool` converts any text except the empty one to True; {SWITCH}"
     if option.kind == "float":
-        return f"`{name}` gives {to} a decimal number, and not a whole one: write `type=int`"
+        return f"`{name}` gives {to} a decimal number, not a whole one: write `type=int`"
     if "bool" in parameter.types:
         return f"`{name}` gives {to} text, and text counts as true, `False` too: {SWITCH}"
     kind, number = ("float", "a number") if "float" in parameter.types else ("int", "a whole number")
-    return f"`{name}` gives {to} text, and not {number}: add `type={kind}`"
+    return f"`{name}` gives {to} text, not {number}: add `type={kind}`"
 
 
 def _severity(option: ParserOption, parameter: Parameter, is_text: bool) -> Severity | None:  # noqa: FBT001 - of one value

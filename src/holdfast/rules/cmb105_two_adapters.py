@@ -31,8 +31,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for made, raised in refusals(job, api, "two-adapters"):
         call = made.call
         key = f"{call.key}.{ARGUMENT}"
-        message = f"{subject(api, call)} raises {raised.exception}: the model that it is given has an adapter already"
-        fix = Fix(f"take `{ARGUMENT}` out", (Remove(key),), safe=_is_same(job, call))
+        message = f"{subject(api, call)} raises {raised.exception}: its model already has an adapter"
+        fix = Fix(f"remove `{ARGUMENT}`", (Remove(key),), safe=_is_same(job, call))
         yield Finding(key, message, fix if ARGUMENT in call.arguments else None)
 
 

@@ -36,7 +36,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if since(api, "trl", "0.17.0"):
         yield Finding(
             KEY,
-            f"`{function.name}` returns {SPELLED[function.returns]}, and trl calls it with one row, of which it wants one text",
+            f"`{function.name}` returns {SPELLED[function.returns]}, but trl calls it with one row and expects one text",
             place=function.place,
         )
 

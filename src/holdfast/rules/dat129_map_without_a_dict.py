@@ -30,7 +30,7 @@ def check(job: Document) -> Iterator[Finding]:
         function = _mapped(call)
         if function is None or function.returns not in SPELLED or call.guard.tolerates("TypeError"):
             continue
-        what = f'`{function.name}` returns {SPELLED[function.returns]}, and `map` wants a dict of columns: `return {{"text": …}}`, for example'
+        what = f'`{function.name}` returns {SPELLED[function.returns]}, but `map` expects a dict of columns: `return {{"text": …}}`, for example'
         given_here = None if FUNCTION in call.arguments else call.name_place
         yield Finding(f"{call.key}.{FUNCTION}", what, place=function.place or given_here)
 

@@ -37,9 +37,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         yield Finding(KEY, f"`fsdp` does not know {unknown[0]!r}: it takes {', '.join(sorted(ALWAYS))}", fix)
     elif since(api, "transformers", "5.10.0") and _version(job.get("train.fsdp_config", None)) == "2":
         for word in FIRST_VERSION.intersection(words):
-            fault = (
-                f"FSDP2 has no {word!r}: take `full_shard` or `shard_grad_op`, or ask for version 1 in `fsdp_config`"
-            )
+            fault = f"FSDP2 has no {word!r}: take `full_shard` or `shard_grad_op`, or set version 1 in `fsdp_config`"
             yield Finding(KEY, fault)
 
 

@@ -35,7 +35,7 @@ def _in_job_file(job: Document) -> Iterator[Finding]:
         return
     fix = None if job.get("dataset.streaming", default=False) else HOLD_OUT  # a stream has no length to take a part of
     for key in _evaluating(job):
-        yield Finding(key, "there is nothing to evaluate on: name `dataset.eval_split` or `dataset.eval_fraction`", fix)
+        yield Finding(key, "there is no evaluation data: name `dataset.eval_split` or `dataset.eval_fraction`", fix)
 
 
 def _in_program(job: Document, api: Api) -> Iterator[Finding]:

@@ -58,7 +58,7 @@ def _of_one(job: Document, metric: str, trainer: Call) -> Iterator[Finding]:
     metrics = trainer.arguments.get("compute_metrics")
     given = "compute_metrics" in job.text or trainer.open or len(trainer.positional) > BY_POSITION
     if metrics is None and not given and not metric.endswith(ADDED):
-        yield Finding(KEY, f"nothing computes `{metric}`: the trainer is given no `compute_metrics`")
+        yield Finding(KEY, f"nothing computes `{metric}`: the trainer gets no `compute_metrics`")
     if not isinstance(metrics, LocalName) or not metrics.keys:
         return
     if not metric.endswith((*metrics.keys, *ADDED)):

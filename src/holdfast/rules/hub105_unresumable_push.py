@@ -33,7 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
     strategy = job.get(STRATEGY, "every_save")
     if strategy in ("every_save", "end"):
         fix = Fix("push the last checkpoint", (Set(STRATEGY, "checkpoint"),), safe=False)
-        fault = f"`hub_strategy` {strategy!r} pushes no checkpoint, and the script looks for one on the Hub"
+        fault = f"`hub_strategy` {strategy!r} pushes no checkpoint, but the script reads one from the Hub"
         yield Finding("train.push_to_hub" if job.get(STRATEGY, None) is None else STRATEGY, fault, fix)
 
 

@@ -36,7 +36,7 @@ def check(
     asked = (each.reference for each in (*targets, *datasets, *models))
     first = next((each for each in asked if each.certain and not each.own_token and stands(job, each)), None)
     if first is not None:
-        fault = f"the Hub refuses the token at hand, and with it `{first.name}`: run `hf auth login`, or set another HF_TOKEN"
+        fault = f"the Hub refuses the current token, so the job cannot use `{first.name}`: run `hf auth login`, or set another HF_TOKEN"
         yield finding(first, fault)
 
 

@@ -33,7 +33,7 @@ def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Find
         if target.repo and target.repo.exists and not target.repo.private:
             yield finding(
                 reference,
-                f"`{target.name}` exists and is public, and asking for a private repository changes nothing in it",
+                f"`{target.name}` exists and is public: a request for a private repository does not change it",
             )
 
 

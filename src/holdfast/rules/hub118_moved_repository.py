@@ -32,7 +32,7 @@ def check(
         fix = renaming(job, reference, repo.name, safe=True)
         spelled = reference.split is None or job.get(reference.key, None) != reference.split
         if repo.exists and repo.name != reference.name and spelled:
-            yield finding(reference, f"`{reference.name}` is called `{repo.name}` today", fix)
+            yield finding(reference, f"`{reference.name}` is now called `{repo.name}`", fix)
 
 
 JOB = """

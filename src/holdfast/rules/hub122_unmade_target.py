@@ -35,7 +35,7 @@ def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Find
         if call is not None and call.name in NEEDING and absent and target.writable == "yes":
             yield finding(
                 reference,
-                f"there is no {reference.repo_kind} `{target.name}`, and nothing makes it before `{call.name}` needs it",
+                f"there is no {reference.repo_kind} `{target.name}`, and nothing creates it before `{call.name}` needs it",
             )
 
 

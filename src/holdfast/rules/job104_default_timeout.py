@@ -31,7 +31,7 @@ def check(job: Document) -> Iterator[Finding]:
         if found is None or not found.gpus or not _sends_none(sent, timeout):
             continue
         if timeout is ABSENT:
-            fault = f"{sent.name} gives no `timeout`: the Hub stops the job after {DEFAULT_TIMEOUT}"
+            fault = f"{sent.name} sets no `timeout`: the Hub stops the job after {DEFAULT_TIMEOUT}"
             yield Finding(sent.key(), fault, place=sent.place())
         else:
             fault = f"`timeout={timeout!r}` is not sent: the Hub stops the job after {DEFAULT_TIMEOUT}"

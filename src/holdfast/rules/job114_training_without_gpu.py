@@ -35,7 +35,7 @@ def check(job: Document) -> Iterator[Finding]:
         if found is None or found.gpus or not (named or sent.complete):
             continue
         if need := _need(sent, NEEDS_GPU if named else NEEDS_GPU | TRAINS):
-            fault = f"{need} wants a GPU, and {found.name} has none"
+            fault = f"{need} needs a GPU, and {found.name} has none"
             if named:
                 yield Finding(sent.key("flavor"), fault)
             else:

@@ -36,7 +36,7 @@ def check(job: Document) -> Iterator[Finding]:
     hidden = config is None or config.open
     if not trains or hidden or job.get("train.push_to_hub", None) is not None or KEEPS.search(job.text):
         return
-    fault = "the model stays on the job's disk, which is gone with the job: push it, or write it to a volume"
+    fault = "the model stays on the job's disk, which is deleted with the job: push it, or write it to a volume"
     yield Finding(trains[-1].key, fault, place=trains[-1].name_place)
 
 

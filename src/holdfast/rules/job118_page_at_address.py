@@ -31,7 +31,7 @@ def check(job: Document, links: Sequence[Lookup[Link]]) -> Iterator[Finding]:
     """Object to each page."""
     for reference, link in found_references(job, links):
         if link.status == FOUND and link.media_type in PAGES and not SHOWN.match(reference.name):
-            yield finding(reference, f"at {reference.name} there is a page in HTML, and no script")
+            yield finding(reference, f"{reference.name} is an HTML page, not a script")
 
 
 SCRIPT = """

@@ -39,7 +39,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         return
     if job.get("train.model_init_kwargs", None) is None:
         fix = Fix("load it in bfloat16", (Set("train.model_init_kwargs", {"dtype": "bfloat16"}),), safe=False)
-        fault = "trl loads this model in float32; under an adapter, bfloat16 takes half the memory: give a `dtype`"
+        fault = "trl loads this model in float32; under an adapter, bfloat16 takes half the memory: set a `dtype`"
         yield Finding("train", fault, fix, place=config.name_place)
 
 

@@ -32,7 +32,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     if not isinstance(kind, str) or not isinstance(code, Mapping) or "AutoConfig" not in code:
         return
     if knows(api, kind) is False and not trusts_code(job, base):
-        fault = f"models of type `{kind}` need the code that `{base.name}` brings, and nothing lets it run"
+        fault = f"models of type `{kind}` need the code that `{base.name}` brings, but the job does not let it run"
         yield base.finding(fault, _fix(job, api, base))
 
 

@@ -34,7 +34,7 @@ def check(job: Document) -> Iterator[Finding]:
     loaded = next((call for call in job.calls if isinstance(model, CallResult) and call.key == model.key), None)
     if loaded is None or not _is_frozen(loaded) or _is_changed(job, loaded):
         return
-    fault = f"`{loaded.label}` freezes the adapter, and nothing will be trained: it takes `is_trainable=True`"
+    fault = f"`{loaded.label}` freezes the adapter, and nothing will be trained: pass `is_trainable=True`"
     fix = Fix("load it to be trained", (Set(f"{loaded.key}.is_trainable", value=True),), safe=False)
     yield Finding(loaded.key, fault, fix, place=loaded.name_place)
 

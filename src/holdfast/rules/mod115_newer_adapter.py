@@ -45,7 +45,7 @@ def check(job: Document, api: Api, models: Sequence[Lookup[ModelFacts]]) -> Iter
         if unknown:
             saved = model.adapter.get("peft_version") if model.adapter else None
             by = f" (it was saved with {saved})" if isinstance(saved, str) else ""
-            fault = f"peft {api.versions['peft']} drops {some_of(unknown)} of `{reference.name}`{by}"
+            fault = f"peft {api.versions['peft']} ignores {some_of(unknown)} of `{reference.name}`{by}"
             yield finding(reference, fault)
 
 

@@ -47,7 +47,7 @@ def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
         job.get(f"quantization.{bits}", default=False) and not stored.get(bits) for bits in BITS
     ):
         bits = next((bits for bits in BITS if stored.get(bits)), "its own")
-        fault = f"its weights are stored with `{bits}`, and the settings that are given here are dropped"
+        fault = f"its weights are stored with `{bits}`, and the job's own settings are ignored"
         yield base.finding(fault, severity=Severity.WARNING)
 
 

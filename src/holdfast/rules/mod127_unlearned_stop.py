@@ -45,7 +45,7 @@ def check(job: Document, api: Api, model: ModelFacts, dataset: Dataset) -> Itera
         return
     fix = Fix(f"end texts with `{end}`", (Set(END, end),), safe=False) if job.kind != "command" else None
     yield base.finding(
-        f"its chat template ends a turn with `{end}`, at which the model does not stop: give it as `eos_token`", fix
+        f"its chat template ends a turn with `{end}`, at which the model does not stop: set it as `eos_token`", fix
     )
 
 

@@ -59,7 +59,7 @@ def _command_findings(job: Document) -> Iterator[Finding]:
 
 
 def _fault(quantizes: str) -> str:
-    return f"`{quantizes}` leaves nothing to train: quantized weights need an adapter, and the trainer is given none"
+    return f"`{quantizes}` leaves nothing to train: quantized weights need an adapter, and the trainer gets none"
 
 
 def _quantizes(job: Document, trainer: Call) -> Call | None:

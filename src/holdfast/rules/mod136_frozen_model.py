@@ -50,7 +50,7 @@ def check(job: Document) -> Iterator[Finding]:
         raise MissingFactError("trainer.peft_config", "it may be among arguments that the source does not show")
     yield Finding(
         frozen.key,
-        "this freezes every weight, and the trainer is given no adapter: nothing is trained",
+        "this freezes every weight, and the trainer gets no adapter: nothing is trained",
         place=frozen.name_place,
     )
 

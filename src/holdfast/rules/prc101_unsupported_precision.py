@@ -41,7 +41,7 @@ def check(job: Document, machine: Machine) -> Iterator[Finding]:
         return
     lacks = f"{old.name} (compute capability {_capability(old)})" if old else "the job has no GPU, and a CPU"
     if job.get(TF32, default=False) is True:
-        yield Finding(TF32, f"{lacks} does not compute in tf32", Fix("take `tf32` out", (Remove(TF32),)))
+        yield Finding(TF32, f"{lacks} does not compute in tf32", Fix("remove `tf32`", (Remove(TF32),)))
     attention = job.get(ATTENTION, None)
     if attention in FLASH:
         fix = Fix("leave the choice to transformers", (Remove(ATTENTION),))

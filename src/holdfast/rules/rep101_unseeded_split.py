@@ -33,7 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
         if _draws(call) and not (seeded and not _streams(call, streamed=streamed)) and not _is_given(call):
             fix = Fix(f"seed it with {USUAL}", (Set(f"{call.key}.seed", USUAL),))
             yield Finding(
-                call.key, f"`{call.name}` without a seed draws other rows in every run", fix, place=call.name_place
+                call.key, f"`{call.name}` without a seed draws different rows in every run", fix, place=call.name_place
             )
 
 

@@ -40,7 +40,7 @@ def _object(call: Call, word: str, meant: Any, *, sure: bool) -> Finding:
     by_name = NAME in call.arguments
     return Finding(
         key,
-        f"{word!r} is taken for a folder; write {meant} without quotes",
+        f"{word!r} is read as the name of a folder; write {meant} without quotes",
         Fix(f"write {meant}", (Set(key, meant),)) if by_name else None,
         None if sure else Severity.WARNING,
         place=None if by_name else call.name_place,

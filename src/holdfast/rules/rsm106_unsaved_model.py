@@ -33,7 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
     short = isinstance(steps, int) and 0 < steps < ENOUGH_STEPS
     for call in job.calls:
         if call.name == "train" and "Trainer" in call.path and not call.guard.because and not short:
-            yield Finding(KEY, "nothing saves the trained model: its weights are gone when the script ends")
+            yield Finding(KEY, "nothing saves the trained model: its weights are lost when the script ends")
             return
 
 

@@ -48,7 +48,7 @@ def _script(job: Document, api: Api) -> Iterator[Finding]:
         return
     rewards = job.get(FUNCTIONS)
     if rewards is ABSENT and since(api, "trl", "1.8.0") and _shows_all(trainer):
-        fault = f"{trainer.name} has nothing to learn from: give it `reward_funcs`"
+        fault = f"{trainer.name} has nothing to learn from: pass `reward_funcs`"
         yield Finding("trainer", fault, place=trainer.name_place)
     elif rewards is not ABSENT and rewards in (None, []) and "environment_factory" not in trainer.arguments:
         yield Finding(FUNCTIONS, f"{trainer.name} has nothing to learn from")

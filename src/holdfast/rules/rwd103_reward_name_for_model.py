@@ -31,9 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     rewards: list[Any] = given if isinstance(given, list) else [given]
     for reward in rewards:
         if isinstance(reward, str) and reward in api.names(WHERE):
-            fault = (
-                f"{reward!r} is taken for a model on the Hub: import `{reward}` from {WHERE} and give it without quotes"
-            )
+            fault = f"{reward!r} is read as the name of a model on the Hub: import `{reward}` from {WHERE} and pass it without quotes"
             yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
             return
 

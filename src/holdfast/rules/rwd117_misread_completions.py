@@ -48,7 +48,7 @@ def check(
     passed = _passed(job, column_types)
     for key, function, place in own:
         if passed and function.completions != passed:
-            what = f"`{function.name}` takes each completion for {TAKEN_FOR[function.completions]}; {PASSED[passed]}"
+            what = f"`{function.name}` treats each completion as {TAKEN_FOR[function.completions]}; {PASSED[passed]}"
             yield Finding(key, what, place=place)
 
 

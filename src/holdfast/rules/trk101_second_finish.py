@@ -39,9 +39,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         elif call.path == "trackio.init":
             trained = False
         elif call.path == "trackio.finish" and trained and not call.guard.tolerates("RuntimeError"):
-            fault = (
-                "the trainer has finished its run by now, so there is none, and this raises RuntimeError: take it out"
-            )
+            fault = "the trainer has already finished its run, so this raises RuntimeError: remove it"
             yield Finding(call.key, fault, place=call.name_place)
 
 

@@ -34,7 +34,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         away = not backend_of(job).keeps_disk and job.get("track.with", None) == "trackio"
         if away and job.get("track.space", None) is None and not _elsewhere(job):
             yield Finding(
-                "track.with", "these metrics stay on the job's disk, and go with it: name a Space in `track.space`"
+                "track.with",
+                "these metrics stay on the job's disk, and are lost with it: name a Space in `track.space`",
             )
         return
     if not since(api, "transformers", LOCAL) or "[tool.hf-jobs" not in find_header(job.text):
@@ -43,7 +44,9 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if "trackio" not in (said if isinstance(said, list) else [said]) or _elsewhere(job):
         return
     if all(job.get(f"train.{name}", None) in (None, False) for name in PLACES):
-        yield Finding("train.report_to", "these metrics stay on the job's disk, and go with it: set `trackio_space_id`")
+        yield Finding(
+            "train.report_to", "these metrics stay on the job's disk, and are lost with it: set `trackio_space_id`"
+        )
 
 
 def _elsewhere(job: Document) -> bool:

@@ -31,7 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     said = job.get("train.report_to", None)
     trackers = said if isinstance(said, list) else [said]
     if ("wandb" in trackers or "all" in trackers) and job.get("environment.variables.WANDB_MODE", None) is None:
-        fault = f"transformers {api.versions['transformers']} ignores WANDB_DISABLED, and `report_to` asks for wandb"
+        fault = f"transformers {api.versions['transformers']} ignores WANDB_DISABLED, and `report_to` names wandb"
         yield Finding(KEY, fault)
 
 

@@ -301,7 +301,7 @@ class _Argument:
         idle = in_job_file or (change is not None and change.may_go(value))
         may_go = idle or (change is not None and change.dispensable)
         safe = idle and not any(reads_of(self.job, self.call, self.name))
-        return Fix(f"take `{self.name}` out", (Remove(key),), safe=safe) if may_go else None
+        return Fix(f"remove `{self.name}`", (Remove(key),), safe=safe) if may_go else None
 
     def _later(self, comes: Span) -> Refused:
         what = f"it comes with {comes.package} {comes.first}"

@@ -22,8 +22,8 @@ from holdfast.core.scan import DamagedRows, Scan
 
 SPELLED = {
     "text": "`tool_calls` that are text, which no template writes",
-    "no name": "a call of a tool without a name",
-    "arguments": "calls of tools whose arguments are text and no object",
+    "no name": "a tool call without a name",
+    "arguments": "tool calls whose arguments are text, not an object",
 }
 
 

@@ -28,7 +28,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     for marked in damaged(job, scan, "missing-image"):
         fewer = marked.detail == FEWER
         what = (
-            f"{{has}} fewer images in `{marked.column}` than places"
+            f"{{has}} fewer images in `{marked.column}` than placeholders"
             if fewer
             else f"{{has}} no image in `{marked.column}`"
         )

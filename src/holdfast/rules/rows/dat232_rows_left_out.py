@@ -36,7 +36,7 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     yield Finding(
         KEY,
         f"{tokens.dropped.among(tokens.rows)} {WHY[method]} the {tokens.max_length} tokens of `max_length`, and the trainer "
-        f"leaves them out{': nothing is left to train on' if every else ''}; half of the rows have up to "
+        f"drops them{': nothing is left to train on' if every else ''}; half of the rows have up to "
         f"{tokens.lengths.p50} tokens, 95 in 100 up to {tokens.lengths.p95}",
         severity=Severity.ERROR if every else Severity.WARNING,
     )

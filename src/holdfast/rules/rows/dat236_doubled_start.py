@@ -24,8 +24,8 @@ def check(tokens: Tokens) -> Iterator[Finding]:
         verb = "begins" if tokens.rows == 1 else "begin"
         yield Finding(
             "dataset",
-            f"{tokens.doubled_start.among(tokens.rows)} {verb} with the token that begins a text twice: it is in the text, "
-            f"and the tokenizer adds it",
+            f"{tokens.doubled_start.among(tokens.rows)} {verb} with the start-of-text token twice: it is in the text, "
+            f"and the tokenizer adds another",
         )
 
 

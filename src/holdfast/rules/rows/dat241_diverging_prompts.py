@@ -28,7 +28,7 @@ def check(tokens: Tokens) -> Iterator[Finding]:
         yield Finding(
             "dataset",
             f"{tokens.diverged.among(tokens.rows)} {verb} not begin with the tokens of the prompt alone: the model is trained "
-            f"on another context than it is asked with",
+            f"in another context than it is used in",
         )
 
 

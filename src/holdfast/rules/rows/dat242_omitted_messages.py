@@ -30,7 +30,7 @@ def check(tokens: Tokens) -> Iterator[Finding]:
     every = tokens.omitted_last.count == tokens.rows
     yield Finding(
         "dataset",
-        f"{tokens.omitted.among(tokens.rows)} {verb} messages of the role {roles}: the chat template writes nothing of them"
+        f"{tokens.omitted.among(tokens.rows)} {verb} messages of the role {roles}: the chat template leaves them out"
         f"{', and no row keeps its last message' if every else ''}",
         rows=tokens.omitted.rows,
         severity=Severity.ERROR if every else Severity.WARNING,
