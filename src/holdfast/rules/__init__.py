@@ -22,14 +22,14 @@ AREAS: Final = MappingProxyType(
         "EVL": "evaluation",
         "HUB": "the Hub: repositories, tokens, pushes",
         "IMP": "imports",
-        "JOB": "job files, and jobs that are sent",
+        "JOB": "job files and submitted jobs",
         "MOD": "models and tokenizers",
         "PRC": "precision and kernels",
         "REP": "reproducibility",
         "RES": "memory, time and cost",
         "RSM": "checkpoints and resuming",
         "RWD": "rewards",
-        "SYN": "files that cannot be read, and ignore comments",
+        "SYN": "unreadable files and ignore comments",
         "TRK": "tracking",
     }
 )

@@ -122,7 +122,7 @@ def _newness(api: Api, call: Call, new: str) -> str:
     if not _narrows(api, call, new):
         return ""
     came = api.parameter_spans(call.path, new)[-1]
-    return f", which is there since {came.package} {came.first}"
+    return f", available since {came.package} {came.first}"
 
 
 def _own_words(message: str) -> str:

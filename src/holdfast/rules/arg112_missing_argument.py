@@ -7,7 +7,7 @@ such as `trl sft`, also checks whether it names a model and a dataset.
 ## Why is this bad
 The call raises `TypeError: … missing a required positional argument`. The required arguments change between releases:
 the first versions of TRL's trainers worked without a model, and `GRPOTrainer` required `reward_funcs` until trl
-1.7.1. The parser of a command accepts it without both flags; the script that it starts fails later.
+1.7.1. The parser of such a command does not require these two flags; the script that it starts fails later.
 
 ## Fix safety
 There is no fix: the missing value is unknown.

@@ -9,7 +9,7 @@ The call raises `TypeError: … takes 1 positional argument but 4 were given`. `
 only by keyword; so do the last parameters of many functions, and more of them with each release.
 
 ## Fix safety
-There is no fix: the name of each value is a guess, because the order differs between releases.
+There is no fix: if more than one release matters, the name of each value is a guess.
 """
 
 from collections.abc import Iterator

@@ -3,10 +3,10 @@
 ## What it does
 Checks the methods that the program calls on objects of a library's class against those that the class has in the
 versions that the job will use. Reports only methods that some release has, or that are known mistakes: any other name
-may be an attribute. Known mistakes are methods of other libraries' trainers, such as `fit()`, misspelt methods of a
-trainer, and methods that every tokenizer or model loaded by `from_pretrained` has lost, such as `encode_plus()`. The
-last are a warning if the script does not show which model it loads, or if the model brings its own code: a few keep
-their own.
+may be an attribute. For a trainer, known mistakes include methods of other libraries' trainers, such as `fit()`, and
+misspelt methods. For a tokenizer or a model that `from_pretrained` loads, the rule knows the methods that all of them
+have lost, such as `encode_plus()`. It reports these as a warning if the script does not show which model it loads, or
+if the model brings its own code: a few keep their own.
 
 ## Why is this bad
 The program ends with AttributeError at the call, which may come after the training. The old `PPOTrainer` had `step()`

@@ -31,7 +31,7 @@ DATA: Final = ("train_dataset", "eval_dataset")
 """What is data; of a list or a text as the first of them, the trainer's own check is reported as CMB103."""
 WITH_DATASETS: Final = tuple(f"trl.{name}Trainer" for name in ("SFT", "DPO", "KTO", "Reward", "GRPO", "RLOO"))
 PARSED: Final = {
-    "json.load": "what `json.load` gives; make a dataset of it: `Dataset.from_list(…)`",
+    "json.load": "the result of `json.load`; make a dataset of it: `Dataset.from_list(…)`",
     **dict.fromkeys(
         [f"pandas.{name}" for name in ("DataFrame", "read_csv", "read_json", "read_parquet")],
         "a table of pandas; make a dataset of it: `Dataset.from_pandas(…)`",

@@ -7,7 +7,7 @@ whether there are enough rows for both parts.
 
 ## Why is this bad
 The job fails when it loads its data, after its environment is built. The error is often misleading: `StopIteration`
-for an empty file; for a name that does not exist, that the Hub could not be reached.
+for an empty file; a message that the Hub could not be reached for a name that does not exist.
 
 ## Fix safety
 There is no automatic fix.

@@ -1,4 +1,4 @@
-"""Dataset loaded by a local loading script.
+"""Dataset loaded by a loading script.
 
 ## What it does
 With datasets 4.0 or newer, checks for `load_dataset()` of a file that ends in `.py`.

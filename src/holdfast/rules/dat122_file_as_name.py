@@ -46,10 +46,10 @@ def check(job: Document) -> Iterator[Finding]:
         path = call.positional[0] if call.positional else call.arguments.get("path")
         config = call.positional[POSITION] if len(call.positional) > POSITION else call.arguments.get("name")
         if isinstance(path, str) and (found := FILE.fullmatch(path)):
-            yield _finding(call, path, found["kind"], "and no dataset")
+            yield _finding(call, path, found["kind"], "not a dataset")
         elif isinstance(config, str) and (found := FILE.fullmatch(config)) and path in FORMATS.values():
-            every = f"and no configuration; every {path} file in the working directory is read"
-            yield _finding(call, config, found["kind"], every if "/" not in config else "and no configuration")
+            every = f"not a configuration; every {path} file in the working directory is read"
+            yield _finding(call, config, found["kind"], every if "/" not in config else "not a configuration")
 
 
 def _of_command(job: Document, call: Call) -> Iterator[Finding]:

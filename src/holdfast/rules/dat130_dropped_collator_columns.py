@@ -47,7 +47,7 @@ def check(job: Document) -> Iterator[Finding]:
     if column is None or not _has_known_model(job, trainer) or not _drops(job, trainer):
         return
     what = (
-        f"`{collator.name}` reads the column `{column}`, which `{trainer.name}` drops before, as the model does not take it: "
+        f"`{collator.name}` reads the column `{column}`, which `{trainer.name}` drops first, because the model does not take it: "
         "set `remove_unused_columns=False`"
     )
     fix = Fix("keep all columns", (Set(KEY, value=False),)) if job.call("train") else None

@@ -57,7 +57,7 @@ SCRIPT = """# /// script
 from trl import SFTTrainer
 """
 CONFLICT = ResolutionExample(
-    "`trl==1.16.0` and `datasets==3.0.0` cannot be had together: trl 1.16.0 needs datasets>=4.7.0"
+    "`trl==1.16.0` and `datasets==3.0.0` cannot be installed together: trl 1.16.0 needs datasets>=4.7.0"
 )
 
 RULE = Rule(

@@ -35,7 +35,7 @@ def check(job: Document) -> Iterator[Finding]:
             what = (
                 "follows a branch, so its code changes; it is checked against the newest release"
                 if moves
-                else "comes from an address, so its arguments cannot be checked"
+                else "comes from a URL, so its arguments cannot be checked"
             )
             yield Finding(key, f"{requirement.name} {what}")
 

@@ -48,7 +48,7 @@ def _stops(construction: Construction) -> bool:
 def _judged(api: Api, trainer: str, config: str, values: Mapping[str, Any]) -> Iterator[Finding]:
     key = f"{trainer}.callbacks"
     if "no" in (values.get("eval_strategy"), values.get("evaluation_strategy")):
-        yield Finding(key, f"`{CALLBACK}` stops by evaluations, and `eval_strategy` is 'no'")
+        yield Finding(key, f"`{CALLBACK}` needs evaluations, but `eval_strategy` is 'no'")
     elif values.get("load_best_model_at_end") is False and since(api, "transformers", LENIENT) is False:
         yield Finding(key, f"`{CALLBACK}` needs `load_best_model_at_end=True` before transformers {LENIENT}")
     elif values.get("metric_for_best_model", "") is None:

@@ -76,7 +76,7 @@ def _function(key: str, text: str, files: Mapping[str, NamedFile]) -> Iterator[F
 def _condition(key: str, text: str, functions: Sequence[str]) -> Iterator[Finding]:
     condition, known = parse_at_least(text), (*METRICS, *functions)
     if condition is None:
-        yield Finding(key, f"`{text}` is not a condition: write METRIC=NUMBER, as `accuracy=0.6`")
+        yield Finding(key, f"`{text}` is not a condition: write METRIC=NUMBER, such as `accuracy=0.6`")
     elif condition.metric not in known:
         near = nearest(condition.metric, known)
         hint = _hint(near) or f"; there is {', '.join(known)}"

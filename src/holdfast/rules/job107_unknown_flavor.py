@@ -37,7 +37,7 @@ def _judge(key: str, flavor: object) -> Iterator[Finding]:
     if not isinstance(flavor, str) or not flavor or flavor in load_flavors():
         return
     if gone := gone_flavors().get(flavor):
-        why = f"huggingface_hub does not list it since {gone.since}" if gone.since else "it is for Spaces alone"
+        why = f"huggingface_hub has not listed it since {gone.since}" if gone.since else "it is for Spaces alone"
         yield Finding(key, f"there is no flavor {flavor!r} for Jobs: {why}", _instead(key, gone.instead))
         return
     spelled = flavor.lower().replace("_", "-").removeprefix("gpu-")

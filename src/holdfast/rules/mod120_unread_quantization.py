@@ -45,7 +45,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     lacking = [name for name in lacking if name not in _brought(job, texts, api)]
     if lacking:
         fix = Fix(f"install {' and '.join(lacking)}", (Set(REQUIREMENTS, [*texts, *lacking]),))
-        fault = f"its weights are stored quantized by {method}, which is not read without {' and '.join(lacking)}"
+        fault = f"its weights are stored quantized by {method}, which cannot be loaded without {' and '.join(lacking)}"
         yield base.finding(fault, fix)
 
 

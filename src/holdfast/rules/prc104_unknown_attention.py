@@ -50,7 +50,7 @@ def check(job: Document) -> Iterator[Finding]:
     fix = Fix(f"write `{meant}`", (set_to(job, "attn_implementation", meant),)) if meant else None
     yield Finding(
         written_at(job, "attn_implementation"),
-        f"transformers has no attention implementation {attention!r}: {', '.join(sorted(KNOWN))}",
+        f"transformers has no attention implementation {attention!r}; it has {', '.join(sorted(KNOWN))}",
         fix,
     )
 

@@ -46,7 +46,7 @@ def check(job: Document) -> Iterator[Finding]:
         return
     meant = MEANT.get("".join(filter(str.isalnum, dtype.lower().removeprefix("torch."))))
     fix = Fix(f"write `{meant}`", (set_to(job, "dtype", meant),)) if meant else None
-    near = f": `{meant}` is its name" if meant else ""
+    near = f": write `{meant}`" if meant else ""
     yield Finding(written_at(job, "dtype"), f"torch has no floating-point type {dtype!r}{near}", fix)
 
 

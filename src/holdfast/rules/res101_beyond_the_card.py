@@ -28,7 +28,7 @@ def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:
     key = "where.hardware" if job.get("where.hardware", None) else "model.path"
     needs = f"{estimate.card.low / GB:.1f} to {estimate.card.high / GB:.1f} GB"
     instead = f"; the cheapest that fits is {estimate.cheapest}" if estimate.cheapest else ""
-    has = f"a process has {estimate.usable_bytes / GB:.1f} GB of {estimate.hardware}"
+    has = f"a process has {estimate.usable_bytes / GB:.1f} GB on {estimate.hardware}"
     if estimate.card.low > estimate.usable_bytes:
         yield Finding(key, f"the job needs {needs} of GPU memory, and {has}{instead}")
     else:

@@ -33,9 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
         within = isinstance(checkpoint, str) and isinstance(folder, str) and checkpoint.startswith(f"{folder}/")
         if checkpoint is True or within:
             fix = Fix("save the optimizer too", (Remove(ONLY),), safe=False)
-            yield Finding(
-                ONLY, "the run is to be resumed, and its checkpoints hold neither optimizer nor scheduler", fix
-            )
+            yield Finding(ONLY, "the run resumes from checkpoints that hold neither optimizer nor scheduler", fix)
             return
 
 

@@ -35,7 +35,7 @@ def check(job: Document) -> Iterator[Finding]:
             reward.path.rpartition(".")[2] if isinstance(reward, LibraryName) and reward.path.startswith("trl.") else ""
         )
         if name in MAKERS:
-            fault = f"`{name}` is a factory of reward functions: call it, such as `{name}(…)`"
+            fault = f"`{name}` is a factory of reward functions: call it, as in `{name}(…)`"
             yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
             return
 

@@ -27,7 +27,7 @@ def check(job: Document) -> Iterator[Finding]:
     weights = job.get(KEY, None)
     if not isinstance(weights, list | tuple) or (count := _reward_count(job)) in (None, len(weights)):
         return
-    given = f"the weights of {len(weights)} reward{'s' * (len(weights) != 1)}, and the job has {count}"
+    given = f"{len(weights)} weight{'s' * (len(weights) != 1)} for {count} reward{'s' * (count != 1)}"
     yield Finding(KEY, f"{given}: give each reward one weight, or leave `reward_weights` out")
 
 

@@ -44,7 +44,9 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
             message = f"{rows_phrase(scan, marked, what)}; {TREATED}"
             yield found(marked, message, severity=Severity.WARNING)
         else:
-            yield found(marked, rows_phrase(scan, marked, f"{{has}} {marked.detail} in `{marked.column}`"))
+            yield found(
+                marked, rows_phrase(scan, marked, f"{{has}} values of type {marked.detail} in `{marked.column}`")
+            )
 
 
 JOB = """

@@ -34,7 +34,7 @@ ALL = 1.0
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
     for marked in damaged(job, scan, "empty"):
-        what = "an empty list" if holds_messages(scan, marked.column) else "nothing but white space"
+        what = "an empty list" if holds_messages(scan, marked.column) else "only white space"
         message = rows_phrase(scan, marked, f"{{has}} {what} in `{marked.column}`")
         yield found(marked, message, severity=_severity(job, scan, marked))
 

@@ -26,7 +26,7 @@ COMPARING = (None, "dpo", "kto")
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
     for marked in damaged(job, scan, "blank-completion"):
-        message = rows_phrase(scan, marked, f"{{has}} nothing to say in `{marked.column}`")
+        message = rows_phrase(scan, marked, f"{{has}} a blank answer in `{marked.column}`")
         yield found(marked, message, severity=_severity(job, scan, marked))
 
 

@@ -32,7 +32,7 @@ model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
 TEXT = DamagedRows("malformed-tools", "tools", 3, (3, 17, 99), "not JSON")
-OBJECT = DamagedRows("malformed-tools", "tools", 500, (0, 1, 2), "no list of objects")
+OBJECT = DamagedRows("malformed-tools", "tools", 500, (0, 1, 2), "not a list of objects")
 
 RULE = Rule(
     code="DAT225",

@@ -27,7 +27,7 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     if job.get("dataset", "") is None or tokens.steps != 0 or tokens.dropped.count == tokens.rows:
         return
     prompts = "prompts" if job.get("method") in ONLINE else "packs" if tokens.packed is not None else "rows"
-    yield Finding("dataset", f"{tokens.units} {prompts} do not fill one batch, and the trainer makes no step")
+    yield Finding("dataset", f"{tokens.units} {prompts} do not fill one batch, so the trainer makes no step")
 
 
 JOB = """

@@ -31,7 +31,7 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     if not steps or isinstance(warmup, bool) or not isinstance(warmup, int | float):
         return
     if warmup >= max(steps, 1) and warmup >= 1 and setting(job, "lr_scheduler_type") not in WITHOUT_WARMUP:
-        peak = f"{100 * (steps - 1) / warmup:.0f} % of `learning_rate` is the most it gets to"
+        peak = f"the rate reaches at most {100 * (steps - 1) / warmup:.0f} % of `learning_rate`"
         fix = Fix("warm up for a tenth of all steps", (Set(KEY, 0.1),), safe=False)
         yield Finding(KEY, f"the training makes {steps} steps, and the warm-up takes {warmup:g}: {peak}", fix)
 
