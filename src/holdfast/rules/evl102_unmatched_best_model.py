@@ -14,7 +14,8 @@ alone saves every 500.
 
 ## Fix safety
 The fix is safe where it sets only what the job leaves open, to match what the job sets. It is unsafe where the job
-sets both, because either may be meant.
+sets both, because either may be meant, and where it removes `load_best_model_at_end` from a script that does not
+evaluate.
 """
 
 from collections.abc import Iterator

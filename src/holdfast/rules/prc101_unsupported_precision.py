@@ -5,16 +5,16 @@ Checks `bf16`, `fp16`, `tf32`, `use_cpu`, `model.dtype` and `model.attn_implemen
 their absence; for a job on Hugging Face Jobs, against the GPUs of its flavor (`where.hardware`).
 
 ## Why is this bad
-`tf32` and the flash attention kernels raise on a CPU and on GPUs older than Ampere (compute capability 8.0). bf16
-with `use_cpu: false` raises without a GPU; fp16 without a GPU silently trains in float32, which is a warning.
-bfloat16 on an older GPU, such as a T4, does not raise: torch reports it as supported, emulates it, and training is
-slow. This case is a warning. Such a GPU is fast in float16 arithmetic, but weights in float16 cannot be trained in
-it: the loss is scaled, and the scaler refuses float16 gradients.
+`tf32` and the flash attention kernels raise on a CPU and on GPUs older than Ampere (compute capability 8.0). Without
+a GPU, bf16 with `use_cpu: false` raises, and fp16 silently trains in float32, which is a warning. bfloat16 on an
+older GPU, such as a T4, does not raise: torch reports it as supported, emulates it, and training is slow. This is a
+warning, too. Such a GPU is fast in float16 arithmetic, but weights in float16 cannot be trained in it: the loss is
+scaled, and the scaler refuses float16 gradients.
 
 ## Fix safety
 The fix is unsafe where it writes float16 instead of an emulated bfloat16: this uses the same memory and is faster,
-but the range of float16 is smaller. It is safe where it removes what the machine does not support, because that could
-not be used anyway.
+but the range of float16 is smaller. It is also unsafe where it removes `fp16`, or stores the weights in float32. It
+is safe where it removes another setting that the machine does not support, because that could not be used anyway.
 """
 
 from collections.abc import Iterator
@@ -71,7 +71,7 @@ def _without_gpu(job: Document) -> Iterator[Finding]:
         yield Finding(CPU, "there is no GPU, and without `use_cpu` bf16 needs one", fix)
     if job.get(FP16, None) is True:
         what = "there is no GPU, and a CPU trains in float32: `fp16` has no effect"
-        yield Finding(FP16, what, Fix("take `fp16` out", (Remove(FP16),), safe=False), Severity.WARNING)
+        yield Finding(FP16, what, Fix("remove `fp16`", (Remove(FP16),), safe=False), Severity.WARNING)
 
 
 def _old_gpu(job: Document, lacks: str) -> Iterator[Finding]:
