@@ -2,8 +2,8 @@
 
 ## What it does
 If the repository that a job pushes to exists, asks the Hub whether the token may write to it. Reports the repository
-only if nothing known about the account explains the refusal: for example, a contributor's push to an organization's
-repository that belongs to somebody else.
+only if nothing known about the account explains the refusal: for example, a contributor's push to a repository of the
+organization that another member created.
 
 ## Why is this bad
 Creating the repository succeeds, because it exists. Pushes during training fail silently, and the push at the end
