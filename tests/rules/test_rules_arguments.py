@@ -142,7 +142,7 @@ def test_a_switch_that_is_off_is_taken_out() -> None:
     script = "from transformers import TrainingArguments\nTrainingArguments('out', group_by_length={})"
     titles = [finding.fix.title for value in (True, False) for finding in ask(script.format(value)) if finding.fix]
 
-    assert titles == ["write `train_sampling_strategy`", "take `group_by_length` out"]
+    assert titles == ["write `train_sampling_strategy`", "remove `group_by_length`"]
 
 
 @pytest.mark.parametrize("row", RENAMES["argument"], ids=lambda row: f"{row['of'][0]}.{row['old']}")

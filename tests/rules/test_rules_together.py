@@ -86,7 +86,7 @@ def test_page_shows_what_check_says() -> None:
     """Below a bad example stands what is said of it, with the line; a version stands above, and no key or fact of ours."""
     rule = next(rule for rule in all_rules() if rule.code == "JOB104")
     page = render_page(rule, partial(objections, rule))
-    assert "\n# line 3: run_uv_job gives no `timeout`" in page
+    assert "\n# line 3: run_uv_job sets no `timeout`" in page
     assert "# line" not in render_page(rule)  # where nobody has read the examples
     old = Case(script="import trl\n", versions={"trl": "0.19.1"})
     assert "*with trl 0.19.1*\n\n```python\nimport trl\n```" in render_page(replace(rule, good=(old,)))

@@ -34,7 +34,7 @@ LOAD = 'from transformers import AutoModelForCausalLM\n\nmodel = AutoModelForCau
 HUB = "from huggingface_hub import HfApi\n\napi = HfApi()\n{}\n"
 CLAIMS = [
     ("2", SFT.format("warmup_ratio=0.1"), "ARG101", "`warmup_steps`"),
-    ("3", "import trackio\n" + SFT.format('report_to="trackio"') + "trainer.train()\ntrackio.finish()\n", "TRK101", "take it out"),
+    ("3", "import trackio\n" + SFT.format('report_to="trackio"') + "trainer.train()\ntrackio.finish()\n", "TRK101", "remove it"),
     ("4", 'import trackio\ntrackio.init(project="mine")\n' + SFT.format('report_to="trackio"') + "trainer.train()\n", "TRK102", "use the config's `project`"),
     ("5", JOB.format('"https://raw.githubusercontent.com/huggingface/trl/main/examples/scripts/grpo.py", timeout="2h"'), "REP104", "a tag or a commit"),
     ("6", TRAINING + 'GRPOTrainer(model="m", train_dataset=rows, args=GRPOConfig())\n', "RWD101", "`reward_funcs`"),
@@ -59,8 +59,8 @@ CLAIMS = [
     ("13m", GRPO.format("max_prompt_length=512"), "ARG105", "prompts are no longer cut"),
     ("13n", TRAINING + 'SFTTrainer(model="m", train_dataset=rows, tokenizer=None)\n', "ARG101", "`processing_class`"),
     ("15", LOAD.format('torch_dtype="auto"'), "ARG109", "`dtype`"),
-    ("16a", LOAD.format("low_cpu_mem_usage=True"), "ARG111", "without an effect"),
-    ("16b", LOAD.format('dtype="auto"') + 'model.save_pretrained("out", safe_serialization=True)\n', "ARG111", "without an effect"),
+    ("16a", LOAD.format("low_cpu_mem_usage=True"), "ARG111", "but ignores it"),
+    ("16b", LOAD.format('dtype="auto"') + 'model.save_pretrained("out", safe_serialization=True)\n', "ARG111", "but ignores it"),
     ("19", SFT.format("gradient_checkpointing=True"), "ARG109", "`activation_checkpointing`"),
     ("20", SFT.format('run_name="first"'), "TRK104", "`report_to`"),
     ("21", 'import trackio\n\ntrackio.init(project="p", run_name="first")\n', "ARG101", "`name`"),
@@ -73,7 +73,7 @@ CLAIMS = [
     ("32a", "from trl import PPOTrainer\n", "IMP101", "last release with it: 1.12.0"),
     ("32b", "from trl import ORPOTrainer\n", "IMP103", "from trl.experimental"),
     ("32c", "from trl.experimental.bco import BCOTrainer\n", "IMP102", "last release with it: 1.13.0"),
-    ("34", 'from datasets import load_dataset\n\nload_dataset("x", trust_remote_code=True)\n', "ARG111", "without an effect"),
+    ("34", 'from datasets import load_dataset\n\nload_dataset("x", trust_remote_code=True)\n', "ARG111", "but ignores it"),
     ("35", "import torch\nimport transformers\n\nscaler = torch.cuda.amp.GradScaler()\n", "PRC107", "`torch.amp.GradScaler"),
 ]  # fmt: skip
 

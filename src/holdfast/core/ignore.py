@@ -24,5 +24,5 @@ class UnusedIgnore:
     unknown: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
     meant: tuple[str, ...] = ()
-    remedy: str = "take the comment out"
+    remedy: str = "remove the comment"
     edits: tuple[TextEdit, ...] = ()

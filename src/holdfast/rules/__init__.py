@@ -1,6 +1,7 @@
-"""What we know of jobs that fail. One file a rule; a new file is found by itself.
+"""Knowledge about jobs that fail: one file per rule. A new file is discovered automatically.
 
-Those about rows, in `rows`, are for datasets, and for jobs and scripts whose rows can be read here: no other check imports them.
+The rules in `rows` check the rows themselves. They apply to datasets, and to jobs and scripts whose rows can be read
+here: no other check imports them.
 """
 
 from functools import cache
@@ -21,14 +22,14 @@ AREAS: Final = MappingProxyType(
         "EVL": "evaluation",
         "HUB": "the Hub: repositories, tokens, pushes",
         "IMP": "imports",
-        "JOB": "job files, and jobs that are sent",
+        "JOB": "job files and submitted jobs",
         "MOD": "models and tokenizers",
         "PRC": "precision and kernels",
         "REP": "reproducibility",
         "RES": "memory, time and cost",
         "RSM": "checkpoints and resuming",
         "RWD": "rewards",
-        "SYN": "files that cannot be read, and ignore comments",
+        "SYN": "unreadable files and ignore comments",
         "TRK": "tracking",
     }
 )

@@ -1,18 +1,19 @@
-"""An argument that has another name in the versions at hand.
+"""Argument renamed in the versions that the job uses.
 
 ## What it does
-Compares each argument of a call with what the class or function takes in the versions that the job will get, and tells
-those that were renamed from those that are gone. A config's arguments depend on two packages: most of `SFTConfig`'s are
-those of transformers' `TrainingArguments`.
+Checks for arguments that the class or function takes under another name in the versions that the job will use.
+Arguments that were removed are reported by `removed-argument`. The arguments of a config depend on two packages: most
+of those of `SFTConfig` come from transformers' `TrainingArguments`.
 
 ## Why is this bad
-The call raises `TypeError: … got an unexpected keyword argument`, after the environment was installed and the imports
-have run. No release of trl bounds the version of transformers, so a script that names no versions gets the newest of
-both. Much advice in circulation still gives the old names: `warmup_ratio`, `max_seq_length`, `evaluation_strategy`.
+The call raises `TypeError: … got an unexpected keyword argument`, after the environment is installed and the imports
+have run. No release of trl sets an upper bound for transformers, so a script that names no versions gets the newest
+of both. Many examples in circulation still use the old names: `warmup_ratio`, `max_seq_length`,
+`evaluation_strategy`.
 
 ## Fix safety
-Safe where the value means the same under the new name. `warmup_ratio` below 1 is `warmup_steps` below 1, a part of all
-steps; from 1 on, `warmup_steps` counts steps, and the fix is unsafe.
+The fix is safe if the value means the same under the new name. A `warmup_ratio` below 1 becomes a `warmup_steps`
+below 1, which is a fraction of all steps. From 1 on, `warmup_steps` counts steps, so the fix is unsafe.
 """
 
 from collections.abc import Iterator

@@ -1,20 +1,20 @@
-"""A value of the wrong type for its argument.
+"""Value of the wrong type for its argument.
 
 ## What it does
-Compares each number and switch of a training config with what its class declares in the versions that the job will get:
-text where a number belongs, `2.0` where a whole number belongs, `True` for a number, text where `True` or `False`
-belongs. Also: text that begins like JSON, and is none, where a mapping belongs; and a flag of a command line that needs a
-value and has none, such as `--bf16`, whose default is None.
+Checks the type of each number and switch in a training config against the declaration of its class, in the versions
+that the job will use: text instead of a number, `2.0` instead of a whole number, `True` instead of a number, text
+instead of `True` or `False`. Also checks for invalid JSON text where a mapping is expected, and for a command-line
+flag that needs a value and has none, such as `--bf16`, whose default is None.
 
 ## Why is this bad
-Config classes do not check types. A learning rate in quotes passes, and the optimizer raises `TypeError` once the
-model and the data have been loaded. `packing: no` in a job file passes and is taken for true: YAML 1.2, which job files
-are, knows only `true` and `false`; `no` is text, and text is true. Text that begins with `{` is read as JSON when the config
-is made, and names want double quotes there.
+Config classes do not check types. A learning rate in quotes is accepted, and the optimizer raises `TypeError` after
+the model and the data are loaded. `packing: no` in a job file is accepted and counts as true: job files are YAML 1.2,
+which knows only `true` and `false`; `no` is text, and text is true. Text that begins with `{` is parsed as JSON when
+the config is created, and JSON requires double quotes around names.
 
 ## Fix safety
-Quotes around a number are taken off, and `yes`, `no`, `on`, `off` become true and false: safe. `True` for a number is
-1; which number was meant is unknown, and there is no fix.
+The fix is safe: it removes the quotes around a number, and writes `yes`, `no`, `on` and `off` as true or false. There
+is no fix for `True` in place of a number: it counts as 1, and the intended number is unknown.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,17 @@
-"""An argument that an adapter's or a quantization's config does not take.
+"""Argument that an adapter config or quantization config does not take.
 
 ## What it does
-Compares each argument of `peft.LoraConfig` and its like, and of `transformers.BitsAndBytesConfig`, with what these
-classes take in the versions that the job will get: in a job file, each key under `peft` and `quantization`.
+Checks the arguments of `peft.LoraConfig` and similar classes, and of `transformers.BitsAndBytesConfig`, against those
+that the classes take in the versions that the job will use. In a job file, checks each key under `peft` and
+`quantization`.
 
 ## Why is this bad
-`LoraConfig` raises TypeError. `BitsAndBytesConfig` swallows what it does not know with no more than a line in the log,
-and quantizes by its defaults instead: `bnb_4bit_quant="nf4"` gives fp4.
+`LoraConfig` raises TypeError. `BitsAndBytesConfig` ignores unknown arguments with only a line in the log, and
+quantizes with its defaults: `bnb_4bit_quant="nf4"` gives fp4.
 
 ## Fix safety
-`rank`, `lora_r`, `alpha` and `dropout` are other libraries' names for the same: safe. The nearest name is a guess:
-unsafe.
+The fix is safe for `rank`, `lora_r`, `alpha` and `dropout`, which are other libraries' names for the same arguments.
+It is unsafe where it writes the nearest name, which is a guess.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
-"""An argument under `train` that belongs elsewhere in a job file.
+"""Argument under `train` that belongs elsewhere in a job file.
 
 ## What it does
-Looks under `train` for arguments that TRL's config classes know, but that stand under keys of their own in a job file:
-where results go, what the run is called, who tracks it, and where the model is pushed to.
+Checks for arguments under `train` that TRL's config classes take, but that have keys of their own in a job file: the
+output folder, the name of the run, the tracker, and the repository to push the model to.
 
 ## Why is this bad
-The run's folder, its name and its tracker come from those keys, and the script that holdfast renders would contradict
-itself: `holdfast run` refuses such a job. `resume_from_checkpoint` never had an effect: the trainer does not read it.
+The run's folder, name and tracker come from those keys, and the script that holdfast renders would contradict itself.
+`holdfast run` refuses such a job. `resume_from_checkpoint` never had an effect there: the trainer does not read it.
 
 ## Fix safety
-A value is moved to its key where nothing stands there yet, and taken out where it could have no effect: safe. Where
-the key says something already, which of the two is meant is unknown, and there is no fix.
+The fix is safe: it moves a value to its key if that key is not set, and removes a value that has no effect. If the
+key is already set, it is unknown which of the two values is meant, and there is no fix.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def check(job: Document) -> Iterator[Finding]:
             yield Finding(
                 key,
                 f"a job file has no `{name}` under `train`: {hint}",
-                Fix(f"take `{name}` out", (Remove(key),)) if named else None,
+                Fix(f"remove `{name}`", (Remove(key),)) if named else None,
             )
 
 

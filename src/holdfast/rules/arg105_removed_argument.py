@@ -1,17 +1,18 @@
-"""An argument that is gone from the versions at hand, and has no new name.
+"""Argument removed without a new name in the versions that the job uses.
 
 ## What it does
-Compares each argument of a call with what the class or function takes in the versions that the job will get, and names
-the release that took an argument away, with what is to be done instead.
+Checks for arguments that the class or function no longer takes in the versions that the job will use. Names the
+release that removed the argument, and what to do instead.
 
 ## Why is this bad
-The call raises `TypeError: … got an unexpected keyword argument`, after the environment was installed and the imports
-have run. What an argument did may also be needed still: prompts that `max_prompt_length` used to cut are not cut now.
+The call raises `TypeError: … got an unexpected keyword argument`, after the environment is installed and the imports
+have run. The job may still need what the argument did: prompts that `max_prompt_length` used to cut are no longer
+cut.
 
 ## Fix safety
-An argument that had no effect, or whose value is what holds anyway, is taken out: safe. One without which the job does
-the same but for what the message tells, as `max_prompt_length` and `logging_dir`: unsafe. Where taking it out would change
-more there is no fix.
+The fix is safe where it removes an argument that had no effect, or whose value is the default behavior anyway. It is
+unsafe where the job changes only as the message says, as for `max_prompt_length` and `logging_dir`. If removing the
+argument would change more, there is no fix.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
-"""An argument that no release ever took, and no other call of the job takes.
+"""Argument that no release and no other call of the job takes.
 
 ## What it does
-Compares each argument of a call with what the class or function takes in the versions that the job will get, and names
-the nearest one, or the config of another method that has it. On a command line also: a flag that is cut short and could
-be several.
+Checks for arguments that the class or function does not take in the versions that the job will use. Names the nearest
+argument, or the config of another method that has it. On a command line, also checks for an abbreviated flag that
+matches several flags.
 
 ## Why is this bad
-The call raises `TypeError: … got an unexpected keyword argument`, after the environment was installed and the imports
-have run. A parser refuses a flag that is the beginning of several: `ambiguous option`.
+The call raises `TypeError: … got an unexpected keyword argument`, after the environment is installed and the imports
+have run. A command-line parser refuses a flag that is the beginning of several: `ambiguous option`.
 
 ## Fix safety
-The nearest name is a guess: unsafe.
+The fix is unsafe because the nearest name is a guess.
 """
 
 from collections.abc import Iterator

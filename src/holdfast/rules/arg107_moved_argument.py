@@ -1,20 +1,20 @@
-"""An argument that stands in the wrong call: the trainer's in the config, or the config's in the trainer.
+"""Argument passed to the config instead of the trainer, or to the trainer instead of the config.
 
 ## What it does
-Looks for an argument that its call does not take, in the other of the two calls that make a trainer, under its name or
-the one it has there now. In a job file, looks for the key that stands for it.
+Checks for arguments that their call does not take, but that the other of the trainer's two calls takes, under the
+same name or its current one. In a job file, checks for arguments that have a key of their own.
 
 ## Why is this bad
 The call raises `TypeError: … got an unexpected keyword argument`. TRL's trainers took `max_seq_length`, `packing`,
-`dataset_text_field`, `beta` and many others until trl 0.12.2; since 0.13.0 the configs alone do.
+`dataset_text_field`, `beta` and many others until trl 0.12.2; since 0.13.0 only the configs do.
 
 ## Fix safety
-A value is moved into the config that this trainer is given, unless that says it too: safe; unsafe where another trainer is
-given the same config. Of plain `TrainingArguments` the trainer's own config is made first: what they leave to their
-defaults is written out where the config's are others. A trainer that is given none gets one, with the folder that it
-would take: safe where the model is named there. Where the value is computed from what comes later or changes, or the
-config comes from a parser, there is no fix. A value under
-`train` of a job file is moved to its key where nothing stands there yet.
+The fix moves the value into the trainer's config, unless the config already sets it. It is safe, but unsafe if
+another trainer uses the same config. Plain `TrainingArguments` are first replaced by the trainer's own config, and
+defaults that differ are written out. A trainer without a config gets one, with the output folder that it would use:
+safe where the trainer names the model. There is no fix if the value is computed from something defined later or
+something that changes, or if the config comes from a parser. In a job file, a value under `train` is moved to its key
+if that key is not set.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
-"""An argument that comes with a later release than the one at hand.
+"""Argument added in a later release than the one that the job uses.
 
 ## What it does
-Compares each argument of a call with what the class or function takes in the versions that the job will get, and names
-the release that brought an argument, and what it is called until then.
+Checks for arguments that the class or function does not yet take in the versions that the job will use. Names the
+release that added the argument, and its earlier name.
 
 ## Why is this bad
-The call raises `TypeError: … got an unexpected keyword argument`. It happens to scripts that pin an old release and
+The call raises `TypeError: … got an unexpected keyword argument`. This happens to scripts that pin an old release and
 follow the documentation of a new one.
 
 ## Fix safety
-The name that the argument has in the versions at hand is written, where it means the same: safe. To require a later
-release is often better, but is not ours to decide.
+The fix is safe: it writes the earlier name of the argument, if that name means the same. Requiring a later release is
+often better, but that decision is yours.
 """
 
 from collections.abc import Iterator

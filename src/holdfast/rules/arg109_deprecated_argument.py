@@ -1,17 +1,18 @@
-"""An argument that the versions at hand still take, with a warning that it will go.
+"""Argument that the library still takes, with a warning that it will be removed.
 
 ## What it does
-Looks for arguments whose values make the library warn: it evaluates the very condition under which the library does,
-with the values that are given. Where a later release has taken the argument away, that release is named.
+Checks for arguments whose values make the library warn, by evaluating the library's own condition on the values in
+the job. If a later release removed the argument, names that release.
 
 ## Why is this bad
-Nothing yet. The next release may take it away, and a script that does not name its versions gets that release. The
-libraries' own warnings are no guide: `evaluation_strategy` was to go in transformers 4.46 and went in 4.51.0,
-`warmup_ratio` in 5.2 and went in 5.15.0.
+Nothing fails yet. The next release may remove the argument, and a script that does not pin its versions gets that
+release. The libraries' own warnings are not reliable: `evaluation_strategy` was to be removed in transformers 4.46
+and was removed in 4.51.0; `warmup_ratio` was to be removed in 5.2 and was removed in 5.15.0.
 
 ## Fix safety
-The new name is written where the value means the same: safe. Where it does not, or is not known to, the fix is unsafe; so
-is that of a script where only the newest ten releases know the new name, since it would not run with any other.
+The fix is safe where the value means the same under the new name. It is unsafe where the value does not, or may not,
+mean the same. It is also unsafe for a script if only the newest ten releases know the new name, because the script
+would not run with any other.
 """
 
 import ast
@@ -121,7 +122,7 @@ def _newness(api: Api, call: Call, new: str) -> str:
     if not _narrows(api, call, new):
         return ""
     came = api.parameter_spans(call.path, new)[-1]
-    return f", which is there since {came.package} {came.first}"
+    return f", available since {came.package} {came.first}"
 
 
 def _own_words(message: str) -> str:
@@ -153,7 +154,7 @@ def _fix(job: Document, api: Api, call: Call, names: tuple[str, str], change: Re
     elif new and new not in call.arguments:
         fix = Fix(f"rename `{name}` to `{new}`", (Rename(key, new),))
     elif change and change.may_go(call.arguments[name]):
-        fix = Fix(f"take `{name}` out", (Remove(key),))
+        fix = Fix(f"remove `{name}`", (Remove(key),))
     return replace(fix, safe=False) if fix and fix.safe and _narrows(api, call, new) else fix
 
 

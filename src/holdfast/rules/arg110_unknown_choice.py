@@ -1,16 +1,18 @@
-"""A value that its argument does not accept.
+"""Value that its argument does not accept.
 
 ## What it does
-Compares words, such as an optimizer's or a strategy's name, with the values that the versions at hand know. Where the
-library checks them itself this is an error; where only the command line does, and Python code gets no error, a warning.
+Checks words, such as the name of an optimizer or of a strategy, against the values that the versions in use know.
+Reports an error if the library itself checks the value, and a warning if only the command line does and Python code
+gets no error.
 
 ## Why is this bad
-A name that is an enum's raises ValueError when the config is built. The others pass: an unknown
-`train_sampling_strategy` is silently the default one, and an unknown `loss_type` raises once the model and the data have
-been loaded.
+A name that must belong to an enum raises ValueError when the config is built. Others are accepted: an unknown
+`train_sampling_strategy` silently selects the default, and an unknown `loss_type` raises after the model and the data
+are loaded.
 
 ## Fix safety
-A value that was renamed is written by its new name: safe. The nearest one is a guess: unsafe.
+The fix is safe where it writes the new name of a renamed value. It is unsafe where it writes the nearest value, which
+is a guess.
 """
 
 import re

@@ -1,15 +1,15 @@
-"""An argument that is taken and has no effect.
+"""Argument that is accepted and has no effect.
 
 ## What it does
-Looks for `resume_from_checkpoint` in a training config where the program calls `train()` without it, and for arguments
-of functions that take any keyword and drop these: `low_cpu_mem_usage`, `safe_serialization`.
+Checks for `resume_from_checkpoint` in a training config whose program calls `train()` without it, and for
+`low_cpu_mem_usage` and `safe_serialization` in calls of functions that accept any keyword and ignore these.
 
 ## Why is this bad
-Nothing raises. `SFTConfig(resume_from_checkpoint=…)` trains from step 0 again: the trainer reads the argument of
-`train()` alone. Weights are saved as safetensors whatever `safe_serialization` says.
+Nothing raises. `SFTConfig(resume_from_checkpoint=…)` trains from step 0 again: the trainer reads only the argument of
+`train()`. Weights are saved as safetensors whatever `safe_serialization` says.
 
 ## Fix safety
-What could have no effect is taken out: safe. How `train()` is to resume is left to you.
+The fix is safe: it removes an argument that has no effect. It does not change how `train()` resumes.
 """
 
 from collections.abc import Iterator
@@ -59,9 +59,9 @@ def _dropped(job: Document, api: Api, call: Call) -> Iterator[Finding]:
             package, version = change.ignored
             value = call.arguments[change.old]
             key = f"{call.key}.{change.old}"
-            fix = Fix(f"take `{change.old}` out", (Remove(key),))
+            fix = Fix(f"remove `{change.old}`", (Remove(key),))
             message = (
-                f"`{called(call)}` of {package} {api.versions[package]} takes `{change.old}` without an effect, "
+                f"`{called(call)}` of {package} {api.versions[package]} accepts `{change.old}`, but ignores it "
                 f"since {version}: {change.note}"
             )
             yield Finding(key, message, fix if change.may_go(value) and has_edits(job, call) else None)

@@ -1,16 +1,16 @@
-"""A call without an argument that it needs.
+"""Call without a required argument.
 
 ## What it does
-Compares what a call is given with the parameters that have no default in the versions that the job will get. Of a command
-such as `trl sft` also: whether it is given a model, and a dataset.
+Checks whether a call passes every parameter that has no default in the versions that the job will use. For a command
+such as `trl sft`, also checks whether it names a model and a dataset.
 
 ## Why is this bad
-The call raises `TypeError: … missing a required positional argument`. Which ones are needed changes: the first versions
-of TRL's trainers could do without a model, and `GRPOTrainer` needed `reward_funcs` until trl 1.7.1. The parser of a command lets
-both of its flags be left out; the script that it starts fails later.
+The call raises `TypeError: … missing a required positional argument`. The required arguments change between releases:
+the first versions of TRL's trainers worked without a model, and `GRPOTrainer` required `reward_funcs` until trl
+1.7.1. The parser of such a command does not require these two flags; the script that it starts fails later.
 
 ## Fix safety
-What the argument should be is not known: there is no fix.
+There is no fix: the missing value is unknown.
 """
 
 from collections.abc import Iterator, Mapping

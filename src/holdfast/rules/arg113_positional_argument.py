@@ -1,15 +1,15 @@
-"""More arguments by position than a call takes, or by position what goes by keyword alone.
+"""Too many positional arguments, or a keyword-only argument passed by position.
 
 ## What it does
-Counts the arguments that a call gives by position, and compares with how many the class or function takes that way in
-the versions that the job will get.
+Checks the number of positional arguments of a call against the number that the class or function takes in the
+versions that the job will use.
 
 ## Why is this bad
-The call raises `TypeError: … takes 1 positional argument but 4 were given`. `HfApi.upload_file` takes its arguments by
-keyword alone; so do the last parameters of many functions, and more of them with each release.
+The call raises `TypeError: … takes 1 positional argument but 4 were given`. `HfApi.upload_file` takes its arguments
+only by keyword; so do the last parameters of many functions, and more of them with each release.
 
 ## Fix safety
-Which name each value should have is a guess for more than one release: there is no fix.
+There is no fix: if more than one release matters, the name of each value is a guess.
 """
 
 from collections.abc import Iterator

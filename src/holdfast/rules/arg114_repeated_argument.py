@@ -1,15 +1,15 @@
-"""The same argument twice: by position and by keyword, or under its old and its new name.
+"""Argument given twice: by position and by keyword, or under its old and its new name.
 
 ## What it does
-Compares the keywords of a call with what it gives by position already, and the names that a library still takes for
-others with those others.
+Checks for keywords that a call already passes by position, and for old names of arguments that the call also passes
+under their current names.
 
 ## Why is this bad
-The call raises `TypeError: … got multiple values for argument`. Where an old name stands for a new one, the library
-raises ValueError or drops one of the two values, and which one depends on the release.
+The call raises `TypeError: … got multiple values for argument`. If the old and the new name are given, the library
+raises ValueError or ignores one of the two values, and which one depends on the release.
 
 ## Fix safety
-Which of the two values is meant is unknown: there is no fix.
+There is no fix: it is unknown which of the two values is meant.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for call, signature in signatures(job, api):
         for name in _by_position(call, signature):
             if name in call.arguments:
-                message = f"{subject(api, call)} is given `{name}` by position already"
+                message = f"{subject(api, call)} already gets `{name}` by position"
                 yield Finding(f"{call.key}.{name}", message)
         for old, new in signature.shims.items():
             if new and {old, new} <= call.arguments.keys():

@@ -1,18 +1,19 @@
-"""A method that the class does not have: one of earlier or later releases, or of other libraries.
+"""Call of a method that the class does not have.
 
 ## What it does
-Compares each method that the program calls on what a library's class made with the methods that the class has in the
-versions that the job will get. Only methods that some release has, or that are known to be a mistake, are judged: any other may be an attribute.
-Of a trainer, that is also a method of other libraries' trainers, such as `fit()`, and a misspelt name of a method that scripts call.
-Of a tokenizer or a model that `from_pretrained` loads, it knows the methods that all of them lost, such as `encode_plus()`.
-Where the script does not say which model is loaded, or its code comes with it, that is a warning: a few keep their own.
+Checks the methods that the program calls on objects of a library's class against those that the class has in the
+versions that the job will use. Reports only methods that some release has, or that are known mistakes: any other name
+may be an attribute. For a trainer, known mistakes include methods of other libraries' trainers, such as `fit()`, and
+misspelt methods. For a tokenizer or a model that `from_pretrained` loads, the rule knows the methods that all of them
+have lost, such as `encode_plus()`. It reports these as a warning if the script does not show which model it loads, or
+if the model brings its own code: a few keep their own.
 
 ## Why is this bad
-The program ends with AttributeError where the call stands, which may be after the training. The old `PPOTrainer` had
-`step()` and `generate()`; the class of that name in trl 0.12 has neither.
+The program ends with AttributeError at the call, which may come after the training. The old `PPOTrainer` had `step()`
+and `generate()`; the class of that name in trl 0.12 has neither.
 
 ## Fix safety
-What takes a method's place is used differently: there is no fix.
+There is no fix: the replacement of such a method is used differently.
 """
 
 from collections.abc import Iterator

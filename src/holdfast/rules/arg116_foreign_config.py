@@ -1,17 +1,17 @@
-"""A trainer that is given the config of another one.
+"""Trainer with the config of another trainer.
 
 ## What it does
-Compares the class of a trainer's `args` with the one that its signature names in the versions that the job will get,
-as far as both are classes of trl or transformers.
+Checks the class of a trainer's `args` against the class in the trainer's signature, in the versions that the job will
+use. Checks only classes of trl and transformers.
 
 ## Why is this bad
-The trainer raises AttributeError for the first setting that the other config does not have, or TypeError for the first
-that it does not know. `SFTTrainer` alone takes plain `TrainingArguments`, and makes an `SFTConfig` of them.
+The trainer raises AttributeError for the first setting that the other config lacks, or TypeError for the first one
+that it does not know. Only `SFTTrainer` accepts plain `TrainingArguments`, and converts them to an `SFTConfig`.
 
 ## Fix safety
-Of plain `TrainingArguments` the trainer's own config is made, which has all that they have; what they leave to their
-defaults is written out where the config's are others: safe, unless another trainer is given them too. The settings of
-one trainer's config are not those of another's: there is no fix.
+The fix replaces plain `TrainingArguments` by the trainer's own config, which has all of their settings, and writes
+out the defaults that differ. It is safe unless another trainer uses the same object. There is no fix for the config
+of another trainer: their settings differ.
 """
 
 from collections.abc import Iterator

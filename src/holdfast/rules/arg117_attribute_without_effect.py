@@ -1,16 +1,16 @@
-"""A setting that a config is given as an attribute or as a field of a subclass, under a name that it does not have.
+"""Setting assigned to a config under a name that the config does not have.
 
 ## What it does
-Looks for attributes that the program sets on a trainer's config, whose names were arguments in other releases or are
-those of another config, but not of this one. So it does for the fields that the program's own subclass of a config adds
-under the old name of an argument, unless the program gives the new one, too.
+Checks for attributes that the program sets on a trainer's config, whose names are arguments in other releases or of
+another config, but not of this one. Also checks the fields that a subclass of a config adds under the old name of an
+argument, unless the program sets the new one, too.
 
 ## Why is this bad
-Python sets any attribute without a word, so nothing raises where the constructor would have: `args.max_prompt_length =
-512` does nothing at all since trl 0.28.
+Python sets any attribute silently, so nothing raises where the constructor would: `args.max_prompt_length = 512` has
+had no effect since trl 0.28.
 
 ## Fix safety
-An attribute is no argument, and other code of the program may read it: there is no fix.
+There is no fix: an attribute is not an argument, and other code of the program may read it.
 """
 
 from collections.abc import Iterator, Mapping

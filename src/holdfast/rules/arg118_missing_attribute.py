@@ -1,18 +1,19 @@
-"""An attribute that the program reads of its settings, and that their class does not have.
+"""Read of an attribute that the config does not have.
 
 ## What it does
-Compares each attribute that the program reads of a config that it made or parsed, such as `training_args.max_length`, with
-those that the class has in the versions that the job will get: its arguments, its properties, and what the class or a
-trainer sets. Of a trainer itself it knows `tokenizer`, which is `processing_class` now. It follows the config through the program's functions and into the modules beside it. An attribute that the
-program sets itself, or that stands behind `hasattr` or in a `try` for AttributeError, is left alone.
+Checks each attribute that the program reads from a config that it creates or parses, such as
+`training_args.max_length`, against those of the class in the versions that the job will use: its arguments, its
+properties, and what the class or a trainer sets. On a trainer, checks for `tokenizer`, which is now
+`processing_class`. Follows the config through the program's functions and into the modules beside it. Ignores
+attributes that the program sets itself, and reads behind `hasattr` or in a `try` that catches AttributeError.
 
 ## Why is this bad
-The program ends with AttributeError where the attribute is read, which may be after the training. Where an argument was
-renamed, the lines that read it back have to follow.
+The program ends with AttributeError where it reads the attribute, which may be after the training. If an argument was
+renamed, the code that reads it must change as well.
 
 ## Fix safety
-A renamed attribute is read under its new name: safe where the value means the same there. The nearest name is a guess:
-unsafe.
+The fix is safe where the attribute has a new name and the value means the same. It is unsafe where it writes the
+nearest name, which is a guess.
 """
 
 from collections.abc import Iterator

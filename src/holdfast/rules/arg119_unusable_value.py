@@ -1,17 +1,22 @@
-"""Values that an argument accepts, and training does not.
+"""Value that an argument accepts, but training does not.
 
 ## What it does
-Looks for numbers out of range: a negative seed, learning rate or weight decay, betas of Adam of 1 and more, a batch, an accumulation or a
-`max_length` of less than 1, a dropout of more than 1, a negative `top_p`, and any number that is NaN. For peft also: a `task_type` that is none, or not that of the method, and numbers that are given to `LoraConfig` by position.
+Checks for numbers out of range: a negative seed, learning rate or weight decay, betas of Adam of 1 or more, a batch
+size, gradient accumulation or `max_length` below 1, a dropout above 1, a negative `top_p`, and any NaN. For peft,
+also checks for a `task_type` that does not exist or does not match the method, and for numbers passed to `LoraConfig`
+by position.
 
 ## Why is this bad
-The configs take them. What works with them raises: the seed when the trainer is built, the batch when the first is drawn, the rate when the
-optimizer is made, the dropout when the adapter is put on the model, which is downloaded by then. A negative `max_length` takes the last tokens
-of each row away, and a `weight_decay` that is NaN makes all weights NaN: both raise nothing. The first argument of `LoraConfig` is `task_type`, and
-not `r`. An adapter for another task trains, and then `AutoPeftModelForCausalLM` refuses it; with `CAUSAL_LM`, `RewardTrainer` is not built.
+The configs accept these values. Most of them raise later: the seed when the trainer is built, the batch size when the
+first batch is drawn, the learning rate when the optimizer is created, the dropout when the adapter is added to the
+model, which is downloaded by then. Two raise nothing: a negative `max_length` removes the last tokens of each row,
+and a NaN `weight_decay` makes all weights NaN. The first argument of `LoraConfig` is `task_type`, not `r`. An adapter
+for another task trains, and then `AutoPeftModelForCausalLM` refuses it; with `CAUSAL_LM`, `RewardTrainer` cannot be
+built.
 
 ## Fix safety
-A `task_type` is changed to that of the method: unsafe. There is no other fix: what was meant, only the user knows.
+The fix is unsafe: it changes `task_type` to that of the method. The other values have no fix, because only you know
+which value you meant.
 """
 
 from collections.abc import Iterator, Mapping
@@ -76,7 +81,7 @@ RANGES: Mapping[str, Range] = {
     "repetition_penalty": Range(0, open_low=True),
 }
 MEANT: Mapping[str, str] = {
-    "max_length": "None stands for no limit, or null in a job file",
+    "max_length": "use None for no limit, or null in a job file",
 }
 """What may have been meant by a number out of range."""
 IN_EVALUATION: Final = "per_device_eval_batch_size"

@@ -1,16 +1,16 @@
-"""A part of a trainer that is of the wrong kind.
+"""Trainer argument of the wrong kind.
 
 ## What it does
-Looks at what a trainer is given: text as `args` or as `formatting_func`, a config as `model`, a class such as `AutoTokenizer` instead of what its
-`from_pretrained` loads, and one callback instead of a list. Since trl 1.10 also what `json.load`
-gives or a table of pandas as the data, and a list of rows to evaluate on.
+Checks the arguments of a trainer for text as `args` or as `formatting_func`, a config as `model`, a class such as
+`AutoTokenizer` instead of an object from its `from_pretrained`, and one callback instead of a list. Since trl 1.10,
+also checks for data that comes from `json.load` or is a pandas table, and for a list of rows as evaluation data.
 
 ## Why is this bad
-The trainer raises AttributeError or TypeError while it is built, after the data and the model were loaded, in words that name neither the argument nor
-what it should be: `'str' object has no attribute 'seed'`.
+The trainer raises AttributeError or TypeError while it is built, after the data and the model are loaded. The error
+names neither the argument nor the expected type: `'str' object has no attribute 'seed'`.
 
 ## Fix safety
-There is no automatic fix: the message says what is wanted.
+There is no automatic fix: the message names the expected type.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +31,7 @@ DATA: Final = ("train_dataset", "eval_dataset")
 """What is data; of a list or a text as the first of them, the trainer's own check is reported as CMB103."""
 WITH_DATASETS: Final = tuple(f"trl.{name}Trainer" for name in ("SFT", "DPO", "KTO", "Reward", "GRPO", "RLOO"))
 PARSED: Final = {
-    "json.load": "what `json.load` gives; make a dataset of it: `Dataset.from_list(…)`",
+    "json.load": "the result of `json.load`; make a dataset of it: `Dataset.from_list(…)`",
     **dict.fromkeys(
         [f"pandas.{name}" for name in ("DataFrame", "read_csv", "read_json", "read_parquet")],
         "a table of pandas; make a dataset of it: `Dataset.from_pandas(…)`",

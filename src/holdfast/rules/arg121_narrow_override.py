@@ -1,15 +1,17 @@
-"""A method of a trainer that the program overrides without a parameter that the trainer passes.
+"""Overridden trainer method without a parameter that the trainer passes.
 
 ## What it does
-Looks at the methods that the program's own subclass of a trainer overrides: `compute_loss`, `training_step`, `log`, `get_batch_samples` and
-`_get_train_sampler`. Transformers gave each of them one more parameter, in 4.46 to 4.52, and passes it whatever the method takes.
+Checks the methods that the program's own subclass of a trainer overrides: `compute_loss`, `training_step`, `log`,
+`get_batch_samples` and `_get_train_sampler`. Transformers added a parameter to each of them in 4.46 to 4.52, and
+passes it whether or not the override takes it.
 
 ## Why is this bad
 The training ends with `TypeError: compute_loss() got an unexpected keyword argument 'num_items_in_batch'`.
 
 ## Fix safety
-There is no automatic fix. Add the parameter, and hand it on to `super()`. A `compute_loss` that takes `num_items_in_batch` and does not use it returns a
-mean; with `gradient_accumulation_steps` the trainer may not divide that again.
+There is no automatic fix. Add the parameter, and pass it on to `super()`. A `compute_loss` that takes
+`num_items_in_batch` and does not use it returns a mean; with `gradient_accumulation_steps` the trainer may not divide
+that mean again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -65,7 +67,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
             continue
         if _is_called(job, api, owner, passed) and not override.beside & (LOOPS | passed.callers):
             what = f"`{override.label}()` takes no `{passed.name}`, which the trainer of transformers {api.versions['transformers']} passes"
-            then = "add the parameter and hand it on to `super()`"
+            then = "add the parameter and pass it on to `super()`"
             yield Finding(override.key, f"{what}: {then}", place=override.place)
 
 

@@ -1,15 +1,15 @@
-"""A keyword that an optimizer of PyTorch does not take.
+"""Keyword that a PyTorch optimizer does not take.
 
 ## What it does
-Compares the keywords of `torch.optim.AdamW(…)`, `Adam`, `SGD`, `RMSprop`, `Adagrad`, `NAdam`, `RAdam` and `Adafactor` with those that any release of
-PyTorch takes.
+Checks the keywords of `torch.optim.AdamW(…)`, `Adam`, `SGD`, `RMSprop`, `Adagrad`, `NAdam`, `RAdam` and `Adafactor`
+against those that any release of PyTorch takes.
 
 ## Why is this bad
-The optimizer raises TypeError, `got an unexpected keyword argument`, after the model was loaded. `betas` is one pair, where a config of transformers has
-`adam_beta1` and `adam_beta2`; the rate is `lr`, and not `learning_rate`.
+The optimizer raises TypeError, `got an unexpected keyword argument`, after the model is loaded. `betas` is one pair,
+where a transformers config has `adam_beta1` and `adam_beta2`; the learning rate is `lr`, not `learning_rate`.
 
 ## Fix safety
-The nearest name is written instead: unsafe, since another may have been meant.
+The fix is unsafe: it writes the nearest name, and you may mean another one.
 """
 
 from collections.abc import Iterator, Mapping

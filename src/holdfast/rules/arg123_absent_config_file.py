@@ -1,12 +1,13 @@
-"""A settings file that a command names, and that does not exist.
+"""Command that names a config file that does not exist.
 
 ## What it does
-Looks for the YAML and JSON files that the commands of a shell script name, such as that of `--config` or `--config_file`: in the folder where
-holdfast runs, beside the shell script, and in the folders above it. A file that the shell script mentions elsewhere too, or may download or
-copy, is passed over, and so is all that follows a `cd` to a folder which is not known.
+Checks for the YAML and JSON files that commands in a shell script name, such as the value of `--config` or
+`--config_file`. Looks in the folder where holdfast runs, beside the shell script, and in the folders above it. Skips
+files that the shell script also mentions elsewhere, or may download or copy, and everything after a `cd` to an
+unknown folder.
 
 ## Why is this bad
-The command ends with FileNotFoundError. On a cluster, that is after the job has waited in the queue.
+The command ends with FileNotFoundError. On a cluster, this happens after the job has waited in the queue.
 
 ## Fix safety
 There is no automatic fix.

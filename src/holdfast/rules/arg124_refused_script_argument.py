@@ -1,14 +1,15 @@
-"""A command line that the script's own parser refuses.
+"""Command line that the script's own parser refuses.
 
 ## What it does
-Compares the words that a script is started with, by a shell script or after `--`, with the options of its `argparse` parser, and with the
-types of the fields of its own dataclasses that an `HfArgumentParser` or `TrlParser` reads: options that
-there are not, beginnings of several, required options that are not given, values that are none of the `choices` or not of the `type`, and
-words that no option takes, such as the value of a `store_true`. A parser is passed over if not all its options can be seen.
+Checks the arguments that a shell script passes to a script, or that follow `--`, against the options of its
+`argparse` parser, and against the types of the dataclass fields that an `HfArgumentParser` or `TrlParser` reads.
+Reports unknown options, ambiguous abbreviations, missing required options, values that are not among the `choices` or
+do not match the `type`, and words that belong to no option, such as a value after a `store_true`. Skips a parser if
+not all of its options are visible.
 
 ## Why is this bad
-The script ends as soon as it reads its command line: `unrecognized arguments: --lerning_rate 1e-5`. On a cluster, that is after the job has
-waited in the queue.
+The script ends as soon as it parses its command line: `unrecognized arguments: --lerning_rate 1e-5`. On a cluster,
+this happens after the job has waited in the queue.
 
 ## Fix safety
 There is no automatic fix.

@@ -1,16 +1,17 @@
-"""An attribute that the program reads of settings of its own, and that these do not have.
+"""Read of an attribute that the program's own settings do not have.
 
 ## What it does
-Compares each attribute that the program reads of an instance of its dataclasses, such as `script_args.num_rows`, with their fields and those
-of their bases; and each that it reads of what `parse_args` of `argparse` gives with the options of the parser. It follows the settings
-through the program's functions. It leaves alone what the program sets itself, what stands behind `hasattr` or in a `try` for
-AttributeError, and a parser or a class of which not everything can be seen.
+Checks each attribute that the program reads from an instance of one of its dataclasses, such as
+`script_args.num_rows`, against the fields of the class and its bases, and each attribute of a result of `argparse`'s
+`parse_args` against the options of the parser. Follows the settings through the program's functions. Ignores
+attributes that the program sets itself, reads behind `hasattr` or in a `try` that catches AttributeError, and parsers
+and classes that are only partly visible.
 
 ## Why is this bad
-The program ends with AttributeError where the attribute is read, which may be after the training.
+The program ends with AttributeError where it reads the attribute, which may be after the training.
 
 ## Fix safety
-The nearest name is a guess: unsafe.
+The fix is unsafe because the nearest name is a guess.
 """
 
 from collections.abc import Iterator

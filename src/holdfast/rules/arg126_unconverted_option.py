@@ -1,14 +1,15 @@
-"""An option of the script's own parser that is not converted to the type that its argument needs.
+"""Command-line option that is not converted to the type that its argument needs.
 
 ## What it does
-Follows the options of an `argparse` parser to the arguments of training configs and adapters. Reports options without `type=` (they are
-text) where a number or a switch belongs, `type=float` where a whole number belongs, and `type=bool`. Likewise fields of the script's own dataclasses that an `HfArgumentParser` reads:
-`lr: str`. Only values that reach the argument
-unchanged are judged: `learning_rate=float(args.lr)` is fine.
+Follows the options of an `argparse` parser to the arguments of training configs and adapters. Reports options without
+`type=` (which are text) where a number or a switch is expected, `type=float` where a whole number is expected, and
+`type=bool`. Likewise reports fields of the script's own dataclasses that an `HfArgumentParser` reads: `lr: str`.
+Checks only values that reach the argument unchanged: `learning_rate=float(args.lr)` is fine.
 
 ## Why is this bad
-Without `type`, `--lr 2e-5` is the text `'2e-5'`. Config classes do not check types, and the optimizer raises `TypeError` once the model and
-the data have been loaded. `type=bool` makes True of every text but the empty one: `--bf16 False` turns bf16 on.
+Without `type`, `--lr 2e-5` is the text `'2e-5'`. Config classes do not check types, and the optimizer raises
+`TypeError` after the model and the data are loaded. `type=bool` converts every text except the empty one to True:
+`--bf16 False` turns bf16 on.
 
 ## Fix safety
 There is no automatic fix.
@@ -52,13 +53,13 @@ def _message(option: ParserOption, parameter: Parameter) -> str:
         kind = next(each for each in ("bool", "float", "int") if each in parameter.types)
         return f"`{name}` gives {to} a `{option.kind}`: declare the field as `{kind}`"
     if option.kind == "bool":
-        return f"`{name} False` makes {to} true: `type=bool` takes any text but the empty one for True; {SWITCH}"
+        return f"`{name} False` makes {to} true: `type=bool` converts any text except the empty one to True; {SWITCH}"
     if option.kind == "float":
-        return f"`{name}` gives {to} a decimal number, and not a whole one: write `type=int`"
+        return f"`{name}` gives {to} a decimal number, not a whole one: write `type=int`"
     if "bool" in parameter.types:
         return f"`{name}` gives {to} text, and text counts as true, `False` too: {SWITCH}"
     kind, number = ("float", "a number") if "float" in parameter.types else ("int", "a whole number")
-    return f"`{name}` gives {to} text, and not {number}: add `type={kind}`"
+    return f"`{name}` gives {to} text, not {number}: add `type={kind}`"
 
 
 def _severity(option: ParserOption, parameter: Parameter, is_text: bool) -> Severity | None:  # noqa: FBT001 - of one value

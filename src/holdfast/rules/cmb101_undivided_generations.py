@@ -1,18 +1,18 @@
-"""Completions that do not make whole groups: the batch is not a multiple of `num_generations`.
+"""Batch of completions that is not a multiple of `num_generations`.
 
 ## What it does
-For grpo and rloo, works out how many completions are generated at once, on all processes together, and divides that
-by `num_generations`; likewise for evaluation. Also: at least 2 generations, not both `generation_batch_size` and
-`steps_per_generation`.
+For grpo and rloo, checks whether the number of completions generated at once, on all processes together, is a
+multiple of `num_generations`; likewise for evaluation. Also checks for fewer than 2 generations, and for both
+`generation_batch_size` and `steps_per_generation`.
 
 ## Why is this bad
-An advantage compares the completions of one prompt with each other, so each batch must hold whole groups. The config
-class raises ValueError where it does not: after the imports, on every process. The defaults are 8 generations for grpo
-and 2 for rloo.
+An advantage compares the completions of one prompt with each other, so each batch must hold whole groups. Otherwise
+the config class raises ValueError: after the imports, on every process. The defaults are 8 generations for grpo and 2
+for rloo.
 
 ## Fix safety
-The fix raises `steps_per_generation`, which generates more at once and trains on them over more steps, or the
-evaluation batch. Both take more memory: unsafe.
+The fix is unsafe because it takes more memory. It raises `steps_per_generation`, which generates more completions at
+once and trains on them over more steps, or the evaluation batch size.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
-"""A dataset is streamed, and nothing says when training ends.
+"""Streamed dataset without `max_steps`.
 
 ## What it does
-For `dataset.streaming: true`, looks for `train.max_steps` above 0, and for `dataset.eval_fraction`, which a stream
-cannot give. In a script, for a `train_dataset` that is loaded with `streaming=True`.
+Checks for `dataset.streaming: true` without a `train.max_steps` above 0, or with `dataset.eval_fraction`, which a
+stream does not support. In a script, checks for a `train_dataset` that is loaded with `streaming=True`.
 
 ## Why is this bad
-A stream has no length, so epochs cannot be turned into steps: building the trainer raises ValueError. Nor can a part of
-it be held out: an `IterableDataset` has no `train_test_split`.
+A stream has no length, so epochs cannot be converted to steps: building the trainer raises ValueError. A stream
+cannot be split either: an `IterableDataset` has no `train_test_split`.
 
 ## Fix safety
-How many steps are enough only the user knows. Without streaming, everything works as it is written, but all rows are
-downloaded and kept on disk: unsafe.
+The fix is unsafe: it turns streaming off, so everything else works as written, but all rows are downloaded and stored
+on disk. Only you know how many steps are enough.
 """
 
 from collections.abc import Iterator

@@ -1,17 +1,17 @@
-"""Arguments that contradict each other, or that a class refuses for their values.
+"""Arguments that contradict each other, or whose values the class refuses.
 
 ## What it does
-Runs the checks that a class makes when it is constructed, on the arguments that are given and the defaults of the rest:
-those of configs, trainers, adapters and quantizations, taken from the source of exactly the versions at hand. What the
-source does not show (the model, the data, the number of processes, the machine) may be either way, and an error is reported
-only where it is certain. Where the class goes on and ignores an argument, that is a warning.
+Runs the checks that a class makes in its constructor, on the given arguments and the defaults of the others: for
+configs, trainers, adapters and quantizations, taken from the source of exactly the versions in use. What the source
+does not show (the model, the data, the number of processes, the machine) is treated as unknown, and an error is
+reported only where it is certain. Reports a warning where the class continues and ignores an argument.
 
 ## Why is this bad
-The class raises: after the imports, often after the model and the data were loaded, on every process. What it ignores was
-meant to have an effect.
+The class raises: after the imports, often after the model and the data are loaded, on every process. An argument that
+it ignores was meant to have an effect.
 
 ## Fix safety
-Which of the arguments was meant only the user knows; there is no fix. Where one is likely, another rule has it.
+There is no fix: only you know which of the arguments you meant. Where one of them is likely, another rule fixes it.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,17 @@
 """`max_length` that packing or padding-free training cannot use.
 
 ## What it does
-For `SFTTrainer`, looks for `packing` without a `max_length`, and for `padding_free` with one but without `packing`.
+Checks `SFTTrainer` for `packing` without a `max_length`, and for `padding_free` with a `max_length` but without
+`packing`.
 
 ## Why is this bad
-Packed rows are filled up to `max_length`: without it, preparing the data raises ValueError. Rows that are not padded are
-not truncated either, so from TRL 1.0 on `padding_free` beside a `max_length` (1024 by default) raises ValueError
-if nothing packs them. Both come after the model was loaded.
+Packing fills rows up to `max_length`: without it, preparing the data raises ValueError. Rows that are not padded are
+not truncated either, so from TRL 1.0 on `padding_free` with a `max_length` (1024 by default) raises ValueError unless
+rows are packed. Both errors come after the model is loaded.
 
 ## Fix safety
-Without its own value `max_length` is 1024 again. Without any `max_length`, rows stay as long as they are, which may take
-more memory than there is. What was meant only the user knows: unsafe.
+The fix is unsafe because only you know which you meant. It either restores the default `max_length` of 1024, or
+removes the limit, and then long rows may take more memory than there is.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,16 +1,16 @@
-"""An adapter that is added twice: by `get_peft_model`, and by the trainer.
+"""Adapter added twice: by `get_peft_model` and by the trainer.
 
 ## What it does
-Looks for `peft_config` in a trainer whose model has an adapter already, with the checks that the trainer makes in the
-versions at hand.
+Checks for `peft_config` in a trainer whose model already has an adapter, with the checks that the trainer makes in
+the versions in use.
 
 ## Why is this bad
-The trainer raises `ValueError: You passed a PeftModel instance together with a peft_config`, after the model was loaded.
-Older releases of TRL took it, and much advice in circulation still does both.
+The trainer raises `ValueError: You passed a PeftModel instance together with a peft_config`, after the model is
+loaded. Older releases of TRL accepted both, and many examples in circulation still do so.
 
 ## Fix safety
-The `peft_config` is taken out of the trainer: safe where the adapter was made with the same one. Where it was made with
-another, or loaded, only the user knows which was meant: unsafe.
+The fix removes `peft_config` from the trainer. It is safe if the adapter was created with the same config. It is
+unsafe if the adapter was created with another config, or loaded, because only you know which one you meant.
 """
 
 from collections.abc import Iterator
@@ -31,8 +31,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     for made, raised in refusals(job, api, "two-adapters"):
         call = made.call
         key = f"{call.key}.{ARGUMENT}"
-        message = f"{subject(api, call)} raises {raised.exception}: the model that it is given has an adapter already"
-        fix = Fix(f"take `{ARGUMENT}` out", (Remove(key),), safe=_is_same(job, call))
+        message = f"{subject(api, call)} raises {raised.exception}: its model already has an adapter"
+        fix = Fix(f"remove `{ARGUMENT}`", (Remove(key),), safe=_is_same(job, call))
         yield Finding(key, message, fix if ARGUMENT in call.arguments else None)
 
 

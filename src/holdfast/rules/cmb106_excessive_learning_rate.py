@@ -1,17 +1,18 @@
-"""A learning rate with which every training diverges.
+"""Learning rate with which every training diverges.
 
 ## What it does
-Compares `learning_rate` with what the optimizer takes: 1 and more with AdamW, Adafactor, Lion, RMSprop and Adagrad is an error, 0.1 and more
-a warning; with SGD 100 is an error. `weight_decay` times `learning_rate`, the share of each weight that a step takes, is an error from
-0.1 on.
+Checks `learning_rate` against what the optimizer tolerates. With AdamW, Adafactor, Lion, RMSprop and Adagrad, 1 or
+more is an error, and 0.1 or more is a warning; with SGD, 100 or more is an error. `weight_decay` times
+`learning_rate`, the fraction of each weight that a step removes, is an error from 0.1 on.
 
 ## Why is this bad
-These optimizers change each weight by about `learning_rate` in a step, however small the gradient is and however it is clipped. Weights
-of language models are about 0.02: after one step of 1 nothing of the model is left, and the loss is far above that of a guess. The usual
-cause is a lost exponent, 2 for 2e-5.
+These optimizers change each weight by about `learning_rate` per step, however small or clipped the gradient is.
+Weights of language models are about 0.02: after one step of 1, nothing of the model is left, and the loss is far
+above that of random guessing. The usual cause is a missing exponent: 2 instead of 2e-5.
 
 ## Fix safety
-There is no automatic fix. Usual are 1e-5 to 5e-5 for a whole model, 1e-4 to 1e-3 for an adapter, and 5e-7 to 5e-6 for dpo.
+There is no automatic fix. Usual values are 1e-5 to 5e-5 for a whole model, 1e-4 to 1e-3 for an adapter, and 5e-7 to
+5e-6 for dpo.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,16 @@
-"""`lr_scheduler_kwargs` with a keyword that the schedule does not take.
+"""Keyword in `lr_scheduler_kwargs` that the schedule does not take.
 
 ## What it does
-Compares the keywords in `lr_scheduler_kwargs` with the parameters of the function that makes the named schedule, at the versions at hand.
+Checks the keywords in `lr_scheduler_kwargs` against the parameters of the function that creates the named schedule,
+in the versions in use.
 
 ## Why is this bad
-The config takes any. The trainer makes the schedule when training begins, after the model and the data were loaded, and the function raises TypeError.
-`min_lr` is the usual one: `cosine` does not take it, and `cosine_with_min_lr` does.
+The config accepts any keyword. The trainer creates the schedule when training begins, after the model and the data
+are loaded, and the function raises TypeError. The usual case is `min_lr`: `cosine` does not take it, and
+`cosine_with_min_lr` does.
 
 ## Fix safety
-Another schedule that takes all of the keywords is a guess: unsafe.
+The fix is unsafe: another schedule that takes all of the keywords is a guess.
 """
 
 from collections.abc import Iterator, Mapping

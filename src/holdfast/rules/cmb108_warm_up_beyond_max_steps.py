@@ -1,14 +1,15 @@
-"""A warm-up of as many steps as the training, or more.
+"""Warm-up that is as long as the training, or longer.
 
 ## What it does
-Compares `warmup_steps` with `max_steps`, where both are given. A number below 1 is a share of the steps, and fits.
+Checks `warmup_steps` against `max_steps`, where both are given. Ignores a number below 1, which is a fraction of the
+steps.
 
 ## Why is this bad
-The learning rate rises through the whole training and never gets to `learning_rate`: with 10000 steps of warm-up, 5 steps get to 0.04 % of it. The
-model learns next to nothing, and nothing says so.
+The learning rate rises during the whole training and never reaches `learning_rate`: with 10000 steps of warm-up, 5
+steps reach 0.04 % of it. The model learns next to nothing, and no message says so.
 
 ## Fix safety
-Not safe: the fix takes a tenth of all steps, which is another training.
+The fix is not safe: it warms up for a tenth of all steps, which is a different training.
 """
 
 from collections.abc import Iterator

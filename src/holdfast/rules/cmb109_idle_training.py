@@ -1,15 +1,16 @@
-"""A training that changes no weight.
+"""Training that changes no weight.
 
 ## What it does
-Looks for `learning_rate=0`; for `num_train_epochs` of 0 or less without `max_steps`; for `max_steps=0`; and for a `LoraConfig` with `lora_alpha=0` or `inference_mode=True`.
+Checks for `learning_rate=0`; for `num_train_epochs` of 0 or less without `max_steps`; for `max_steps=0`; and for a
+`LoraConfig` with `lora_alpha=0` or `inference_mode=True`.
 
 ## Why is this bad
-The script ends well, with a loss in its log, and the model is the one that it began with. With `max_steps=0` the training ends after its
-first step; -1 stands for no limit. An adapter is multiplied by `lora_alpha`, and so are its
-gradients. `inference_mode` freezes it: without activation checkpointing the first step raises RuntimeError, with it nothing happens.
+The script succeeds, with a loss in its log, and the model is unchanged. With `max_steps=0` the training ends after
+its first step; -1 means no limit. An adapter and its gradients are multiplied by `lora_alpha`. `inference_mode`
+freezes the adapter: without activation checkpointing the first step raises RuntimeError; with it nothing happens.
 
 ## Fix safety
-There is no automatic fix. Left out, `inference_mode` is false; `lora_alpha` is often once or twice `r`.
+There is no automatic fix. If you leave `inference_mode` out, it is false; `lora_alpha` is often once or twice `r`.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,16 @@
-"""A loss of completions alone, for rows that a formatting function merges into one text.
+"""`completion_only_loss` with a formatting function.
 
 ## What it does
-Looks for `completion_only_loss=True` in `SFTConfig` beside a `formatting_func` that `SFTTrainer` is given.
+Checks for `completion_only_loss=True` in `SFTConfig` together with a `formatting_func` of `SFTTrainer`.
 
 ## Why is this bad
-The function returns one text for each row, and nothing in it tells the prompt from the completion. The trainer raises ValueError, `A formatting
-function was provided while completion_only_loss=True`, after the model was loaded.
+The function returns one text per row, which no longer shows where the prompt ends and the completion begins. The
+trainer raises ValueError, `A formatting function was provided while completion_only_loss=True`, after the model is
+loaded.
 
 ## Fix safety
-Without `completion_only_loss` the prompts are learned too: unsafe. To learn the completions alone, map the rows into the columns `prompt` and
-`completion`, and leave the function out.
+The fix is unsafe: without `completion_only_loss` the model also learns the prompts. To learn only the completions,
+map the rows to the columns `prompt` and `completion`, and remove the function.
 """
 
 from collections.abc import Iterator

@@ -1,18 +1,19 @@
-"""Rows that are to be grouped by length, for a trainer whose rows have no `input_ids`.
+"""Rows grouped by length in a trainer whose rows have no `input_ids`.
 
 ## What it does
-For DPO, KTO, CPO, ORPO, TPO and reward training, looks for `train_sampling_strategy` of `group_by_length` or `batch_rebalance`, and for `group_by_length=True`
-of older releases. A column of lengths helps only with `remove_unused_columns=False`: otherwise it is dropped first. With it, the columns of the
-data are compared with `length_column_name`.
+For DPO, KTO, CPO, ORPO, TPO and reward training, checks for a `train_sampling_strategy` of `group_by_length` or
+`batch_rebalance`, and for `group_by_length=True` of older releases. A column of lengths helps only with
+`remove_unused_columns=False`: otherwise the trainer drops it first. With that setting, checks whether the data has
+the column that `length_column_name` names. Ignores streamed data, which is not sampled.
 
 ## Why is this bad
-The sampler takes a row's length from its `input_ids`. These trainers make `prompt_ids`, `chosen_ids` and the like instead, and training ends
-with ValueError, "Can only automatically infer lengths for datasets whose items are dictionaries with an 'input_ids' key", after the model was
-loaded and the data tokenized. Data that is streamed is not sampled, and is left out here.
+The sampler reads a row's length from its `input_ids`. These trainers create `prompt_ids`, `chosen_ids` and the like
+instead, and training ends with ValueError, "Can only automatically infer lengths for datasets whose items are
+dictionaries with an 'input_ids' key", after the model is loaded and the data is tokenized.
 
 ## Fix safety
-Without the setting, the rows are shuffled, and a batch holds more padding: unsafe. To group them, add a column with the number of tokens of each
-row, name it in `length_column_name`, and set `remove_unused_columns=False`.
+The fix is unsafe: without the setting, the rows are shuffled, and a batch contains more padding. To group them, add a
+column with the number of tokens of each row, name it in `length_column_name`, and set `remove_unused_columns=False`.
 """
 
 import re
@@ -44,7 +45,7 @@ def check(job: Document, api: Api, columns: tuple[str, ...] | Unknown) -> Iterat
             f"the trainer of `{call.name}` makes no `input_ids`, from which rows are grouped by length, and raises ValueError: "
             "leave it out, or keep a column of lengths with `remove_unused_columns=False`"
         )
-        fix = Fix(f"take `{name}` out", (Remove(key),), safe=False) if has_edits(job, call) else None
+        fix = Fix(f"remove `{name}`", (Remove(key),), safe=False) if has_edits(job, call) else None
         yield Finding(key, what, fix)
 
 

@@ -1,20 +1,22 @@
-"""A dataset whose columns the method cannot train on.
+"""Dataset whose columns the method cannot train on.
 
 ## What it does
-Compares the columns of the training data, and of the evaluation split, with what the method's trainer reads: their
-names, and where they are known their types, since a `prompt` of text with answers of messages does not do. For grpo and
-rloo also with the names that a reward function gets from the trainer, and with what TRL's own rewards ask for.
+Checks the columns of the training data and of the evaluation split against those that the method's trainer reads:
+their names and, where known, their types, since a text `prompt` does not go with answers that are messages. For grpo
+and rloo, also checks the columns that a reward function takes, including TRL's own rewards.
 
 ## Why is this bad
-The trainer prepares the data after the model was loaded, and raises `KeyError: 'text'` or the like; for grpo and rloo
-only when the first reward is asked for. A column too many can be as bad: with a `prompt` column, sft reads every row as
-prompt and completion, whatever else is there. And some sets train in one process and not in the next: whether rows are
-conversations, TRL asks one of their columns, and which one is chance. `assistant_only_loss` needs rows that are messages from the
-beginning: the trainer looks at them before a `formatting_func` or a collator does.
+The trainer prepares the data after the model is loaded, and raises `KeyError: 'text'` or a similar error; for grpo
+and rloo, only when it computes the first reward. An extra column can do as much harm: with a `prompt` column, sft
+reads every row as prompt and completion, whatever other columns there are. Some datasets train in one process and
+fail in the next: TRL decides by one of their columns whether rows are conversations, and which column that is varies
+at random. `assistant_only_loss` needs rows that are messages from the start: the trainer checks them before a
+`formatting_func` or a collator runs.
 
 ## Fix safety
-There is no automatic fix. Write a function that gives the columns under the names the trainer knows. In a job file name it in
-`dataset.map`: the columns that it returns take the place of the old ones. In a script hand it to `map`, or rename the columns.
+There is no automatic fix. Write a function that returns the columns under the names that the trainer knows. In a job
+file, name it in `dataset.map`: the returned columns replace the old ones. In a script, pass it to `map`, or rename
+the columns.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,13 +1,13 @@
-"""A dataset that does not exist, is empty, or cannot be read.
+"""Dataset that does not exist, is empty, or cannot be read.
 
 ## What it does
-For files and folders on this machine, and for data that holdfast makes itself, checks whether there are rows: the file
-is there, its format is known, its first rows can be parsed, the split exists. With `dataset.eval_fraction`, also
-whether there are rows enough for both parts.
+Checks files and folders on this machine, and data that holdfast creates itself, for rows: whether the file exists,
+its format is known, its first rows can be parsed, and the split exists. With `dataset.eval_fraction`, also checks
+whether there are enough rows for both parts.
 
 ## Why is this bad
-The job fails when it loads its data, after its environment was made. What it says then is often about something else:
-for an empty file `StopIteration`, for a name that is not there that the Hub could not be reached.
+The job fails when it loads its data, after its environment is built. The error is often misleading: `StopIteration`
+for an empty file; a message that the Hub could not be reached for a name that does not exist.
 
 ## Fix safety
 There is no automatic fix.

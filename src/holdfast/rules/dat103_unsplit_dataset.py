@@ -1,14 +1,16 @@
-"""A dictionary of splits where one of them is needed.
+"""Dictionary of splits where a single split is needed.
 
 ## What it does
-Looks for a `load_dataset()` without a `split` whose result, mapped and filtered or not, is the trainer's `train_dataset`.
+Checks for a `load_dataset()` without a `split` whose result, mapped and filtered or not, is the trainer's
+`train_dataset`.
 
 ## Why is this bad
-Without `split`, `load_dataset` gives a dictionary of all splits. The trainer raises: TRL 1.10 and later say so while it is
-built, older ones and transformers' own end with `KeyError` when they ask for the first row.
+Without `split`, `load_dataset` returns a dictionary of all splits. The trainer raises: TRL 1.10 and later name the
+problem when the trainer is built; older releases and transformers' own trainer raise `KeyError` when they read the
+first row.
 
 ## Fix safety
-`split="train"` is what a dataset of one file has, and what most others have: unsafe, since some have none of that name.
+The fix is unsafe: it adds `split="train"`, which exists in a dataset of one file and in most others, but not in all.
 """
 
 import re

@@ -1,14 +1,14 @@
-"""A slice of a split that datasets cannot read.
+"""Split slice that datasets cannot parse.
 
 ## What it does
-Reads the `split` of every `load_dataset()`: names, slices in rows or percent, joined by `+`.
+Checks the `split` of every `load_dataset()`: names, and slices in rows or percent, joined by `+`.
 
 ## Why is this bad
-`train[:5.5%]`, `train[:5k]`, `train[5]` or a space within are not slices; datasets raises `ValueError: Unrecognized
-instruction format`, after it has downloaded and prepared all of the data.
+`train[:5.5%]`, `train[:5k]`, `train[5]` and slices with a space inside are invalid. datasets raises
+`ValueError: Unrecognized instruction format`, after it has downloaded and prepared all of the data.
 
 ## Fix safety
-There is no automatic fix: how many rows were meant is for the author to say.
+There is no automatic fix: only you know how many rows you meant.
 """
 
 import re

@@ -1,15 +1,15 @@
-"""A stream that is used as if it were a table.
+"""Stream used as if it were a table.
 
 ## What it does
-For a script whose only `load_dataset()` has `streaming=True`, looks for `train_test_split`, `select` and `sort`, for `num_proc`,
-and for a slice in its `split`.
+Checks a script whose only `load_dataset()` has `streaming=True` for `train_test_split`, `select` and `sort`, for
+`num_proc`, and for a slice in its `split`.
 
 ## Why is this bad
-A stream has neither a length nor rows by number. It has no such methods (AttributeError), its `map` and `filter` take no
+A stream has no length and no rows by number. It has no such methods (AttributeError), its `map` and `filter` take no
 `num_proc` (TypeError), and `train[:500]` is not a split that it knows (ValueError).
 
 ## Fix safety
-There is no automatic fix: `take(500)` and `skip(500)` part a stream; its order decides what lands where.
+There is no automatic fix: `take(500)` and `skip(500)` divide a stream, and its order decides which rows go where.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""A dataset that is a loading script.
+"""Dataset loaded by a loading script.
 
 ## What it does
-With datasets 4.0 or newer, looks for `load_dataset()` of a file that ends in `.py`.
+With datasets 4.0 or newer, checks for `load_dataset()` of a file that ends in `.py`.
 
 ## Why is this bad
-Datasets no longer runs programs to get at data: it raises `RuntimeError: Dataset scripts are no longer supported`, with
-`trust_remote_code=True` as well.
+datasets no longer runs scripts to load data: it raises `RuntimeError: Dataset scripts are no longer supported`, also
+with `trust_remote_code=True`.
 
 ## Fix safety
-There is no automatic fix: the data needs a copy as Parquet. On the Hub, that is often the branch `refs/convert/parquet`; for a
-program of your own, `Dataset.from_generator` takes its function.
+There is no automatic fix: the data needs a copy as Parquet. On the Hub, that is often the branch
+`refs/convert/parquet`. If the script is yours, pass its generator function to `Dataset.from_generator`.
 """
 
 from collections.abc import Iterator

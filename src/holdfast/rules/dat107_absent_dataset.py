@@ -1,15 +1,16 @@
-"""A dataset that is not on the Hub.
+"""Dataset that does not exist on the Hub.
 
 ## What it does
-Checks whether each dataset is there that a job names: `dataset` and `evaluate` of a job file, `load_dataset()`, `--dataset_name` of a command.
-A name without an owner may be a folder where the program runs: of one that is not there it only says so if the Hub has one of that name
-with an owner.
+Checks whether each dataset that a job names exists: `dataset` and `evaluate` of a job file, `load_dataset()`,
+`--dataset_name` of a command. A name without an owner may be a folder where the program runs. If no such folder
+exists here, the rule reports it only if the Hub has a dataset of that name with an owner.
 
 ## Why is this bad
-The job fails when it loads its data: `DatasetNotFoundError`. What is private to others looks to this token as if it were not there.
+The job fails when it loads its data: `DatasetNotFoundError`. A private dataset that the token cannot read looks as if
+it did not exist.
 
 ## Fix safety
-Where one name is clearly the nearest that exists, to write that: unsafe, since other data may be meant.
+The fix is unsafe: it writes the nearest existing name, if one is clearly the nearest, and you may mean other data.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,14 +1,15 @@
-"""A dataset that the current token may not read.
+"""Gated dataset that the token cannot read.
 
 ## What it does
-Checks whether the datasets of a job are gated, and whether the token at hand has been given access.
+Checks whether the datasets of a job are gated, and whether the current token has access.
 
 ## Why is this bad
-Everyone can see a gated dataset; its files are only for those who requested access, and got it. `load_dataset` raises
-`DatasetNotFoundError: … is a gated dataset`.
+Everyone can see a gated dataset, but only users who requested access and got it can read its files. `load_dataset`
+raises `DatasetNotFoundError: … is a gated dataset`.
 
 ## Fix safety
-There is no automatic fix: request access on the dataset's page. Some grant it at once, for others a person decides.
+There is no automatic fix: request access on the dataset's page. Some owners grant it at once; for others a person
+decides.
 """
 
 from collections.abc import Iterator, Sequence

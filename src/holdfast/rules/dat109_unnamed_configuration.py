@@ -1,13 +1,13 @@
-"""A dataset of several configurations, none of which is chosen.
+"""Dataset with several configurations, loaded without choosing one.
 
 ## What it does
-Looks at the configurations of each dataset that is loaded without one: several, and none of them the default.
+Checks for datasets that have several configurations and no default, and that are loaded without a configuration.
 
 ## Why is this bad
-datasets raises `ValueError: Config name is missing`, as it loads the data.
+datasets raises `ValueError: Config name is missing` when it loads the data.
 
 ## Fix safety
-There is no automatic fix: which of them is meant is for the author to say.
+There is no automatic fix: only you know which configuration you meant.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,13 +1,15 @@
-"""A configuration that a dataset does not have.
+"""Configuration that the dataset does not have.
 
 ## What it does
-Compares the configuration that a job names with those of the dataset: `dataset.config`, the `name` of `load_dataset`, `--dataset_config`.
+Checks the configuration that a job names against those of the dataset: `dataset.config`, the `name` of
+`load_dataset`, `--dataset_config`.
 
 ## Why is this bad
-datasets raises `ValueError: BuilderConfig '…' not found`, as it loads the data. Capitals count.
+datasets raises `ValueError: BuilderConfig '…' not found` when it loads the data. Names are case-sensitive.
 
 ## Fix safety
-Where one of them differs by a letter or two, to write that: unsafe, since it holds other data than another would.
+The fix is unsafe: it writes a configuration whose name differs by a letter or two, and each configuration holds other
+data.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,15 +1,16 @@
-"""A split that a dataset does not have.
+"""Split that the dataset does not have.
 
 ## What it does
-Compares the splits that a job names with those that the dataset has in the configuration that is taken: `dataset.split` and
-`dataset.eval_split` (a job file trains on `train` where it names none), the `split` of `load_dataset`, those of a command of TRL's.
+Checks the splits that a job names against those of the dataset in the chosen configuration: `dataset.split` and
+`dataset.eval_split` (a job file that names no split trains on `train`), the `split` of `load_dataset`, and the splits
+of a TRL command.
 
 ## Why is this bad
-datasets raises `ValueError: Unknown split`, and of a stream `Bad split`: once it has downloaded and prepared all of the data. A command
-of TRL's raises KeyError.
+datasets raises `ValueError: Unknown split`, or `Bad split` for a stream, after it has downloaded and prepared all of
+the data. A TRL command raises KeyError.
 
 ## Fix safety
-There is no automatic fix: which part of the data is meant is for the author to say.
+There is no automatic fix: only you know which part of the data you meant.
 """
 
 from collections.abc import Iterator, Sequence

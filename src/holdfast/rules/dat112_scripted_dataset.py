@@ -1,14 +1,15 @@
-"""A dataset of the Hub that is a loading script.
+"""Hub dataset that needs a loading script.
 
 ## What it does
-With datasets 4.0 or newer, checks whether the repository of a dataset holds a program of its own name, which datasets would have to run.
+With datasets 4.0 or newer, checks whether a dataset repository holds a script of its own name, which datasets would
+have to run.
 
 ## Why is this bad
-Datasets no longer runs programs to get at data: it raises `RuntimeError: Dataset scripts are no longer supported`, with
-`trust_remote_code=True` as well.
+datasets no longer runs scripts to load data: it raises `RuntimeError: Dataset scripts are no longer supported`, also
+with `trust_remote_code=True`.
 
 ## Fix safety
-There is no automatic fix: often the Hub has made a copy as Parquet, which `revision="refs/convert/parquet"` reads.
+There is no automatic fix: the Hub has often created a copy as Parquet, which `revision="refs/convert/parquet"` reads.
 """
 
 from collections.abc import Iterator, Sequence

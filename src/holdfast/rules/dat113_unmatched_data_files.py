@@ -1,16 +1,17 @@
-"""Data files that are not in the dataset: none of those that are named, or none at all.
+"""Data files that the dataset does not have.
 
 ## What it does
-Compares `data_files` and `data_dir` of `load_dataset()` with the files that the dataset's repository has. Where none are named, checks whether
-there is anything in it beside papers such as a README.
+Checks `data_files` and `data_dir` of `load_dataset()` against the files in the dataset's repository. If the call
+names no files, checks whether the repository holds anything besides documents such as a README.
 
 ## Why is this bad
-Of a name that is not there datasets says that it could not find the dataset on the Hub, of patterns that fit nothing `DataFilesNotFoundError`,
-of a folder `EmptyDatasetError`. Where the same dataset was loaded before in another way, it says `Couldn't find cache`, and does not mention files.
-A pattern that fits nothing beside others that do is passed over.
+For a missing file name, datasets says that it could not find the dataset on the Hub; for patterns that match nothing
+it raises `DataFilesNotFoundError`, and for a folder `EmptyDatasetError`. If the same dataset was loaded before in
+another way, the error is `Couldn't find cache` and does not mention files. A pattern that matches nothing is ignored
+if other patterns match.
 
 ## Fix safety
-There is no automatic fix; where a file of that name is in another folder, the message names it.
+There is no automatic fix; if a file of that name is in another folder, the message names it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,17 +1,20 @@
-"""An evaluation on rows that are trained on.
+"""Evaluation on rows that the model trains on.
 
 ## What it does
-Compares what a job trains on with what it evaluates on, where both are slices of one split: `dataset.split` and `dataset.eval_split` of a job
-file, two `load_dataset()` of one dataset, the splits of a command of TRL's. It reports only sets that certainly share rows, such as `train[:90%]` and
-`train[85%:]`, and where a trainer is given one and the same variable, or item of it, for both.
+Checks whether the training rows and the evaluation rows of a job overlap, where both are slices of one split:
+`dataset.split` and `dataset.eval_split` of a job file, two `load_dataset()` of one dataset, the splits of a TRL
+command. Reports only sets that certainly share rows, such as `train[:90%]` and `train[85%:]`, and trainers that use
+the same variable, or the same item of it, for both.
 
 ## Why is this bad
-The loss on rows that the model has learned falls for as long as training goes on: it shows neither when to stop nor how good the model is.
+The loss on learned rows falls for as long as the training runs. It shows neither when to stop nor how good the model
+is.
 
-It is a warning, here and in a rehearsal: whether a model can learn a few rows by heart at all is worth trying on purpose.
+This is a warning, here and in a rehearsal: it can be useful to test on purpose whether a model can memorize a few
+rows.
 
 ## Fix safety
-There is no automatic fix: which rows to keep apart is for the author to say.
+There is no automatic fix: only you know which rows to hold out.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,14 @@
-"""A slice of a split that holds no rows.
+"""Split slice that holds no rows.
 
 ## What it does
 Counts the rows of each slice that a job names, where the number of rows of the split is known.
 
 ## Why is this bad
-A slice that begins behind the last row, or that is less than half a row, raises `ValueError: Instruction "…" corresponds to no data!`,
-once datasets has downloaded and prepared all of it.
+A slice that begins after the last row, or that is less than half a row, raises
+`ValueError: Instruction "…" corresponds to no data!`, after datasets has downloaded and prepared all of the data.
 
 ## Fix safety
-There is no automatic fix: which rows are meant is for the author to say.
+There is no automatic fix: only you know which rows you meant.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,14 +1,15 @@
-"""More rows than the dataset has.
+"""More rows selected than the dataset has.
 
 ## What it does
-Compares the rows that are asked for with those that are there: `.select(range(…))` of what `load_dataset()` gave, shuffled or not, and
-`dataset.rows` of a job file.
+Checks the number of selected rows against the number that exist: in `.select(range(…))` on the result of
+`load_dataset()`, shuffled or not, and in `dataset.rows` of a job file.
 
 ## Why is this bad
-`select` raises `IndexError: Index … out of range`. A job file's script takes what there is, and its run is shorter than it was meant to be.
+`select` raises `IndexError: Index … out of range`. The script of a job file uses the rows that exist, and its run is
+shorter than intended.
 
 ## Fix safety
-There is no automatic fix: how many rows are meant is for the author to say. `.take(n)` stops at the end.
+There is no automatic fix: only you know how many rows you meant. `.take(n)` stops at the end.
 """
 
 import re

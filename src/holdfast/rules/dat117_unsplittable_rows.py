@@ -1,13 +1,14 @@
-"""A split into two parts of which one would be empty.
+"""Train/test split in which one part is empty.
 
 ## What it does
-Works out what `train_test_split()` of what `load_dataset()` gave comes to, where the number of rows is known.
+Computes the sizes of the parts of a `train_test_split()` on the result of `load_dataset()`, where the number of rows
+is known.
 
 ## Why is this bad
-It raises ValueError: a part without rows is refused, and so is a `test_size` that is not smaller than the number of rows.
+The call raises ValueError for a part without rows, and for a `test_size` that is not smaller than the number of rows.
 
 ## Fix safety
-There is no automatic fix: how many rows to hold out is for the author to say.
+There is no automatic fix: only you know how many rows to hold out.
 """
 
 import re

@@ -1,15 +1,17 @@
-"""Fewer rows than one step takes.
+"""Fewer rows than one training step uses.
 
 ## What it does
-Compares the rows that a job file trains on with the batch of one step: `per_device_train_batch_size` times `gradient_accumulation_steps`, on all
-processes together. A job that packs rows, streams them or generates its own batches is left alone.
+Checks the number of rows that a job file trains on against the batch of one step: `per_device_train_batch_size` times
+`gradient_accumulation_steps`, on all processes together. Ignores jobs that pack rows, stream them or generate their
+own batches.
 
 ## Why is this bad
-Nothing fails: each epoch is one step on the rows that there are, the batch is smaller than it says, and a schedule of a few steps hardly leaves its
-warm-up. With `dataloader_drop_last`, and fewer rows than one batch, no batch is left: the trainer raises that `max_steps` must be set.
+Nothing fails: each epoch is one step on all rows, the batch is smaller than configured, and a schedule of a few steps
+hardly leaves its warm-up. With `dataloader_drop_last`, and fewer rows than one batch, no batch is left: the trainer
+raises that `max_steps` must be set.
 
 ## Fix safety
-There is no automatic fix: more rows, a smaller batch or fewer steps to accumulate would all do.
+There is no automatic fix: use more rows, a smaller batch or fewer accumulation steps.
 """
 
 from collections.abc import Iterator

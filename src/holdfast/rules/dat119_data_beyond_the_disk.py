@@ -1,15 +1,16 @@
-"""A dataset that is larger than the free disk.
+"""Dataset larger than the free disk space.
 
 ## What it does
-Adds up the sizes of the splits of a job file's datasets, as they are downloaded, and compares the sum with the free space under the runs folder.
+Adds up the download sizes of the splits of a job file's datasets, and checks the sum against the free space under the
+runs folder.
 
 ## Why is this bad
-`load_dataset` downloads all splits of a configuration, whichever is asked for, and writes them a second time as Arrow. Where there is no room it
-ends with `OSError`, hours later, and leaves none for checkpoints.
+`load_dataset` downloads all splits of a configuration, whichever one you load, and writes them a second time as
+Arrow. If the disk fills up, it ends with `OSError`, hours later, and leaves no space for checkpoints.
 
 ## Fix safety
-There is no automatic fix: `dataset.streaming: true` stores no rows, and `HF_HOME` puts the cache on another disk. What is cached there already is
-counted as if it were not: this is a warning.
+There is no automatic fix: `dataset.streaming: true` stores no rows, and `HF_HOME` puts the cache on another disk.
+Data that is already cached is counted again, so this is a warning.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,16 +1,16 @@
-"""A dataset that is named without its owner.
+"""Dataset named without its owner.
 
 ## What it does
-With huggingface_hub 1.16 or newer, looks for datasets of the Hub that a job names by one word: `dataset` and `evaluate` of a job file,
-`load_dataset("imdb")`, `--dataset_name` of a command.
+With huggingface_hub 1.16 or newer, checks for Hub datasets that a job names by one word: `dataset` and `evaluate` of
+a job file, `load_dataset("imdb")`, `--dataset_name` of a command.
 
 ## Why is this bad
-The Hub still leads on from such a name, but datasets makes an address of it, and huggingface_hub refuses that:
-`HfUriError: Invalid HF URI 'hf://datasets/imdb@…'. Repository id must be 'namespace/name'`. A folder of that name where the program runs is
-loaded in its place, so this is a warning.
+The Hub still redirects such a name, but datasets builds a URI from it, and huggingface_hub refuses that URI:
+`HfUriError: Invalid HF URI 'hf://datasets/imdb@…'. Repository id must be 'namespace/name'`. If a folder of that name
+exists where the program runs, it is loaded instead, so this is a warning.
 
 ## Fix safety
-The new name is the same repository: safe.
+The fix is safe: the new name is the same repository.
 """
 
 from collections.abc import Iterator, Sequence

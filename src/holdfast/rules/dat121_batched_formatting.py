@@ -1,16 +1,16 @@
-"""A formatting function that returns the texts of a batch.
+"""Formatting function that returns a list or a record instead of a text.
 
 ## What it does
-Looks at the `return` statements of the script's own function that is given to `SFTTrainer` as `formatting_func`: each returns a list, or
-each a record.
+Checks the `return` statements of the script's own function that is passed to `SFTTrainer` as `formatting_func`.
+Reports functions in which every `return` gives a list, or every `return` gives a record.
 
 ## Why is this bad
-Since trl 0.17 the function is called with one row and returns one text. A function that loops over `example["question"]` and returns a
-list, as was right in 2024, is given a text and loops over its letters; the trainer then raises AttributeError, `'list' object has no
-attribute 'endswith'`, or trains on nonsense.
+Since trl 0.17 the trainer calls the function with one row and expects one text. A function that loops over
+`example["question"]` and returns a list, as was correct in 2024, gets a text and loops over its letters; the trainer
+then raises AttributeError, `'list' object has no attribute 'endswith'`, or trains on nonsense.
 
 ## Fix safety
-There is no automatic fix. Take the loop out, and return the text of the one row that the function is given.
+There is no automatic fix. Remove the loop, and return the text of the one row that the function gets.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if since(api, "trl", "0.17.0"):
         yield Finding(
             KEY,
-            f"`{function.name}` returns {SPELLED[function.returns]}, and trl calls it with one row, of which it wants one text",
+            f"`{function.name}` returns {SPELLED[function.returns]}, but trl calls it with one row and expects one text",
             place=function.place,
         )
 

@@ -1,13 +1,14 @@
-"""A file where `load_dataset` wants a name.
+"""File path passed to `load_dataset` as a dataset name.
 
 ## What it does
-Looks for `load_dataset("rows.jsonl")`, and for `load_dataset("json", "rows.jsonl")`: a file of data in the place of the dataset, or of its
-configuration; likewise for `--dataset_name` of TRL's commands.
+Checks for `load_dataset("rows.jsonl")` and `load_dataset("json", "rows.jsonl")`: a data file in place of the dataset
+or of its configuration; likewise for `--dataset_name` of TRL's commands.
 
 ## Why is this bad
-The first argument names a dataset of the Hub, a folder, or a format such as `json`; the second a configuration. A file is neither: the Hub is asked
-for a dataset of that name, and there is none. As a configuration a path raises InvalidConfigName, and a bare name is taken for one: every file of
-that format in the working directory is read.
+The first argument names a Hub dataset, a folder, or a format such as `json`; the second names a configuration. A file
+is neither, so datasets looks for a Hub dataset of that name, which does not exist. As a configuration, a path raises
+InvalidConfigName, and a bare file name is accepted as a configuration name: datasets then reads every file of that
+format in the working directory.
 
 ## Fix safety
 There is no automatic fix. Write `load_dataset("json", data_files="rows.jsonl", split="train")`.
@@ -45,10 +46,10 @@ def check(job: Document) -> Iterator[Finding]:
         path = call.positional[0] if call.positional else call.arguments.get("path")
         config = call.positional[POSITION] if len(call.positional) > POSITION else call.arguments.get("name")
         if isinstance(path, str) and (found := FILE.fullmatch(path)):
-            yield _finding(call, path, found["kind"], "and no dataset")
+            yield _finding(call, path, found["kind"], "not a dataset")
         elif isinstance(config, str) and (found := FILE.fullmatch(config)) and path in FORMATS.values():
-            every = f"and no configuration; every {path} file in the working directory is read"
-            yield _finding(call, config, found["kind"], every if "/" not in config else "and no configuration")
+            every = f"not a configuration; every {path} file in the working directory is read"
+            yield _finding(call, config, found["kind"], every if "/" not in config else "not a configuration")
 
 
 def _of_command(job: Document, call: Call) -> Iterator[Finding]:

@@ -1,12 +1,14 @@
-"""Local data that a program reads, and that does not exist, is empty, or cannot be parsed.
+"""Local data files that do not exist, are empty, or cannot be parsed.
 
 ## What it does
-For files and folders that a program reads with `load_dataset("json", data_files=…)`, `load_dataset("./folder")`, `Dataset.from_json(…)`,
-`load_from_disk(…)` and the like, checks whether they are there, whether their first rows can be parsed, and whether the split exists. Relative
-names start from the working directory or the script's folder. What the program may write, download or look for first is skipped.
+Checks files and folders that a program reads with `load_dataset("json", data_files=…)`, `load_dataset("./folder")`,
+`Dataset.from_json(…)`, `load_from_disk(…)` and similar calls: whether they exist, whether their first rows can be
+parsed, and whether the split exists. Relative paths start from the working directory or the script's folder. Skips
+files that the program may write, download or test for first.
 
 ## Why is this bad
-The program fails when it loads its data: `FileNotFoundError`, `DatasetGenerationError`, or for a split `ValueError: Unknown split`.
+The program fails when it loads its data: `FileNotFoundError`, `DatasetGenerationError`, or for a split
+`ValueError: Unknown split`.
 
 ## Fix safety
 There is no automatic fix.

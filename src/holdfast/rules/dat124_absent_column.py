@@ -1,9 +1,10 @@
-"""A column that is removed, renamed or selected, and that the data does not have.
+"""Column removed, renamed or selected that the data does not have.
 
 ## What it does
-Where a program loads files or folders of this machine, compares the columns that the next calls name with those of the data:
-`map(remove_columns=…)`, `remove_columns(…)`, `select_columns(…)`, `rename_column(…)`, `rename_columns(…)` and `input_columns=…`. What follows a
-`map` is skipped, and so is data that is streamed. JSON of which not every row was read is a warning: later rows may have more columns.
+Where a program loads files or folders of this machine, checks the columns that the next calls name against those of
+the data: `map(remove_columns=…)`, `remove_columns(…)`, `select_columns(…)`, `rename_column(…)`, `rename_columns(…)`
+and `input_columns=…`. Skips streamed data, and everything that follows a `map`. If not every row of a JSON file was
+read, reports a warning: later rows may have more columns.
 
 ## Why is this bad
 `datasets` raises ValueError: "Column to remove ['inputs'] not in the dataset".

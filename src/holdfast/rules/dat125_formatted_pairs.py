@@ -1,15 +1,17 @@
-"""A formatting function for rows that have a prompt and a completion.
+"""Formatting function for rows that have a prompt and a completion.
 
 ## What it does
-Where `SFTTrainer` is given a `formatting_func`, checks whether its data has the columns `prompt` and `completion`, and `SFTConfig` leaves
-`completion_only_loss` to the trainer.
+Checks for a `formatting_func` of `SFTTrainer` whose data has the columns `prompt` and `completion`, while `SFTConfig`
+does not set `completion_only_loss`.
 
 ## Why is this bad
-With these two columns the loss is that of the completions alone unless the config says otherwise. A formatting function makes one text of them,
-and the trainer raises ValueError after the model was loaded: `A formatting function was provided while completion_only_loss=True`, which nobody wrote.
+With these two columns, the loss covers only the completions unless the config says otherwise. A formatting function
+merges them into one text, and the trainer raises ValueError after the model is loaded:
+`A formatting function was provided while completion_only_loss=True`, although your config never sets it.
 
 ## Fix safety
-`completion_only_loss=False` learns the prompts too, as the function's text asks for: unsafe. Without the function, the completions alone are learned.
+The fix is unsafe: with `completion_only_loss=False` the model also learns the prompts, which the function's text
+implies. Without the function, the model learns only the completions.
 """
 
 from collections.abc import Iterator

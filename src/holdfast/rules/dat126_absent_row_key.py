@@ -1,9 +1,10 @@
-"""A key that a function reads of each row, and that the data does not have.
+"""Row key read by a function, but missing from the data.
 
 ## What it does
-Where a program loads files or folders of this machine, or writes rows itself (`Dataset.from_list`, `from_dict`), compares the keys that a
-function of `map` or `filter` surely reads with the columns: `row["txt"]` where the column is `text`. What follows a `map` is skipped, and so is
-what a function reads in or after a branch. JSON of which not every row was read is a warning: later rows may have more columns.
+Where a program loads files or folders of this machine, or creates rows itself (`Dataset.from_list`, `from_dict`),
+checks the keys that a function of `map` or `filter` certainly reads against the columns: `row["txt"]` where the
+column is `text`. Skips everything that follows a `map`, and keys that the function reads in or after a branch. If not
+every row of a JSON file was read, reports a warning: later rows may have more columns.
 
 ## Why is this bad
 `map` raises `KeyError: 'txt'` at the first row.

@@ -1,15 +1,17 @@
-"""A split that the program takes from its data, and that the data does not have.
+"""Split read by the program, but missing from its data.
 
 ## What it does
-Where the splits of a dataset are certain, compares them with those that the program takes from it by name: `rows["validation"]`. They are
-certain after `train_test_split`, of a `DatasetDict` that the program writes itself, and where it loads files: `load_dataset` gives one
-split, `train`, unless `data_files` is a mapping of splits to files. What it first looks for, with `"validation" in rows`, is left alone.
+Checks the splits that the program reads by name, as in `rows["validation"]`, where the splits of the dataset are
+certain. They are certain after `train_test_split`, in a `DatasetDict` that the program creates itself, and where the
+program loads files: `load_dataset` returns one split, `train`, unless `data_files` is a mapping of splits to files.
+Ignores splits that the program tests for first, with `"validation" in rows`.
 
 ## Why is this bad
-The program ends with KeyError: 'validation'. `train_test_split` calls its two parts `train` and `test`, whatever they are for.
+The program ends with KeyError: 'validation'. `train_test_split` always names its two parts `train` and `test`,
+whatever they are for.
 
 ## Fix safety
-There is no automatic fix: which part of the data is meant is for the author to say.
+There is no automatic fix: only you know which part of the data you meant.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,15 +1,16 @@
-"""An argument of `load_dataset` that is nearly the name of another.
+"""Misspelt argument of `load_dataset`.
 
 ## What it does
-Compares the arguments of `load_dataset` with its own and, where it reads CSV, JSON, Parquet or text, with those of that reader: `data_file`,
-`spilt`, `delimeter`. Any other name may belong to a script of the dataset's own: only one that is nearly the name of another is reported.
+Checks the arguments of `load_dataset` against its own and, where it reads CSV, JSON, Parquet or text, against those
+of that reader: `data_file`, `spilt`, `delimeter`. Reports only names that nearly match another: any other name may
+belong to a script of the dataset.
 
 ## Why is this bad
-What `load_dataset` does not take itself goes to the reader's configuration: TypeError, "CsvConfig.__init__() got an unexpected keyword argument
-'data_file'".
+`load_dataset` passes unknown arguments on to the reader's configuration: TypeError, "CsvConfig.__init__() got an
+unexpected keyword argument 'data_file'".
 
 ## Fix safety
-The nearest name is a guess: unsafe.
+The fix is unsafe because the nearest name is a guess.
 """
 
 from collections.abc import Iterator, Mapping

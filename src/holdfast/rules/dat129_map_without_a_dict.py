@@ -1,11 +1,13 @@
-"""A function of `map` that returns no dict.
+"""`map` function that does not return a dict.
 
 ## What it does
-Looks at the `return` statements of the functions that a program gives to `map` of a dataset: each returns a text, a list, or a number.
+Checks the `return` statements of the functions that a program passes to `map` of a dataset. Reports functions in
+which each returns a text, a list, or a number.
 
 ## Why is this bad
-`map` merges what the function returns into the row, or for a batch into its columns. It takes a dict, a table, or None, which leaves the row as
-it was. Anything else raises TypeError, "Provided `function` which is applied to all elements of table returns a variable of type".
+`map` merges the returned value into the row, or for a batch into its columns. It accepts a dict, a table, or None,
+which leaves the row unchanged. Anything else raises TypeError, "Provided `function` which is applied to all elements
+of table returns a variable of type".
 
 ## Fix safety
 There is no automatic fix. Return a dict of columns: `return {"text": text}`.
@@ -28,7 +30,7 @@ def check(job: Document) -> Iterator[Finding]:
         function = _mapped(call)
         if function is None or function.returns not in SPELLED or call.guard.tolerates("TypeError"):
             continue
-        what = f'`{function.name}` returns {SPELLED[function.returns]}, and `map` wants a dict of columns: `return {{"text": …}}`, for example'
+        what = f'`{function.name}` returns {SPELLED[function.returns]}, but `map` expects a dict of columns: `return {{"text": …}}`, for example'
         given_here = None if FUNCTION in call.arguments else call.name_place
         yield Finding(f"{call.key}.{FUNCTION}", what, place=function.place or given_here)
 

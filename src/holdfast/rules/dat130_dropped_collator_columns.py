@@ -1,15 +1,16 @@
-"""A collator that reads columns which the trainer drops before it.
+"""Collator that reads columns which the trainer has dropped.
 
 ## What it does
-Where `Trainer` or `SFTTrainer` is given a function of the program as `data_collator`, and data of `datasets`, looks for columns such as `text`
-or `question` that the function surely reads of each row: `[row["text"] for row in rows]`.
+Where `Trainer` or `SFTTrainer` gets a function of the program as `data_collator`, and data of `datasets`, checks for
+columns such as `text` or `question` that the function certainly reads from each row: `[row["text"] for row in rows]`.
 
 ## Why is this bad
-By default the trainer keeps only the columns that the model's `forward` takes. The first step ends with `KeyError: 'text'`, or training with
-ValueError, `No columns in the dataset match the model's forward method signature`.
+By default the trainer keeps only the columns that the model's `forward` takes. The first step ends with
+`KeyError: 'text'`, or the training ends with ValueError,
+`No columns in the dataset match the model's forward method signature`.
 
 ## Fix safety
-`remove_unused_columns=False` keeps all columns, which is what such a collator is made for: safe.
+The fix is safe: `remove_unused_columns=False` keeps all columns, which such a collator needs.
 """
 
 from collections.abc import Iterator
@@ -46,7 +47,7 @@ def check(job: Document) -> Iterator[Finding]:
     if column is None or not _has_known_model(job, trainer) or not _drops(job, trainer):
         return
     what = (
-        f"`{collator.name}` reads the column `{column}`, which `{trainer.name}` drops before, as the model does not take it: "
+        f"`{collator.name}` reads the column `{column}`, which `{trainer.name}` drops first, because the model does not take it: "
         "set `remove_unused_columns=False`"
     )
     fix = Fix("keep all columns", (Set(KEY, value=False),)) if job.call("train") else None

@@ -1,15 +1,15 @@
-"""A script header that uv refuses to read.
+"""Script header that uv refuses to parse.
 
 ## What it does
-Reads the block of comments in which a script names its dependencies (PEP 723), and looks for one that is not closed,
-for a second one, for what is not valid TOML, and for entries of the wrong kind.
+Checks the comment block in which a script declares its dependencies (PEP 723) for a block that is not closed, a
+second block, invalid TOML, and entries of the wrong type.
 
 ## Why is this bad
-`uv run` ends before it has made an environment. The usual causes are a comment line without a space after its `#`, an
-empty line in the middle, and a number where versions have to be written as text.
+`uv run` ends before it creates an environment. The usual causes are a comment line without a space after its `#`, an
+empty line in the middle, and a number where a version must be text.
 
 ## Fix safety
-There is no automatic fix: what was meant is for the author to say.
+There is no automatic fix: only you know what you meant.
 """
 
 import re

@@ -1,14 +1,14 @@
-"""A block that looks like a script header, and that no tool reads.
+"""Block that looks like a script header, but that no tool reads.
 
 ## What it does
-Looks for a line such as `#/// script` or `# ///script`, or one with a space at its end, followed by dependencies.
+Checks for a line such as `#/// script` or `# ///script`, or one with a trailing space, followed by dependencies.
 
 ## Why is this bad
-A header begins with `# /// script`, to the letter. `uv run` ignores anything else: it runs the script without
-a single dependency, and that ends at the first import.
+A header must begin with exactly `# /// script`. `uv run` ignores anything else: it runs the script without any
+dependency, and the script ends at its first import.
 
 ## Fix safety
-There is no automatic fix: the header is a comment, and the lines under it have to be in order too.
+There is no automatic fix: the header is a comment, and the lines below it must be valid too.
 """
 
 import re

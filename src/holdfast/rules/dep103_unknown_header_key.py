@@ -1,11 +1,11 @@
-"""A key of the script header that nothing reads.
+"""Unknown key in the script header.
 
 ## What it does
-Looks for keys of the header other than `dependencies`, `requires-python` and `tool`.
+Checks for keys of the header other than `dependencies`, `requires-python` and `tool`.
 
 ## Why is this bad
-PEP 723 knows these three, and uv ignores any other. `requires_python` or `dependency` is as good as not
-written, and no error is shown.
+PEP 723 defines these three keys, and uv silently ignores any other. `requires_python` or `dependency` has no effect,
+and no error is shown.
 
 ## Fix safety
 There is no automatic fix: the header is a comment, and a misspelt key may stand beside the right one.

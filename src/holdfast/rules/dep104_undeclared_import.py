@@ -1,17 +1,18 @@
-"""A script that imports what its header does not install.
+"""Import of a package that the script header does not install.
 
 ## What it does
-For a script with a header (PEP 723), follows what its dependencies bring along, and compares that with what the script
-imports. It says nothing if it does not know one of the dependencies, of imports in a `try`, and of scripts that install
-packages themselves. For an import in a function or under a condition it is a warning.
+For a script with a header (PEP 723), checks each import against the declared dependencies and everything that they
+install. Reports nothing if one of the dependencies is unknown, for imports in a `try`, and for scripts that install
+packages themselves. Reports a warning for an import in a function or under a condition.
 
 ## Why is this bad
-`uv run` makes an environment of the header alone; what happens to be installed on the machine is not there. The script
-ends with ModuleNotFoundError. Names differ too: `import yaml` needs `pyyaml`, `import sklearn` needs `scikit-learn`.
+`uv run` creates an environment from the header alone, without the packages that are installed on the machine. The
+script ends with ModuleNotFoundError. Names differ too: `import yaml` needs `pyyaml`, `import sklearn` needs
+`scikit-learn`.
 
 ## Fix safety
-The one package that lets the program import that name is added to the header: safe. It is not pinned, which `REP105`
-points out where it matters. Where several packages do, such as the builds of OpenCV, which one is yours to say.
+The fix is safe: it adds the only package that provides the import to the header. The package is not pinned, which
+`REP105` reports where it matters. If several packages provide it, such as the builds of OpenCV, the choice is yours.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""A requirement that gives the name of a module, where the index has no package of that name.
+"""Requirement that uses the name of a module instead of the package.
 
 ## What it does
-Looks for requirements by names that are only names of modules: `sklearn`, `yaml`, `PIL`, `cv2`.
+Checks for requirements by names that belong only to modules: `sklearn`, `yaml`, `PIL`, `cv2`.
 
 ## Why is this bad
-A package's name on the index and the name that it is imported by are two things. There is nothing to install under these
-names, or, for `sklearn`, a package whose only work is to fail with the right name. No environment is made at all.
+A package's name on the index and its import name can differ. Under these names there is nothing to install, or, for
+`sklearn`, a package that only fails and names the right one. No environment is created at all.
 
 ## Fix safety
-There is one package that each of these names stands for: safe. `cv2` is in `opencv-python-headless` as well, which does
-without a screen.
+The fix is safe: each of these names stands for one package. `cv2` is also in `opencv-python-headless`, which needs no
+display.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
-"""A setting that needs a package which the header does not install.
+"""Setting that needs a package which the script header does not install.
 
 ## What it does
-For a script with a header (PEP 723), looks at the settings that make a library import another one: `report_to`, `optim`,
-4 and 8 bits, `attn_implementation`, `use_vllm`, `use_liger_kernel`, `deepspeed`, TRL's mathematical rewards.
+For a script with a header (PEP 723), checks the settings that make a library import another package: `report_to`,
+`optim`, 4 and 8 bits, `attn_implementation`, `use_vllm`, `use_liger_kernel`, `deepspeed`, and TRL's math rewards.
 
 ## Why is this bad
-None of these packages comes along with trl or transformers. They are imported when the trainer is built, or at the first
-step, which is after the model was downloaded: ImportError.
+trl and transformers install none of these packages. The import runs when the trainer is built, or at the first step,
+after the model is downloaded: ImportError.
 
 ## Fix safety
-The package is added to the header: safe; unsafe for vLLM, whose releases each want a PyTorch of their own. Where one of
-several will do, which one is yours to say.
+The fix is safe: it adds the package to the header. It is unsafe for vLLM, because each of its releases requires its
+own PyTorch. If one of several packages is enough, the choice is yours.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
 """Requirements that cannot be installed together.
 
 ## What it does
-Resolves what the job declares, from the dependencies of each release in the API history, and says which requirements
-exclude one another.
+Resolves the job's requirements from the dependencies of each release in the API history, and reports which
+requirements exclude one another.
 
 ## Why is this bad
-uv and pip find no set of packages to install, and the job ends before its first line. It is common after one pin was
-raised: `trl==1.16.0` asks for `datasets>=4.7.0` and Python 3.11, whatever was pinned beside it before.
+uv and pip find no set of packages to install, and the job ends before its first line. This often happens after one
+pin was raised: `trl==1.16.0` requires `datasets>=4.7.0` and Python 3.11, whatever was pinned beside it before.
 
 ## Fix safety
-There is no automatic fix: which of the pins is to give way is for the author to say.
+There is no automatic fix: only you know which pin to change.
 """
 
 from collections.abc import Iterator, Mapping
@@ -57,7 +57,7 @@ SCRIPT = """# /// script
 from trl import SFTTrainer
 """
 CONFLICT = ResolutionExample(
-    "`trl==1.16.0` and `datasets==3.0.0` cannot be had together: trl 1.16.0 needs datasets>=4.7.0"
+    "`trl==1.16.0` and `datasets==3.0.0` cannot be installed together: trl 1.16.0 needs datasets>=4.7.0"
 )
 
 RULE = Rule(

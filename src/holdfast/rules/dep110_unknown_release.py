@@ -1,15 +1,15 @@
-"""An exact version that was never released.
+"""Pin to a version that was never released.
 
 ## What it does
-Compares exact pins of trl, transformers, peft, accelerate, datasets, huggingface_hub, trackio and bitsandbytes with the
-releases in the API history. Versions older or newer than all of these are not reported, nor are pre-releases.
+Checks exact pins of trl, transformers, peft, accelerate, datasets, huggingface_hub, trackio and bitsandbytes against
+the releases in the API history. Does not report pre-releases, or versions older or newer than all of these.
 
 ## Why is this bad
-There is nothing to install. Such pins come from a slip, or from a number that was made up: `transformers==4.47.2` looks
-as good as `4.47.1`.
+There is nothing to install. Such pins come from a typo, or from an invented number: `transformers==4.47.2` looks as
+plausible as `4.47.1`.
 
 ## Fix safety
-There is no automatic fix: which release was meant is for the author to say.
+There is no automatic fix: only you know which release you meant.
 """
 
 from collections.abc import Iterator

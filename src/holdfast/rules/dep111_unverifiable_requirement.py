@@ -1,16 +1,16 @@
-"""A library that is installed from a repository or a URL, so its version is not known.
+"""Library installed from a repository or a URL, so its version is unknown.
 
 ## What it does
-Looks for requirements of trl, transformers, peft, accelerate, datasets, huggingface_hub, trackio or bitsandbytes by
-address, such as `trl @ git+https://…`. It says so where a branch is followed.
+Checks for requirements of trl, transformers, peft, accelerate, datasets, huggingface_hub, trackio or bitsandbytes by
+URL, such as `trl @ git+https://…`. The message says if the URL follows a branch.
 
 ## Why is this bad
-What the library takes there is not in any release. A commit cannot be checked; a branch is checked against the newest
-release, as warnings. And a branch moves: the same script gets another library tomorrow, and fails one day without a change
-of its own. The tag of a release is that release.
+The arguments that the library takes there belong to no release. A commit cannot be checked; a branch is checked
+against the newest release, as warnings. A branch also moves: the same script gets another library tomorrow, and may
+fail without a change of its own. The tag of a release is that release.
 
 ## Fix safety
-There is no automatic fix. If the change that was needed has been released by now, pin that release; else name a commit:
+There is no automatic fix. If the change that you need is released by now, pin that release; otherwise name a commit:
 `trl @ git+https://github.com/huggingface/trl@<commit>`.
 """
 
@@ -35,7 +35,7 @@ def check(job: Document) -> Iterator[Finding]:
             what = (
                 "follows a branch, so its code changes; it is checked against the newest release"
                 if moves
-                else "comes from an address, so its arguments cannot be checked"
+                else "comes from a URL, so its arguments cannot be checked"
             )
             yield Finding(key, f"{requirement.name} {what}")
 

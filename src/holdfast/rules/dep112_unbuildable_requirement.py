@@ -1,16 +1,16 @@
-"""A package in a header that is built in an environment without torch.
+"""Package in a script header that is built without torch.
 
 ## What it does
-Looks for `flash-attn` among the requirements of a script's header that does not tell uv how to build it.
+Checks for `flash-attn` in a script header that does not tell uv how to build it.
 
 ## Why is this bad
-Its authors publish no wheels on the index. uv and pip build it in an environment of its own, where its build script
-imports torch and finds none: ModuleNotFoundError, and no environment is made, whatever stands before it in the list.
+Its authors publish no wheels on the index. uv and pip build it in an isolated environment, where its build script
+imports torch and finds none: ModuleNotFoundError. No environment is created, whatever precedes it in the list.
 
 ## Fix safety
-There is no automatic fix. `attn_implementation="flash_attention_2"` also works with `kernels` instead, which downloads a
-build that fits; or tell uv what the build needs: `[tool.uv.extra-build-dependencies]` with `flash-attn = ["torch"]`,
-in an image that has the CUDA compiler; or name one of the authors' wheels by its URL.
+There is no automatic fix. `attn_implementation="flash_attention_2"` also works with `kernels`, which downloads a
+matching build. Alternatively, tell uv what the build needs: `[tool.uv.extra-build-dependencies]` with
+`flash-attn = ["torch"]`, in an image that has the CUDA compiler; or name one of the authors' wheels by its URL.
 """
 
 from collections.abc import Iterator

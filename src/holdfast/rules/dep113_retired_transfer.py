@@ -1,14 +1,15 @@
-"""A switch for faster downloads that no longer exists.
+"""Switch for faster downloads that no longer exists.
 
 ## What it does
-With huggingface_hub 1.0 or newer, looks for the variable `HF_HUB_ENABLE_HF_TRANSFER`, and for the extra `hf_transfer`.
+With huggingface_hub 1.0 or newer, checks for the variable `HF_HUB_ENABLE_HF_TRANSFER`, and for the extra
+`hf_transfer`.
 
 ## Why is this bad
-huggingface_hub 1.0 transfers files by Xet and no longer knows hf_transfer. The variable gets a warning and no effect; the
-extra does not exist, so uv installs nothing for it.
+huggingface_hub 1.0 transfers files with Xet and no longer supports hf_transfer. The variable only gives a warning;
+the extra does not exist, so uv installs nothing for it.
 
 ## Fix safety
-There is no automatic fix: leave it out. `HF_XET_HIGH_PERFORMANCE=1` is what now asks for all of the bandwidth.
+There is no automatic fix: remove it. `HF_XET_HIGH_PERFORMANCE=1` now requests the full bandwidth.
 """
 
 from collections.abc import Iterator

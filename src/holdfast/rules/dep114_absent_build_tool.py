@@ -1,16 +1,18 @@
-"""A program that the script starts, and that neither it nor its header installs.
+"""Build tool that the script runs, but that neither it nor its header installs.
 
 ## What it does
-For a script with a header (PEP 723), which is meant to bring along all it needs, looks at the programs that it starts by
-`subprocess` or `os.system`: `cmake` and `ninja`. It is content if it finds an `apt-get install`, a package of that name
-among the requirements, or a look with `shutil.which`.
+For a script with a header (PEP 723), which is meant to declare everything it needs, checks for `cmake` and `ninja`
+among the programs that it runs with `subprocess` or `os.system`. Reports nothing if the script runs
+`apt-get install`, if a package of that name is among the requirements, or if the script tests for the program with
+`shutil.which`.
 
 ## Why is this bad
-The images in which such scripts run on Hugging Face Jobs have git, make and a compiler, and no cmake. Converting to GGUF
-needs it, since llama.cpp can no longer be built with make; and it comes last, when the training has been paid for.
+The images in which such scripts run on Hugging Face Jobs have git, make and a compiler, but no cmake. Converting to
+GGUF needs cmake, since llama.cpp can no longer be built with make, and the conversion comes last, after the training
+is paid for.
 
 ## Fix safety
-There is no automatic fix: declare `cmake` or `ninja`, which are packages on the index too, or install it before the
+There is no automatic fix: declare `cmake` or `ninja`, which are also packages on the index, or install it before the
 training begins.
 """
 

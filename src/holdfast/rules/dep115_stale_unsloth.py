@@ -1,16 +1,16 @@
-"""Unsloth beside a library that it does not take, so that an old Unsloth is installed.
+"""Pin beside Unsloth that forces an outdated Unsloth.
 
 ## What it does
-For an `unsloth` of no exact version, looks at the pins beside it: trl newer than 1.15, transformers newer than 5.17,
-datasets 5.
+For an `unsloth` without an exact version, checks the pins beside it: trl newer than 1.15, transformers newer than
+5.17, datasets 5.
 
 ## Why is this bad
-The newest Unsloth sets upper bounds to these. A resolver does not fail over that: it goes back until it finds an Unsloth
-that had no such bound yet, of July or September 2025, which was made for the TRL of that month. So the script gets a
+The newest Unsloth sets upper bounds for these libraries. A resolver does not fail: it goes back to an Unsloth of July
+or September 2025 that had no such bound yet, and that was made for the TRL of that month. So the script gets a
 library more than a year old, which replaces the methods of a trainer that it does not know.
 
 ## Fix safety
-There is no automatic fix: leave the versions of trl, transformers and datasets to Unsloth, or pin Unsloth itself.
+There is no automatic fix: let Unsloth choose the versions of trl, transformers and datasets, or pin Unsloth itself.
 """
 
 from collections.abc import Iterator

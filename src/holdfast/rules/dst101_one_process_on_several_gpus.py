@@ -1,18 +1,18 @@
-"""Several GPUs for a job that starts one process.
+"""Job with several GPUs that starts only one process.
 
 ## What it does
-Looks at uv jobs on a flavor with more than one GPU that run one of TRL's own scripts or install TRL, and at `run_job`
+Checks uv jobs on a flavor with more than one GPU that run one of TRL's own scripts or install TRL, and `run_job`
 whose command is `python …` or `uv run …` with such a script.
 
 ## Why is this bad
-`uv run` and `python` start one process, and the GPUs are not shared out by themselves. Since TRL 1.15 the trainers
-raise ValueError where one process sees several GPUs and the model lies on one of them; a model that is spread over
-them, as TRL loads a name, uses one GPU after the other. Older ones copy the model to each GPU in every step. Each GPU
-costs its price all the same.
+`uv run` and `python` start one process, and nothing distributes the work over the GPUs. Since TRL 1.15 the trainers
+raise ValueError if one process sees several GPUs and the model is on one of them; a model that is spread over them,
+as TRL loads a name, uses one GPU after the other. Older releases copy the model to each GPU in every step. You pay
+for every GPU all the same.
 
 ## Fix safety
 There is no automatic fix: start the script with `accelerate launch`, `torchrun`, or `trl sft … --num_processes`, or
-take a flavor with one GPU.
+choose a flavor with one GPU.
 """
 
 import re

@@ -1,16 +1,16 @@
-"""A model spread over the GPUs by `device_map`, in a run that spreads it by other means.
+"""`device_map` in a run that distributes the model by other means.
 
 ## What it does
-Looks for `device_map="auto"` (or `balanced`, `balanced_low_0`, `sequential`) in `from_pretrained`, beside `fsdp` or
-`deepspeed` in the trainer's config.
+Checks for `device_map="auto"` (or `balanced`, `balanced_low_0`, `sequential`) in `from_pretrained`, together with
+`fsdp` or `deepspeed` in the trainer's config.
 
 ## Why is this bad
 Every process would spread its model over all GPUs. Accelerate refuses such a model in any distributed run: "You can't
-train a model that has been loaded with `device_map='auto'` in any distributed mode". ZeRO-3 refuses it already while
-loading. FSDP and DeepSpeed place the model themselves.
+train a model that has been loaded with `device_map='auto'` in any distributed mode". ZeRO-3 refuses it while loading.
+FSDP and DeepSpeed place the model themselves.
 
 ## Fix safety
-Without `device_map` the model is placed by what the config asks for: safe.
+The fix is safe: without `device_map`, the config decides where the model goes.
 """
 
 from collections.abc import Iterator, Mapping

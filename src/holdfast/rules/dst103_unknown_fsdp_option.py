@@ -1,14 +1,15 @@
-"""A way of sharding that `fsdp` does not know, or that FSDP2 no longer has.
+"""Sharding option that `fsdp` does not know, or that FSDP2 no longer has.
 
 ## What it does
-Compares the words of `train.fsdp` with those that transformers takes: `full_shard`, `shard_grad_op`, `auto_wrap`,
+Checks the words of `train.fsdp` against those that transformers takes: `full_shard`, `shard_grad_op`, `auto_wrap`,
 `offload`; and `no_shard`, `hybrid_shard`, `hybrid_shard_zero2`, which since 5.10 need `fsdp_config={"version": 1}`.
 
 ## Why is this bad
-The config class raises ValueError. Several words are separated by spaces, not by commas.
+The config class raises ValueError. Words are separated by spaces, not by commas.
 
 ## Fix safety
-Commas become spaces, and hyphens underscores: safe. A strategy that is gone is not replaced by another.
+The fix is safe: it replaces commas by spaces, and hyphens by underscores. It does not replace a strategy that no
+longer exists.
 """
 
 import re
@@ -36,9 +37,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         yield Finding(KEY, f"`fsdp` does not know {unknown[0]!r}: it takes {', '.join(sorted(ALWAYS))}", fix)
     elif since(api, "transformers", "5.10.0") and _version(job.get("train.fsdp_config", None)) == "2":
         for word in FIRST_VERSION.intersection(words):
-            fault = (
-                f"FSDP2 has no {word!r}: take `full_shard` or `shard_grad_op`, or ask for version 1 in `fsdp_config`"
-            )
+            fault = f"FSDP2 has no {word!r}: take `full_shard` or `shard_grad_op`, or set version 1 in `fsdp_config`"
             yield Finding(KEY, fault)
 
 

@@ -1,16 +1,16 @@
-"""A DeepSpeed config that contradicts the trainer's.
+"""DeepSpeed config that contradicts the trainer's config.
 
 ## What it does
-Compares the numbers in a `deepspeed` that is written as a dict with the trainer's own arguments: batch size, gradient
-accumulation, clipping, learning rate, weight decay, fp16 and bf16. What the trainer's config leaves out is compared
-with its default.
+Checks the numbers in a `deepspeed` dict against the trainer's own arguments: batch size, gradient accumulation,
+clipping, learning rate, weight decay, fp16 and bf16. An argument that the trainer's config does not set is compared
+by its default.
 
 ## Why is this bad
 The trainer compares them too, when training begins, and raises ValueError: "Please correct the following DeepSpeed
 config values that mismatch TrainingArguments values". By then the model is loaded.
 
 ## Fix safety
-`"auto"` takes the trainer's value. Which of the two was meant the script does not say: unsafe.
+The fix is unsafe: `"auto"` takes the trainer's value, but the script does not show which of the two is meant.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,15 +1,14 @@
-"""A model that was wrapped for several GPUs before the trainer gets it.
+"""Model wrapped for several GPUs before the trainer gets it.
 
 ## What it does
-Looks for `torch.nn.DataParallel` or `DistributedDataParallel` as the `model` of a trainer.
+Checks for `torch.nn.DataParallel` or `DistributedDataParallel` as the `model` of a trainer.
 
 ## Why is this bad
-The trainer wraps the model itself. What it is given must be the model: TRL reads its `config`, which a wrapper does
-not have, and raises AttributeError; `Trainer` no longer finds the columns that the model takes.
+The trainer wraps the model itself and needs the bare model: TRL reads its `config`, which a wrapper does not have,
+and raises AttributeError; `Trainer` no longer finds the columns that the model takes.
 
 ## Fix safety
-There is no automatic fix: give the trainer the model that went into the wrapper, and start with `accelerate launch`
-or `torchrun`.
+There is no automatic fix: pass the unwrapped model to the trainer, and start with `accelerate launch` or `torchrun`.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,14 @@
-"""A `device_map` that is neither a device nor a way to spread a model.
+"""`device_map` that is neither a device nor a placement strategy.
 
 ## What it does
-Looks at a `device_map` that is a text: `auto`, `balanced`, `balanced_low_0`, `sequential`, or a device as torch
-spells it, such as `cuda:0`.
+Checks a `device_map` that is a text against `auto`, `balanced`, `balanced_low_0`, `sequential`, and devices as torch
+spells them, such as `cuda:0`.
 
 ## Why is this bad
 `from_pretrained` raises ValueError for `gpu`, `automatic` or `cuda0`, before it loads anything.
 
 ## Fix safety
-`gpu` is torch's `cuda`, and another spelling of `auto` is `auto`: safe.
+The fix is safe: `gpu` becomes `cuda`, and another spelling of `auto` becomes `auto`.
 """
 
 import re

@@ -1,15 +1,15 @@
-"""DDP looks for unused parameters, and the checkpointing runs through the model twice.
+"""DDP search for unused parameters together with reentrant checkpointing.
 
 ## What it does
-Looks for `ddp_find_unused_parameters=True` beside `gradient_checkpointing_kwargs={"use_reentrant": True}`.
+Checks for `ddp_find_unused_parameters=True` together with `gradient_checkpointing_kwargs={"use_reentrant": True}`.
 
 ## Why is this bad
-In a run of several processes the first backward pass raises "Expected to mark a variable ready only once": reentrant
-checkpointing computes parts of the model again, and DDP has marked their parameters already. A run of one process
-does not notice.
+In a run of several processes, the first backward pass raises "Expected to mark a variable ready only once": reentrant
+checkpointing computes parts of the model again, and DDP has already marked their parameters. A run of one process
+does not fail.
 
 ## Fix safety
-Checkpointing without reentrance computes the same: safe.
+The fix is safe: checkpointing without reentrance computes the same.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,14 +1,15 @@
-"""A quantized model that is cast to another type.
+"""Quantized model cast to another dtype.
 
 ## What it does
-Looks for `.half()`, `.float()` and `.to(torch.…)` of a type, on a model that was loaded with a `BitsAndBytesConfig`.
+Checks for `.half()`, `.float()` and `.to(torch.…)` with a dtype, on a model that was loaded with a
+`BitsAndBytesConfig`.
 
 ## Why is this bad
-The weights are packed into 4 or 8 bits. transformers raises ValueError for each of these, after the model was
-downloaded and loaded. Moving it to a device with `.to("cuda")` is another matter, and not objected to.
+The weights are packed into 4 or 8 bits. transformers raises ValueError for each of these calls, after the model is
+downloaded and loaded. Moving the model to a device with `.to("cuda")` is fine.
 
 ## Fix safety
-There is no automatic fix: take the call out, and name the type in `from_pretrained(dtype=…)` or
+There is no automatic fix: remove the call, and set the dtype in `from_pretrained(dtype=…)` or
 `bnb_4bit_compute_dtype`.
 """
 

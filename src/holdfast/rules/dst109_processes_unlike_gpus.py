@@ -1,15 +1,15 @@
-"""More processes, or fewer, than the flavor has GPUs.
+"""Number of processes that differs from the number of GPUs.
 
 ## What it does
-On Hugging Face Jobs, compares the number of processes that a launcher starts on each machine (`torchrun
---nproc-per-node`, `accelerate launch --num_processes`, `where.processes`) with the GPUs of the flavor.
+On Hugging Face Jobs, checks the number of processes that a launcher starts on each machine
+(`torchrun --nproc-per-node`, `accelerate launch --num_processes`, `where.processes`) against the GPUs of the flavor.
 
 ## Why is this bad
-Each process takes the GPU of its own number. One too many ends all of them: "CUDA error: invalid device ordinal".
-With fewer, some of the GPUs are paid for and stay idle.
+Each process takes the GPU of its own number. One process too many ends all of them: "CUDA error: invalid device
+ordinal". With fewer processes, some of the GPUs are paid for and stay idle.
 
 ## Fix safety
-There is no automatic fix: as many processes as GPUs change how many rows a step takes, and with that the training.
+There is no automatic fix: the number of processes changes how many rows a step uses, and with that the training.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,17 @@
-"""A script that reads what only a launcher sets.
+"""Script that reads variables which only a launcher sets.
 
 ## What it does
-Looks for `os.environ["RANK"]`, `LOCAL_RANK` and `WORLD_SIZE` that are read without a default, for `init_process_group` without a rank,
-and for the like of srun and mpirun.
+Checks for `os.environ["RANK"]`, `LOCAL_RANK` and `WORLD_SIZE` that are read without a default, for
+`init_process_group` without a rank, and for the corresponding variables of srun and mpirun.
 
 ## Why is this bad
-Started by `python` or `uv run`, the script ends with `KeyError: 'RANK'`. `torchrun` sets these variables, `accelerate launch` does with
-several processes. On Hugging Face Jobs, `hf jobs uv run` starts one process, which has none of them.
+If `python` or `uv run` starts the script, it ends with `KeyError: 'RANK'`. `torchrun` sets these variables;
+`accelerate launch` does so with several processes. On Hugging Face Jobs, `hf jobs uv run` starts one process, which
+has none of them.
 
 ## Fix safety
-There is no automatic fix. Start the script with its launcher, or read the variable with a default: `os.environ.get("RANK", "0")`.
+There is no automatic fix. Start the script with its launcher, or read the variable with a default:
+`os.environ.get("RANK", "0")`.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,16 @@
-"""A launcher's option with a value that the launcher cannot read.
+"""Launcher option with a value that the launcher cannot parse.
 
 ## What it does
-Looks at the options of `accelerate launch`, `torchrun`, `deepspeed` and `trl`, and at accelerate's file, that say how many processes and machines
-there are, and in which precision they compute: text where a number belongs, and a precision that accelerate does not know.
+Checks the options of `accelerate launch`, `torchrun`, `deepspeed` and `trl`, and the keys of accelerate's config
+file, that set the number of processes and machines and the precision. Reports text where a number is expected, and a
+precision that accelerate does not know.
 
 ## Why is this bad
-The launcher ends before the script starts: `invalid int value: 'two'`, `invalid choice: 'bf17'`. On a cluster, that is after the job has waited
-in the queue.
+The launcher ends before the script starts: `invalid int value: 'two'`, `invalid choice: 'bf17'`. On a cluster, this
+happens after the job has waited in the queue.
 
 ## Fix safety
-There is no automatic fix: the value may stand in a file of the launcher's.
+There is no automatic fix: the value may come from the launcher's config file.
 """
 
 import re

@@ -1,15 +1,15 @@
-"""A launcher's option that no release of it has.
+"""Option that no release of the launcher has.
 
 ## What it does
-Compares the options of `accelerate launch`, `torchrun`, `python -m torch.distributed.run` and `deepspeed` with those that any release of the
-launcher takes. `torchrun` and `deepspeed` take the beginning of an option for the option, `accelerate` does not.
+Checks the options of `accelerate launch`, `torchrun`, `python -m torch.distributed.run` and `deepspeed` against those
+that any release of the launcher takes. `torchrun` and `deepspeed` accept abbreviated options; `accelerate` does not.
 
 ## Why is this bad
-The launcher ends before the script starts: `unrecognized arguments: --mixed_precison`. On a cluster, that is after the job has waited
-in the queue.
+The launcher ends before the script starts: `unrecognized arguments: --mixed_precison`. On a cluster, this happens
+after the job has waited in the queue.
 
 ## Fix safety
-There is no automatic fix: the option may belong to the script, and then it stands after the script's name.
+There is no automatic fix: the option may belong to the script, and must then follow the script's name.
 """
 
 from collections.abc import Iterator

@@ -1,13 +1,13 @@
-"""A command that starts nothing, because a word of it is misspelt.
+"""Misspelt command that starts nothing.
 
 ## What it does
-Compares the programs, subcommands and modules that start a training with those that there are: `accelerate lunch`, `trl sftt`,
-`torchrunn`, `python -m accelerate.commands.lunch`. The rest of the command is checked as if it were spelt right. A name that is not
-nearly that of a launcher is left alone: it may be a program of your own.
+Checks the programs, subcommands and modules that start a training against the existing ones: `accelerate lunch`,
+`trl sftt`, `torchrunn`, `python -m accelerate.commands.lunch`. The rest of the command is checked as if it were spelt
+correctly. Ignores names that do not nearly match a launcher: they may be your own programs.
 
 ## Why is this bad
-The command ends at once: `invalid choice: 'lunch'`, `command not found` or `No module named …`. On a cluster, that is after the job has
-waited in the queue.
+The command ends at once: `invalid choice: 'lunch'`, `command not found` or `No module named …`. On a cluster, this
+happens after the job has waited in the queue.
 
 ## Fix safety
 There is no automatic fix.

@@ -1,12 +1,14 @@
-"""A file of accelerate's that `accelerate launch` refuses.
+"""Config file that `accelerate launch` refuses.
 
 ## What it does
-Compares the keys of the file that `--config_file` names with those that it has in any release of accelerate, and its `distributed_type`
-with the kinds that there are. Checked are also the files of a folder that have a `compute_environment` and a `distributed_type`. What stands
-under `deepspeed_config`, `fsdp_config` and the like is not compared, nor are files for SageMaker.
+Checks the keys of the file that `--config_file` names against those of any release of accelerate, and its
+`distributed_type` against the known types. Also checks each file of a folder that has a `compute_environment` and a
+`distributed_type`. Does not check the content of `deepspeed_config`, `fsdp_config` and similar keys, or files for
+SageMaker.
 
 ## Why is this bad
-accelerate ends before the script starts: "The config file at accelerate.yaml had unknown keys (['main_training_functon'])".
+accelerate ends before the script starts: "The config file at accelerate.yaml had unknown keys
+(['main_training_functon'])".
 
 ## Fix safety
 There is no automatic fix: the nearest name is a guess.

@@ -1,15 +1,15 @@
-r"""An option at the beginning of a line, which the shell runs as a command.
+"""Option at the beginning of a line, which the shell runs as a command.
 
 ## What it does
-Looks at the line after a command that trains. If it begins with an option, such as `--bf16`, the line before it does not continue:
-it lacks the backslash at its end, a blank follows the backslash, or a comment stands between them.
+Checks the line after a training command. If it begins with an option, such as `--bf16`, the line before does not
+continue: it lacks the backslash at its end, a blank follows the backslash, or a comment stands between the two lines.
 
 ## Why is this bad
-The shell starts the training without this option and those after it. When the training has ended, the shell looks for a program of
-that name: `--bf16: command not found`, exit code 127.
+The shell starts the training without this option and those after it. When the training ends, the shell tries to run a
+program of that name: `--bf16: command not found`, exit code 127.
 
 ## Fix safety
-There is no automatic fix: end the line before with a backslash, and put nothing after it.
+There is no automatic fix: end the previous line with a backslash, and put nothing after it.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,17 @@
-"""Evaluation is asked for, and there is no data to evaluate on.
+"""Evaluation requested without evaluation data.
 
 ## What it does
-Looks for settings that make the trainer evaluate, or need an evaluation (`eval_strategy`, `load_best_model_at_end`,
-`eval_on_start`, `early_stopping`), in a job whose `dataset` names neither `eval_split` nor `eval_fraction`; in a script,
-for a trainer that is given no `eval_dataset`.
+Checks for settings that make the trainer evaluate, or need an evaluation (`eval_strategy`, `load_best_model_at_end`,
+`eval_on_start`, `early_stopping`), in a job whose `dataset` has neither `eval_split` nor `eval_fraction`; in a
+script, for a trainer without an `eval_dataset`.
 
 ## Why is this bad
 With an evaluation strategy and no evaluation data, building the trainer raises ValueError. `eval_on_start` raises
-when training begins. It does not hang, as older advice has it.
+when training begins. It does not hang, as older advice says.
 
 ## Fix safety
-Holding out a tenth of the training split is what most jobs mean, but it takes rows away from training: unsafe.
+The fix is unsafe: it holds out a tenth of the training split, which most jobs intend, but these rows are no longer
+trained on.
 """
 
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ def _in_job_file(job: Document) -> Iterator[Finding]:
         return
     fix = None if job.get("dataset.streaming", default=False) else HOLD_OUT  # a stream has no length to take a part of
     for key in _evaluating(job):
-        yield Finding(key, "there is nothing to evaluate on: name `dataset.eval_split` or `dataset.eval_fraction`", fix)
+        yield Finding(key, "there is no evaluation data: name `dataset.eval_split` or `dataset.eval_fraction`", fix)
 
 
 def _in_program(job: Document, api: Api) -> Iterator[Finding]:

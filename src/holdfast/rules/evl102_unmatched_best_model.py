@@ -1,19 +1,21 @@
-"""The best model is asked for, and checkpoints are not saved where the model is evaluated.
+"""Best model requested, but checkpoints and evaluations do not coincide.
 
 ## What it does
-For `load_best_model_at_end` and `early_stopping`, which needs it, compares when the trainer evaluates with when it
-saves: `eval_strategy` with `save_strategy`, and `save_steps` with `eval_steps`. What the job leaves open holdfast fills
-in: it evaluates and saves after each tenth of all steps, and under `early_stopping` it saves when it evaluates.
-`save_strategy: best` must know by which metric, and must evaluate. In a script the config class's own checks are run,
-with the defaults of the versions at hand.
+For `load_best_model_at_end` and `early_stopping`, which requires it, checks whether the trainer saves when it
+evaluates: `eval_strategy` against `save_strategy`, and `save_steps` against `eval_steps`. holdfast fills in what the
+job leaves open: it evaluates and saves after each tenth of all steps, and under `early_stopping` it saves when it
+evaluates. `save_strategy: best` needs a metric and an evaluation. In a script, the config class's own checks are run,
+with the defaults of the versions in use.
 
 ## Why is this bad
-A checkpoint counts as the best one by the evaluation at its own step, so the config class raises ValueError where the
-two do not meet. `eval_strategy: steps` alone evaluates every `logging_steps` (10), and `save_strategy: steps` alone
-saves every 500.
+The evaluation at a checkpoint's own step decides whether it is the best, so the config class raises ValueError if the
+two do not coincide. `eval_strategy: steps` alone evaluates every `logging_steps` (10), and `save_strategy: steps`
+alone saves every 500.
 
 ## Fix safety
-What the job does not say is set to match what it says: safe. Where both are written, either may be meant: unsafe.
+The fix is safe where it sets only what the job leaves open, to match what the job sets. It is unsafe where the job
+sets both, because either may be meant, and where it removes `load_best_model_at_end` from a script that does not
+evaluate.
 """
 
 from collections.abc import Iterator

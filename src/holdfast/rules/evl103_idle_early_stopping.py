@@ -1,15 +1,16 @@
-"""`EarlyStoppingCallback` for a trainer that does not evaluate, or that watches no metric.
+"""`EarlyStoppingCallback` in a trainer that does not evaluate, or that monitors no metric.
 
 ## What it does
-For a trainer that is given `EarlyStoppingCallback`, checks whether its config evaluates (`eval_strategy`) and names what to
-watch: `metric_for_best_model`, or `load_best_model_at_end`, which watches the loss by default.
+For a trainer with `EarlyStoppingCallback`, checks whether its config evaluates (`eval_strategy`) and names a metric
+to monitor: `metric_for_best_model`, or `load_best_model_at_end`, which monitors the loss by default.
 
 ## Why is this bad
-The callback looks at the metric after each evaluation. It raises AssertionError when training begins, after the model and
-the data were loaded; before transformers 4.49 without `load_best_model_at_end` too.
+The callback reads the metric after each evaluation. It raises AssertionError when training begins, after the model
+and the data are loaded; before transformers 4.49, also without `load_best_model_at_end`.
 
 ## Fix safety
-The fix that watches the evaluation loss, the default, is safe. How often to evaluate, and on what, only the user knows.
+The fix is safe where it monitors the evaluation loss, which is the default. Only you know how often to evaluate, and
+on which data.
 """
 
 from collections.abc import Iterator, Mapping
@@ -47,7 +48,7 @@ def _stops(construction: Construction) -> bool:
 def _judged(api: Api, trainer: str, config: str, values: Mapping[str, Any]) -> Iterator[Finding]:
     key = f"{trainer}.callbacks"
     if "no" in (values.get("eval_strategy"), values.get("evaluation_strategy")):
-        yield Finding(key, f"`{CALLBACK}` stops by evaluations, and `eval_strategy` is 'no'")
+        yield Finding(key, f"`{CALLBACK}` needs evaluations, but `eval_strategy` is 'no'")
     elif values.get("load_best_model_at_end") is False and since(api, "transformers", LENIENT) is False:
         yield Finding(key, f"`{CALLBACK}` needs `load_best_model_at_end=True` before transformers {LENIENT}")
     elif values.get("metric_for_best_model", "") is None:

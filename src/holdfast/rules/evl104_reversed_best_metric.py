@@ -1,14 +1,15 @@
-"""The best model is the one with the worst metric.
+"""`greater_is_better` that selects the worst model as the best.
 
 ## What it does
-Compares `greater_is_better` with `metric_for_best_model`: of a loss less is better, of an accuracy and of F1 more.
+Checks `greater_is_better` against `metric_for_best_model`: a lower loss is better, and a higher accuracy or F1 is
+better.
 
 ## Why is this bad
-`load_best_model_at_end`, `save_strategy="best"` and early stopping keep the checkpoint that the metric says is the worst, and the script
-ends as if all were well.
+`load_best_model_at_end`, `save_strategy="best"` and early stopping keep the checkpoint with the worst metric, and the
+script ends without an error.
 
 ## Fix safety
-Left out, `greater_is_better` follows the metric's name: safe.
+The fix is safe: without `greater_is_better`, the trainer decides by the metric's name.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""The best model is chosen by a metric that nothing computes.
+"""Best model chosen by a metric that nothing computes.
 
 ## What it does
-Compares `metric_for_best_model` with the keys of the dict that the script's own `compute_metrics` returns, and with those that the trainer adds;
-where there is no `compute_metrics`, with these alone. Of several evaluation sets, each has metrics of its own: `eval_dataset={"code": …}` gives
-`eval_code_loss`, and no `eval_loss`.
+Checks `metric_for_best_model` against the keys of the dict that the script's own `compute_metrics` returns, and the
+metrics that the trainer adds; without `compute_metrics`, against the latter alone. Several evaluation sets each have
+metrics of their own: `eval_dataset={"code": …}` gives `eval_code_loss`, and no `eval_loss`.
 
 ## Why is this bad
-The trainer looks the metric up after the first evaluation, and raises KeyError: the training until then is lost.
+The trainer reads the metric after the first evaluation, and raises KeyError: the training up to then is lost.
 
 ## Fix safety
-One metric alone may be meant, but which one only the user knows: unsafe.
+The fix is unsafe: it writes the only metric that the function returns, and only you know which one you meant.
 """
 
 from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ def _of_one(job: Document, metric: str, trainer: Call) -> Iterator[Finding]:
     metrics = trainer.arguments.get("compute_metrics")
     given = "compute_metrics" in job.text or trainer.open or len(trainer.positional) > BY_POSITION
     if metrics is None and not given and not metric.endswith(ADDED):
-        yield Finding(KEY, f"nothing computes `{metric}`: the trainer is given no `compute_metrics`")
+        yield Finding(KEY, f"nothing computes `{metric}`: the trainer gets no `compute_metrics`")
     if not isinstance(metrics, LocalName) or not metrics.keys:
         return
     if not metric.endswith((*metrics.keys, *ADDED)):

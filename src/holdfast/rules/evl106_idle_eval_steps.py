@@ -1,15 +1,16 @@
-"""`eval_steps` for a trainer that never evaluates.
+"""`eval_steps` in a trainer that never evaluates.
 
 ## What it does
-For a trainer whose config is given `eval_steps`, checks whether it evaluates at all: `eval_strategy`, which is `"no"` by
-default.
+Checks for `eval_steps` in a config whose `eval_strategy` is `"no"`, which is the default.
 
 ## Why is this bad
-`eval_steps` says how often, and `eval_strategy` whether. With `"no"` the training ends without one evaluation, and nothing says so:
-there is no `eval_loss`, no best checkpoint, and an `eval_dataset` is tokenized for nothing.
+`eval_steps` sets how often to evaluate, and `eval_strategy` sets whether to evaluate. With `"no"` the training
+silently ends without any evaluation: there is no `eval_loss` and no best checkpoint, and an `eval_dataset` is
+tokenized for nothing.
 
 ## Fix safety
-`eval_strategy="steps"` evaluates as often as `eval_steps` says. It is unsafe: it takes time, and the trainer needs an `eval_dataset`.
+The fix is unsafe: `eval_strategy="steps"` evaluates as often as `eval_steps` says, which takes time, and the trainer
+needs an `eval_dataset`.
 """
 
 from collections.abc import Iterator

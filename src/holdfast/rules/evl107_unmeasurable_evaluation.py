@@ -1,14 +1,15 @@
-"""An evaluation after training that cannot be run as the job asks.
+"""Evaluation after training that cannot run as configured.
 
 ## What it does
-Looks at each evaluation under `evaluate` of a job file: whether its metrics have a name that holdfast knows, whether its conditions
-read `METRIC=NUMBER`, whether the files of its own metrics and rewards define these functions, and whether its files of data are there.
+Checks each evaluation under `evaluate` of a job file: whether holdfast knows its metrics, whether its conditions have
+the form `METRIC=NUMBER`, whether the files of its own metrics and rewards define these functions, and whether its
+data files exist.
 
 ## Why is this bad
-The evaluation fails when training has ended, and the run's exit code is 1.
+The evaluation fails after the training has ended, and the run's exit code is 1.
 
 ## Fix safety
-Where one name is clearly the nearest, to write that: unsafe, since another may be meant.
+The fix is unsafe: it writes the nearest name, if one is clearly the nearest, and you may mean another one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +76,7 @@ def _function(key: str, text: str, files: Mapping[str, NamedFile]) -> Iterator[F
 def _condition(key: str, text: str, functions: Sequence[str]) -> Iterator[Finding]:
     condition, known = parse_at_least(text), (*METRICS, *functions)
     if condition is None:
-        yield Finding(key, f"`{text}` is not a condition: write METRIC=NUMBER, as `accuracy=0.6`")
+        yield Finding(key, f"`{text}` is not a condition: write METRIC=NUMBER, such as `accuracy=0.6`")
     elif condition.metric not in known:
         near = nearest(condition.metric, known)
         hint = _hint(near) or f"; there is {', '.join(known)}"

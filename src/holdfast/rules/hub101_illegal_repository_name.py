@@ -1,14 +1,15 @@
-"""A push to a Hub repository whose name the Hub does not accept.
+"""Push to a repository name that the Hub does not accept.
 
 ## What it does
-Checks that `output.push_to`, `hub_model_id` in a config, and the name that `push_to_hub()` of a model, a tokenizer or a dataset
-is given, are names that a repository can have. A name without an owner is one: it is taken for your own.
+Checks whether `output.push_to`, `hub_model_id` in a config, and the name passed to `push_to_hub()` of a model, a
+tokenizer or a dataset are valid repository names. A name without an owner is valid: it means a repository of your
+own.
 
 ## Why is this bad
-huggingface_hub refuses the name when the trainer makes the repository: after the model and the data were loaded.
+huggingface_hub refuses the name when the trainer creates the repository: after the model and the data are loaded.
 
 ## Fix safety
-There is no automatic fix: the name is the user's to choose.
+There is no automatic fix: the name is yours to choose.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
-"""A push to the Hub without a token.
+"""Push to the Hub without a token.
 
 ## What it does
-For a job with `output.push_to`, asks whether the training process will have a token: on this machine from the
+For a job with `output.push_to`, checks whether the training process will have a token: on this machine from the
 environment or a saved login, elsewhere from `environment.secrets`.
 
 ## Why is this bad
-The trainer makes the repository while it is built, and fails with 401 Unauthorized: after the environment was made,
-and the model and the data were loaded.
+The trainer creates the repository while it is built, and fails with 401 Unauthorized: after the environment is built
+and the model and the data are loaded.
 
 ## Fix safety
-On another machine, naming `HF_TOKEN` under `environment.secrets` passes the token on, which is what the push asks for,
-but a token leaves this machine: unsafe. Here, `hf auth login` saves one.
+The fix is unsafe: on another machine, it names `HF_TOKEN` under `environment.secrets`, which the push needs, but a
+token leaves this machine. On this machine, `hf auth login` saves a token.
 """
 
 from collections.abc import Iterator

@@ -1,18 +1,18 @@
-"""A token or another secret in plain text in the job file, the script or the shell script.
+"""Token or other secret in plain text in a job file, script or shell script.
 
 ## What it does
-Looks for what has the shape of a Hugging Face token: in a job anywhere, also under `environment.variables` and in
-`train.hub_token`, in a script in its whole text, comments as well. Among the variables of a job file, and those that a shell script sets
-or exports, it also knows other secrets, by their shape or by a name such as `WANDB_API_KEY`. A row of one and the same letter, as in
-examples, is no secret there. The value is never shown.
+Checks for text that has the form of a Hugging Face token: anywhere in a job, including `environment.variables` and
+`train.hub_token`, and anywhere in a script, including comments. In the variables of a job file, and in those that a
+shell script sets or exports, also checks for other secrets, by their form or by a name such as `WANDB_API_KEY`.
+There, a run of one repeated letter, as in examples, is not a secret. The value is never shown.
 
 ## Why is this bad
-Job files and scripts are shared and committed, and a job on the Hub shows its script. A secret there is known to all who can
-read any of them.
+Job files and scripts are shared and committed, and a job on the Hub shows its script. Everyone who can read any of
+them can use the secret.
 
 ## Fix safety
-There is no automatic fix. Revoke the secret and take it out. A job names its variable under `environment.secrets`; a script needs nothing
-in its place, for the libraries read variables such as `HF_TOKEN` themselves.
+There is no automatic fix. Revoke the secret and remove it. A job names its variable under `environment.secrets`; a
+script needs no replacement, because the libraries read variables such as `HF_TOKEN` themselves.
 """
 
 import re

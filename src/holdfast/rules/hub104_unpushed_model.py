@@ -1,17 +1,17 @@
-"""A push to the Hub that is requested, and that pushes nothing.
+"""`push_to_hub=True` that pushes nothing.
 
 ## What it does
-With `push_to_hub=True`, looks for a way by which the model gets to the Hub: a save during training, `push_to_hub()` or
-`save_model()` afterwards. `save_strategy="no"` and `hub_strategy="end"` leave only the latter two.
+For `push_to_hub=True`, checks whether anything pushes the model to the Hub: a save during training, or
+`push_to_hub()` or `save_model()` afterwards. `save_strategy="no"` and `hub_strategy="end"` leave only the latter two.
 
 ## Why is this bad
-The trainer pushes when it saves. With `save_strategy="no"` it never does, and with `hub_strategy="end"` it waits for
-`save_model()`, which training does not call. The repository is made and stays empty; in a job, the model is lost with the
-machine.
+The trainer pushes when it saves. With `save_strategy="no"` it never saves, and with `hub_strategy="end"` it waits for
+`save_model()`, which training does not call. The repository is created and stays empty; in a job, the model is lost
+with the machine.
 
 ## Fix safety
-There is no automatic fix, since it is a statement that is missing: end the script with `trainer.push_to_hub()`, which also
-waits for pushes that are still under way, and raises where those fail without a word.
+There is no automatic fix, because a statement is missing: end the script with `trainer.push_to_hub()`. It also waits
+for pending pushes. Pushes during training fail silently; this one raises an error.
 """
 
 from collections.abc import Iterator

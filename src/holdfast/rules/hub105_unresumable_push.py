@@ -1,16 +1,17 @@
-"""A script that resumes from the Hub what it does not push there.
+"""Script that resumes from a Hub checkpoint, but never pushes one.
 
 ## What it does
-Looks for a script that downloads `last-checkpoint` or `checkpoint-…` from the Hub, and whose config pushes with
+Checks for a script that downloads `last-checkpoint` or `checkpoint-…` from the Hub, and whose config pushes with
 `hub_strategy="every_save"`, which is the default, or `"end"`.
 
 ## Why is this bad
-`every_save` pushes the model at each save: weights, tokenizer, config. There is no checkpoint among it, neither the
-optimizer's state nor the step. When the job was cut short, there is nothing to resume from, and it begins anew.
+`every_save` pushes the model at each save: weights, tokenizer, config. It pushes no checkpoint, and neither the
+optimizer's state nor the step. If the job is interrupted, there is nothing to resume from, and it starts from the
+beginning.
 
 ## Fix safety
-`hub_strategy="checkpoint"` pushes the folder `last-checkpoint` with all that resuming needs, and takes longer and more room
-for it: unsafe.
+The fix is unsafe: `hub_strategy="checkpoint"` pushes the folder `last-checkpoint` with everything that resuming
+needs, which takes more time and space.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
     strategy = job.get(STRATEGY, "every_save")
     if strategy in ("every_save", "end"):
         fix = Fix("push the last checkpoint", (Set(STRATEGY, "checkpoint"),), safe=False)
-        fault = f"`hub_strategy` {strategy!r} pushes no checkpoint, and the script looks for one on the Hub"
+        fault = f"`hub_strategy` {strategy!r} pushes no checkpoint, but the script reads one from the Hub"
         yield Finding("train.push_to_hub" if job.get(STRATEGY, None) is None else STRATEGY, fault, fix)
 
 

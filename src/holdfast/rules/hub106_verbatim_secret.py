@@ -1,12 +1,12 @@
-"""A secret that is sent as its own name.
+"""Secret whose value is the name of a variable.
 
 ## What it does
-Looks at `secrets=` and `env=` of `run_job`, `run_uv_job` and their scheduled kin for values such as `"$HF_TOKEN"`.
+Checks `secrets=` and `env=` of `run_job`, `run_uv_job` and their scheduled variants for values such as `"$HF_TOKEN"`.
 
 ## Why is this bad
-The Python functions put what they are given into the job as it is: the job's `HF_TOKEN` is the nine characters `$HF_TOKEN`.
-The first push, or the first gated model, ends with 401 Unauthorized. Only the MCP tool puts the token in the place of its
-name, and the command line takes `--secrets HF_TOKEN` from the environment.
+The Python functions pass the value to the job unchanged: the job's `HF_TOKEN` is the nine characters `$HF_TOKEN`. The
+first push, or the first gated model, ends with 401 Unauthorized. Only the MCP tool replaces the name by the token,
+and the command line reads `--secrets HF_TOKEN` from the environment.
 
 ## Fix safety
 There is no automatic fix: write `secrets={"HF_TOKEN": get_token()}` with `from huggingface_hub import get_token`, or

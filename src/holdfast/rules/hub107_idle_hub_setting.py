@@ -1,15 +1,16 @@
-"""Settings of a push that is never made.
+"""Hub settings without `push_to_hub`.
 
 ## What it does
-Looks for `hub_model_id`, `hub_strategy`, `hub_revision` or `hub_always_push` in a config of a script in which there is no
-word of `push_to_hub`. Who writes `push_to_hub=False` means it.
+Checks for `hub_model_id`, `hub_strategy`, `hub_revision` or `hub_always_push` in a config of a script that does not
+mention `push_to_hub`. Reports nothing for an explicit `push_to_hub=False`.
 
 ## Why is this bad
-Who names a repository means to have the model there. Without `push_to_hub` the trainer does not even make it; the script
-ends well, and the model is on the machine that trained it, which in a job is gone by then.
+A config that names a repository is meant to put the model there. Without `push_to_hub` the trainer does not even
+create the repository. The script succeeds, and the model stays on the machine that trained it; after a job, that
+machine is gone.
 
 ## Fix safety
-To push is what the name says, but it makes something public that was not: unsafe.
+The fix is unsafe: the setting implies a push, but the push makes something public that was not.
 """
 
 from collections.abc import Iterator

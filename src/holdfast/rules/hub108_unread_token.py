@@ -1,14 +1,14 @@
-"""A token that a tokenizer or a config does not read.
+"""`use_auth_token` for a tokenizer, a processor or a config, which ignores it.
 
 ## What it does
-With transformers 5.0 or newer, looks for `use_auth_token=` where a tokenizer, a processor or a config is loaded.
+With transformers 5.0 or newer, checks for `use_auth_token=` where a tokenizer, a processor or a config is loaded.
 
 ## Why is this bad
-The argument has been called `token` since 2023. Models refuse the old name; these classes take it, as they take any keyword, and
-drop it. So a gated repository answers 401, although a token was given.
+The argument has been called `token` since 2023. Models refuse the old name; these classes accept it, as they accept
+any keyword, and ignore it. So a gated repository answers 401, although the script passes a token.
 
 ## Fix safety
-`token` takes the same values: safe.
+The fix is safe: `token` takes the same values.
 """
 
 from collections.abc import Iterator

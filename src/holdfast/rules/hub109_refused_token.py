@@ -1,14 +1,15 @@
-"""A Hub token that the Hub does not accept.
+"""Token that the Hub does not accept.
 
 ## What it does
-Asks the Hub whose the token at hand is, if the job reads anything there or writes to it with that token.
+Asks the Hub which user the current token belongs to, if the job reads from the Hub or writes to it with that token.
 
 ## Why is this bad
-A token that was deleted, or has run out, is refused for everything, also for what is public and needs none: the job ends with
+The Hub refuses a deleted or expired token for everything, including public files that need none: the job ends with
 401 when it loads its model or its data.
 
 ## Fix safety
-There is no automatic fix: `hf auth login` takes a new token. `HF_TOKEN` in the environment counts before a saved one.
+There is no automatic fix: `hf auth login` saves a new token. `HF_TOKEN` in the environment takes precedence over a
+saved one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +36,7 @@ def check(
     asked = (each.reference for each in (*targets, *datasets, *models))
     first = next((each for each in asked if each.certain and not each.own_token and stands(job, each)), None)
     if first is not None:
-        fault = f"the Hub refuses the token at hand, and with it `{first.name}`: run `hf auth login`, or set another HF_TOKEN"
+        fault = f"the Hub refuses the current token, so the job cannot use `{first.name}`: run `hf auth login`, or set another HF_TOKEN"
         yield finding(first, fault)
 
 

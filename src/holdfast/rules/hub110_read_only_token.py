@@ -1,15 +1,15 @@
-"""A push with a token that may only read.
+"""Push with a read-only token.
 
 ## What it does
-Asks the Hub what the token at hand may do, for a job that pushes: by `output.push_to`, by a trainer with `push_to_hub`, by
-`push_to_hub()` or `upload_file()` of its own.
+Asks the Hub for the permissions of the current token, for a job that pushes: by `output.push_to`, by a trainer with
+`push_to_hub`, or by its own `push_to_hub()` or `upload_file()`.
 
 ## Why is this bad
-Where the repository is new, making it fails with 403 as the trainer is built. Where it exists, making it passes, pushes during training
-fail without a word, and the one at the end raises 403: after all the training was paid for.
+If the repository is new, creating it fails with 403 when the trainer is built. If it exists, creating it succeeds,
+pushes during training fail silently, and the push at the end raises 403: after all the training is paid for.
 
 ## Fix safety
-There is no automatic fix: a token that may write is made in the Hub's settings, and `hf auth login` saves it.
+There is no automatic fix: create a token with write access in the Hub's settings, and save it with `hf auth login`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from holdfast.core.reference import Lookup, Reference
 
 def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
     """Object to each push that a reading token would make."""
-    return refused_pushes(job, account, targets, "read-only", "make one that may write")
+    return refused_pushes(job, account, targets, "read-only", "create one with write access")
 
 
 JOB = """

@@ -1,14 +1,15 @@
-"""A push to an owner that is neither you nor an organization of yours.
+"""Push to an owner that is neither you nor one of your organizations.
 
 ## What it does
-Compares the owner of the repository that a job pushes to with the user whose token is at hand, and the organizations they are in. An
-owner that does not exist at all is such a one.
+Checks the owner of the repository that a job pushes to against the user of the current token and the user's
+organizations. Also reports an owner that does not exist at all.
 
 ## Why is this bad
-Making the repository fails with 403, as the trainer is built. Where it is there already, the push fails, after the training.
+Creating the repository fails with 403 when the trainer is built. If the repository already exists, the push fails,
+after the training.
 
 ## Fix safety
-There is no automatic fix: whose the model is to be is for the author to say.
+There is no automatic fix: only you know who is to own the model.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,14 +1,15 @@
-"""A fine-grained token without write permission for what the job pushes to.
+"""Fine-grained token without write permission for the target of a push.
 
 ## What it does
-Reads the permissions of a fine-grained token, for a job that pushes: `repo.write` for the repository, or for the user or the
-organization that owns it.
+Checks the permissions of a fine-grained token, for a job that pushes: `repo.write` for the repository, or for the
+user or the organization that owns it.
 
 ## Why is this bad
-Making the repository fails with 403, or, where it exists, the push does, after the training. That the token works elsewhere hides it.
+Creating the repository fails with 403, or, if it exists, the push fails after the training. The problem is easy to
+miss, because the token works elsewhere.
 
 ## Fix safety
-There is no automatic fix: the permission is given in the Hub's settings of that token.
+There is no automatic fix: add the permission to the token in the Hub's settings.
 """
 
 from collections.abc import Iterator, Sequence

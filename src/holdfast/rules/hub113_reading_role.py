@@ -1,13 +1,13 @@
-"""A push to an organization in which the user may only read.
+"""Push to an organization in which the user has a read-only role.
 
 ## What it does
-Reads the user's role in the organization that a job pushes to.
+Checks the user's role in the organization that a job pushes to.
 
 ## Why is this bad
-Making the repository fails with 403, or, where it exists, the push does, after the training.
+Creating the repository fails with 403, or, if it exists, the push fails after the training.
 
 ## Fix safety
-There is no automatic fix: an admin of the organization gives the role `write` or `contributor`.
+There is no automatic fix: an admin of the organization can assign the role `write` or `contributor`.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,15 +1,16 @@
-"""A push that is meant to be private, to a repository that is public.
+"""Private push to an existing public repository.
 
 ## What it does
-Looks at the repository that a job pushes to, where the job itself says that it is to be private: `output.private: true`,
-`hub_private_repo=True`, `push_to_hub(…, private=True)` or `create_repo(…, private=True)`.
+Checks whether the repository that a job pushes to is public, where the job itself asks for a private one:
+`output.private: true`, `hub_private_repo=True`, `push_to_hub(…, private=True)` or `create_repo(…, private=True)`.
 
 ## Why is this bad
-The setting counts only when a repository is created. An existing one stays as it is, without a warning: the model can be read by
-everybody from the first push on.
+The setting takes effect only when a repository is created. An existing repository stays public, without a warning:
+everybody can read the model from the first push on.
 
 ## Fix safety
-There is no automatic fix: `HfApi().update_repo_settings(repo, private=True)` makes it private first, or the model goes elsewhere.
+There is no automatic fix: make the repository private first with `HfApi().update_repo_settings(repo, private=True)`,
+or push the model elsewhere.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +33,7 @@ def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Find
         if target.repo and target.repo.exists and not target.repo.private:
             yield finding(
                 reference,
-                f"`{target.name}` exists and is public, and asking for a private repository changes nothing in it",
+                f"`{target.name}` exists and is public: a request for a private repository does not change it",
             )
 
 

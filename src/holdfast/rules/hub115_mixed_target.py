@@ -1,11 +1,12 @@
-"""A push of a model into a repository that holds an adapter, or the other way round.
+"""Push of a model into a repository that holds an adapter, or the reverse.
 
 ## What it does
-Compares what a job pushes with what is in the repository: an adapter, where it trains one, or a whole model.
+Checks what a job pushes against the content of the repository: an adapter, if the job trains one, or a whole model.
 
 ## Why is this bad
-A push replaces the files of the same names, and leaves the others. Then the repository holds both, and `from_pretrained` loads both:
-the old adapter on top of the new model, or the new adapter on top of the old model in the place of its own base. Nothing says so.
+A push replaces files of the same names and leaves the others. Then the repository holds both, and `from_pretrained`
+silently loads both: the old adapter on top of the new model, or the new adapter on top of the old model instead of
+its own base.
 
 ## Fix safety
 There is no automatic fix: push to another repository, or delete the old files first.

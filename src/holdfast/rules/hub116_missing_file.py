@@ -1,15 +1,15 @@
-"""A file that a repository does not have.
+"""File that the repository does not have.
 
 ## What it does
-Compares the files that a program asks a repository for with those that it has, at the revision that is asked for: `hf_hub_download`, `AutoConfig`
-and its like, `gguf_file`, and the `allow_patterns` of `snapshot_download`.
+Checks the files that a program requests against those of the repository, at the requested revision:
+`hf_hub_download`, `AutoConfig` and similar classes, `gguf_file`, and the `allow_patterns` of `snapshot_download`.
 
 ## Why is this bad
-`hf_hub_download` raises EntryNotFoundError, and `from_pretrained` OSError. `snapshot_download` raises nothing: where no file fits, the folder
-that it gives lacks them, and the program fails later, over something else.
+`hf_hub_download` raises EntryNotFoundError, and `from_pretrained` raises OSError. `snapshot_download` raises nothing:
+if no file matches, the returned folder lacks the files, and the program fails later, with an unrelated error.
 
 ## Fix safety
-There is no automatic fix; where a file has nearly that name, the message names it.
+There is no automatic fix; if a file has nearly that name, the message names it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,12 +1,13 @@
-"""A branch, tag or commit that a repository does not have.
+"""Branch, tag or commit that the repository does not have.
 
 ## What it does
-Checks whether the `revision` of a model, a dataset or a file is there: in a job file `model.revision`, in a program the argument of
-`from_pretrained`, `load_dataset`, `hf_hub_download` and `snapshot_download`, on TRL's command line `--model_revision`.
+Checks whether the `revision` of a model, a dataset or a file exists: `model.revision` in a job file, the argument of
+`from_pretrained`, `load_dataset`, `hf_hub_download` and `snapshot_download` in a program, `--model_revision` on TRL's
+command line.
 
 ## Why is this bad
-huggingface_hub raises RevisionNotFoundError. datasets says that the dataset has no such revision, and transformers that the model is not
-there at all.
+huggingface_hub raises RevisionNotFoundError. datasets says that the dataset has no such revision, and transformers
+that the model does not exist at all.
 
 ## Fix safety
 There is no automatic fix: another revision holds other files.

@@ -1,14 +1,14 @@
-"""A repository that has another name today.
+"""Repository that was renamed or moved.
 
 ## What it does
-Checks whether the Hub knows a model, a dataset or a repository under the name that the job gives it, or leads on from there to another.
+Checks whether the Hub redirects the name of a model, a dataset or a repository in the job to another name.
 
 ## Why is this bad
-The old name works only until somebody else takes it: from then on, the job trains on theirs instead. What is cached under the one name is
-also downloaded again under the other.
+The old name works only until somebody else takes it: from then on, the job trains on their repository instead. Files
+that are cached under one name are also downloaded again under the other.
 
 ## Fix safety
-The new name is the same repository: safe.
+The fix is safe: the new name is the same repository.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ def check(
         fix = renaming(job, reference, repo.name, safe=True)
         spelled = reference.split is None or job.get(reference.key, None) != reference.split
         if repo.exists and repo.name != reference.name and spelled:
-            yield finding(reference, f"`{reference.name}` is called `{repo.name}` today", fix)
+            yield finding(reference, f"`{reference.name}` is now called `{repo.name}`", fix)
 
 
 JOB = """

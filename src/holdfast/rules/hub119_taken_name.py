@@ -1,13 +1,13 @@
-"""A repository that a program creates, and that already exists.
+"""`create_repo` for a repository that already exists.
 
 ## What it does
-Looks at the repositories that a program makes by `create_repo()` without `exist_ok=True`.
+Checks the repositories that a program creates with `create_repo()` without `exist_ok=True`.
 
 ## Why is this bad
-The Hub answers 409, and `create_repo` raises: such a program runs once, and never again.
+The Hub answers 409, and `create_repo` raises: such a program works once, and never again.
 
 ## Fix safety
-With `exist_ok=True` it goes on with the repository that is there, and writes over its files: unsafe.
+The fix is unsafe: with `exist_ok=True` the program continues with the existing repository, and overwrites its files.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,14 +1,16 @@
-"""A repository that does not exist, and from which a program reads files.
+"""Files read from a repository that does not exist.
 
 ## What it does
-Checks whether the repositories exist that a program names in `hf_hub_download`, `snapshot_download`, `AutoConfig.from_pretrained` and its like.
-Datasets and models have rules of their own.
+Checks whether the repositories exist that a program names in `hf_hub_download`, `snapshot_download`,
+`AutoConfig.from_pretrained` and similar calls. Datasets and models have rules of their own.
 
 ## Why is this bad
-huggingface_hub raises RepositoryNotFoundError. What is private to others looks to this token as if it were not there.
+huggingface_hub raises RepositoryNotFoundError. A private repository that the token cannot read looks as if it did not
+exist.
 
 ## Fix safety
-Where one name is clearly the nearest that exists, to write that: unsafe, since something else may be meant.
+The fix is unsafe: it writes the nearest existing name, if one is clearly the nearest, and you may mean another
+repository.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,15 +1,15 @@
-"""A job away from here that reads what is private or gated, and gets no token for it.
+"""Remote job that reads a private or gated repository without a token.
 
 ## What it does
-For a job file that runs on another machine, checks whether `HF_TOKEN` is among `environment.secrets`, where its model or its data is private or
-gated. Here the token at hand may read them.
+For a job file that runs on another machine, checks whether `HF_TOKEN` is among `environment.secrets`, if its model or
+its data is private or gated. The current token on this machine has access.
 
 ## Why is this bad
-There the job has no token of its own: the Hub tells it that a gated repository needs one, and that a private one is not there, with 401, on
-hardware that is paid for.
+On that machine the job has no token of its own. The Hub answers 401, and says that a gated repository needs a token,
+and that a private one does not exist, on hardware that is paid for.
 
 ## Fix safety
-Naming the secret passes the token on, which the job needs, but it leaves this machine: unsafe.
+The fix is unsafe: naming the secret passes the token on, which the job needs, but the token leaves this machine.
 """
 
 from collections.abc import Iterator, Sequence

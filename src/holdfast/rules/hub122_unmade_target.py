@@ -1,14 +1,15 @@
-"""An upload to a repository that does not exist, and that nothing creates.
+"""Upload to a repository that does not exist and that nothing creates.
 
 ## What it does
-Looks at the repositories that a program uploads to by `upload_file`, `upload_folder` or `create_commit`, where it neither makes them by
-`create_repo` nor pushes to them, which would.
+Checks the repositories that a program uploads to with `upload_file`, `upload_folder` or `create_commit`, if it
+neither creates them with `create_repo` nor pushes to them, which creates them too.
 
 ## Why is this bad
-The Hub answers 404, and the upload raises RepositoryNotFoundError: after the training whose result it was to keep.
+The Hub answers 404, and the upload raises RepositoryNotFoundError: after the training whose result it should save.
 
 ## Fix safety
-There is no automatic fix: `create_repo("owner/name", exist_ok=True)` before it makes the repository, public by default.
+There is no automatic fix: call `create_repo("owner/name", exist_ok=True)` before the upload. The repository is public
+by default.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +35,7 @@ def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Find
         if call is not None and call.name in NEEDING and absent and target.writable == "yes":
             yield finding(
                 reference,
-                f"there is no {reference.repo_kind} `{target.name}`, and nothing makes it before `{call.name}` needs it",
+                f"there is no {reference.repo_kind} `{target.name}`, and nothing creates it before `{call.name}` needs it",
             )
 
 

@@ -1,15 +1,16 @@
-"""A repository that the Hub does not let the token at hand write to, whatever the account says of itself.
+"""Repository that the Hub does not let the current token write to.
 
 ## What it does
-Where the repository that a job pushes to exists, asks the Hub whether this token may write to it. It speaks where nothing that is known of the
-account tells why not: of a contributor's organization, say, in which the repository is somebody else's.
+If the repository that a job pushes to exists, asks the Hub whether the token may write to it. Reports the repository
+only if nothing known about the account explains the refusal: for example, a contributor's push to a repository of the
+organization that another member created.
 
 ## Why is this bad
-Making the repository passes, since it is there. Pushes during training fail without a message, and the one at the end raises 403: after all the
-training was paid for.
+Creating the repository succeeds, because it exists. Pushes during training fail silently, and the push at the end
+raises 403: after all the training is paid for.
 
 ## Fix safety
-There is no automatic fix: push to another repository, or have its owners give you the right.
+There is no automatic fix: push to another repository, or ask its owners for write access.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,18 +1,18 @@
-"""A name that its module no longer has.
+"""Import of a name that the module no longer has.
 
 ## What it does
-Compares each name that the program imports with what the module has in the versions that the job will get, and tells
-the last release that had it, and what took its place.
+Checks each name that the program imports against the names in the module, in the versions that the job will use.
+Names the last release that had it, and its replacement.
 
 ## Why is this bad
-The program ends with `ImportError: cannot import name …` in its first lines, once the environment was installed.
+The program ends with `ImportError: cannot import name …` in its first lines, after the environment is installed.
 
 ## Fix safety
-Where the same thing has another name now, as `AutoModelForVision2Seq` has, the import and all uses are changed: safe.
-Where its name alone is taken over, as `AdamW` is by PyTorch with another weight decay, unsafe; arguments that the new one
-does not take, such as `correct_bias`, are taken out of its calls. Where a call of something
-else comes near, as `clone_chat_template` does to `setup_chat_format`, the call is written so: unsafe. An import that
-nothing uses is taken out: safe. Everything else is left to you.
+The fix is safe where the same object has a new name, as for `AutoModelForVision2Seq`: it changes the import and all
+uses. It is unsafe where only the name survives elsewhere, as for `AdamW`, which PyTorch has with another weight
+decay; arguments that the new one does not take, such as `correct_bias`, are removed from its calls. It is unsafe
+where another call is similar, as `clone_chat_template` is to `setup_chat_format`: it rewrites the call. Removing an
+unused import is safe. All other cases have no fix.
 """
 
 from collections.abc import Iterator

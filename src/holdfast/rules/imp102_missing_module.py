@@ -1,15 +1,15 @@
-"""A module that its package does not have.
+"""Import of a module that the package does not have.
 
 ## What it does
-Compares each module that the program imports, or imports from, with those that the package has in the versions that the
-job will get.
+Checks each module that the program imports, or imports from, against those of the package in the versions that the
+job will use.
 
 ## Why is this bad
-The program ends with `ModuleNotFoundError` in its first lines, once the environment was installed.
+The program ends with `ModuleNotFoundError` in its first lines, after the environment is installed.
 
 ## Fix safety
-Where only one of the libraries has a class of that name, or is known to have taken the module in, it is imported from
-there: safe. An import that nothing uses is taken out: safe.
+The fix is safe: it imports the class from the only library that has it, or that is known to have adopted the module.
+Removing an unused import is also safe.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,16 @@
-"""A trainer or config that moved into `trl.experimental`.
+"""Import of a name that moved to `trl.experimental`.
 
 ## What it does
-Looks for names that the program imports from where they were, although they live in `trl.experimental` in the versions
-that the job will get.
+Checks for names that the program imports from their old place, although they are in `trl.experimental` in the
+versions that the job will use.
 
 ## Why is this bad
-For a few releases the old place still worked, with a FutureWarning: then this is a warning. After that the import
-raises. Some of the library's own warnings name a module that never was, such as `trl.experimental.xco`.
+For a few releases the old place still works, with a FutureWarning, and the rule reports a warning. After that the
+import raises. Some of the library's own warnings name a module that never existed, such as `trl.experimental.xco`.
 
 ## Fix safety
-The class is imported from where it is, under the same name: safe. Its arguments may have changed: other rules tell.
+The fix is safe: it imports the class from its new place, under the same name. Its arguments may have changed, which
+other rules report.
 """
 
 from collections.abc import Iterator

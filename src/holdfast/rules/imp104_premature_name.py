@@ -1,11 +1,11 @@
-"""A name or module that comes with a later release than the one at hand.
+"""Import of a name or module added in a later release.
 
 ## What it does
-Compares each name and module that the program imports with what the versions have that the job will get, and names the
-release that brought it.
+Checks each name and module that the program imports against those in the versions that the job will use, and names
+the release that added it.
 
 ## Why is this bad
-The program ends with ImportError in its first lines, once the environment was installed.
+The program ends with ImportError in its first lines, after the environment is installed.
 
 ## Fix safety
 There is no automatic fix: require a later release, or do without the name.

@@ -1,15 +1,15 @@
-"""A name that is imported from a package that never had it, and that another of the libraries has.
+"""Import of a name from the wrong package.
 
 ## What it does
-Looks for a name that the module lacks in every release, among the names of trl, transformers, peft, accelerate,
-datasets and huggingface_hub; where none of them has it, for the nearest name of the module.
+Checks for names that the module lacks in every release. Searches the names of trl, transformers, peft, accelerate,
+datasets and huggingface_hub; if none of them has the name, searches for the nearest name of the module.
 
 ## Why is this bad
-The program ends with `ImportError: cannot import name …` in its first lines, once the environment was installed.
+The program ends with `ImportError: cannot import name …` in its first lines, after the environment is installed.
 
 ## Fix safety
-A class that only one of the libraries has is imported from there: safe. What several have, and the nearest name, are
-guesses: unsafe.
+The fix is safe where only one of the libraries has the class: it imports the class from there. It is unsafe where
+several have the name, and where it writes the nearest name, because both are guesses.
 """
 
 from collections.abc import Iterator

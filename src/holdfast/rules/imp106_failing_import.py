@@ -1,17 +1,18 @@
-"""An import that fails for these versions together, although each package has what it should.
+"""Import that fails in this combination of versions.
 
 ## What it does
-Compares the versions that the job will get with pairs whose import was seen to fail: trl's trainers import parts of
-transformers that later releases took away, or take optional packages for installed that are not.
+Checks the versions that the job will use for pairs whose import is known to fail, although each package has the
+imported names: trl's trainers import parts of transformers that later releases removed, or assume that optional
+packages are installed.
 
 ## Why is this bad
-No release of trl but 0.12.2 bounds transformers from above. A script that pins trl alone gets the newest transformers, and
-ends in its first lines: `trl==0.9.6` to `0.22.2` cannot import `DPOTrainer` then. `GRPOTrainer` needed `requests` until
-trl 1.14.1, which trl never required, and which nothing has brought along since datasets 5.1: that is a warning, since
-another package may bring it.
+No release of trl but 0.12.2 sets an upper bound for transformers. A script that pins only trl gets the newest
+transformers, and ends in its first lines: with it, `trl==0.9.6` to `0.22.2` cannot import `DPOTrainer`. `GRPOTrainer`
+needed `requests` until trl 1.14.1. trl never required that package, and no dependency has installed it since datasets
+5.1. This case is a warning, because another package may install it.
 
 ## Fix safety
-Which of the two versions is to change is not ours to decide: there is no fix.
+There is no fix: only you know which of the two versions to change.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,14 @@
-"""A trainer or config that is imported from `trl.experimental`, and that has moved to `trl` itself.
+"""Import from `trl.experimental` of a name that has moved to `trl`.
 
 ## What it does
-Looks for names that the program imports from `trl.experimental`, where they only warn in the versions that the job will
-get, because they became stable.
+Checks for names that the program imports from `trl.experimental`, and that only warn there in the versions that the
+job will use, because they became stable.
 
 ## Why is this bad
-Nothing yet: each use of the name gives a FutureWarning. A later release will take the old place away.
+Nothing fails yet: each use of the name gives a FutureWarning. A later release will remove the old place.
 
 ## Fix safety
-The class is imported from where it is, under the same name: safe.
+The fix is safe: it imports the class from its new place, under the same name.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""Alternative imports, none of which works.
+"""Alternative imports that all fail.
 
 ## What it does
-Looks at imports in a `try` whose `except ImportError` imports something else, and in the two branches of an `if` on a
-library's version, and asks whether the versions that the job will get have what any of them asks for.
+Checks imports in a `try` whose `except ImportError` imports something else, and imports in the two branches of an
+`if` on a library's version. Reports them if the versions that the job will use support none of the alternatives.
 
 ## Why is this bad
-Such a script was written for two releases, and gets a third: the fallback fails as the first import did, and the program
-ends with ImportError in its first lines.
+Such a script was written for two releases, and gets a third: the fallback fails as the first import did, and the
+program ends with ImportError in its first lines.
 
 ## Fix safety
-Which of the two is to be brought up to date is not ours to decide: there is no fix.
+There is no fix: only you know which of the two imports to update.
 """
 
 from collections.abc import Iterator

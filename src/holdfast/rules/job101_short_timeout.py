@@ -1,17 +1,16 @@
-"""A timeout that is too short for the run, or none where the backend has a default.
+"""Timeout that is too short for the run, or missing where the backend has a default.
 
 ## What it does
-Compares `where.timeout` with the least time that any run takes: starting Python and importing torch and TRL, and the
-steps that the job asks for. On a backend that is not this machine, looks for a job that names no timeout.
+Checks `where.timeout` against the least time that any run takes: starting Python, importing torch and TRL, and the
+steps of the job. On a backend that is not this machine, also checks for a job without a timeout.
 
 ## Why is this bad
-A run that is stopped by its timeout has cost everything and gives a checkpoint at best. Hugging Face Jobs end after 30
-minutes by default. `holdfast run` therefore always sends a timeout; where the job names none, it takes that of
-`holdfast plan`, which rests on an estimate.
+A run that its timeout stops has cost everything, and leaves a checkpoint at best. Hugging Face Jobs end after 30
+minutes by default. `holdfast run` therefore always sends a timeout; if the job names none, it uses that of
+`holdfast plan`, which is based on an estimate.
 
 ## Fix safety
-There is no automatic fix: how long is worth waiting only the user knows. Take what the run is expected to need, and a
-third more.
+There is no automatic fix: only you know how long to wait. Use the expected time of the run, and add a third.
 """
 
 from collections.abc import Iterator

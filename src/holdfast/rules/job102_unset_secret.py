@@ -1,14 +1,14 @@
-"""A secret that the job needs, and that is not set where holdfast runs.
+"""Secret that is not set where holdfast runs.
 
 ## What it does
-Compares the names under `environment.secrets` with the environment variables that are set.
+Checks the names under `environment.secrets` against the environment variables that are set.
 
 ## Why is this bad
-Secrets are passed on by name, from where holdfast runs. The script stops at once where one is missing, and on a backend
-that costs money its environment has been made by then.
+holdfast passes secrets on by name, from its own environment. The script stops at once if one is missing, and on a
+paid backend, its environment is built by then.
 
 ## Fix safety
-There is no automatic fix: set the variable (`export NAME=…`), or take the name out.
+There is no automatic fix: set the variable (`export NAME=…`), or remove the name.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,13 @@
-"""A key that has no effect where this job runs.
+"""Key that has no effect where the job runs.
 
 ## What it does
-Names the keys of the job file that this version of holdfast, or the job's backend, does not carry out.
+Checks for keys of the job file that this version of holdfast, or the job's backend, does not implement.
 
 ## Why is this bad
-Whoever writes a budget or an export expects it to be kept. The run does all the rest as asked, and silently not that.
+You expect a budget or an export to take effect. The run does everything else, and silently ignores the key.
 
 ## Fix safety
-There is no automatic fix: removing the key would give up what was requested. Do by hand what it stands for, or go on
-without it.
+There is no automatic fix: removing the key would drop what you asked for. Do it by hand, or continue without it.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
-"""A job on a GPU, sent without a timeout.
+"""GPU job submitted without a timeout.
 
 ## What it does
-Looks at the calls that send a job to Hugging Face Jobs with a `flavor` that has GPUs, and at what they give for
-`timeout`. Nothing, None, 0 and an empty text are all the same to the client: it sends no timeout.
+Checks the `timeout` of calls that submit a job to Hugging Face Jobs with a `flavor` that has GPUs. Nothing, None, 0
+and an empty text are all the same to the client: it sends no timeout.
 
 ## Why is this bad
-The Hub stops such a job after 30 minutes, whatever it is doing, and what it has not pushed by then is lost with its
-disk. Installing torch and downloading a model take some of that time already.
+The Hub stops such a job after 30 minutes, whatever it is doing, and everything that it has not pushed by then is lost
+with its disk. Installing torch and downloading a model take part of that time.
 
 ## Fix safety
-There is no automatic fix: how long is worth paying for only the user knows. Take what the run is expected to need,
-and a third more.
+There is no automatic fix: only you know how long is worth paying for. Use the expected time of the run, and add a
+third.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def check(job: Document) -> Iterator[Finding]:
         if found is None or not found.gpus or not _sends_none(sent, timeout):
             continue
         if timeout is ABSENT:
-            fault = f"{sent.name} gives no `timeout`: the Hub stops the job after {DEFAULT_TIMEOUT}"
+            fault = f"{sent.name} sets no `timeout`: the Hub stops the job after {DEFAULT_TIMEOUT}"
             yield Finding(sent.key(), fault, place=sent.place())
         else:
             fault = f"`timeout={timeout!r}` is not sent: the Hub stops the job after {DEFAULT_TIMEOUT}"

@@ -1,15 +1,15 @@
-"""A timeout of a job that the client cannot read, or that leaves no time at all.
+"""Timeout that the client cannot parse, or that leaves no time at all.
 
 ## What it does
-Reads `timeout` in the calls that send a job to Hugging Face Jobs as the client does: a number and one of the letters
-s, m, h or d, or whole seconds.
+Checks `timeout` in calls that submit a job to Hugging Face Jobs, and parses it as the client does: a number with one
+of the letters s, m, h or d, or whole seconds.
 
 ## Why is this bad
-The client raises ValueError for `30min`, `2 hours`, `1h30m` or `4H`, and no job is sent. Zero and negative times it
-sends as they are: `0h` is not the same as no timeout.
+The client raises ValueError for `30min`, `2 hours`, `1h30m` or `4H`, and submits no job. It sends zero and negative
+times unchanged: `0h` is not the same as no timeout.
 
 ## Fix safety
-Where only the spelling is wrong, the same time is written as the client reads it: safe.
+The fix is safe: it writes the same time in the client's notation, if only the notation is wrong.
 """
 
 import re

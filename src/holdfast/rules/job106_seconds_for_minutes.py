@@ -1,15 +1,15 @@
-"""A timeout of a few seconds, where minutes or hours were surely meant.
+"""Timeout in seconds where minutes or hours were almost certainly meant.
 
 ## What it does
-Looks for bare numbers up to 59 in `timeout` of the calls that send a job to Hugging Face Jobs, on a flavor with GPUs
-or as a uv job.
+Checks for bare numbers up to 59 in the `timeout` of calls that submit a job to Hugging Face Jobs, on a flavor with
+GPUs or as a uv job.
 
 ## Why is this bad
 A number without a unit counts seconds: `timeout=30` stops the job before its packages are installed. Some tools count
 minutes and hours instead.
 
 ## Fix safety
-Minutes are the likelier unit from 10 on, and hours below; which was meant the call does not say. Unsafe.
+The fix is unsafe: it assumes minutes from 10 on, and hours below, but the call does not show which unit is meant.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
-"""Hardware that Hugging Face Jobs do not offer.
+"""Hardware that Hugging Face Jobs does not offer.
 
 ## What it does
-Compares the `flavor` of the calls that send a job, and `where.hardware` of a job file for `hf-jobs`, with the list of
-flavors that huggingface_hub keeps, and names the nearest.
+Checks the `flavor` of calls that submit a job, and `where.hardware` of a job file for `hf-jobs`, against the list of
+flavors in huggingface_hub, and names the nearest.
 
 ## Why is this bad
-The client sends any text, and the Hub answers with an error. Pages in circulation still name `h100` and
-the TPUs `v5e-…`, and `zero-a10g`, which is for Spaces alone.
+The client sends any text, and the Hub answers with an error. Pages in circulation still name `h100`, the TPUs
+`v5e-…`, and `zero-a10g`, which is only for Spaces.
 
 ## Fix safety
-A misspelt name is replaced by the nearest one, and one that is gone by the nearest in kind; both may cost another
-price: unsafe.
+The fix is unsafe because the price may differ: it replaces a misspelt name by the nearest one, and a retired flavor
+by the most similar one.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def _judge(key: str, flavor: object) -> Iterator[Finding]:
     if not isinstance(flavor, str) or not flavor or flavor in load_flavors():
         return
     if gone := gone_flavors().get(flavor):
-        why = f"huggingface_hub does not list it since {gone.since}" if gone.since else "it is for Spaces alone"
+        why = f"huggingface_hub has not listed it since {gone.since}" if gone.since else "it is for Spaces alone"
         yield Finding(key, f"there is no flavor {flavor!r} for Jobs: {why}", _instead(key, gone.instead))
         return
     spelled = flavor.lower().replace("_", "-").removeprefix("gpu-")

@@ -1,15 +1,15 @@
-"""Python code where a job's client expects the name of a script.
+"""Python code passed where the client expects the name of a script.
 
 ## What it does
-Looks for a line break in the `script` of `run_uv_job` and `create_scheduled_uv_job`.
+Checks for a line break in the `script` of `run_uv_job` and `create_scheduled_uv_job`.
 
 ## Why is this bad
-The argument is a path or a URL. The client looks for a file of that name, finds none, and sends `uv run "<the
-code>"`: the job starts, costs money, and ends with `Failed to spawn`. Releases up to 0.34 raise instead. Only the
-tool that agents use (`hf_jobs` over MCP) takes code, and pages written for it are copied.
+The argument is a path or a URL. The client looks for a file of that name, finds none, and sends
+`uv run "<the code>"`: the job starts, costs money, and ends with `Failed to spawn`. Releases up to 0.34 raise
+instead. Only the tool for agents (`hf_jobs` over MCP) accepts code, and examples written for it are copied.
 
 ## Fix safety
-There is no automatic fix: write the code into a file beside this one, and give its name.
+There is no automatic fix: write the code into a file beside this one, and pass its name.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""The page that shows a script, where its text is needed.
+"""URL of the page that shows a script, instead of the script itself.
 
 ## What it does
-Looks for URLs of GitHub and Hugging Face with `/blob/` in them, in the `script` of `run_uv_job` and
+Checks for URLs of GitHub and Hugging Face with `/blob/` in them, in the `script` of `run_uv_job` and
 `create_scheduled_uv_job`.
 
 ## Why is this bad
-Behind such a URL is a page in HTML. The job's uv downloads it, and Python stops at its first line with SyntaxError,
-after the container was paid for.
+Such a URL returns an HTML page. The job's uv downloads it, and Python stops at its first line with SyntaxError, after
+the container is paid for.
 
 ## Fix safety
-The same file's own address says the same: safe.
+The fix is safe: the file's raw URL returns the same file.
 """
 
 import re

@@ -1,15 +1,15 @@
-"""A uv job in an image that has no uv.
+"""uv job in an image without uv.
 
 ## What it does
-Looks at `image` in the calls that send a uv job, and at that of `run_job` whose command begins with `uv`, for the
-official images of Python, Debian, Ubuntu, Alpine and CUDA.
+Checks the `image` of calls that submit a uv job, and of `run_job` whose command begins with `uv`, for the official
+images of Python, Debian, Ubuntu, Alpine and CUDA.
 
 ## Why is this bad
-The job's command is `uv run …`, and these images hold no such program: the container starts, and ends at once.
+The job's command is `uv run …`, and these images do not contain uv: the container starts, and ends at once.
 
 ## Fix safety
-Without `image` the client takes astral's own image with uv, for Python 3.12, to which `python=` adds any other. What
-else the named image was chosen for is lost with it: unsafe.
+The fix is unsafe: without `image`, the client uses astral's own image with uv, for Python 3.12, to which `python=`
+adds any other version. Whatever else the named image provides is lost.
 """
 
 import re

@@ -1,15 +1,15 @@
-"""Shell syntax in a job's command, which no shell reads.
+"""Shell syntax in a job's command that no shell runs.
 
 ## What it does
-Looks in the `command` of `run_job` and `create_scheduled_job` for `&&`, `|`, `>` and the like as words of their own,
-and for a first word with a space in it, where the command does not begin with a shell.
+Checks the `command` of `run_job` and `create_scheduled_job` for `&&`, `|`, `>` and similar words, and for a first
+word with a space in it, if the command does not begin with a shell.
 
 ## Why is this bad
-The words of the list are a program and its arguments, as they stand. `&&` becomes an argument of the first program,
-and what comes after it is never run; a program named `pip install trl` does not exist.
+The words of the list are a program and its arguments, passed unchanged. `&&` becomes an argument of the first
+program, and the commands after it never run; a program named `pip install trl` does not exist.
 
 ## Fix safety
-The whole line given to `bash -c` is run as it was meant, in an image that has bash: unsafe.
+The fix is unsafe: it passes the whole line to `bash -c`, which runs it as intended only in an image that has bash.
 """
 
 from collections.abc import Iterator

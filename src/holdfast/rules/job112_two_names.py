@@ -1,13 +1,13 @@
-"""A job with two names: `name`, and one among its labels.
+"""Job with two names: `name`, and a label.
 
 ## What it does
-Looks for `name` beside `labels` that hold the key `name`, in the calls that send a job to Hugging Face Jobs.
+Checks for `name` together with `labels` that contain the key `name`, in calls that submit a job to Hugging Face Jobs.
 
 ## Why is this bad
-A job's name is the label `name`. The client raises ValueError where it is given twice, even if both say the same.
+A job's name is its label `name`. The client raises ValueError if both are given, even if they are equal.
 
 ## Fix safety
-There is no automatic fix: which of the two is meant the call does not say.
+There is no automatic fix: the call does not show which of the two is meant.
 """
 
 from collections.abc import Iterator, Mapping

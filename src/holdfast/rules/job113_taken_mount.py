@@ -1,14 +1,14 @@
-"""A volume mounted where the job's own script is put.
+"""Volume mounted where the client puts the job's own script.
 
 ## What it does
-Looks in the `volumes` of a uv job for a `Volume` with the mount path `/data`, where the script is a local file.
+Checks the `volumes` of a uv job for a `Volume` with the mount path `/data`, if the script is a local file.
 
 ## Why is this bad
-Since 1.13 the client uploads local scripts to a bucket and mounts it at `/data`. It raises ValueError where that path
-is taken: the job is not sent.
+Since 1.13 the client uploads local scripts to a bucket and mounts it at `/data`. It raises ValueError if that path is
+taken: the job is not submitted.
 
 ## Fix safety
-Another path is mounted just as well, but the script must look for its files there: unsafe.
+The fix is unsafe: the volume can be mounted at another path, but the script must then look for its files there.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,15 @@
-"""A training job that is sent to a machine without a GPU.
+"""Training job submitted to a machine without a GPU.
 
 ## What it does
-Looks at uv jobs that name no flavor, or one without GPUs, and need one by what they install (vLLM, Unsloth,
-flash-attn, DeepSpeed) or by being one of TRL's own training scripts; and, where no flavor is named, at those that
-install TRL.
+Checks for uv jobs that name no flavor, or one without GPUs, but need a GPU: they install vLLM, Unsloth, flash-attn or
+DeepSpeed, or run one of TRL's own training scripts. If no flavor is named, also checks jobs that install TRL.
 
 ## Why is this bad
 Without `flavor` a job gets `cpu-basic`: two cores and no GPU. Training there takes days, and vLLM, Unsloth and
 flash-attn do not start at all.
 
 ## Fix safety
-There is no automatic fix: which GPU is large enough depends on the model, and each has its price.
+There is no automatic fix: the model decides which GPU is large enough, and each has its price.
 """
 
 import re
@@ -36,7 +35,7 @@ def check(job: Document) -> Iterator[Finding]:
         if found is None or found.gpus or not (named or sent.complete):
             continue
         if need := _need(sent, NEEDS_GPU if named else NEEDS_GPU | TRAINS):
-            fault = f"{need} wants a GPU, and {found.name} has none"
+            fault = f"{need} needs a GPU, and {found.name} has none"
             if named:
                 yield Finding(sent.key("flavor"), fault)
             else:

@@ -1,14 +1,14 @@
-"""A schedule that is neither a preset nor a cron expression.
+"""Schedule that is neither a preset nor a cron expression.
 
 ## What it does
-Looks at `schedule` in the calls that schedule a job on Hugging Face Jobs: one of `@hourly`, `@daily`, `@weekly`,
-`@monthly`, `@yearly`, `@annually`, or five fields of minutes, hours, days, months and weekdays.
+Checks the `schedule` of calls that schedule a job on Hugging Face Jobs: it must be `@hourly`, `@daily`, `@weekly`,
+`@monthly`, `@yearly` or `@annually`, or five fields of minutes, hours, days, months and weekdays.
 
 ## Why is this bad
-The client hands any text on. The job is refused, or runs at other times than was meant.
+The client sends any text. The Hub refuses the job, or runs it at other times than intended.
 
 ## Fix safety
-A preset without its `@` is clear: safe. Other texts are not fixed.
+The fix is safe: it adds a missing `@` to a preset. Other texts have no fix.
 """
 
 import re

@@ -1,14 +1,14 @@
-"""A training on Hugging Face Jobs that leaves its result on the job's disk.
+"""Training on Hugging Face Jobs that does not save its result.
 
 ## What it does
-Looks at what is started with `hf jobs …`, and at scripts whose header is made for jobs (`[tool.hf-jobs]`): is the
-model pushed, uploaded, or written to a volume?
+Checks trainings started with `hf jobs …`, and scripts whose header is written for jobs (`[tool.hf-jobs]`), for a
+push, an upload, or a write to a volume.
 
 ## Why is this bad
-The disk of a job is gone with it. The training runs to its end, the job says COMPLETED, and there is no model.
+The disk of a job is deleted with the job. The training runs to its end, the job is COMPLETED, and there is no model.
 
 ## Fix safety
-There is no automatic fix: `push_to_hub=True` and a final `trainer.push_to_hub()` keep the model, or a volume that the
+There is no automatic fix: `push_to_hub=True` and a final `trainer.push_to_hub()` save the model, or a volume that the
 job mounts.
 """
 
@@ -36,7 +36,7 @@ def check(job: Document) -> Iterator[Finding]:
     hidden = config is None or config.open
     if not trains or hidden or job.get("train.push_to_hub", None) is not None or KEEPS.search(job.text):
         return
-    fault = "the model stays on the job's disk, which is gone with the job: push it, or write it to a volume"
+    fault = "the model stays on the job's disk, which is deleted with the job: push it, or write it to a volume"
     yield Finding(trains[-1].key, fault, place=trains[-1].name_place)
 
 

@@ -1,14 +1,15 @@
-"""The address of a script that does not exist.
+"""Script URL that does not exist.
 
 ## What it does
-Asks for the address that `run_uv_job` and `create_scheduled_uv_job` are given as their script.
+Requests the URL that `run_uv_job` and `create_scheduled_uv_job` get as their script.
 
 ## Why is this bad
-The job's uv asks for it in the container, and hands the response to Python, even an error: `404: Not Found` is a SyntaxError in line 1,
-after the machine was waited for and paid for.
+The job's uv requests the URL in the container, and passes any response to Python, even an error: `404: Not Found` is
+a SyntaxError in line 1, after you have waited for the machine and paid for it.
 
 ## Fix safety
-There is no automatic fix. An address that asks for a login may yet be read there with a secret that the job gets: a warning.
+There is no automatic fix. If the URL requires a login, a secret of the job may still give access, so this case is a
+warning.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,14 +1,15 @@
-"""A page at the address where the script should be.
+"""Script URL that returns an HTML page.
 
 ## What it does
-Asks for the address that `run_uv_job` and `create_scheduled_uv_job` are given as their script, and checks whether what comes is HTML. Addresses of
-GitHub and the Hub that show a file are reported by `page-for-script`, without asking.
+Requests the URL that `run_uv_job` and `create_scheduled_uv_job` get as their script, and checks whether the response
+is HTML. URLs of GitHub and the Hub that show a file are reported by `page-for-script`, without a request.
 
 ## Why is this bad
-The job's uv downloads the page and hands it to Python, which stops at its first line with SyntaxError, after the container was paid for.
+The job's uv downloads the page and passes it to Python, which stops at its first line with SyntaxError, after the
+container is paid for.
 
 ## Fix safety
-There is no automatic fix: the address of the text itself is behind a link on that page, often called *raw*.
+There is no automatic fix: the page usually links to the file itself, often as *raw*.
 """
 
 import re
@@ -30,7 +31,7 @@ def check(job: Document, links: Sequence[Lookup[Link]]) -> Iterator[Finding]:
     """Object to each page."""
     for reference, link in found_references(job, links):
         if link.status == FOUND and link.media_type in PAGES and not SHOWN.match(reference.name):
-            yield finding(reference, f"at {reference.name} there is a page in HTML, and no script")
+            yield finding(reference, f"{reference.name} is an HTML page, not a script")
 
 
 SCRIPT = """

@@ -1,13 +1,13 @@
-"""A backend that holdfast does not have.
+"""Backend that holdfast does not have.
 
 ## What it does
-Compares `where.backend` of a job file with the backends that this version of holdfast can run jobs on.
+Checks `where.backend` of a job file against the backends of this version of holdfast.
 
 ## Why is this bad
-`holdfast run` refuses the job. Until then, every rule about the machine is skipped, because it is not known what the job would run on.
+`holdfast run` refuses the job. Until then, every rule about the machine is skipped, because the machine is unknown.
 
 ## Fix safety
-A misspelt name is replaced by the nearest one, which may be another place than the one that was meant: unsafe.
+The fix is unsafe: it writes the nearest name, and you may mean another backend.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,15 @@
-"""A function or a chat template that the job names, and that its file does not contain.
+"""Function or chat template that the named file does not contain.
 
 ## What it does
-Looks for the files that `rewards`, `dataset.map` and `model.chat_template` of a job file name, and for the functions in them. Of
-`rewards` without a file it knows the functions of TRL. A function of a module that is imported, `package.module:function`, is skipped.
+Checks for the files that `rewards`, `dataset.map` and `model.chat_template` of a job file name, and for the functions
+in them. `rewards` without a file must be functions of TRL. Skips functions of imported modules,
+`package.module:function`.
 
 ## Why is this bad
-`holdfast run` and `holdfast render` refuse the job, for the files travel with the script.
+`holdfast run` and `holdfast render` refuse the job, because the files are sent with the script.
 
 ## Fix safety
-The nearest name may not be the one that was meant: unsafe.
+The fix is unsafe: it writes the nearest name, and you may mean another one.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,16 +1,18 @@
 """Quantized weights in a job that cannot train them.
 
 ## What it does
-Looks for quantization without an adapter, for 4 and 8 bits at once, for neither, for a type that torch does not have,
-and for adapter weights initialized from the base weights (`pissa`, `corda`, `orthogonal`), which must not be quantized.
+Checks for quantization without an adapter, for 4 and 8 bits at once, for neither, for a dtype that torch does not
+have, and for adapter weights initialized from the base weights (`pissa`, `corda`, `orthogonal`), which must not be
+quantized.
 
 ## Why is this bad
-Quantized weights have no gradients, so `Trainer` raises ValueError where nothing trainable is put on them. The others
-raise while the config or the adapter is made, after the model was downloaded. With neither `load_in_4bit` nor
-`load_in_8bit` true, transformers 5.23 quantizes to 4 bits all the same.
+Quantized weights have no gradients, so `Trainer` raises ValueError if nothing trainable is added to them. The other
+cases raise while the config or the adapter is created, after the model is downloaded. If neither `load_in_4bit` nor
+`load_in_8bit` is true, transformers 5.23 quantizes to 4 bits all the same.
 
 ## Fix safety
-An adapter on all linear layers is what most who quantize mean, but it is another training: unsafe.
+The fix is unsafe: it adds an adapter on all linear layers, which most users who quantize intend, but which is a
+different training.
 """
 
 from collections.abc import Iterator, Mapping

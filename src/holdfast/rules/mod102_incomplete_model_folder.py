@@ -1,12 +1,13 @@
-"""A model that lacks its config, its weights or its tokenizer.
+"""Model without its config, weights or tokenizer.
 
 ## What it does
-For the model that is trained, a folder on this machine or a repository of the Hub, looks at the names of its files.
+Checks the file names of the model that is trained, in a folder on this machine or a repository on the Hub.
 
 ## Why is this bad
-Without `config.json`, or with an adapter alone, loading raises ValueError; without weights under a name that transformers looks for,
-OSError: GGUF, ONNX, Flax and `consolidated.*` are not among them. Without a tokenizer nothing raises: transformers makes one that
-knows its special tokens alone, every text becomes an empty row, and the training that follows teaches nothing.
+Without `config.json`, or with only an adapter, loading raises ValueError. Without weights under a name that
+transformers looks for, it raises OSError: GGUF, ONNX, Flax and `consolidated.*` are not among these names. Without a
+tokenizer nothing raises: transformers creates one that knows only its special tokens, every text becomes an empty
+row, and the training teaches nothing.
 
 ## Fix safety
 There is no automatic fix: the files must come from where the model was made.

@@ -1,15 +1,15 @@
-"""An adapter where the trainer cannot use one.
+"""Adapter settings that the trainer cannot use.
 
 ## What it does
-Looks for `sync_ref_model` beside an adapter, for a rank below 1, and for `layers_to_transform` where `target_modules` is one
-text.
+Checks for `sync_ref_model` with an adapter, for a rank below 1, and for `layers_to_transform` where `target_modules`
+is a single text.
 
 ## Why is this bad
-All of these raise while the trainer is built, after the model was loaded. With an adapter, TRL keeps no reference
-model that could be synchronized.
+All of these raise while the trainer is built, after the model is loaded. With an adapter, TRL keeps no reference
+model that it could synchronize.
 
 ## Fix safety
-To remove `sync_ref_model` changes what is trained: unsafe.
+The fix is unsafe: removing `sync_ref_model` changes the training.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,15 +1,15 @@
-"""A model without the head that its trainer needs.
+"""Model without the head that its trainer needs.
 
 ## What it does
-Looks at the class by which the trainer's model is loaded: `AutoModel` for sft, dpo, grpo, kto and rloo.
+Checks the class that loads the trainer's model: `AutoModel` for sft, dpo, grpo, kto and rloo.
 
 ## Why is this bad
-`AutoModel` is the body alone: it gives hidden states, no words. TRL's trainers raise while they are built or at the first
-step, after the weights were loaded.
+`AutoModel` is the body alone: it returns hidden states, not tokens. TRL's trainers raise while they are built or at
+the first step, after the weights are loaded.
 
 ## Fix safety
-There is no automatic fix: load it with `AutoModelForCausalLM`; or give the trainer the model's name, and it loads the right one
-itself.
+There is no automatic fix: load the model with `AutoModelForCausalLM`; or pass its name to the trainer, which loads
+the right class itself.
 """
 
 from collections.abc import Iterator

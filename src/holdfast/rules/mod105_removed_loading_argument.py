@@ -1,16 +1,16 @@
-"""An argument by which models were loaded with transformers 4, among those that TRL hands on.
+"""Loading argument of transformers 4 in `model_init_kwargs`.
 
 ## What it does
-With transformers 5.0 or newer, looks for `load_in_4bit`, `load_in_8bit`, `use_flash_attention_2` and `use_auth_token` in the
-`model_init_kwargs` of a TRL config.
+With transformers 5.0 or newer, checks for `load_in_4bit`, `load_in_8bit`, `use_flash_attention_2` and
+`use_auth_token` in the `model_init_kwargs` of a TRL config.
 
 ## Why is this bad
-TRL gives all of these to `from_pretrained`, which no longer knows these four and hands them on to the model's class. That
-raises TypeError, whatever their value is, after the config was created without an error.
+TRL passes all of these to `from_pretrained`, which no longer knows these four and passes them on to the model's
+class. That raises TypeError, whatever their value is, after the config was created without an error.
 
 ## Fix safety
-There is no automatic fix. Quantization belongs into `quantization_config` of the trainer or of `model_init_kwargs`, as a
-`BitsAndBytesConfig`; the others are `attn_implementation="flash_attention_2"` and `token`.
+There is no automatic fix. Quantization belongs in `quantization_config` of the trainer or of `model_init_kwargs`, as
+a `BitsAndBytesConfig`; the others are now `attn_implementation="flash_attention_2"` and `token`.
 """
 
 from collections.abc import Iterator

@@ -1,17 +1,17 @@
-"""Frozen weights that are kept in 32 bits.
+"""Frozen base weights kept in 32 bits.
 
 ## What it does
-With trl 0.27 or newer, looks for an adapter on a model that the trainer gets by its name, without a `dtype` in
+With trl 0.27 or newer, checks for an adapter on a model that the trainer loads by name, without a `dtype` in
 `model_init_kwargs`.
 
 ## Why is this bad
-TRL loads a model that it is given by name in float32, whatever its checkpoint is stored in. Where all weights are trained,
-that is as it should be. Under an adapter they are only read, and take twice the memory that they need: 28 GB instead of 14
-for 7 billion parameters.
+TRL loads a model by name in float32, whatever the dtype of its checkpoint. That is right if all weights are trained.
+Under an adapter the base weights are only read, and take twice the memory that they need: 28 GB instead of 14 for 7
+billion parameters.
 
 ## Fix safety
-The base weights are rounded to 16 bits, as most checkpoints are stored anyway; the adapter stays in float32: unsafe all the
-same, since it is another computation.
+The fix is unsafe because it changes the computation: it rounds the base weights to 16 bits, in which most checkpoints
+are stored anyway. The adapter stays in float32.
 """
 
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         return
     if job.get("train.model_init_kwargs", None) is None:
         fix = Fix("load it in bfloat16", (Set("train.model_init_kwargs", {"dtype": "bfloat16"}),), safe=False)
-        fault = "trl loads this model in float32; under an adapter, bfloat16 takes half the memory: give a `dtype`"
+        fault = "trl loads this model in float32; under an adapter, bfloat16 takes half the memory: set a `dtype`"
         yield Finding("train", fault, fix, place=config.name_place)
 
 

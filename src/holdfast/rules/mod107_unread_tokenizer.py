@@ -1,16 +1,17 @@
-"""A tokenizer in SentencePiece's format, and nothing to read it with.
+"""SentencePiece tokenizer without the packages to load it.
 
 ## What it does
-For the model that is trained, checks whether its vocabulary is there in SentencePiece's format alone (`tokenizer.model`,
+Checks whether the vocabulary of the model that is trained exists only in SentencePiece's format (`tokenizer.model`,
 `spiece.model`), and whether the job, or the header of the script, installs both `sentencepiece` and `protobuf`.
 
 ## Why is this bad
-Transformers converts such a file when the tokenizer is loaded, and needs both packages for it. Neither comes along with it, and
-what it says without them is about something else: `tiktoken is required to read a tiktoken file`.
+Transformers converts such a file when the tokenizer is loaded, and needs both packages for it. transformers installs
+neither, and its error is misleading: `tiktoken is required to read a tiktoken file`.
 
 ## Fix safety
-To install what the model's own files need changes nothing else: safe. `tokenizer.save_pretrained()` where both are at hand
-writes a `tokenizer.json`, and then neither is needed any more.
+The fix is safe: installing what the model's own files need changes nothing else. Alternatively, call
+`tokenizer.save_pretrained()` where both packages are installed: it writes a `tokenizer.json`, and then neither is
+needed any more.
 """
 
 from collections.abc import Iterator

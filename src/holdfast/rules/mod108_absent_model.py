@@ -1,16 +1,16 @@
-"""A model, an adapter or a tokenizer that the Hub does not have.
+"""Model, adapter or tokenizer that does not exist on the Hub.
 
 ## What it does
-Checks whether the Hub has each of them that the job names, and for names that are nearly the same. In a program a name without an
-owner may be a folder that an earlier program makes. So a model of such a name is a warning if there is no such folder here, and an
-adapter or a tokenizer is left alone.
+Checks whether the Hub has each model, adapter and tokenizer that the job names, and looks for similar names. In a
+program, a name without an owner may be a folder that an earlier program creates. If no such folder exists here, such
+a model is a warning, and such an adapter or tokenizer is ignored.
 
 ## Why is this bad
-It cannot be downloaded: 404, after the environment was made, and often after the dataset was fetched. What is private to others
-looks to a token as if it were not there.
+The download fails: 404, after the environment is built, and often after the dataset is downloaded. A private
+repository that the token cannot read looks as if it did not exist.
 
 ## Fix safety
-The nearest name that exists is another model than the one that is asked for, so that it is unsafe to write it there.
+The fix is unsafe: it writes the nearest existing name, which is another model than the requested one.
 """
 
 from collections.abc import Iterator, Sequence

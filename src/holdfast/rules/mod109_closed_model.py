@@ -1,15 +1,15 @@
-"""A model that this token may not read.
+"""Model that the token cannot read.
 
 ## What it does
-For each model, adapter and tokenizer that is on the Hub, asks whether its files may be read with the token at hand.
+Checks each model, adapter and tokenizer on the Hub for whether the current token may read its files.
 
 ## Why is this bad
-Its page is there for everybody, its files are not: 401 or 403 at the first of them, after the environment was made. Where the
-owners decide about each request, that takes days.
+Everybody can see the page, but not the files: 401 or 403 at the first of them, after the environment is built. If the
+owners decide about each request, access takes days.
 
 ## Fix safety
-There is no automatic fix: only you can agree to the owners' terms, on the model's page, with the account whose token the job will
-have. Models made from it by others are often open.
+There is no automatic fix: only you can agree to the owners' terms, on the model's page, with the account whose token
+the job will have. Models derived from it by others are often open.
 """
 
 from collections.abc import Iterator, Sequence

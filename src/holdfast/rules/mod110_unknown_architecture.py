@@ -1,14 +1,15 @@
-"""A model that the transformers at hand does not know.
+"""Model type that the transformers version does not know.
 
 ## What it does
-Looks at `model_type` in the model's `config.json`, and since which release of transformers there is such a type.
+Checks the `model_type` in the model's `config.json` against the release of transformers that first has it.
 
 ## Why is this bad
-New models come with new releases: an older one raises ValueError, `does not recognize this architecture`, after the environment
-was made. No setting helps, unless the model brings its own code.
+New models need new releases: an older one raises ValueError, `does not recognize this architecture`, after the
+environment is built. No setting helps, unless the model brings its own code.
 
 ## Fix safety
-There is no automatic fix: a newer transformers may take other arguments than the script gives it. `holdfast check` says which.
+There is no automatic fix: a newer transformers may take other arguments than the script passes. `holdfast check`
+reports them.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,16 +1,16 @@
-"""A model that comes with its own code, which the job does not let run.
+"""Model with its own code, loaded without `trust_remote_code`.
 
 ## What it does
-For a model whose type transformers does not know, and whose `config.json` names Python files of its own, looks for
-`trust_remote_code`.
+Checks for `trust_remote_code`, for a model whose type transformers does not know, and whose `config.json` names
+Python files of its own.
 
 ## Why is this bad
-Without it transformers asks at the terminal whether to run that code. In a job there is no answer, and after 15 seconds it raises
-ValueError.
+Without it, transformers asks at the terminal whether to run that code. In a job nobody answers, and after 15 seconds
+transformers raises ValueError.
 
 ## Fix safety
-The code runs with all that the job may do, its tokens among it: read it first, and name the commit in `revision`. To let it run is
-unsafe.
+The fix is unsafe: the code runs with all permissions of the job, including its tokens. Read it first, and pin the
+commit with `revision`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,7 +32,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     if not isinstance(kind, str) or not isinstance(code, Mapping) or "AutoConfig" not in code:
         return
     if knows(api, kind) is False and not trusts_code(job, base):
-        fault = f"models of type `{kind}` need the code that `{base.name}` brings, and nothing lets it run"
+        fault = f"models of type `{kind}` need the code that `{base.name}` brings, but the job does not let it run"
         yield base.finding(fault, _fix(job, api, base))
 
 

@@ -1,16 +1,17 @@
-"""An adapter that is loaded to be trained, and is frozen.
+"""Adapter loaded for training, but frozen.
 
 ## What it does
-Looks for `PeftModel.from_pretrained` and `AutoPeftModelForCausalLM.from_pretrained` without `is_trainable=True`, where what they give
-is handed to a trainer.
+Checks for `PeftModel.from_pretrained` and `AutoPeftModelForCausalLM.from_pretrained` without `is_trainable=True`,
+where the result is passed to a trainer.
 
 ## Why is this bad
-By default, peft loads an adapter for inference: no weight has a gradient. With gradient checkpointing, which
-is on by default, `SFTTrainer` and `GRPOTrainer` finish without an error, and the saved adapter is the one that was loaded.
+By default, peft loads an adapter for inference: no weight has a gradient. With gradient checkpointing, which is on by
+default, `SFTTrainer` and `GRPOTrainer` finish without an error, and the saved adapter is the one that was loaded.
 Without it the first step raises RuntimeError, and DPO and KTO raise CheckpointError.
 
 ## Fix safety
-That the adapter is to be trained is what handing it to a trainer says; it is another run than before all the same: unsafe.
+The fix is unsafe: passing the adapter to a trainer implies that it should train, but the run is different from
+before.
 """
 
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ def check(job: Document) -> Iterator[Finding]:
     loaded = next((call for call in job.calls if isinstance(model, CallResult) and call.key == model.key), None)
     if loaded is None or not _is_frozen(loaded) or _is_changed(job, loaded):
         return
-    fault = f"`{loaded.label}` freezes the adapter, and nothing will be trained: it takes `is_trainable=True`"
+    fault = f"`{loaded.label}` freezes the adapter, and nothing will be trained: pass `is_trainable=True`"
     fix = Fix("load it to be trained", (Set(f"{loaded.key}.is_trainable", value=True),), safe=False)
     yield Finding(loaded.key, fault, fix, place=loaded.name_place)
 

@@ -1,16 +1,16 @@
-"""An adapter that is loaded as if it were a model, and stays frozen.
+"""Adapter loaded as if it were a model, so it stays frozen.
 
 ## What it does
-For a repository that holds an adapter and is loaded with `AutoModelForCausalLM.from_pretrained`, checks whether anything is trained on
-top of it.
+Checks for a repository that holds an adapter and is loaded with `AutoModelForCausalLM.from_pretrained`, if nothing
+trainable is added to it.
 
 ## Why is this bad
-Transformers then loads the adapter's base, and the adapter into it, for use: no weight has a gradient. `SFTTrainer` finishes
-without an error, and nothing was learnt.
+Transformers then loads the adapter's base and the adapter for inference: no weight has a gradient. `SFTTrainer`
+finishes without an error, and has learned nothing.
 
 ## Fix safety
-There is no automatic fix. To go on training the adapter, load its base, and the adapter with `PeftModel.from_pretrained(base, name,
-is_trainable=True)`; to train a new one, hand a `peft_config` to the trainer.
+There is no automatic fix. To continue training the adapter, load its base, and the adapter with
+`PeftModel.from_pretrained(base, name, is_trainable=True)`; to train a new one, pass a `peft_config` to the trainer.
 """
 
 from collections.abc import Iterator

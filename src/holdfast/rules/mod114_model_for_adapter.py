@@ -1,15 +1,15 @@
-"""A whole model where an adapter is expected.
+"""Whole model where an adapter is expected.
 
 ## What it does
-For each repository that is loaded with peft's `from_pretrained` or with `load_adapter`, checks whether it has an
-`adapter_config.json`.
+Checks for an `adapter_config.json` in each repository that is loaded with peft's `from_pretrained` or with
+`load_adapter`.
 
 ## Why is this bad
-Peft raises ValueError, `Can't find 'adapter_config.json'`, after the base model was loaded. Most often what was pushed is the merged
-model, or the adapter lies in another folder or revision of the repository.
+Peft raises ValueError, `Can't find 'adapter_config.json'`, after the base model is loaded. The usual causes are that
+the merged model was pushed, or that the adapter is in another folder or revision of the repository.
 
 ## Fix safety
-There is no automatic fix: a merged model is loaded with `AutoModelForCausalLM` alone.
+There is no automatic fix: load a merged model with `AutoModelForCausalLM` alone.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,14 +1,15 @@
-"""An adapter that was saved with settings which this peft does not know.
+"""Adapter saved with settings that the installed peft does not know.
 
 ## What it does
-Compares the keys of an adapter's `adapter_config.json` with the arguments of `LoraConfig` in the peft at hand.
+Checks the keys of an adapter's `adapter_config.json` against the arguments of `LoraConfig` in the peft version in
+use.
 
 ## Why is this bad
-Since 0.14 peft drops keys that it does not know, with a warning in the log. The adapter is then computed otherwise than it was trained,
-as if those settings had not been made.
+Since 0.14 peft ignores unknown keys, with a warning in the log. The adapter then computes something else than during
+its training, as if those settings did not exist.
 
 ## Fix safety
-There is no automatic fix: install the peft that the adapter was saved with, or a newer one.
+There is no automatic fix: install the peft version that saved the adapter, or a newer one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -44,7 +45,7 @@ def check(job: Document, api: Api, models: Sequence[Lookup[ModelFacts]]) -> Iter
         if unknown:
             saved = model.adapter.get("peft_version") if model.adapter else None
             by = f" (it was saved with {saved})" if isinstance(saved, str) else ""
-            fault = f"peft {api.versions['peft']} drops {some_of(unknown)} of `{reference.name}`{by}"
+            fault = f"peft {api.versions['peft']} ignores {some_of(unknown)} of `{reference.name}`{by}"
             yield finding(reference, fault)
 
 

@@ -1,11 +1,11 @@
-"""Weights in several files, of which one is missing.
+"""Missing file of sharded weights.
 
 ## What it does
-Compares the files that `model.safetensors.index.json` names with those that the model's folder or repository has.
+Checks the files that `model.safetensors.index.json` names against those in the model's folder or repository.
 
 ## Why is this bad
-Loading raises FileNotFoundError; on the Hub after all the other files were downloaded. An upload or a copy that was cut short leaves a
-model so.
+Loading raises FileNotFoundError; on the Hub after all the other files are downloaded. The usual cause is an
+interrupted upload or copy.
 
 ## Fix safety
 There is no automatic fix: the files must come from where the model was made.

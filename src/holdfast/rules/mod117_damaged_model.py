@@ -1,15 +1,15 @@
-"""A model with a file that cannot be read.
+"""Model file that cannot be read.
 
 ## What it does
-Reads the model's `config.json`, `tokenizer_config.json` and `adapter_config.json`, and of weights on this machine the headers and the
-lengths of their safetensors files.
+Reads the model's `config.json`, `tokenizer_config.json` and `adapter_config.json`. For weights on this machine, also
+checks the headers and the lengths of the safetensors files.
 
 ## Why is this bad
-Whatever loads it raises: OSError for the config, JSONDecodeError for the tokenizer's, SafetensorError for weights that were cut short.
-A clone made without Git LFS has a few lines of text in the place of each large file.
+Loading the file raises: OSError for the config, JSONDecodeError for the tokenizer's, SafetensorError for truncated
+weights. A clone made without Git LFS has a few lines of text in place of each large file.
 
 ## Fix safety
-There is no automatic fix: fetch the file again from where it came from.
+There is no automatic fix: download or copy the file again.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,16 @@
-"""Weights that are stored quantized, in a job that would train them themselves.
+"""Weights stored quantized in a job that trains them without an adapter.
 
 ## What it does
-Looks at `quantization_config` in the model's `config.json`, for bitsandbytes, GPTQ and AWQ, in a job without an adapter.
+Checks `quantization_config` in the model's `config.json`, for bitsandbytes, GPTQ and AWQ, in a job without an
+adapter.
 
 ## Why is this bad
-Such weights have no gradients. `Trainer` raises ValueError, `You cannot perform fine-tuning on purely quantized models`, after the
-model was loaded.
+Such weights have no gradients. `Trainer` raises ValueError,
+`You cannot perform fine-tuning on purely quantized models`, after the model is loaded.
 
 ## Fix safety
-An adapter on all linear layers is what most who train such a model mean; the model's own repository, before it was quantized, is
-another. The fix trains an adapter: unsafe.
+The fix is unsafe: it adds an adapter on all linear layers, which most users who train such a model intend. The
+alternative is the model's own repository from before it was quantized.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,15 +1,15 @@
-"""Weights that are quantized already, and are to be quantized again.
+"""Quantization of weights that are already quantized.
 
 ## What it does
-Looks at `quantization_config` in the model's `config.json`, where the job quantizes with bitsandbytes.
+Checks `quantization_config` in the model's `config.json`, if the job quantizes with bitsandbytes.
 
 ## Why is this bad
-Of weights that are stored by another method, loading raises ValueError. Of weights that are stored by bitsandbytes the job's own
-settings are dropped with a warning: what was meant to be 8 bits stays 4.
+If the weights are stored by another method, loading raises ValueError. If they are stored by bitsandbytes, the job's
+own settings are ignored with a warning: what was meant to be 8 bits stays 4.
 
 ## Fix safety
-To leave the job's quantization out changes nothing where the weights are bitsandbytes': it was dropped anyway. With another method
-nothing was trained before: unsafe.
+The fix is unsafe: it removes the job's quantization, and with weights of another method nothing was trained before.
+For weights of bitsandbytes, removing it changes nothing, because it is ignored anyway.
 """
 
 from collections.abc import Iterator, Mapping
@@ -47,7 +47,7 @@ def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
         job.get(f"quantization.{bits}", default=False) and not stored.get(bits) for bits in BITS
     ):
         bits = next((bits for bits in BITS if stored.get(bits)), "its own")
-        fault = f"its weights are stored with `{bits}`, and the settings that are given here are dropped"
+        fault = f"its weights are stored with `{bits}`, and the job's own settings are ignored"
         yield base.finding(fault, severity=Severity.WARNING)
 
 

@@ -1,14 +1,14 @@
-"""Weights that are stored quantized, and nothing to read them with.
+"""Quantized weights without the packages to load them.
 
 ## What it does
-Looks at `quantization_config` in the model's `config.json`, and whether the job, or the header of the script, installs the packages
-that read such weights.
+Checks `quantization_config` in the model's `config.json`, and whether the job, or the header of the script, installs
+the packages that load such weights.
 
 ## Why is this bad
-None of them comes along with transformers. Loading raises ImportError, after the weights were downloaded.
+transformers installs none of them. Loading raises ImportError, after the weights are downloaded.
 
 ## Fix safety
-To install what the model's own files need changes nothing else: safe.
+The fix is safe: installing what the model's own files need changes nothing else.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     lacking = [name for name in lacking if name not in _brought(job, texts, api)]
     if lacking:
         fix = Fix(f"install {' and '.join(lacking)}", (Set(REQUIREMENTS, [*texts, *lacking]),))
-        fault = f"its weights are stored quantized by {method}, which is not read without {' and '.join(lacking)}"
+        fault = f"its weights are stored quantized by {method}, which cannot be loaded without {' and '.join(lacking)}"
         yield base.finding(fault, fix)
 
 

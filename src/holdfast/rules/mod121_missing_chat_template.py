@@ -1,16 +1,17 @@
-"""Conversations, for a model without a chat template.
+"""Conversations for a model without a chat template.
 
 ## What it does
-Where the training data holds lists of messages with `role` and `content`, checks whether the model's tokenizer says how they become
-text, or the job does.
+Where the training data holds lists of messages with `role` and `content`, checks whether the model's tokenizer or the
+job has a chat template.
 
 ## Why is this bad
-Every trainer raises ValueError, `tokenizer.chat_template is not set`: most while the data is prepared, after the model was loaded; GRPO
-and RLOO at the first step. Base models often have none.
+Every trainer raises ValueError, `tokenizer.chat_template is not set`: most while they prepare the data, after the
+model is loaded; GRPO and RLOO at the first step. Base models often have no chat template.
 
 ## Fix safety
-There is no automatic fix: which template is right is for you to say. Name a model that has one in `model.chat_template` of a job file or
-in `chat_template_path` of `SFTConfig`, train the instruct model instead, or bring the rows into plain text.
+There is no automatic fix: only you know which template is right. Name a model that has one in `model.chat_template`
+of a job file or in `chat_template_path` of `SFTConfig`, train the instruct model instead, or convert the rows to
+plain text.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,17 @@
-"""`assistant_only_loss`, with a chat template that does not mark the assistant's turns.
+"""`assistant_only_loss` with a chat template that does not mark the assistant's turns.
 
 ## What it does
-With `assistant_only_loss=True`, looks for `{% generation %}` in the model's chat template, and whether it is one of those for which TRL
-has a template with these marks.
+With `assistant_only_loss=True`, checks for `{% generation %}` in the model's chat template, and whether TRL has a
+marked version of that template.
 
 ## Why is this bad
-TRL compares the whole text of the template with those it knows. For any other it raises ValueError, `not training-compatible`, after
-the model was loaded; a changed space makes another template of it.
+TRL compares the whole text of the template with those it knows. For any other it raises ValueError,
+`not training-compatible`, after the model is loaded; a single changed space is enough.
 
 ## Fix safety
-Without `assistant_only_loss` the questions are learnt too: unsafe. The other way is a template with the marks around what the assistant
-says, its end of turn among it, in a file that `chat_template_path` names.
+The fix is unsafe: without `assistant_only_loss` the model also learns the questions. The alternative is a template
+with the marks around what the assistant says, including its end-of-turn token, in a file that `chat_template_path`
+names.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,17 @@
-"""An adapter for modules that the model does not have.
+"""Adapter for modules that the model does not have.
 
 ## What it does
-Compares `target_modules`, `exclude_modules`, `layers_to_transform` and `modules_to_save` of a LoRA adapter with the names of the model's
-weights, as peft does: a list by the ends of names, a single text as an expression for the whole name.
+Checks `target_modules`, `exclude_modules`, `layers_to_transform` and `modules_to_save` of a LoRA adapter against the
+names of the model's weights, as peft does: a list by the ends of names, a single text as a regular expression for the
+whole name.
 
 ## Why is this bad
-Where nothing fits, peft raises NoMatchingPeftModuleError after the model was loaded. Where only some of the names fit, the others are
-passed over without a word, and less is trained than was meant; so are names in `modules_to_save`.
+If nothing matches, peft raises NoMatchingPeftModuleError after the model is loaded. If only some of the names match,
+the others are silently ignored, and less is trained than intended. Names in `modules_to_save` that match nothing are
+also silently ignored.
 
 ## Fix safety
-There is no automatic fix. `all-linear` fits every model, and is another training.
+There is no automatic fix. `all-linear` matches every model, but is a different training.
 """
 
 import re

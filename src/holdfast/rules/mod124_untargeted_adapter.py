@@ -1,14 +1,14 @@
-"""An adapter that does not say where it goes, for a model of which peft does not know it.
+"""Adapter without `target_modules`, for a model type without a default in peft.
 
 ## What it does
-For a LoRA adapter without `target_modules`, checks whether peft has a default for models of this type.
+Checks a LoRA adapter without `target_modules` for whether peft has a default for models of this type.
 
 ## Why is this bad
-Peft knows some thirty types: Llama, Qwen 2 and 3, Mistral, Gemma and older ones; not Phi 3, Qwen3-MoE, SmolLM3, OLMo 2 or gpt-oss. For
-all others it raises ValueError, `Please specify target_modules`, after the model was loaded.
+Peft knows some thirty types: Llama, Qwen 2 and 3, Mistral, Gemma and older ones; not Phi 3, Qwen3-MoE, SmolLM3, OLMo
+2 or gpt-oss. For all others it raises ValueError, `Please specify target_modules`, after the model is loaded.
 
 ## Fix safety
-`all-linear` is what most who train such a model choose; which modules are trained is yours to say: unsafe.
+The fix is unsafe: `all-linear` is what most users choose for such a model, but the choice of modules is yours.
 """
 
 from collections.abc import Iterator

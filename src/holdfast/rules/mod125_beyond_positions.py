@@ -1,15 +1,16 @@
-"""A `max_length` beyond the positions that the model has.
+"""`max_length` greater than the number of positions of the model.
 
 ## What it does
-Compares `max_length` with the number of positions in the model's `config.json`: of models that look their positions up in a table, by
-whatever `max_length` comes to; of those that rotate them (RoPE), where it is written.
+Checks `max_length` against the number of positions in the model's `config.json`. For models that look positions up in
+a table, checks the effective `max_length`; for those that rotate positions (RoPE), only one that the job sets.
 
 ## Why is this bad
-In a table there is no row for a later position: the first text that is longer raises IndexError, in the middle of a run or at its
-beginning, as the rows happen to lie. A model that rotates positions takes any, and gives poor text beyond those that it has seen.
+A table has no row for later positions: the first longer text raises IndexError, early or late in a run, depending on
+the order of the rows. A model that rotates positions accepts any position, and generates poor text beyond those that
+it has seen.
 
 ## Fix safety
-A shorter `max_length` cuts longer texts off: unsafe.
+The fix is unsafe: a shorter `max_length` truncates longer texts.
 """
 
 from collections.abc import Iterator

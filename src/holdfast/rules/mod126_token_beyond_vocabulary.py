@@ -1,16 +1,18 @@
-"""A special token that the model has no embedding for.
+"""Special token without an embedding in the model.
 
 ## What it does
-Compares the numbers of the tokenizer's `pad_token` and `eos_token`, where `tokenizer_config.json` tells them, with the model's
-`vocab_size`.
+Checks the ids of the tokenizer's `pad_token` and `eos_token`, if `tokenizer_config.json` gives them, against the
+model's `vocab_size`.
 
 ## Why is this bad
-A token was added to the tokenizer, and the model was not resized. The first batch with rows of different lengths is padded with it, and
-raises IndexError; on a GPU, `device-side assert triggered`. The token that ends a text is in the first batch anyway.
+A token was added to the tokenizer, and the model was not resized. The first batch with rows of different lengths is
+padded with that token, and raises IndexError; on a GPU, `device-side assert triggered`. An end-of-text token is in
+the first batch anyway.
 
 ## Fix safety
-There is no automatic fix. For padding, name a token that the model has in `pad_token` of the config: the one that ends a text will do,
-since trl masks padding by its place. Else load the model, and resize it: `model.resize_token_embeddings(len(tokenizer))`.
+There is no automatic fix. For padding, name a token that the model has in `pad_token` of the config: the end-of-text
+token works, because trl masks padding by its position. Otherwise load the model, and resize it:
+`model.resize_token_embeddings(len(tokenizer))`.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,17 @@
-"""Conversations whose turns end with a token at which the model does not stop.
+"""Chat template that ends turns with a token at which the model does not stop.
 
 ## What it does
-For sft on conversations, looks by which token the chat template ends a turn (`<|im_end|>`, `<|eot_id|>` and the like), and at which tokens
-the model stops writing: `eos_token_id` of its `generation_config.json`.
+For sft on conversations, checks the token with which the chat template ends a turn (`<|im_end|>`, `<|eot_id|>` and
+the like) against the tokens at which the model stops generating: `eos_token_id` of its `generation_config.json`.
 
 ## Why is this bad
-The model learns to end its turn with that token, and goes on after it: it plays the user too, until the length is used up. Base models
-with an instruct model's template are made so, Qwen2.5's among them. Nothing in the training shows it.
+The model learns to end its turn with that token, and continues after it: it also writes the user's turns, until the
+maximum length is reached. Base models with an instruct model's template have this problem, Qwen2.5's among them.
+Nothing in the training shows it.
 
 ## Fix safety
-`eos_token` of `SFTConfig` makes that token the tokenizer's own, and one at which the model stops, which is saved with it. It is another
-tokenizer than before: unsafe.
+The fix is unsafe because it changes the tokenizer: `eos_token` of `SFTConfig` makes that token the EOS of the
+tokenizer, and a token at which the model stops. Both are saved with the model.
 """
 
 from collections.abc import Iterator
@@ -44,7 +45,7 @@ def check(job: Document, api: Api, model: ModelFacts, dataset: Dataset) -> Itera
         return
     fix = Fix(f"end texts with `{end}`", (Set(END, end),), safe=False) if job.kind != "command" else None
     yield base.finding(
-        f"its chat template ends a turn with `{end}`, at which the model does not stop: give it as `eos_token`", fix
+        f"its chat template ends a turn with `{end}`, at which the model does not stop: set it as `eos_token`", fix
     )
 
 

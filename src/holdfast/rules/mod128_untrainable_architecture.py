@@ -1,16 +1,18 @@
-"""A checkpoint whose class cannot be trained to generate text.
+"""Checkpoint whose class cannot be trained to generate text.
 
 ## What it does
-For sft, dpo, kto, grpo and rloo, where the trainer loads the model by its name, looks at `architectures` in its `config.json`: the body
-alone (`Qwen2Model`, `BertModel`), a classifier, an encoder with masks (`BertForMaskedLM`), T5 and its kin.
+For sft, dpo, kto, grpo and rloo, if the trainer loads the model by its name, checks `architectures` in its
+`config.json` for the body alone (`Qwen2Model`, `BertModel`), a classifier, a masked encoder (`BertForMaskedLM`), and
+T5 or a similar model.
 
 ## Why is this bad
-Trl loads the class that is named there. One that gives no words raises AttributeError, `no attribute 'generation_config'`, while the
-trainer is built; T5 and its kin want labels for a decoder, and raise ValueError at the first step.
+TRL loads the class that the config names. A class that generates no text raises AttributeError,
+`no attribute 'generation_config'`, while the trainer is built; T5 and similar models need labels for a decoder, and
+raise ValueError at the first step.
 
 ## Fix safety
-There is no automatic fix: name a causal language model. A body alone can be loaded with `AutoModelForCausalLM` by yourself, where its
-checkpoint has the head too.
+There is no automatic fix: choose a causal language model. You can load a body with `AutoModelForCausalLM` yourself,
+if its checkpoint also has the head.
 """
 
 from collections.abc import Iterator, Mapping

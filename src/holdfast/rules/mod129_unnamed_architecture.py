@@ -1,15 +1,17 @@
-"""A checkpoint that does not name its class, or names one that does not exist.
+"""Checkpoint that names no class, or a class that does not exist.
 
 ## What it does
-For sft, dpo, kto, grpo and rloo, where the trainer loads the model by its name, checks whether `architectures` in its `config.json` names
-a class that transformers has.
+For sft, dpo, kto, grpo and rloo, if the trainer loads the model by its name, checks whether `architectures` in its
+`config.json` names a class of transformers.
 
 ## Why is this bad
-Trl loads the class that is named there, and looks nowhere else: without a name it raises TypeError, `'NoneType' object is not
-subscriptable`, and for a class that is not there AttributeError. `AutoModelForCausalLM` goes by `model_type`, and would load it.
+TRL loads only the class that the config names. Without a name it raises TypeError,
+`'NoneType' object is not subscriptable`, and for an unknown class AttributeError. `AutoModelForCausalLM` uses
+`model_type` instead, and would load the model.
 
 ## Fix safety
-There is no automatic fix: load it with `AutoModelForCausalLM.from_pretrained` yourself, or write the class into a copy of the config.
+There is no automatic fix: load the model with `AutoModelForCausalLM.from_pretrained` yourself, or add the class to a
+copy of the config.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""A type of model that the class which loads it does not take.
+"""Model type that the auto class does not support.
 
 ## What it does
-Checks whether `AutoModelForCausalLM`, or `AutoModelForSequenceClassification`, with which `RewardTrainer` loads a model by its name, takes
-models of the type in its `config.json`.
+Checks whether `AutoModelForCausalLM`, or `AutoModelForSequenceClassification`, with which `RewardTrainer` loads a
+model by its name, supports the type in the model's `config.json`.
 
 ## Why is this bad
-Encoders and T5 have no causal language model, and some causal ones, such as Granite and OLMoE, have no class with a head for scores.
-Loading raises ValueError, `Unrecognized configuration class`.
+Encoders and T5 have no causal language model, and some causal models, such as Granite and OLMoE, have no class with a
+head for scores. Loading raises ValueError, `Unrecognized configuration class`.
 
 ## Fix safety
-There is no automatic fix: it takes another model.
+There is no automatic fix: use another model.
 """
 
 from collections.abc import Iterator

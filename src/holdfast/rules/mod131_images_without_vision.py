@@ -1,15 +1,16 @@
-"""Images, for a model without vision.
+"""Images in the data of a model without vision.
 
 ## What it does
-Where the training data has a column `image` or `images`, checks whether the model has a part for them: a `vision_config`, or the config of
-a processor.
+Where the training data has a column `image` or `images`, checks the model for a vision part: a `vision_config`, or
+the config of a processor.
 
 ## Why is this bad
-SFT, DPO and KTO raise ValueError, `the provided model does not seem to be a vision-language model`, after the model was loaded; GRPO
-and RLOO raise KeyError, `pixel_values`, at the first step. The column counts, even where it is empty.
+SFT, DPO and KTO raise ValueError, `the provided model does not seem to be a vision-language model`, after the model
+is loaded; GRPO and RLOO raise KeyError, `pixel_values`, at the first step. The error occurs even if the column is
+empty.
 
 ## Fix safety
-There is no automatic fix: take a model that sees, or take the column away: `rows.remove_columns("images")`.
+There is no automatic fix: use a vision model, or remove the column: `rows.remove_columns("images")`.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,19 @@
-"""A model that is quantized while it is loaded, and trained without an adapter.
+"""Model quantized while loading and trained without an adapter.
 
 ## What it does
-Follows the model that a trainer is given, through variables and `prepare_model_for_kbit_training`, to where it is loaded: with a
-`quantization_config` of bitsandbytes, GPTQ, AWQ, HQQ or Quanto. Likewise where the trainer itself loads it, and for `--load_in_4bit` and
-`--load_in_8bit` of TRL's commands. MOD101 says the same of a job file, and MOD118 of weights that are stored quantized.
+Follows the model of a trainer, through variables and `prepare_model_for_kbit_training`, to the call that loads it,
+and checks for a `quantization_config` of bitsandbytes, GPTQ, AWQ, HQQ or Quanto. Likewise checks trainers that load
+the model themselves, and `--load_in_4bit` and `--load_in_8bit` of TRL's commands. MOD101 reports the same for a job
+file, and MOD118 for weights that are stored quantized.
 
 ## Why is this bad
-Quantized weights have no gradients. `Trainer` raises ValueError, `You cannot perform fine-tuning on purely quantized models`, after the
-model was downloaded, loaded and quantized. `prepare_model_for_kbit_training` prepares it for an adapter, and adds none.
+Quantized weights have no gradients. `Trainer` raises ValueError,
+`You cannot perform fine-tuning on purely quantized models`, after the model is downloaded, loaded and quantized.
+`prepare_model_for_kbit_training` prepares the model for an adapter, and adds none.
 
 ## Fix safety
-There is no automatic fix. Give the trainer `peft_config=LoraConfig(target_modules="all-linear")`, or leave the quantization out.
+There is no automatic fix. Pass `peft_config=LoraConfig(target_modules="all-linear")` to the trainer, or remove the
+quantization.
 """
 
 from collections.abc import Iterator
@@ -56,7 +59,7 @@ def _command_findings(job: Document) -> Iterator[Finding]:
 
 
 def _fault(quantizes: str) -> str:
-    return f"`{quantizes}` leaves nothing to train: quantized weights need an adapter, and the trainer is given none"
+    return f"`{quantizes}` leaves nothing to train: quantized weights need an adapter, and the trainer gets none"
 
 
 def _quantizes(job: Document, trainer: Call) -> Call | None:

@@ -1,16 +1,16 @@
-"""Names of modules in one text, where peft wants a list.
+"""Module names in one text, where peft needs a list.
 
 ## What it does
-Looks for `target_modules` that is one text with the name of a layer, such as `q_proj`, or with several, such as `q_proj, v_proj`, and
-for `all_linear` instead of `all-linear`.
+Checks for a `target_modules` that is one text with the name of a layer, such as `q_proj`, or with several names, such
+as `q_proj, v_proj`, and for `all_linear` instead of `all-linear`.
 
 ## Why is this bad
-A list is compared with the ends of names, one text as an expression with the whole name: `model.layers.0.self_attn.q_proj`. So it fits
-nothing, and peft raises ValueError after the model was loaded. On TRL's command line names are separated by spaces, and a single name is
-no list either.
+peft compares a list with the ends of module names, but a text as a regular expression with the whole name:
+`model.layers.0.self_attn.q_proj`. So the text matches nothing, and peft raises ValueError after the model is loaded.
+On TRL's command line, names are separated by spaces, and a single name is not a list either.
 
 ## Fix safety
-The fix writes a list of the names, or `all-linear`. It is safe: the text can fit nothing.
+The fix is safe because the text can match nothing. It writes a list of the names, or `all-linear`.
 """
 
 import re

@@ -1,15 +1,15 @@
-"""A mixture of experts whose router loss TRL cannot compute.
+"""Mixture of experts whose router loss TRL cannot compute.
 
 ## What it does
-For sft, looks at the type of the model in its `config.json`. GraniteMoe, PhiMoE and a few others call the number of experts
-`num_local_experts` alone, and TRL reads `num_experts`.
+For sft, checks the model type in the model's `config.json`. GraniteMoe, PhiMoE and a few others give the number of
+experts only as `num_local_experts`, and TRL reads `num_experts`.
 
 ## Why is this bad
-`SFTTrainer` adds the router's load-balancing loss to its own, weighted by `router_aux_loss_coef`; where that is not given, by what the
-model's config says. The first step raises AttributeError: `object has no attribute 'num_experts'`.
+`SFTTrainer` adds the router's load-balancing loss to its own, weighted by `router_aux_loss_coef`; if that is not set,
+by the value in the model's config. The first step raises AttributeError: `object has no attribute 'num_experts'`.
 
 ## Fix safety
-A coefficient of 0.0 turns the load-balancing loss off, and the experts may be used less evenly: unsafe.
+The fix is unsafe: a coefficient of 0.0 turns the load-balancing loss off, and the experts may be used less evenly.
 """
 
 from collections.abc import Iterator, Mapping

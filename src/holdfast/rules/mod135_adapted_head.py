@@ -1,15 +1,16 @@
-"""An adapter on the language-model head.
+"""Adapter on the language-model head.
 
 ## What it does
-Looks for `lm_head` among the `target_modules` of a LoRA adapter that a trainer of TRL puts on its model.
+Checks for `lm_head` among the `target_modules` of a LoRA adapter that a TRL trainer adds to its model.
 
 ## Why is this bad
-Since trl 1.15 the trainers compute log-probabilities from `lm_head.weight` itself, past any adapter on it, so that it would never be trained. SFT, DPO,
-KTO, GRPO and RLOO raise ValueError after the model was loaded: `Applying a PEFT adapter to lm_head is not supported`.
+Since trl 1.15 the trainers compute log-probabilities directly from `lm_head.weight`, which bypasses any adapter on
+it, so that the adapter would never be trained. SFT, DPO, KTO, GRPO and RLOO raise ValueError after the model is
+loaded: `Applying a PEFT adapter to lm_head is not supported`.
 
 ## Fix safety
-Without the name the other modules are adapted as before: unsafe, since less is trained than was asked for. `modules_to_save=["lm_head"]` trains the
-head whole.
+The fix is unsafe because it trains less than you asked for: it removes the name, and the other modules are adapted as
+before. `modules_to_save=["lm_head"]` trains the whole head.
 """
 
 from collections.abc import Iterator

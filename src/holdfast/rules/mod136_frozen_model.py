@@ -1,15 +1,16 @@
-"""A model whose weights are all frozen, and that is trained without an adapter.
+"""Frozen model trained without an adapter.
 
 ## What it does
-Looks for `model.requires_grad_(False)`, or a loop over `model.parameters()` that sets `requires_grad` to False, on the model that the trainer is given
-without a `peft_config`.
+Checks for `model.requires_grad_(False)`, or a loop over `model.parameters()` that sets `requires_grad` to False, on
+the model of a trainer without a `peft_config`.
 
 ## Why is this bad
-Nothing is left to train. With activation checkpointing, which TRL turns on, the run ends well, and the model is the one that it began with; without it
-the first step raises RuntimeError, `element 0 of tensors does not require grad`.
+Nothing is left to train. With activation checkpointing, which TRL turns on, the run succeeds and the model is
+unchanged; without it the first step raises RuntimeError, `element 0 of tensors does not require grad`.
 
 ## Fix safety
-There is no automatic fix. Give the trainer a `peft_config`, freeze some of the parameters alone, or leave the line out.
+There is no automatic fix. Pass a `peft_config` to the trainer, freeze only some of the parameters, or remove the
+line.
 """
 
 import re
@@ -49,7 +50,7 @@ def check(job: Document) -> Iterator[Finding]:
         raise MissingFactError("trainer.peft_config", "it may be among arguments that the source does not show")
     yield Finding(
         frozen.key,
-        "this freezes every weight, and the trainer is given no adapter: nothing is trained",
+        "this freezes every weight, and the trainer gets no adapter: nothing is trained",
         place=frozen.name_place,
     )
 

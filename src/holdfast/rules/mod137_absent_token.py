@@ -1,14 +1,15 @@
-"""An `eos_token` or `pad_token` that the tokenizer does not have.
+"""`eos_token` or `pad_token` that the tokenizer does not have.
 
 ## What it does
-Looks for the `eos_token` and the `pad_token` of a trainer's config in the files of the model's tokenizer, where they are on this machine.
+Checks the `eos_token` and the `pad_token` of a trainer's config against the files of the model's tokenizer, if they
+are on this machine.
 
 ## Why is this bad
-The trainer raises ValueError after the model was loaded: `The specified eos_token is not found in the vocabulary`. A token of another model's family
-is the usual cause: `<|im_end|>` is Qwen's, `<|eot_id|>` is Llama's.
+The trainer raises ValueError after the model is loaded: `The specified eos_token is not found in the vocabulary`. The
+usual cause is a token of another model family: `<|im_end|>` is Qwen's, `<|eot_id|>` is Llama's.
 
 ## Fix safety
-There is no automatic fix. Name a token that the tokenizer has, or leave the argument out.
+There is no automatic fix. Name a token that the tokenizer has, or remove the argument.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,17 +1,18 @@
-"""A token that a script adds to the tokenizer, without a row for it in the model's embedding.
+"""Token added to the tokenizer without resizing the model's embedding.
 
 ## What it does
-Looks for `add_special_tokens({"pad_token": …})`, `add_special_tokens` and `add_tokens` of the tokenizer that the trainer is given, where the model
-is not resized. Compares the first free id of the tokenizer, as far as `tokenizer_config.json` tells it, with the model's `vocab_size`: many
-models have spare rows, and are passed over. A padding token is an error, since the first batch with rows of different lengths has it; any
-other is a warning, since the data may not have it.
+Checks for `add_special_tokens({"pad_token": …})`, `add_special_tokens` and `add_tokens` of the trainer's tokenizer,
+if the model is not resized. Compares the first free id of the tokenizer, as far as `tokenizer_config.json` gives it,
+with the model's `vocab_size`: many models have spare rows, and are not reported. A padding token is an error, because
+the first batch with rows of different lengths contains it; any other token is a warning, because the data may not
+contain it.
 
 ## Why is this bad
-The model raises IndexError at the first batch that has the token; on a GPU, `device-side assert triggered`.
+The model raises IndexError at the first batch that contains the token; on a GPU, `device-side assert triggered`.
 
 ## Fix safety
-There is no automatic fix. Load the model, and call `model.resize_token_embeddings(len(tokenizer))`. For padding, a token that the model has
-will do: trl masks padding by its place.
+There is no automatic fix. Load the model, and call `model.resize_token_embeddings(len(tokenizer))`. For padding, an
+existing token of the model works: trl masks padding by its position.
 """
 
 import re

@@ -1,16 +1,17 @@
-"""An argument of `from_pretrained` that is nearly the name of another.
+"""Misspelt argument of `from_pretrained`.
 
 ## What it does
-Compares the arguments with which a program loads a model, by `from_pretrained` of transformers or by `model_init_kwargs` of a TRL config, with
-those that it takes: `num_label`, `attn_implementaton`. As a model's configuration may have settings of its own, only a name that is nearly one
-of these, and that no configuration of transformers has, is reported. Models that bring their own code (`trust_remote_code`) are left alone.
+Checks the arguments with which a program loads a model, in `from_pretrained` of transformers or in
+`model_init_kwargs` of a TRL config, against the known ones: `num_label`, `attn_implementaton`. A model's config may
+have settings of its own, so the rule reports only names that nearly match a known argument and that no transformers
+config has. Ignores models that bring their own code (`trust_remote_code`).
 
 ## Why is this bad
-An argument that neither `from_pretrained` nor the model's configuration knows goes to the model's class: TypeError,
-"LlamaForCausalLM.__init__() got an unexpected keyword argument 'attn_implementaton'", once the model has been downloaded.
+An argument that neither `from_pretrained` nor the model's config knows is passed to the model's class: TypeError,
+"LlamaForCausalLM.__init__() got an unexpected keyword argument 'attn_implementaton'", after the model is downloaded.
 
 ## Fix safety
-The nearest name is a guess: unsafe. In `model_init_kwargs` there is no automatic fix.
+The fix is unsafe because the nearest name is a guess. In `model_init_kwargs` there is no automatic fix.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,16 +1,16 @@
-"""An adapter for one of two projections that a mixture's experts hold as one.
+"""Adapter on only one of two fused expert projections.
 
 ## What it does
-Looks in `target_modules` of a LoRA adapter for one of `gate_proj` and `up_proj` without the other, and for `w1` or `w3` of Mixtral. It looks at
-the type of the model in its `config.json`.
+Checks the `target_modules` of a LoRA adapter for one of `gate_proj` and `up_proj` without the other, and for `w1` or
+`w3` of Mixtral. Reads the model type from the model's `config.json`.
 
 ## Why is this bad
-transformers 5 holds both projections of all experts as one tensor, and peft turns the names into adapters on that. With one of the two
-names, it raises ValueError after the model was loaded: `Cannot convert PEFT target(s) gate_proj without also targeting up_proj because they
-are fused into gate_up_proj.`
+transformers 5 stores both projections of all experts as one tensor, and peft converts the names to adapters on that
+tensor. With only one of the two names, it raises ValueError after the model is loaded:
+`Cannot convert PEFT target(s) gate_proj without also targeting up_proj because they are fused into gate_up_proj.`
 
 ## Fix safety
-The fix names the other projection, too. More is trained then, so it is unsafe; removing the name is the other way.
+The fix is unsafe because it trains more: it adds the other projection. The alternative is to remove the name.
 """
 
 from collections.abc import Iterator, Mapping

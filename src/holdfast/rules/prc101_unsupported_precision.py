@@ -1,18 +1,20 @@
-"""A precision or an attention kernel that the machine does not have.
+"""Precision or attention kernel that the machine does not support.
 
 ## What it does
-Compares `bf16`, `fp16`, `tf32`, `use_cpu`, `model.dtype` and `model.attn_implementation` with the machine's GPUs, or
-with there being none; for a job on Hugging Face Jobs, with those of its flavor (`where.hardware`).
+Checks `bf16`, `fp16`, `tf32`, `use_cpu`, `model.dtype` and `model.attn_implementation` against the machine's GPUs, or
+their absence; for a job on Hugging Face Jobs, against the GPUs of its flavor (`where.hardware`).
 
 ## Why is this bad
-`tf32` and the flash attention kernels raise on a CPU and on GPUs older than Ampere (compute capability 8.0). bf16 with
-`use_cpu: false` raises where there is no GPU; fp16 trains there, in float32 and without a word, which is a warning. bfloat16 on an older GPU, such as a T4, does not raise: torch says that
-it is supported, emulates it, and training is slow. That is a warning. Weights in float16 cannot be trained in float16
-arithmetic, which is what such a GPU is fast in: the loss is scaled, and the scaler refuses float16 gradients.
+`tf32` and the flash attention kernels raise on a CPU and on GPUs older than Ampere (compute capability 8.0). Without
+a GPU, bf16 with `use_cpu: false` raises, and fp16 silently trains in float32, which is a warning. bfloat16 on an
+older GPU, such as a T4, does not raise: torch reports it as supported, emulates it, and training is slow. This is a
+warning, too. Such a GPU is fast in float16 arithmetic, but weights in float16 cannot be trained in it: the loss is
+scaled, and the scaler refuses float16 gradients.
 
 ## Fix safety
-Float16 instead of an emulated bfloat16 keeps the memory and gains the speed, but its range is smaller: unsafe.
-Taking away what the machine does not have is safe: it could not have been used.
+The fix is unsafe where it writes float16 instead of an emulated bfloat16: this uses the same memory and is faster,
+but the range of float16 is smaller. It is also unsafe where it removes `fp16`, or stores the weights in float32. It
+is safe where it removes another setting that the machine does not support, because that could not be used anyway.
 """
 
 from collections.abc import Iterator
@@ -39,7 +41,7 @@ def check(job: Document, machine: Machine) -> Iterator[Finding]:
         return
     lacks = f"{old.name} (compute capability {_capability(old)})" if old else "the job has no GPU, and a CPU"
     if job.get(TF32, default=False) is True:
-        yield Finding(TF32, f"{lacks} does not compute in tf32", Fix("take `tf32` out", (Remove(TF32),)))
+        yield Finding(TF32, f"{lacks} does not compute in tf32", Fix("remove `tf32`", (Remove(TF32),)))
     attention = job.get(ATTENTION, None)
     if attention in FLASH:
         fix = Fix("leave the choice to transformers", (Remove(ATTENTION),))
@@ -69,7 +71,7 @@ def _without_gpu(job: Document) -> Iterator[Finding]:
         yield Finding(CPU, "there is no GPU, and without `use_cpu` bf16 needs one", fix)
     if job.get(FP16, None) is True:
         what = "there is no GPU, and a CPU trains in float32: `fp16` has no effect"
-        yield Finding(FP16, what, Fix("take `fp16` out", (Remove(FP16),), safe=False), Severity.WARNING)
+        yield Finding(FP16, what, Fix("remove `fp16`", (Remove(FP16),), safe=False), Severity.WARNING)
 
 
 def _old_gpu(job: Document, lacks: str) -> Iterator[Finding]:

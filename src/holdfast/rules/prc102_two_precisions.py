@@ -1,14 +1,16 @@
 """Two half precisions at once.
 
 ## What it does
-Looks for `fp16` beside `bf16`, and for `fp16_full_eval` beside `bf16_full_eval`. In a script the config class's own
-checks are run, with the defaults of the versions at hand: some of TRL's configs choose bf16 by default.
+Checks for `fp16` together with `bf16`, and for `fp16_full_eval` together with `bf16_full_eval`. In a script, the
+config class's own checks are run, with the defaults of the versions in use: some of TRL's configs choose bf16 by
+default.
 
 ## Why is this bad
 A step is computed in one precision. The config class raises ValueError for two.
 
 ## Fix safety
-bf16 needs no loss scaling, and fp16 runs on older GPUs: which of them was meant the job does not say. Unsafe.
+The fix is unsafe because the job does not show which of the two is meant. bf16 needs no loss scaling, and fp16 runs
+on older GPUs.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
-"""Weights in float16, trained in float16.
+"""float16 weights trained with `fp16=True`.
 
 ## What it does
-Looks for `dtype=torch.float16` (or `"float16"`) of the model beside `fp16=True` of the trainer, where all weights are
-trained.
+Checks for `dtype=torch.float16` (or `"float16"`) of the model together with `fp16=True` of the trainer, if all
+weights are trained.
 
 ## Why is this bad
-`fp16=True` scales the loss so that small gradients survive, and takes the scale out of the gradients again before the
-step. It refuses gradients that are float16 themselves, as those of such weights are: "Attempting to unscale FP16
-gradients", at the first step. With an adapter the trained weights are float32, and all is well.
+`fp16=True` scales the loss so that small gradients survive, and removes the scale from the gradients before the step.
+It refuses gradients that are float16 themselves, as those of such weights are: "Attempting to unscale FP16
+gradients", at the first step. With an adapter the trained weights are float32, and training works.
 
 ## Fix safety
-Weights in float32 are what `fp16=True` is made for, and need twice the memory: unsafe.
+The fix is unsafe: `fp16=True` is made for float32 weights, but they need twice the memory.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""An attention implementation that transformers does not have.
+"""Attention implementation that transformers does not have.
 
 ## What it does
-Compares a model's `attn_implementation` with those that transformers knows. A name with a `/` in it is a kernel on
-the Hub, and is left alone; so are all names where the script registers attention functions of its own.
+Checks a model's `attn_implementation` against those that transformers knows. Ignores a name with a `/` in it, which
+is a kernel on the Hub, and all names if the script registers attention functions of its own.
 
 ## Why is this bad
-`from_pretrained` raises ValueError, after the config was downloaded: for `flash_attn`, `fa2`, `xformers`, for `SDPA`
-in capitals.
+`from_pretrained` raises ValueError, after the config is downloaded: for `flash_attn`, `fa2`, `xformers`, and for
+`SDPA` in capitals.
 
 ## Fix safety
-Another spelling of `flash_attention_2`, `sdpa` or `eager` is fixed: safe.
+The fix is safe: it corrects the spelling of `flash_attention_2`, `sdpa` or `eager`.
 """
 
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def check(job: Document) -> Iterator[Finding]:
     fix = Fix(f"write `{meant}`", (set_to(job, "attn_implementation", meant),)) if meant else None
     yield Finding(
         written_at(job, "attn_implementation"),
-        f"there is no attention {attention!r} in transformers: {', '.join(sorted(KNOWN))}",
+        f"transformers has no attention implementation {attention!r}; it has {', '.join(sorted(KNOWN))}",
         fix,
     )
 

@@ -1,15 +1,15 @@
-"""A type for the weights that torch does not have.
+"""Dtype that torch does not have.
 
 ## What it does
-Compares a model's `dtype` (`torch_dtype`), where it is a text, with the floating-point types of torch and with
-`auto`.
+Checks a model's `dtype` (`torch_dtype`), if it is a text, against the floating-point types of torch and `auto`.
 
 ## Why is this bad
 `fp16`, `bf16` and `fp32` are names of settings, not of types: `from_pretrained` looks for `torch.bf16` and raises,
-and so does TRL for `model_init_kwargs`. So does `"torch.bfloat16"`, which torch would look for in itself.
+and so does TRL for `model_init_kwargs`. `"torch.bfloat16"` raises as well: the lookup is inside torch, which has no
+attribute of that name.
 
 ## Fix safety
-The same type by its own name: safe.
+The fix is safe: it writes the correct name of the same type.
 """
 
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ def check(job: Document) -> Iterator[Finding]:
         return
     meant = MEANT.get("".join(filter(str.isalnum, dtype.lower().removeprefix("torch."))))
     fix = Fix(f"write `{meant}`", (set_to(job, "dtype", meant),)) if meant else None
-    near = f": `{meant}` is its name" if meant else ""
+    near = f": write `{meant}`" if meant else ""
     yield Finding(written_at(job, "dtype"), f"torch has no floating-point type {dtype!r}{near}", fix)
 
 

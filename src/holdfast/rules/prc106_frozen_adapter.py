@@ -1,15 +1,15 @@
-"""An adapter that is frozen as soon as it was added.
+"""Adapter frozen by `prepare_model_for_kbit_training`.
 
 ## What it does
-Looks for `prepare_model_for_kbit_training` of what `get_peft_model` gave.
+Checks for `prepare_model_for_kbit_training` on the result of `get_peft_model`.
 
 ## Why is this bad
-Preparing freezes every weight there is, to train the adapter that is added afterwards. The other way round it freezes
-the adapter too: nothing is left to train. The run finishes without an error, and the saved adapter is what it
-was at the start.
+The call freezes all existing weights, to train an adapter that is added afterwards. In the reverse order it freezes
+the adapter too: nothing is left to train. The run finishes without an error, and the saved adapter is what it was at
+the start.
 
 ## Fix safety
-There is no automatic fix: change the order of the two calls.
+There is no automatic fix: swap the two calls.
 """
 
 from collections.abc import Iterator

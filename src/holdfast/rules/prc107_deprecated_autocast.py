@@ -1,16 +1,17 @@
-"""Mixed precision by `torch.cuda.amp`, which is deprecated.
+"""Mixed precision by the deprecated `torch.cuda.amp`.
 
 ## What it does
-Looks for calls of `torch.cuda.amp.autocast` and `torch.cuda.amp.GradScaler`, and of their twins in `torch.cpu.amp`.
+Checks for calls of `torch.cuda.amp.autocast` and `torch.cuda.amp.GradScaler`, and of their counterparts in
+`torch.cpu.amp`.
 
 ## Why is this bad
-They do the same as those in `torch.amp`, and give a FutureWarning at every use since torch 2.4. A release that takes
-them out breaks the script. Beside a trainer they are not needed at all: `bf16=True` or `fp16=True` in its config does
-it.
+They do the same as those in `torch.amp`, and give a FutureWarning at every use since torch 2.4. A release that
+removes them breaks the script. With a trainer they are not needed at all: `bf16=True` or `fp16=True` in its config
+does the same.
 
 ## Fix safety
-There is no automatic fix: `torch.amp.autocast("cuda", …)` and `torch.amp.GradScaler("cuda", …)` take the device
-first.
+There is no automatic fix: `torch.amp.autocast("cuda", …)` and `torch.amp.GradScaler("cuda", …)` take the device as
+their first argument.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""A precision or an attention kernel that the flavor's GPU does not have.
+"""Precision or attention kernel that the flavor's GPU does not support.
 
 ## What it does
-For what is started with `hf jobs …`, and for jobs that `run_uv_job` sends with their options in `script_args`,
-compares `bf16`, `tf32` and `flash_attention_2` with the compute capability of the flavor's GPU.
+For jobs started with `hf jobs …`, and for jobs that `run_uv_job` submits with their options in `script_args`, checks
+`bf16`, `tf32` and `flash_attention_2` against the compute capability of the flavor's GPU.
 
 ## Why is this bad
 `tf32` and flash attention need an Ampere GPU (8.0) or a newer one, and raise on a T4 (7.5). bfloat16 does not raise
-there: torch says that it is supported, emulates it, and training is slow.
+there: torch reports it as supported, emulates it, and training is slow.
 
 ## Fix safety
-There is no automatic fix: `fp16` is what a T4 is fast in, and l4x1 and a10g-small are the next flavors up.
+There is no automatic fix: a T4 is fast in `fp16`; l4x1 and a10g-small are the next larger flavors.
 """
 
 from collections.abc import Iterator, Mapping

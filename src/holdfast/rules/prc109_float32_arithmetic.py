@@ -1,16 +1,16 @@
-"""Four-bit weights that are multiplied in float32.
+"""Four-bit weights multiplied in float32.
 
 ## What it does
-Looks for `BitsAndBytesConfig(load_in_4bit=True)` without `bnb_4bit_compute_dtype`, for a model that is trained in
+Checks for `BitsAndBytesConfig(load_in_4bit=True)` without `bnb_4bit_compute_dtype`, for a model that is trained in
 bf16 or fp16.
 
 ## Why is this bad
-Its default is float32: every packed layer turns what comes in to float32 and multiplies there, whatever the trainer
-is set to. That is several times slower than half precision on a GPU that has it, and takes more memory. bitsandbytes
-gives one warning.
+The default is float32: every packed layer converts its input to float32 and multiplies in float32, whatever the
+trainer uses. This is several times slower than half precision on a GPU that supports it, and takes more memory.
+bitsandbytes gives one warning.
 
 ## Fix safety
-Half precision rounds more: unsafe, though it is what the trainer was asked for.
+The fix is unsafe: half precision rounds more, although the trainer is configured for it.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""A split that differs in every run.
+"""Split or shuffle without a seed, so it differs in every run.
 
 ## What it does
-Looks for `shuffle()` and `train_test_split()` of datasets without a seed, in a script that sets none for numpy before. A
-stream ignores such a seed, so there `shuffle()` needs its own in any case.
+Checks for `shuffle()` and `train_test_split()` of datasets without a seed, in a script that does not seed numpy
+before. A stream ignores numpy's seed, so its `shuffle()` always needs a seed of its own.
 
 ## Why is this bad
-The trainer has a seed of its own, 42, whatever the script says; the split has none. So the same script trains and evaluates
-on other rows each time: two runs cannot be compared, and one that is resumed has seen some of its evaluation rows.
+The trainer has a seed of its own, 42, by default; the split has none. So the same script trains and evaluates on
+other rows each time: two runs cannot be compared, and a resumed run has seen some of its evaluation rows.
 
 ## Fix safety
-To draw as the trainer does, with 42, is one of the draws that the script would have made: safe.
+The fix is safe: it uses the trainer's seed, 42, which gives one of the splits that the script could have made.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
         if _draws(call) and not (seeded and not _streams(call, streamed=streamed)) and not _is_given(call):
             fix = Fix(f"seed it with {USUAL}", (Set(f"{call.key}.seed", USUAL),))
             yield Finding(
-                call.key, f"`{call.name}` without a seed draws other rows in every run", fix, place=call.name_place
+                call.key, f"`{call.name}` without a seed draws different rows in every run", fix, place=call.name_place
             )
 
 

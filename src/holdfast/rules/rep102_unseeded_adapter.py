@@ -1,15 +1,15 @@
-"""An adapter whose first weights differ in every run.
+"""Adapter without a seed, so its first weights differ in every run.
 
 ## What it does
-Looks for `get_peft_model()` in a script that builds a trainer and sets no seed.
+Checks for `get_peft_model()` in a script that builds a trainer and sets no seed.
 
 ## Why is this bad
-The trainer sets its seed when it is built. An adapter that was put on the model before that has drawn its weights already,
-from a generator without a fixed seed, so that two runs of the same script differ from the first step on. With `peft_config=`
-the trainer puts the adapter on itself, after its seed.
+The trainer sets its seed when it is built. An adapter that was added to the model before has already drawn its
+weights, from a generator without a fixed seed, so two runs of the same script differ from the first step on. With
+`peft_config=`, the trainer adds the adapter itself, after it sets its seed.
 
 ## Fix safety
-There is no automatic fix: call `transformers.set_seed(42)` first, or give the trainer `peft_config`.
+There is no automatic fix: call `transformers.set_seed(42)` first, or pass `peft_config` to the trainer.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,17 @@
-"""Code from the Hub that is run without a fixed commit.
+"""Remote code from the Hub without a pinned commit.
 
 ## What it does
-Looks for `trust_remote_code=True` without a `revision`, where a model, a tokenizer or a pipeline is loaded from the Hub.
+Checks for `trust_remote_code=True` without a `revision`, where a model, a tokenizer or a pipeline is loaded from the
+Hub.
 
 ## Why is this bad
-It runs what stands in the repository's `main` at that moment, with all that the process may do, its tokens among it. Whoever
-can write there can change what runs tomorrow; and without any malice, the same script trains another model, or none.
+The program runs whatever is on the repository's `main` at that moment, with all permissions of the process, including
+its tokens. Anyone with write access can change what runs tomorrow; and even without malice, the same script may train
+another model, or none.
 
 ## Fix safety
-There is no automatic fix: which commit was looked at is for the author to say. Many architectures need no code of their own
-any more: leave `trust_remote_code` out first, and see.
+There is no automatic fix: only you know which commit you have reviewed. Many architectures no longer need code of
+their own: try first without `trust_remote_code`.
 """
 
 import re

@@ -1,16 +1,16 @@
-"""A job that runs a script from a branch.
+"""Job that runs a script from a branch.
 
 ## What it does
-Looks at the URL that `run_uv_job` and its scheduled kin are given for one that names a branch, `main` or `master`, of GitHub
-or of the Hub.
+Checks the script URL of `run_uv_job` and its scheduled variant for a branch, `main` or `master`, of GitHub or of the
+Hub.
 
 ## Why is this bad
-The script is fetched when the job starts, not when it was read. Examples are moved and rewritten: `examples/scripts` of TRL
-is no longer there. A job that worked, or one that waits in a schedule, then runs something else, or gets a page that says
-404.
+The script is downloaded when the job starts, not when you read it. Examples are moved and rewritten:
+`examples/scripts` of TRL no longer exists. A job that worked before, or that waits in a schedule, then runs something
+else, or gets a 404 page.
 
 ## Fix safety
-There is no automatic fix: put a tag or a commit in the place of the branch, such as `v1.16.0`, or keep a copy.
+There is no automatic fix: replace the branch by a tag or a commit, such as `v1.16.0`, or keep a copy.
 """
 
 import re

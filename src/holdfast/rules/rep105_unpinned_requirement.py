@@ -1,15 +1,16 @@
-"""A library of which any release may be installed.
+"""Library without an upper version bound.
 
 ## What it does
-For a script with a header (PEP 723), looks at the requirements of trl, transformers and the others whose arguments change
-with every release, for those without an upper bound, and names the release that they stand for today.
+For a script with a header (PEP 723), checks for requirements without an upper bound of trl, transformers and the
+other libraries whose arguments change with every release. Names the release that they resolve to today.
 
 ## Why is this bad
-The script gets the newest release on the day on which it runs. Of 255 published scripts, two in three would fail with the
-newest ones, at an argument or an import that is gone; most of them had pinned nothing, or only a floor.
+The script gets the newest release on the day on which it runs. Of 255 published scripts, two in three would fail with
+the newest releases, at an argument or an import that no longer exists; most of them had pinned nothing, or only a
+minimum version.
 
 ## Fix safety
-The release that is taken today goes on being taken: the script does as before, but gets no corrections. Unsafe.
+The fix is unsafe: it pins today's release, so the script works as before, but gets no bug fixes.
 """
 
 from collections.abc import Iterator

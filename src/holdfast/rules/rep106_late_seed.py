@@ -1,11 +1,12 @@
-"""A seed that is set after the weights are drawn.
+"""Seed set after the weights are drawn.
 
 ## What it does
-Looks for `set_seed()` or `torch.manual_seed()` after `get_peft_model()`, both at the top of the same script, and none before.
+Checks for `set_seed()` or `torch.manual_seed()` after `get_peft_model()`, both at the top level of the same script,
+with no seed set before.
 
 ## Why is this bad
-The adapter's weights are drawn when it is put on the model, from a generator whose seed is not yet set. The script looks
-as if it could be repeated, and two runs of it differ from the first step on.
+The adapter draws its weights when it is added to the model, from a generator whose seed is not yet set. The script
+looks reproducible, but two runs of it differ from the first step on.
 
 ## Fix safety
 There is no automatic fix: set the seed at the beginning of the script.

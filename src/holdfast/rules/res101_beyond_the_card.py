@@ -1,11 +1,11 @@
-"""A job that needs more memory than its GPU has.
+"""Job that needs more memory than its GPU has.
 
 ## What it does
-Compares the memory that `holdfast plan` estimates with that of the GPU on which the job says it runs. It is an error if
-even the lower end of the estimate is too much, and a warning if the upper end is.
+Checks the memory that `holdfast plan` estimates against the memory of the job's GPU. Reports an error if even the
+lower end of the estimate is too much, and a warning if the upper end is.
 
 ## Why is this bad
-CUDA runs out of memory after the machine was paid for, the model was downloaded and the data was tokenized; or only at
+CUDA runs out of memory after the machine is paid for, the model is downloaded and the data is tokenized; or only at
 the longest row, hours later.
 
 ## Fix safety
@@ -28,7 +28,7 @@ def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:
     key = "where.hardware" if job.get("where.hardware", None) else "model.path"
     needs = f"{estimate.card.low / GB:.1f} to {estimate.card.high / GB:.1f} GB"
     instead = f"; the cheapest that fits is {estimate.cheapest}" if estimate.cheapest else ""
-    has = f"a process has {estimate.usable_bytes / GB:.1f} GB of {estimate.hardware}"
+    has = f"a process has {estimate.usable_bytes / GB:.1f} GB on {estimate.hardware}"
     if estimate.card.low > estimate.usable_bytes:
         yield Finding(key, f"the job needs {needs} of GPU memory, and {has}{instead}")
     else:

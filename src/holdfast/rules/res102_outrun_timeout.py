@@ -1,14 +1,15 @@
-"""A timeout that ends the job before it is finished.
+"""Timeout that stops the job before it is finished.
 
 ## What it does
-Compares `where.timeout` with the time that `holdfast plan` estimates on the job's hardware. It is an error if even the
-lower end of the estimate is longer, and a warning if the best single answer is.
+Checks `where.timeout` against the time that `holdfast plan` estimates on the job's hardware. Reports an error if even
+the lower end of the estimate is longer, and a warning if the best single estimate is.
 
 ## Why is this bad
-The job is stopped in the middle. What was paid is lost, but for the newest checkpoint, if it was kept elsewhere.
+The job is stopped in the middle. The cost is lost, except for the newest checkpoint, if it was saved elsewhere.
 
 ## Fix safety
-There is no automatic fix. `holdfast plan` proposes a timeout: the upper time, saving and pushing, and 30 % more.
+There is no automatic fix. `holdfast plan` proposes a timeout: the upper end of the estimate, saving and pushing, and
+30 % more.
 """
 
 from collections.abc import Iterator

@@ -1,11 +1,11 @@
-"""A job that costs more than its budget.
+"""Job that costs more than its budget.
 
 ## What it does
-Compares `where.budget_usd` with the cost that `holdfast plan` estimates on the job's hardware. It is an error if even
-the lower end of the estimate is more, and a warning if the best single answer is.
+Checks `where.budget_usd` against the cost that `holdfast plan` estimates on the job's hardware. Reports an error if
+even the lower end of the estimate is more, and a warning if the best single estimate is.
 
 ## Why is this bad
-The budget is spent before the result is there.
+The budget is spent before there is a result.
 
 ## Fix safety
 There is no automatic fix. `holdfast plan` lists the hardware and the settings that fit, the cheapest first.

@@ -1,16 +1,16 @@
-"""A checkpoint on the Hub, given to a trainer that looks for a folder.
+"""Hub checkpoint passed to a trainer that reads only local folders.
 
 ## What it does
-Looks at `resume_from_checkpoint` of `trainer.train(…)` for a URL, for `hf://…`, and for the repository that the run
+Checks `resume_from_checkpoint` of `trainer.train(…)` for a URL, for `hf://…`, and for the repository that the run
 itself pushes to.
 
 ## Why is this bad
-The trainer reads local folders only: "Can't find a valid checkpoint at …", ValueError, after model and data were
-loaded. What is pushed can be resumed from all the same, once it was downloaded.
+The trainer reads only local folders: "Can't find a valid checkpoint at …", ValueError, after the model and the data
+are loaded. A pushed checkpoint can be resumed from once it is downloaded.
 
 ## Fix safety
-There is no automatic fix: `snapshot_download(repo, allow_patterns="last-checkpoint/*")` gives the folder, provided
-that `hub_strategy="checkpoint"` (or `"all_checkpoints"`) pushed one.
+There is no automatic fix: `snapshot_download(repo, allow_patterns="last-checkpoint/*")` downloads the folder,
+provided that `hub_strategy="checkpoint"` (or `"all_checkpoints"`) pushed one.
 """
 
 import re

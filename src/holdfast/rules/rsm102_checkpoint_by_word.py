@@ -1,14 +1,14 @@
-"""A word for the last checkpoint, where the trainer expects a folder or True.
+"""Word such as `"latest"` as a checkpoint path.
 
 ## What it does
-Looks at `resume_from_checkpoint` of `trainer.train(…)` for texts such as `"latest"`, `"last"`, `"auto"` and `"True"`.
+Checks `resume_from_checkpoint` of `trainer.train(…)` for texts such as `"latest"`, `"last"`, `"auto"` and `"True"`.
 
 ## Why is this bad
 Any text is a path. The trainer finds no folder of that name and raises ValueError, "Can't find a valid checkpoint at
 latest". Other tools have such words; here `True` stands for the last checkpoint in `output_dir`.
 
 ## Fix safety
-`True` is what the word means: safe, except for `"False"` and `"None"`, which become what they say.
+The fix is safe: it writes `True`, which is what the word means, or the value that `"False"` and `"None"` name.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def _object(call: Call, word: str, meant: Any, *, sure: bool) -> Finding:
     by_name = NAME in call.arguments
     return Finding(
         key,
-        f"{word!r} is taken for a folder; write {meant} without quotes",
+        f"{word!r} is read as the name of a folder; write {meant} without quotes",
         Fix(f"write {meant}", (Set(key, meant),)) if by_name else None,
         None if sure else Severity.WARNING,
         place=None if by_name else call.name_place,

@@ -1,15 +1,15 @@
-"""Resuming from a folder into which nothing saves checkpoints.
+"""Resuming from a folder to which nothing saves checkpoints.
 
 ## What it does
-Looks for `trainer.train(resume_from_checkpoint=True)` beside `save_strategy="no"`.
+Checks for `trainer.train(resume_from_checkpoint=True)` together with `save_strategy="no"`.
 
 ## Why is this bad
-`True` stands for the last checkpoint in `output_dir`, and the trainer raises ValueError where there is none: "No
-valid checkpoint found in output directory". This run leaves none behind, so that each start of it fails, unless
-another run saved some into the same folder.
+`True` stands for the last checkpoint in `output_dir`, and the trainer raises ValueError if there is none: "No valid
+checkpoint found in output directory". This run saves none, so every start of it fails, unless another run saved some
+to the same folder.
 
 ## Fix safety
-There is no automatic fix: either checkpoints are wanted (`save_strategy="steps"`), or there is nothing to resume.
+There is no automatic fix: either you want checkpoints (`save_strategy="steps"`), or there is nothing to resume.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
-"""Resuming from checkpoints that hold the weights alone.
+"""Resuming from checkpoints that hold only the weights.
 
 ## What it does
-Looks for `save_only_model=True` beside `trainer.train(resume_from_checkpoint=True)`, or a checkpoint in this run's
-own `output_dir`.
+Checks for `save_only_model=True` together with `trainer.train(resume_from_checkpoint=True)`, or with a checkpoint in
+this run's own `output_dir`.
 
 ## Why is this bad
-Such a checkpoint has no optimizer, scheduler or random state. Nothing raises: the step number goes on, and the
-optimizer's moments and the learning rate's warm-up begin anew. The loss jumps, and the run is not the one that was
-interrupted.
+Such a checkpoint has no optimizer, scheduler or random state. Nothing raises: the step number continues, but the
+optimizer's moments and the learning rate's warm-up start again. The loss jumps, and the run differs from the one that
+was interrupted.
 
 ## Fix safety
-Whole checkpoints take about three times the disk: unsafe.
+The fix is unsafe: complete checkpoints take about three times the disk space.
 """
 
 from collections.abc import Iterator
@@ -33,9 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
         within = isinstance(checkpoint, str) and isinstance(folder, str) and checkpoint.startswith(f"{folder}/")
         if checkpoint is True or within:
             fix = Fix("save the optimizer too", (Remove(ONLY),), safe=False)
-            yield Finding(
-                ONLY, "the run is to be resumed, and its checkpoints hold neither optimizer nor scheduler", fix
-            )
+            yield Finding(ONLY, "the run resumes from checkpoints that hold neither optimizer nor scheduler", fix)
             return
 
 

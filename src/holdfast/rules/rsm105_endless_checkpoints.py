@@ -1,14 +1,15 @@
-"""A limit of checkpoints that limits nothing.
+"""`save_total_limit` that limits nothing.
 
 ## What it does
-Looks for `save_total_limit` of 0 or less.
+Checks for a `save_total_limit` of 0 or less.
 
 ## Why is this bad
-It reads as "keep none", and means no limit: each checkpoint stays, with the optimizer about three times as large as
-the weights, until the disk is full.
+It looks like "keep none", but means no limit: every checkpoint is kept until the disk is full. With the optimizer, each is
+about three times as large as the weights.
 
 ## Fix safety
-One keeps the last checkpoint, and the best beside it: what is deleted for it cannot be had back. Unsafe.
+The fix is unsafe: a limit of one keeps the last checkpoint, and the best one beside it, and the deleted checkpoints
+cannot be restored.
 """
 
 from collections.abc import Iterator

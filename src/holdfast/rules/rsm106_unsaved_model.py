@@ -1,16 +1,16 @@
-"""A training whose result is not saved.
+"""Training whose result is not saved.
 
 ## What it does
-Looks for `trainer.train()` with `save_strategy="no"` in a script that saves and pushes nothing anywhere: no
-`save_model`, `save_pretrained`, `push_to_hub` or `torch.save`, in whatever way it may be written. A script that trains fewer than 100
-steps (`max_steps`) counts as a test of the script, and is not reported.
+Checks for `trainer.train()` with `save_strategy="no"` in a script that saves and pushes nothing: no `save_model`,
+`save_pretrained`, `push_to_hub` or `torch.save` in any form. A script that trains fewer than 100 steps (`max_steps`)
+counts as a test of the script, and is not reported.
 
 ## Why is this bad
-The weights are gone when the process ends.
+The weights are lost when the process ends.
 
 ## Fix safety
-There is no automatic fix: `trainer.save_model()` after the training keeps its result. A test, or a study of the
-metrics alone, may do without it.
+There is no automatic fix: `trainer.save_model()` after the training saves its result. A test, or a study of the
+metrics alone, may not need it.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def check(job: Document) -> Iterator[Finding]:
     short = isinstance(steps, int) and 0 < steps < ENOUGH_STEPS
     for call in job.calls:
         if call.name == "train" and "Trainer" in call.path and not call.guard.because and not short:
-            yield Finding(KEY, "nothing saves the trained model: its weights are gone when the script ends")
+            yield Finding(KEY, "nothing saves the trained model: its weights are lost when the script ends")
             return
 
 

@@ -1,15 +1,17 @@
-"""Resuming from the last checkpoint of a folder that has none.
+"""Resuming from the last checkpoint of a folder without checkpoints.
 
 ## What it does
-Looks for `trainer.train(resume_from_checkpoint=True)`, under no condition, and whether `output_dir` has a checkpoint on this machine.
+Checks for an unconditional `trainer.train(resume_from_checkpoint=True)`, if `output_dir` has no checkpoint on this
+machine.
 
 ## Why is this bad
-`True` stands for the last checkpoint in `output_dir`. The trainer raises ValueError where there is none: `No valid checkpoint found in output directory`.
-The first start of a run is the usual case. It is a warning, since the script may run where there is one.
+`True` stands for the last checkpoint in `output_dir`. The trainer raises ValueError if there is none:
+`No valid checkpoint found in output directory`. The usual case is the first start of a run. This is a warning,
+because the script may run where a checkpoint exists.
 
 ## Fix safety
-There is no automatic fix. To resume only where there is something to resume, give it `get_last_checkpoint(args.output_dir)` of
-`transformers.trainer_utils`, which is None for a folder without checkpoints; the folder has to be there.
+There is no automatic fix. To resume only if there is a checkpoint, pass `get_last_checkpoint(args.output_dir)` of
+`transformers.trainer_utils`, which returns None for a folder without checkpoints; the folder must exist.
 """
 
 from collections.abc import Iterator

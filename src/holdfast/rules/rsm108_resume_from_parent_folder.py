@@ -1,15 +1,17 @@
-"""The folder around checkpoints, named as the checkpoint to resume from.
+"""Parent folder of checkpoints used as the checkpoint to resume from.
 
 ## What it does
-Looks at `resume_from_checkpoint` of `trainer.train(…)` for a folder of this machine that holds `checkpoint-…` folders and has no files of a
-checkpoint itself.
+Checks `resume_from_checkpoint` of `trainer.train(…)` for a folder on this machine that contains `checkpoint-…`
+folders and has no files of a checkpoint itself.
 
 ## Why is this bad
-The trainer does not look for the newest checkpoint in a folder that is named. It raises ValueError, `Can't find a valid checkpoint at …`; where the
-checkpoints are of an adapter, FileNotFoundError for `trainer_state.json`. It is a warning, since the script may run elsewhere.
+The trainer does not search a named folder for its newest checkpoint. It raises ValueError,
+`Can't find a valid checkpoint at …`; for checkpoints of an adapter, FileNotFoundError for `trainer_state.json`. This
+is a warning, because the script may run elsewhere.
 
 ## Fix safety
-The newest checkpoint may not be the one that was meant: unsafe. `True` stands for the newest one in `output_dir`.
+The fix is unsafe: it writes the newest checkpoint, and you may mean another one. `True` stands for the newest one in
+`output_dir`.
 """
 
 from collections.abc import Iterator, Mapping

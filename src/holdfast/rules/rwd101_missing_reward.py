@@ -1,16 +1,15 @@
-"""A method that learns from rewards, without a reward; or rewards for a method that does not use them.
+"""Reward missing where the method needs one, or set where the method ignores it.
 
 ## What it does
-For grpo and rloo, looks for `rewards` in a job file, and for `reward_funcs` of the trainer in a script. For the other
-methods of a job file, checks whether there are any.
+For grpo and rloo, checks for `rewards` in a job file, and for `reward_funcs` of the trainer in a script. For the
+other methods of a job file, checks that there are none.
 
 ## Why is this bad
-The trainer raises ValueError where nothing tells it what is good: "No reward source provided". Before TRL 1.8 the
-argument was required. The other trainers know no rewards: what stands there would have no effect, which is hardly
-what was meant.
+The trainer raises ValueError if it has no reward: "No reward source provided". Before TRL 1.8 the argument was
+required. The other trainers do not use rewards: the setting would have no effect, which is hardly what you intend.
 
 ## Fix safety
-There is no automatic fix: what is good only the user knows.
+There is no automatic fix: only you know what a good completion is.
 """
 
 from collections.abc import Iterator
@@ -49,7 +48,7 @@ def _script(job: Document, api: Api) -> Iterator[Finding]:
         return
     rewards = job.get(FUNCTIONS)
     if rewards is ABSENT and since(api, "trl", "1.8.0") and _shows_all(trainer):
-        fault = f"{trainer.name} has nothing to learn from: give it `reward_funcs`"
+        fault = f"{trainer.name} has nothing to learn from: pass `reward_funcs`"
         yield Finding("trainer", fault, place=trainer.name_place)
     elif rewards is not ABSENT and rewards in (None, []) and "environment_factory" not in trainer.arguments:
         yield Finding(FUNCTIONS, f"{trainer.name} has nothing to learn from")

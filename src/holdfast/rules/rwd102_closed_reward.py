@@ -1,17 +1,17 @@
-"""A reward function that refuses some of what the trainer gives it.
+"""Reward function that does not accept all arguments of the trainer.
 
 ## What it does
-Compares the parameters of each reward function of the job's own, if it takes no `**kwargs`, with the keywords that this
+Checks the parameters of each reward function of the job, if it takes no `**kwargs`, against the keywords that this
 version of TRL passes to it.
 
 ## Why is this bad
-The trainer calls each reward with keywords: `prompts`, `completions`, every other column of the dataset, and what
-later releases added: `completion_ids` (0.18), `trainer_state` (0.20), `log_extra` and `log_metric` (1.0). A function
-that does not take them raises TypeError, after the first completions were generated. So does one that wants
-`completion` or `prompt`: those columns are not handed on.
+The trainer calls each reward with keywords: `prompts`, `completions`, every other column of the dataset, and the
+additions of later releases: `completion_ids` (0.18), `trainer_state` (0.20), `log_extra` and `log_metric` (1.0). A
+function that does not take them raises TypeError, after the first completions are generated. So does a function with
+a parameter `completion` or `prompt`: the trainer does not pass those columns.
 
 ## Fix safety
-There is no automatic fix here: add `**kwargs` to the function, which also survives what releases to come will pass.
+There is no automatic fix here: add `**kwargs` to the function, which also accepts the additions of future releases.
 """
 
 from collections.abc import Iterator, Mapping

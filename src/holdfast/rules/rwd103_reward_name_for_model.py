@@ -1,14 +1,14 @@
-"""A reward that is given by its name, and taken for a model.
+"""Name of a reward function passed as text, which is read as the name of a model.
 
 ## What it does
-Looks for texts among the `reward_funcs` of a trainer that are names of TRL's own rewards.
+Checks the `reward_funcs` of a trainer for texts that are names of TRL's own rewards.
 
 ## Why is this bad
-In Python a text is the id of a reward model on the Hub: the trainer asks the Hub for a model `accuracy_reward`, and
-ends with OSError. Names stand for functions only on the command line (`trl grpo --reward_funcs accuracy_reward`).
+In Python a text is the id of a reward model on the Hub: the trainer requests a model `accuracy_reward` from the Hub,
+and ends with OSError. Names stand for functions only on the command line (`trl grpo --reward_funcs accuracy_reward`).
 
 ## Fix safety
-There is no automatic fix: import the function from `trl.rewards`, and give it without quotes.
+There is no automatic fix: import the function from `trl.rewards`, and pass it without quotes.
 """
 
 from collections.abc import Iterator
@@ -31,9 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     rewards: list[Any] = given if isinstance(given, list) else [given]
     for reward in rewards:
         if isinstance(reward, str) and reward in api.names(WHERE):
-            fault = (
-                f"{reward!r} is taken for a model on the Hub: import `{reward}` from {WHERE} and give it without quotes"
-            )
+            fault = f"{reward!r} is read as the name of a model on the Hub: import `{reward}` from {WHERE} and pass it without quotes"
             yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
             return
 

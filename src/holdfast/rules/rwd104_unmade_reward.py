@@ -1,14 +1,15 @@
-"""What makes a reward, given in the place of the reward.
+"""Reward factory passed without being called.
 
 ## What it does
-Looks among `reward_funcs` for TRL's functions whose name begins with `get_`, given without being called.
+Checks `reward_funcs` for TRL's functions whose name begins with `get_`, passed without being called.
 
 ## Why is this bad
-`get_soft_overlong_punishment(…)` and its like return the reward. Given themselves they are called as if they were
-one, and raise TypeError: "got an unexpected keyword argument 'prompts'", after the first completions were generated.
+`get_soft_overlong_punishment(…)` and similar functions return the reward. If the function itself is passed, the
+trainer calls it as a reward, and it raises TypeError: "got an unexpected keyword argument 'prompts'", after the first
+completions are generated.
 
 ## Fix safety
-There is no automatic fix: call it with the lengths or weights that are wanted.
+There is no automatic fix: call it with the lengths or weights that you want.
 """
 
 from collections.abc import Iterator
@@ -34,7 +35,7 @@ def check(job: Document) -> Iterator[Finding]:
             reward.path.rpartition(".")[2] if isinstance(reward, LibraryName) and reward.path.startswith("trl.") else ""
         )
         if name in MAKERS:
-            fault = f"`{name}` is a factory of reward functions: call it, such as `{name}(…)`"
+            fault = f"`{name}` is a factory of reward functions: call it, as in `{name}(…)`"
             yield Finding(KEY, fault, place=None if "reward_funcs" in trainer.arguments else trainer.name_place)
             return
 

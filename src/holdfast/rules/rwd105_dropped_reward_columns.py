@@ -1,16 +1,16 @@
-"""Columns that a reward needs, dropped before it is called.
+"""Columns that a reward needs, but that the trainer drops.
 
 ## What it does
-Looks for `remove_unused_columns=True` in the config of GRPO or RLOO beside a reward function of the script that takes
-columns of the dataset by name.
+Checks for `remove_unused_columns=True` in the config of GRPO or RLOO together with a reward function of the script
+that takes columns of the dataset by name.
 
 ## Why is this bad
-The trainer then keeps `prompt` and what the model takes, and drops `answer`, `solution` and the like. The reward is
-called without them: TypeError, "missing 1 required positional argument", at the first step. The default, False, keeps
+The trainer then keeps `prompt` and what the model takes, and drops `answer`, `solution` and the like. It calls the
+reward without them: TypeError, "missing 1 required positional argument", at the first step. The default, False, keeps
 them.
 
 ## Fix safety
-False is what these trainers are made for: safe.
+The fix is safe: these trainers are made for False.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,14 @@
-"""Completions generated without randomness, for a method that compares them.
+"""Zero temperature for a method that compares completions.
 
 ## What it does
-Looks for a `temperature` of 0 or less in the config of GRPO or RLOO.
+Checks for a `temperature` of 0 or less in the config of GRPO or RLOO.
 
 ## Why is this bad
 An advantage is the difference between completions of one prompt. Generation with a temperature of 0 raises ValueError
-at the first step; and where a server generates, all completions of a prompt are the same, and nothing is learned.
+at the first step; if a server generates, all completions of a prompt are the same, and the model learns nothing.
 
 ## Fix safety
-There is no automatic fix: the default is 1.0, and lower values are commonly 0.6 to 0.9.
+There is no automatic fix: the default is 1.0, and common lower values are 0.6 to 0.9.
 """
 
 from collections.abc import Iterator

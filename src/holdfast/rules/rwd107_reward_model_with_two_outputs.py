@@ -1,15 +1,15 @@
-"""A reward model with more than one output.
+"""Reward model with more than one output.
 
 ## What it does
-Looks at the model of a `RewardTrainer`: one of `AutoModelForCausalLM`, or one of `AutoModelForSequenceClassification`
-without `num_labels=1`.
+Checks the model of a `RewardTrainer` for `AutoModelForCausalLM`, and for `AutoModelForSequenceClassification` without
+`num_labels=1`.
 
 ## Why is this bad
-A reward is one number. Without `num_labels` a classifier has two outputs, and a causal model one for each token.
+A reward is one number. Without `num_labels` a classifier has two outputs, and a causal model has one for each token.
 Since TRL 0.29 the trainer raises ValueError: "reward models require `num_labels=1`".
 
 ## Fix safety
-`num_labels=1` makes the head that the trainer wants: safe.
+The fix is safe: `num_labels=1` creates the head that the trainer needs.
 """
 
 from collections.abc import Iterator

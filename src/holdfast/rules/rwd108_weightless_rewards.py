@@ -1,11 +1,11 @@
-"""Rewards that all have a weight of 0.
+"""Reward weights that are all zero.
 
 ## What it does
-Looks for `reward_weights` that are all zero.
+Checks for `reward_weights` that are all 0.
 
 ## Why is this bad
-Every completion is worth the same, each advantage is zero, and no step changes the weights, but for the pull towards
-the reference model. Nothing raises, and the rewards that are logged one by one look alive.
+Every completion gets the same reward, each advantage is zero, and no step changes the weights, except for the pull
+towards the reference model. Nothing raises, and the individual rewards in the log look normal.
 
 ## Fix safety
 There is no automatic fix: without `reward_weights` each reward counts 1.

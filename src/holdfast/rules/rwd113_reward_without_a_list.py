@@ -1,11 +1,13 @@
-"""A reward function that returns no list.
+"""Reward function that does not return a list.
 
 ## What it does
-Looks at the `return` statements of the job's own reward functions: each gives one number, a text or a record, or there is none.
+Checks the `return` statements of the job's own reward functions. Reports functions in which each returns one number,
+a text or a record, or that have none.
 
 ## Why is this bad
-A reward function is called with all completions at once, and returns one number for each of them, in a list. One number alone, or the None of
-a function that forgets to return, raises TypeError, `object is not iterable`, after the first completions were generated. Of a text or a record, the letters or the keys are counted: ValueError,
+The trainer calls a reward function with all completions at once, and expects a list with one number for each of them.
+A single number, or the None of a function that does not return, raises TypeError, `object is not iterable`, after the
+first completions are generated. For a text or a record, the trainer counts letters or keys: ValueError,
 `returned 3 rewards, but 2 were expected`.
 
 ## Fix safety

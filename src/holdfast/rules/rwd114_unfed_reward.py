@@ -1,12 +1,13 @@
-"""A reward function with a parameter that it is not given.
+"""Reward function with a parameter that the trainer does not pass.
 
 ## What it does
-For GRPO and RLOO, compares the parameters without a default of each reward function with what the trainer passes: `prompts`,
-`completions`, `completion_ids`, `trainer_state`, `log_extra`, `log_metric`, and each other column of the data by its name. Where what
-the columns are is not known, as behind a `map` whose function returns no literal dict, it is skipped.
+For GRPO and RLOO, checks the parameters without a default of each reward function against what the trainer passes:
+`prompts`, `completions`, `completion_ids`, `trainer_state`, `log_extra`, `log_metric`, and each other column of the
+data by its name. Skips data whose columns are unknown, as after a `map` whose function returns no literal dict.
 
 ## Why is this bad
-The first step ends with TypeError, "missing 1 required positional argument", when the model is loaded and has written completions.
+The first step ends with TypeError, "missing 1 required positional argument", after the model is loaded and has
+written completions.
 
 ## Fix safety
 There is no automatic fix: rename the parameter or the column, or give the parameter a default.

@@ -1,12 +1,12 @@
-"""A number of reward weights that differs from the number of rewards.
+"""Number of reward weights that differs from the number of rewards.
 
 ## What it does
-For GRPO and RLOO, compares the length of `reward_weights` with the number of rewards: `rewards` of a job file, `reward_funcs` of a
-trainer.
+For GRPO and RLOO, checks the length of `reward_weights` against the number of rewards: `rewards` of a job file,
+`reward_funcs` of a trainer.
 
 ## Why is this bad
-The trainer raises ValueError when it is made: "Number of reward weights must match number of reward functions". By then the model is
-loaded.
+The trainer raises ValueError when it is built: "Number of reward weights must match number of reward functions". By
+then the model is loaded.
 
 ## Fix safety
 There is no automatic fix: only you know the weight of each reward.
@@ -27,7 +27,7 @@ def check(job: Document) -> Iterator[Finding]:
     weights = job.get(KEY, None)
     if not isinstance(weights, list | tuple) or (count := _reward_count(job)) in (None, len(weights)):
         return
-    given = f"the weights of {len(weights)} reward{'s' * (len(weights) != 1)}, and the job has {count}"
+    given = f"{len(weights)} weight{'s' * (len(weights) != 1)} for {count} reward{'s' * (count != 1)}"
     yield Finding(KEY, f"{given}: give each reward one weight, or leave `reward_weights` out")
 
 

@@ -1,15 +1,15 @@
-"""A reward that TRL's command line does not know.
+"""Reward that TRL's command line does not know.
 
 ## What it does
-Looks at the `--reward_funcs` of `trl grpo` and `trl rloo`: names that are none of TRL's own rewards and no dotted path, such as `accuracy`,
-and files with a function, such as `rewards.py:score`.
+Checks the `--reward_funcs` of `trl grpo` and `trl rloo` for names that are neither TRL's own rewards nor a dotted
+path, such as `accuracy`, and for files with a function, such as `rewards.py:score`.
 
 ## Why is this bad
-The command takes the names of a few of TRL's functions, and `module.function` for any other, which it imports from the current folder. It
-ends with `ValueError: Could not load reward function 'accuracy'`, or with an error of the import.
+The command takes the names of a few of TRL's functions, and `module.function` for any other, which it imports from
+the current folder. It ends with `ValueError: Could not load reward function 'accuracy'`, or with an import error.
 
 ## Fix safety
-The nearest name may not be the one that was meant: unsafe.
+The fix is unsafe: it writes the nearest name, and you may mean another one.
 """
 
 from collections.abc import Iterator

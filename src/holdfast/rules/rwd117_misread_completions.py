@@ -1,14 +1,14 @@
-"""A reward function that takes messages for text, or text for messages.
+"""Reward function that treats messages as text, or text as messages.
 
 ## What it does
-For GRPO and RLOO, compares what a reward function does with each of its `completions` with what the trainer passes: lists of messages where
-the column `prompt` holds conversations, texts where it holds texts. `completion.strip()` and `re.search(pattern, completion)` want a text,
-`completion[0]["content"]` wants messages. A function that asks `isinstance` or has a `try` is left out. DAT101 does the same for the reward
-functions that TRL brings.
+For GRPO and RLOO, checks how a reward function uses each of its `completions` against what the trainer passes: lists
+of messages if the column `prompt` holds conversations, texts if it holds texts. `completion.strip()` and
+`re.search(pattern, completion)` need a text, `completion[0]["content"]` needs messages. Ignores a function that uses
+`isinstance` or has a `try`. DAT101 checks the reward functions of TRL in the same way.
 
 ## Why is this bad
-The first step ends with AttributeError, `'list' object has no attribute 'strip'`, or with TypeError, when the model is loaded and has
-written completions.
+The first step ends with AttributeError, `'list' object has no attribute 'strip'`, or with TypeError, after the model
+is loaded and has written completions.
 
 ## Fix safety
 There is no automatic fix. The text of a completion of messages is `completion[0]["content"]`.
@@ -48,7 +48,7 @@ def check(
     passed = _passed(job, column_types)
     for key, function, place in own:
         if passed and function.completions != passed:
-            what = f"`{function.name}` takes each completion for {TAKEN_FOR[function.completions]}; {PASSED[passed]}"
+            what = f"`{function.name}` treats each completion as {TAKEN_FOR[function.completions]}; {PASSED[passed]}"
             yield Finding(key, what, place=place)
 
 

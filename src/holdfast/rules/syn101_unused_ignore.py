@@ -1,17 +1,17 @@
-"""Comments that suppress nothing.
+"""Suppression comment without effect.
 
 ## What it does
-Looks for `# holdfast: ignore[…]` with a code that no rule has, with a code of a rule that finds nothing there, and for a comment with its
-codes behind it instead of in brackets. A code is not reported where one of its rules was not selected, or was skipped: it might
-have found something.
+Checks for `# holdfast: ignore[…]` with a code that no rule has, or with the code of a rule that reports nothing
+there, and for a comment whose codes follow it instead of standing in brackets. Does not report a code if one of its
+rules was not selected, or was skipped: that rule might have reported something.
 
 ## Why is this bad
-A comment with a misspelt code suppresses nothing. One whose finding is gone hides the next, which may be another. And one without brackets
-suppresses everything, whatever stands behind it.
+A comment with a misspelt code suppresses nothing. A comment whose finding no longer exists hides the next one, which
+may be different. A comment without brackets suppresses everything, whatever follows it.
 
 ## Fix safety
-The fix is safe. What has no effect is removed: the code, or the whole comment with its reason. Codes that stand behind a comment are put in
-brackets. This brings back only findings that the comment was not meant for.
+The fix is safe. It removes what has no effect: the code, or the whole comment with its reason. It puts codes that
+follow a comment in brackets. This brings back only findings that the comment was not meant for.
 """
 
 from collections.abc import Iterator, Sequence

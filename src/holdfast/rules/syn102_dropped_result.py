@@ -1,12 +1,13 @@
-"""A statement that does nothing.
+"""Statement without effect.
 
 ## What it does
-Looks in scripts for `trainer.train` without parentheses, in a script that trains nowhere else, and for a method of a dataset whose result is
-dropped: `rows.map(…)` on a line of its own, likewise `filter`, `select`, `shuffle`, `rename_column` and their like.
+Checks scripts for `trainer.train` without parentheses, if the script trains nowhere else, and for a dataset method
+whose result is not used: `rows.map(…)` on a line of its own, likewise `filter`, `select`, `shuffle`, `rename_column`
+and similar methods.
 
 ## Why is this bad
-Without parentheses nothing is called: the script ends after it has loaded everything, and nothing is trained. A dataset is never changed in place:
-each method returns another, so that what is trained on is the old one.
+Without parentheses nothing is called: the script ends after it has loaded everything, and nothing is trained. Dataset
+methods never change a dataset in place: each returns a new one, so the model trains on the old one.
 
 ## Fix safety
 There is no automatic fix. Write `trainer.train()`, or `rows = rows.map(…)`.

@@ -1,16 +1,16 @@
-"""`trackio.finish()` after a trainer that has finished the run itself.
+"""`trackio.finish()` after a trainer that has already finished the run.
 
 ## What it does
-With `report_to="trackio"` and transformers 4.54 or newer, looks for a call of `trackio.finish()` after `train()`, without a
-`trackio.init()` between the two.
+With `report_to="trackio"` and transformers 4.54 or newer, checks for a call of `trackio.finish()` after `train()`,
+without a `trackio.init()` between the two.
 
 ## Why is this bad
-The trainer opens a run when it begins and finishes it when it ends. Then there is none left, and trackio raises
-`RuntimeError: Call trackio.init() before trackio.finish()`: the model was trained and saved, and what the script would have
-done after that is not done. A job ends as failed.
+The trainer opens a run when it begins and finishes it when it ends. Then no run is open, and trackio raises
+`RuntimeError: Call trackio.init() before trackio.finish()`: the model is trained and saved, but the rest of the
+script does not run. A job ends as failed.
 
 ## Fix safety
-There is no automatic fix, since it is a statement that has to go: take `trackio.finish()` out.
+There is no automatic fix, because a statement must be removed: delete `trackio.finish()`.
 """
 
 from collections.abc import Iterator
@@ -39,9 +39,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         elif call.path == "trackio.init":
             trained = False
         elif call.path == "trackio.finish" and trained and not call.guard.tolerates("RuntimeError"):
-            fault = (
-                "the trainer has finished its run by now, so there is none, and this raises RuntimeError: take it out"
-            )
+            fault = "the trainer has already finished its run, so this raises RuntimeError: remove it"
             yield Finding(call.key, fault, place=call.name_place)
 
 

@@ -1,16 +1,16 @@
 """`trackio.init()` before a trainer that opens a run of its own.
 
 ## What it does
-With `report_to="trackio"` and transformers 4.54 or newer, looks for a `trackio.init(project=…)` before `train()`, whose
-project is not the one that the trainer will report to.
+With `report_to="trackio"` and transformers 4.54 or newer, checks for a `trackio.init(project=…)` before `train()`,
+whose project is not the one that the trainer will report to.
 
 ## Why is this bad
-The trainer does not go on with the run that the script has opened: it finishes that one, and opens its own in the project
-that its config names, `huggingface` by default. The project that was asked for stays empty.
+The trainer does not continue the run that the script has opened: it finishes that run, and opens its own in the
+project that its config names, `huggingface` by default. The intended project stays empty.
 
 ## Fix safety
-There is no automatic fix: set `project=` (from transformers 4.57.1 on), `run_name=` and `trackio_space_id=` in the config,
-and take `trackio.init()` out, and `trackio.finish()` with it.
+There is no automatic fix: set `project=` (from transformers 4.57.1 on), `run_name=` and `trackio_space_id=` in the
+config, and remove both `trackio.init()` and `trackio.finish()`.
 """
 
 from collections.abc import Iterator

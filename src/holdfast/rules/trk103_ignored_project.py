@@ -1,14 +1,16 @@
-"""The name of a project where its tracker does not look for it.
+"""Project name in a place that its tracker does not read.
 
 ## What it does
-Compares where the project is named with what `report_to` names: `project=` in the config is trackio's alone, the variable
-`WANDB_PROJECT` is Weights & Biases' alone, and since transformers 5.2, nothing reads `TRACKIO_PROJECT`.
+Checks where the project is named against the trackers in `report_to`: only trackio reads `project=` in the config,
+only Weights & Biases reads the variable `WANDB_PROJECT`, and since transformers 5.2, nothing reads `TRACKIO_PROJECT`.
 
 ## Why is this bad
-The name is ignored without a word, and the run goes to the project `huggingface`, among those of every other script.
+The name is silently ignored, and the run goes to the project `huggingface`, together with those of every other
+script.
 
 ## Fix safety
-There is no automatic fix: for wandb, set `WANDB_PROJECT` before the trainer is built; for trackio, `project=` in the config.
+There is no automatic fix: for wandb, set `WANDB_PROJECT` before the trainer is built; for trackio, set `project=` in
+the config.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""Settings for a tracker that the trainer does not report to.
+"""Tracker settings without a tracker in `report_to`.
 
 ## What it does
-With transformers 5.0 or newer and a config without `report_to`, or with `report_to="none"`, looks for settings that only a
-tracker reads: `run_name`, `project`, `trackio_space_id`.
+With transformers 5.0 or newer and a config without `report_to`, or with `report_to="none"`, checks for settings that
+only a tracker reads: `run_name`, `project`, `trackio_space_id`.
 
 ## Why is this bad
-Up to transformers 4.57 a config without `report_to` reported to every tracker that was installed. Since 5.0 it reports to
-none, and these settings do nothing: the run has no curve anywhere.
+Up to transformers 4.57 a config without `report_to` reported to every installed tracker. Since 5.0 it reports to
+none, and these settings have no effect: no tracker shows the run.
 
 ## Fix safety
-There is no automatic fix: which tracker was meant is for the author to say. Set `report_to`, or leave the others out.
+There is no automatic fix: only you know which tracker you meant. Set `report_to`, or remove the other settings.
 """
 
 from collections.abc import Iterator

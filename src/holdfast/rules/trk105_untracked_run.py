@@ -1,16 +1,16 @@
-"""A tracker that was opened, and to which the trainer does not report.
+"""Tracker initialized, but not passed to `report_to`.
 
 ## What it does
-With transformers 5.0 or newer, looks for `wandb.init()`, `trackio.init()` or `swanlab.init()` before `train()`, in a script
-whose config names no `report_to` and that logs nothing itself.
+With transformers 5.0 or newer, checks for `wandb.init()`, `trackio.init()` or `swanlab.init()` before `train()`, in a
+script whose config sets no `report_to` and that logs nothing itself.
 
 ## Why is this bad
-Up to transformers 4.57 a trainer found every tracker that was installed. Since 5.0 it reports only to those that it is told to:
-the run is opened, and stays empty.
+Up to transformers 4.57 a trainer reported to every installed tracker. Since 5.0 it reports only to the trackers in
+`report_to`: the run is opened, and stays empty.
 
 ## Fix safety
-To report to the tracker that was opened is what the script means to do; with trackio, the trainer opens a run of its own,
-so there `trackio.init()` has to go. Unsafe.
+The fix is unsafe: it sets `report_to` to the initialized tracker, which the script implies. With trackio, the trainer
+opens a run of its own, so you must also remove `trackio.init()`.
 """
 
 from collections.abc import Iterator

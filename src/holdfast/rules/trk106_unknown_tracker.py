@@ -1,15 +1,15 @@
-"""A tracker that transformers does not know.
+"""Tracker that transformers does not know.
 
 ## What it does
-Compares `report_to` with the names that the version of transformers knows. `None`, `True`, `False` and an empty text are
-none of them; before 5.0, `None` stood for all that are installed.
+Checks `report_to` against the trackers that the transformers version knows. `None`, `True`, `False` and an empty text
+are not among them; before 5.0, `None` meant every installed tracker.
 
 ## Why is this bad
-The config takes anything. It is the trainer that raises `ValueError: … is not supported`, after the model was loaded.
+The config accepts any value. The trainer raises `ValueError: … is not supported`, after the model is loaded.
 
 ## Fix safety
-For a misspelt name that is close to one that is known, that one: safe. For `None`, `False` and the like, `none` is what most
-mean: unsafe.
+The fix is safe where it corrects a misspelt name that is close to a known one. It is unsafe where it replaces `None`,
+`False` and the like by `none`, which is what most users mean.
 """
 
 from collections.abc import Iterator, Mapping

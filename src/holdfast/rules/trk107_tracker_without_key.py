@@ -1,14 +1,16 @@
-"""A job away from here that reports to Weights & Biases, and gets no key for it.
+"""Remote job that reports to Weights & Biases without an API key.
 
 ## What it does
-For a job file that reports to wandb on another machine, checks whether `WANDB_API_KEY` is among `environment.secrets`.
+For a job file that reports to wandb on another machine, checks whether `WANDB_API_KEY` is among
+`environment.secrets`.
 
 ## Why is this bad
-No one can log in there. Without a key, and without a terminal to ask for one, wandb raises `UsageError: No API key
-configured` as training begins: after the environment was made and the model was loaded, on hardware that is paid for.
+Nobody can log in on that machine. Without a key, and without a terminal to ask for one, wandb raises
+`UsageError: No API key configured` when training begins: after the environment is built and the model is loaded, on
+hardware that is paid for.
 
 ## Fix safety
-Naming the secret passes the key on, which is what the report asks for, but it leaves this machine: unsafe.
+The fix is unsafe: naming the secret passes the key on, which the report needs, but the key leaves this machine.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,17 @@
-"""Metrics that are kept on a disk which is gone with the job.
+"""Metrics stored on a disk that is deleted with the job.
 
 ## What it does
-For trackio on Hugging Face Jobs, looks for a Space to send the metrics to: in a job file `track.space`, in a script whose
-header is made for such jobs (`[tool.hf-jobs]`) `trackio_space_id`, with transformers 5.6 or newer.
+For trackio on Hugging Face Jobs, checks for a Space to send the metrics to: `track.space` in a job file;
+`trackio_space_id`, with transformers 5.6 or newer, in a script whose header is written for such jobs
+(`[tool.hf-jobs]`).
 
 ## Why is this bad
-Without a Space, trackio keeps its database in the home folder. The machine of a job has no disk that outlives it, so the
-curves cannot be looked at while it runs, and are lost when it ends. Up to transformers 5.5 a Space called `trackio` was
-the default; since then there is none.
+Without a Space, trackio keeps its database in the home folder. The disk of a job is deleted with the job, so nobody
+can view the curves while the job runs, and they are lost when it ends. Up to transformers 5.5 a Space called
+`trackio` was the default; since then there is none.
 
 ## Fix safety
-There is no automatic fix: the Space's name is for the author to choose, and who may see it.
+There is no automatic fix: the name of the Space, and who may see it, are yours to choose.
 """
 
 from collections.abc import Iterator
@@ -33,7 +34,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         away = not backend_of(job).keeps_disk and job.get("track.with", None) == "trackio"
         if away and job.get("track.space", None) is None and not _elsewhere(job):
             yield Finding(
-                "track.with", "these metrics stay on the job's disk, and go with it: name a Space in `track.space`"
+                "track.with",
+                "these metrics stay on the job's disk, and are lost with it: name a Space in `track.space`",
             )
         return
     if not since(api, "transformers", LOCAL) or "[tool.hf-jobs" not in find_header(job.text):
@@ -42,7 +44,9 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if "trackio" not in (said if isinstance(said, list) else [said]) or _elsewhere(job):
         return
     if all(job.get(f"train.{name}", None) in (None, False) for name in PLACES):
-        yield Finding("train.report_to", "these metrics stay on the job's disk, and go with it: set `trackio_space_id`")
+        yield Finding(
+            "train.report_to", "these metrics stay on the job's disk, and are lost with it: set `trackio_space_id`"
+        )
 
 
 def _elsewhere(job: Document) -> bool:

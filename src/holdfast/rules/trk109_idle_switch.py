@@ -1,14 +1,15 @@
-"""`WANDB_DISABLED`, which no longer switches anything off.
+"""`WANDB_DISABLED`, which no longer has an effect.
 
 ## What it does
-With transformers 5.0 or newer, looks for the variable `WANDB_DISABLED` in a script that reports to wandb, or to all trackers.
+With transformers 5.0 or newer, checks for the variable `WANDB_DISABLED` in a script that reports to wandb, or to all
+trackers.
 
 ## Why is this bad
-Transformers 4 read it; 5.0 and later do not, nor does wandb itself. The run goes to Weights & Biases all the same, or ends
-for lack of a key.
+Transformers 4 read it; 5.0 and later do not, nor does wandb itself. The run goes to Weights & Biases all the same, or
+ends because it has no API key.
 
 ## Fix safety
-There is no automatic fix: `report_to="none"`, or `WANDB_MODE=disabled`, does what was meant.
+There is no automatic fix: use `report_to="none"`, or `WANDB_MODE=disabled`.
 """
 
 from collections.abc import Iterator
@@ -30,7 +31,7 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     said = job.get("train.report_to", None)
     trackers = said if isinstance(said, list) else [said]
     if ("wandb" in trackers or "all" in trackers) and job.get("environment.variables.WANDB_MODE", None) is None:
-        fault = f"transformers {api.versions['transformers']} ignores WANDB_DISABLED, and `report_to` asks for wandb"
+        fault = f"transformers {api.versions['transformers']} ignores WANDB_DISABLED, and `report_to` names wandb"
         yield Finding(KEY, fault)
 
 

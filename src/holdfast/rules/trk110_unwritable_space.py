@@ -1,11 +1,13 @@
-"""Metrics that go to a Space which the token at hand may not write to.
+"""Trackio Space that the current token cannot write to.
 
 ## What it does
-Looks at the Space that a job reports to: `track.space` of a job file, `trackio_space_id` of a config, `space_id` of `trackio.init()`. Its owner
-has to be the user whose token is at hand, or an organization in which they write, and the token has to be one that writes.
+Checks the Space that a job reports to: `track.space` of a job file, `trackio_space_id` of a config, `space_id` of
+`trackio.init()`. Its owner must be the user of the current token, or an organization in which that user can write,
+and the token must have write access.
 
 ## Why is this bad
-Trackio makes the Space, or the storage behind it, as training begins: without the right to, that raises, and the job ends there.
+Trackio creates the Space, or the storage behind it, when training begins: without write access that raises, and the
+job ends there.
 
 ## Fix safety
 There is no automatic fix: a name without an owner, `trackio`, is a Space of your own.

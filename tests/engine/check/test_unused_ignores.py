@@ -112,8 +112,8 @@ def test_a_finding_that_another_comment_lets_pass_is_no_use_of_this_one(tmp_path
 @pytest.mark.parametrize(
     ("comment", "title"),
     [
-        ("# holdfast: ignore[ARG999]", "take the comment out"),
-        ("# holdfast: ignore[ARG106,ARG999,ARG101]", "take ARG999, ARG101 out"),
+        ("# holdfast: ignore[ARG999]", "remove the comment"),
+        ("# holdfast: ignore[ARG106,ARG999,ARG101]", "remove ARG999, ARG101"),
         ("# holdfast: ignore ARG106, ARG105 it is mine", "write `ignore[ARG106, ARG105]`"),
     ],
 )

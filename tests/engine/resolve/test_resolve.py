@@ -224,7 +224,7 @@ def test_the_rest_of_a_long_list_is_not_to_blame(folder: Path) -> None:
     found = ask(folder, *others[:20], "trl==0.12.2", *others[20:], "transformers==5.0.0")
 
     assert found.conflict is not None
-    assert found.conflict.startswith("`trl==0.12.2` and `transformers==5.0.0` cannot be had together")
+    assert found.conflict.startswith("`trl==0.12.2` and `transformers==5.0.0` cannot be installed together")
 
 
 def test_a_package_that_no_library_needs_may_exclude_itself(folder: Path) -> None:

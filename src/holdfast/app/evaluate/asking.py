@@ -126,7 +126,7 @@ def read_gates(texts: Sequence[str], own: Sequence[str], errors: list[HoldfastEr
     found = [parse_at_least(text) for text in texts]
     for text, gate in zip(texts, found, strict=True):
         if gate is None:
-            fix = "write METRIC=NUMBER, as accuracy=0.6"
+            fix = "write METRIC=NUMBER, such as accuracy=0.6"
             errors.append(UsageError(f"{text!r} is not a condition", where="--at-least", fix=fix))
         elif gate.metric not in known:
             near = nearest(gate.metric, known)

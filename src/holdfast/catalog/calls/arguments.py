@@ -240,7 +240,7 @@ class _Argument:
             if new:
                 where = other.rpartition(".")[2]
                 gone = gone_since(self.api, self.call.path, self.name)
-                since = f" (gone here since {gone.package} {gone.after})" if gone else ""
+                since = f" (removed here in {gone.package} {gone.after})" if gone else ""
                 fix = moving_fix(self.job, self.api, self.call, self.name, new) if other == config else None
                 return self._refused(ArgumentChange.MOVED, f"write `{new}` in `{where}`{since}", fix)
         return None
@@ -301,7 +301,7 @@ class _Argument:
         idle = in_job_file or (change is not None and change.may_go(value))
         may_go = idle or (change is not None and change.dispensable)
         safe = idle and not any(reads_of(self.job, self.call, self.name))
-        return Fix(f"take `{self.name}` out", (Remove(key),), safe=safe) if may_go else None
+        return Fix(f"remove `{self.name}`", (Remove(key),), safe=safe) if may_go else None
 
     def _later(self, comes: Span) -> Refused:
         what = f"it comes with {comes.package} {comes.first}"
@@ -331,7 +331,7 @@ class _Argument:
         flags = parsed_flags(self.job, self.call, self.api) if self.call.via == "parser" else ()
         meant = _meant(self.name, (*self.signature.parameters, *flags))
         if meant is None:
-            return self._refused(ArgumentChange.UNKNOWN, "nothing there is called like that")
+            return self._refused(ArgumentChange.UNKNOWN, "no similar name exists there")
         edits = (Rename(f"{self.call.key}.{self.name}", meant), *renamed_reads(self.job, self.call, self.name, meant))
         fix = None if meant in self.call.arguments else Fix(f"write `{meant}`", edits, safe=False)
         return self._refused(ArgumentChange.UNKNOWN, f"did you mean `{meant}`?", fix)

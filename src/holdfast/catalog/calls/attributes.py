@@ -107,7 +107,7 @@ def _unknown(job: Document, api: Api, signature: CallSignature, read: AttributeR
     meant = nearest_of_role(read.name, tuple(signature.parameters), cutoff=NEAR)
     if meant:
         return _finding(api, read, f"did you mean `{meant}`?", _renamed(read, meant, safe=False))
-    return _finding(api, read, "nothing there is called like that", None)
+    return _finding(api, read, "no similar name exists there", None)
 
 
 def _settings_of(job: Document) -> Mapping[str, None]:

@@ -112,7 +112,7 @@ def dead_fallbacks(job: Document, api: Api) -> Iterator[tuple[Place, str]]:
         if all(lost):
             names = " and ".join(f"`{arm[0].name or arm[0].module}` of `{arm[0].module}`" for arm in lost)
             whose = ", ".join(dict.fromkeys(_whose(api, arm[0].module) for arm in lost))
-            yield lost[-1][0].place, f"{whose} has neither of the imports that stand in for one another: {names}"
+            yield lost[-1][0].place, f"{whose} has none of these alternative imports: {names}"
 
 
 def _fails(api: Api, each: Import) -> bool:
@@ -205,7 +205,7 @@ def _moving(api: Api, use: _Use, name: str) -> MissingImport | None:
     if not home:
         return None
     gone = next((span.after for span in api.name_spans(use.module, name) if span.after), None)
-    until = f", and is gone from there since {gone}" if gone else ""
+    until = f", and was removed from there in {gone}" if gone else ""
     message = f"`{name}` of {_whose(api, use.module)} warns in its old place{until}"
     return _absent(Absence.MOVING, message, use, _from(home, name))
 

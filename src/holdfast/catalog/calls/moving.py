@@ -31,7 +31,7 @@ def moving_fix(job: Document, api: Api, call: Call, name: str, new: str) -> Fix 
     if made is None:
         return _making_fix(call, name, config, new) if is_plain(value) else None
     if is_plain(value) and made.arguments.get(new, ABSENT) == value:
-        return Fix(f"take it out: `{made.label}` says it", (Remove(f"trainer.{name}"),))
+        return Fix(f"remove it: `{made.label}` sets it", (Remove(f"trainer.{name}"),))
     recast = () if made.name == config.rpartition(".")[2] else recasting(api, made, config)
     if recast is None or new in made.arguments or made.via != "call" or made.open:
         return None

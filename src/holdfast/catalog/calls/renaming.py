@@ -17,7 +17,7 @@ def renaming_fix(job: Document, call: Call, change: Renamed) -> Fix | None:
         return None
     value, key = call.arguments[change.old], f"{call.key}.{change.old}"
     if value is None and change.none:
-        return Fix(f"take `{change.old}` out", (Remove(key),), safe=False)
+        return Fix(f"remove `{change.old}`", (Remove(key),), safe=False)
     if change.switch is None:
         edits = (Rename(key, change.new), *renamed_reads(job, call, change.old, change.new))
         read = _number(value) if call.via == "parser" else value
@@ -27,7 +27,7 @@ def renaming_fix(job: Document, call: Call, change: Renamed) -> Fix | None:
         return None
     switch = list(change.switch) if isinstance(change.switch, tuple) else change.switch
     if not value:
-        return Fix(f"take `{change.old}` out", (Remove(key),))
+        return Fix(f"remove `{change.old}`", (Remove(key),))
     return Fix(f"write `{change.new}`", (Remove(key), Set(f"{call.key}.{change.new}", switch)))
 
 

@@ -69,7 +69,7 @@ def _judged(ignore: Ignore, decided: IgnoreUsage, lines: Sequence[str]) -> Unuse
     idle = UnusedIgnore(place=ignore.place, text=text, unknown=unknown, unused=tuple(filter(None, unused)))
     if not kept:
         return replace(idle, edits=(_without(ignore, lines),))
-    remedy = f"take {', '.join((*unknown, *unused))} out"
+    remedy = f"remove {', '.join((*unknown, *unused))}"
     return replace(idle, remedy=remedy, edits=(_with_codes(ignore, kept, text),)) if unknown or unused else None
 
 

@@ -136,7 +136,7 @@ class ResolverInput:
         texts = [f"`{self.wishes[name].first.text or name}`" for name in blamed] or ["what is declared"]
         which = " and ".join(texts) if len(texts) > 1 else f"{texts[0]} with Python {self.python}"
         why = "; ".join(self._quarrels(blamed))
-        return f"{which} cannot be had" + (f" together: {why}" if why else " together" if len(texts) > 1 else "")
+        return f"{which} cannot be installed" + (f" together: {why}" if why else " together" if len(texts) > 1 else "")
 
     def _quarrels(self, blamed: Iterable[str]) -> Iterator[str]:
         """Yield the requirements of a requested release that conflict with the other requirements."""

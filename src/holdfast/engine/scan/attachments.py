@@ -11,7 +11,7 @@ from holdfast.engine.scan.reads import Reads
 from holdfast.engine.scan.tally import DamageSign, DamageTally
 
 NOT_JSON: Final = "not JSON"
-NO_LIST: Final = "no list of objects"
+NO_LIST: Final = "not a list of objects"
 FEWER: Final = "fewer than the messages ask for"
 NONE: Final = "none"
 

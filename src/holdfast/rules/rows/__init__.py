@@ -1,1 +1,1 @@
-"""Rules about rows: what will fail in them, or teaches nothing."""
+"""Rules about rows: rows that will fail, or that teach nothing."""

@@ -1,15 +1,15 @@
-"""Files whose rows cannot all be read.
+"""Files with rows that cannot be read.
 
 ## What it does
-Reads every row, and reports each place where that is not possible: a line that is not valid JSON, a file that ends too early, a
-value that does not fit its column, bytes that are no UTF-8.
+Reads every row, and reports each place that cannot be read: a line that is not valid JSON, a truncated file, a value
+that does not fit its column, bytes that are not UTF-8.
 
 ## Why is this bad
-`load_dataset` reads every file to its end before the first step, and raises at the first such place, often without its
-line: `DatasetGenerationError: An error occurred while generating the dataset`.
+`load_dataset` reads every file to its end before the first step, and raises at the first such place, often without
+its line number: `DatasetGenerationError: An error occurred while generating the dataset`.
 
 ## Fix safety
-There is no automatic fix: what stood there is not known. Fix the place, or leave the row out.
+There is no automatic fix: the original content is unknown. Fix the place, or remove the row.
 """
 
 from collections.abc import Iterator

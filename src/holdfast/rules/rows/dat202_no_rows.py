@@ -1,14 +1,14 @@
-"""A dataset without rows.
+"""Dataset without rows.
 
 ## What it does
 Counts the rows of the split that the job trains on.
 
 ## Why is this bad
-Most of TRL's trainers ask the dataset for its first row while they are built, and raise `StopIteration`, without a word, if there
-is none.
+Most of TRL's trainers read the first row of the dataset while they are built. If there is none, they raise
+`StopIteration`, without a message.
 
 ## Fix safety
-There is no automatic fix: look at the split, at the files, and at what filters them.
+There is no automatic fix: check the split, the files, and any filters.
 """
 
 from collections.abc import Iterator

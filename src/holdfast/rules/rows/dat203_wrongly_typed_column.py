@@ -1,18 +1,19 @@
-"""A column whose values are of a type that no trainer can read there.
+"""Column of a type that no trainer can read there.
 
 ## What it does
-Looks at the columns that the method's trainer reads: whether they hold texts or conversations, whether what a message says
-is text or a list of parts, and whether labels are true or false.
+Checks the columns that the method's trainer reads: whether they hold texts or conversations, whether the content of a
+message is text or a list of parts, and whether labels are true or false.
 
 ## Why is this bad
-A trainer appends a token to a text, and an answer to its prompt. Numbers take neither: `AttributeError: 'int' object has no
-attribute 'endswith'`. Labels are summed, which texts cannot be. Half of the chat templates raise at a message whose content is a number;
-others leave it out. They treat lists of texts, objects, and parts without a `type` likewise, or write them in Python's notation. Name a
-model to learn what its template does: other rules then report what it raises and leaves out.
+A trainer appends a token to a text, and an answer to its prompt. Numbers support neither:
+`AttributeError: 'int' object has no attribute 'endswith'`. Labels are summed, which texts do not support. Half of the
+chat templates raise at a message whose content is a number; others leave it out. They also raise for lists of texts,
+objects, and parts without a `type`, or leave them out, or write them in Python's notation. Name a model to learn what
+its template does: other rules then report the messages at which it raises and those that it leaves out.
 
 ## Fix safety
-There is no automatic fix: only you know what the values stand for. Make texts of them, or true and false, in a function
-that `dataset.map` names.
+There is no automatic fix: only you know what the values mean. Convert them to texts, or to true and false, in a
+function that `dataset.map` names.
 """
 
 from collections.abc import Iterator
@@ -43,7 +44,9 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
             message = f"{rows_phrase(scan, marked, what)}; {TREATED}"
             yield found(marked, message, severity=Severity.WARNING)
         else:
-            yield found(marked, rows_phrase(scan, marked, f"{{has}} {marked.detail} in `{marked.column}`"))
+            yield found(
+                marked, rows_phrase(scan, marked, f"{{has}} values of type {marked.detail} in `{marked.column}`")
+            )
 
 
 JOB = """

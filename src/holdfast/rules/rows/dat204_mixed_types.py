@@ -1,16 +1,16 @@
-"""A column whose rows differ in type.
+"""Column with rows of different types.
 
 ## What it does
-Looks at the columns that the method's trainer reads, for those whose rows are texts here and numbers, lists or objects
-there.
+Checks the columns that the method's trainer reads for rows that are texts in some places, and numbers, lists or
+objects in others.
 
 ## Why is this bad
-Since datasets 5 such a file loads: the column's type is `Json`. A text that is itself JSON is then read as what it says: `"7"` becomes the
-number 7, `"null"` becomes None, and only other texts stay as they were written. The trainer treats all rows as it treats the first one, and
-raises at the first that is different.
+Since datasets 5 such a file loads: the column's type is `Json`. A text that is itself JSON is then parsed: `"7"`
+becomes the number 7, `"null"` becomes None, and only other texts stay unchanged. The trainer treats all rows as it
+treats the first one, and raises at the first row of another type.
 
 ## Fix safety
-There is no automatic fix: only you know what the odd rows were to be.
+There is no automatic fix: only you know what the odd rows should be.
 """
 
 from collections.abc import Iterator

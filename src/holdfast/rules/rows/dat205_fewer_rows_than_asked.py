@@ -1,12 +1,12 @@
 """Fewer rows than the job asks for, or too few to hold any out.
 
 ## What it does
-Compares `dataset.rows` with how many there are, and sees whether an `eval_fraction` of them leaves any to train on.
+Checks `dataset.rows` against the number of rows, and whether an `eval_fraction` of them leaves any to train on.
 
 ## Why is this bad
-Asked for more rows than there are, the job trains on those that there are, and its name and its report may say otherwise.
-Of a single row, none is left once some are held out: `ValueError: With n_samples=1, … the resulting train set will be
-empty`.
+If the job asks for more rows than exist, it trains on those that exist, and its name and its report may say
+otherwise. If there is a single row, none is left to train on:
+`ValueError: With n_samples=1, … the resulting train set will be empty`.
 
 ## Fix safety
 There is no automatic fix.

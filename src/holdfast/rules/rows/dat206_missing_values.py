@@ -1,15 +1,16 @@
-"""Rows in which a value that the trainer reads is missing.
+"""Missing values in a column that the trainer reads.
 
 ## What it does
-Looks for null in each column that the method's trainer reads. Other columns may be null where they like.
+Checks for null in each column that the method's trainer reads. Other columns may contain null.
 
 ## Why is this bad
-A single such row ends the job before its first step, or in the midst of it for grpo and rloo: `AttributeError: 'NoneType'
-object has no attribute 'endswith'`, `ValueError: You need to specify either `text` or `text_target``, or `TypeError`. A row
-that lacks the column in JSON is null, too.
+A single such row ends the job before its first step, or in the middle of training for grpo and rloo:
+`AttributeError: 'NoneType' object has no attribute 'endswith'`,
+`ValueError: You need to specify either `text` or `text_target``, or `TypeError`. A JSON row that lacks the column
+counts as null, too.
 
 ## Fix safety
-There is no automatic fix: leave the rows out, or fix them.
+There is no automatic fix: remove the rows, or fix them.
 """
 
 from collections.abc import Iterator

@@ -1,20 +1,22 @@
-"""Rows that are empty: a conversation without messages, or a text without letters.
+"""Empty rows: conversations without messages, or blank texts.
 
 ## What it does
-Looks for empty lists, and for texts of nothing but white space, in the columns that the method's trainer reads. Blank
+Checks the columns that the method's trainer reads for empty lists, and for texts that contain only white space. Blank
 answers are reported by `blank-completion`.
 
-An empty list is an error, and so is a column in which every text is blank. Some blank texts are a warning: a file of plain text has a
-row for each of its lines, and trains. A blank prompt is a warning for grpo and rloo, and a note for other methods.
+An empty list is an error, and so is a column in which every text is blank. Some blank texts are a warning: a file of
+plain text has one row per line, and trains. A blank prompt is a warning for grpo and rloo, and a note for other
+methods.
 
 ## Why is this bad
-A conversation without messages raises, `IndexError` or `ValueError: Cannot apply chat template to an empty conversation`,
-and the job ends. Whether an empty answer beside a prompt raises differs from one start to the next, because TRL recognizes
-messages by the first element of a set. A blank text teaches sft to write nothing; where all are blank, loss and gradient
-are 0. A blank prompt is no token at all for a tokenizer that adds none: generation raises for grpo and rloo.
+A conversation without messages raises `IndexError` or
+`ValueError: Cannot apply chat template to an empty conversation`, and the job ends. Whether an empty answer beside a
+prompt raises varies from one start to the next, because TRL recognizes messages by the first element of a set. A
+blank text teaches sft to write nothing; if all texts are blank, loss and gradient are 0. With a tokenizer that adds
+no tokens, a blank prompt has no token at all: generation raises for grpo and rloo.
 
 ## Fix safety
-There is no automatic fix: leave the rows out.
+There is no automatic fix: remove the rows.
 """
 
 from collections.abc import Iterator
@@ -32,7 +34,7 @@ ALL = 1.0
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
     for marked in damaged(job, scan, "empty"):
-        what = "an empty list" if holds_messages(scan, marked.column) else "nothing but white space"
+        what = "an empty list" if holds_messages(scan, marked.column) else "only white space"
         message = rows_phrase(scan, marked, f"{{has}} {what} in `{marked.column}`")
         yield found(marked, message, severity=_severity(job, scan, marked))
 

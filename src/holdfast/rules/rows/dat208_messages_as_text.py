@@ -1,16 +1,16 @@
-"""Conversations that are stored as text.
+"""Conversations stored as text.
 
 ## What it does
-Looks for texts that begin as a list of messages does, in JSON or as Python prints it: `[{"role": …`, `[{'from': …`.
+Checks for texts that begin like a list of messages, in JSON or as Python prints it: `[{"role": …`, `[{'from': …`.
 
 ## Why is this bad
-To a trainer they are text. sft finds no conversation under `messages` or `conversations`, and raises `KeyError: 'text'` or
-`ValueError: No columns in the dataset match`. Other columns train without a word: the model learns to write brackets and
-quotes, and never sees its chat template.
+A trainer treats them as plain text. sft finds no conversation under `messages` or `conversations`, and raises
+`KeyError: 'text'` or `ValueError: No columns in the dataset match`. Other columns train silently: the model learns to
+write brackets and quotes, and never sees its chat template.
 
 ## Fix safety
-There is no automatic fix. Read them in a function that `dataset.map` names: `json.loads` for JSON, `ast.literal_eval` for
-what Python printed.
+There is no automatic fix. Parse them in a function that `dataset.map` names: `json.loads` for JSON,
+`ast.literal_eval` for Python's notation.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,17 @@
-"""Messages of a role that chat templates do not know.
+"""Messages with a role that chat templates do not know.
 
 ## What it does
-Compares each message's role with those that templates write: system, user, assistant, tool, and gpt-oss's developer.
+Checks each message's role against those that templates write: system, user, assistant, tool, and gpt-oss's developer.
 
 ## Why is this bad
-sft takes ShareGPT's `from` and `value` for `role` and `content`, and leaves the roles as they are: `human` and `gpt`. What
-becomes of those is the template's to say. That of Qwen2.5 leaves such messages out without a word, and every row is its
-default system message; that of Qwen3 leaves nothing, and sft trains on no rows. Others raise, or write the role as it is, a
-word that the model has never seen there.
+sft renames ShareGPT's `from` and `value` to `role` and `content`, and keeps the roles as they are: `human` and `gpt`.
+The chat template decides what happens to these. Qwen2.5's silently leaves such messages out, and every row is its
+default system message; Qwen3's leaves nothing, and sft trains on no rows. Others raise, or write the role unchanged,
+a word that the model has never seen there.
 
 ## Fix safety
-There is no automatic fix. Rename the roles in a function that `dataset.map` names: `human` is `user`, `gpt` is `assistant`.
+There is no automatic fix. Rename the roles in a function that `dataset.map` names: `human` is `user`, `gpt` is
+`assistant`.
 """
 
 from collections.abc import Iterator

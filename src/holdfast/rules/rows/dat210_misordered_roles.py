@@ -1,16 +1,17 @@
-"""Conversations whose turns are out of order.
+"""Conversations with turns out of order.
 
 ## What it does
-Looks for two turns of the user or of the assistant in a row, a system turn that is not the first, an assistant who speaks
-first, a tool that answers where nothing called it, and a prompt that ends with the assistant.
+Checks for two turns of the user or of the assistant in a row, a system turn that is not the first, an assistant turn
+at the start, a tool answer without a tool call, and a prompt that ends with the assistant.
 
 ## Why is this bad
-The templates of Gemma, Cohere and others raise `TemplateError: Conversation roles must alternate user/assistant`, and the
-job ends; those of Qwen3.5 raise at a late system turn. Most write what they are given, and the model learns that order. A
-prompt that ends with the assistant gets the beginning of another assistant turn behind it, except in grpo and rloo.
+The templates of Gemma, Cohere and others raise `TemplateError: Conversation roles must alternate user/assistant`, and
+the job ends; those of Qwen3.5 raise at a late system turn. Most templates write the turns as they are, and the model
+learns that order. Except in grpo and rloo, a prompt that ends with the assistant is followed by the opening of
+another assistant turn.
 
 ## Fix safety
-There is no automatic fix: two turns may be one that was cut, or an answer may be missing between them.
+There is no automatic fix: two turns may be one that was split, or an answer between them may be missing.
 """
 
 from collections.abc import Iterator

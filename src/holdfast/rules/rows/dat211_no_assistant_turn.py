@@ -1,16 +1,16 @@
-"""Conversations without a turn of the assistant.
+"""Conversations without an assistant turn.
 
 ## What it does
-Looks for conversations, and for answers, without any turn of the assistant. For grpo and rloo the model writes that turn
-itself, so the rule is not asked.
+Checks for conversations, and for answers, without any turn of the assistant. Does not apply to grpo and rloo, where
+the model writes that turn itself.
 
 ## Why is this bad
-There is nothing in them that the model is to say. By default, sft learns from every turn, so it learns to
-write what users write. With `assistant_only_loss` it raises at the first such row: `RuntimeError: … at least one example
-has no assistant tokens`.
+These rows contain nothing that the model should say. By default, sft learns from every turn, so it learns to write
+what users write. With `assistant_only_loss` it raises at the first such row:
+`RuntimeError: … at least one example has no assistant tokens`.
 
 ## Fix safety
-There is no automatic fix: leave the rows out, or fix their roles.
+There is no automatic fix: remove the rows, or fix their roles.
 """
 
 from collections.abc import Iterator

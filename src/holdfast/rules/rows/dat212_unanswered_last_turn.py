@@ -1,14 +1,14 @@
 """Conversations that do not end with the assistant.
 
 ## What it does
-Looks for conversations, and for answers, in which the assistant speaks but has not the last word.
+Checks for conversations, and for answers, that contain turns of the assistant but do not end with one.
 
 ## Why is this bad
-What comes after the assistant's last turn has no answer to learn from. sft learns it as well unless it is set to learn
-from the assistant alone, and an answer that dpo, kto or reward compares ends with somebody else's words.
+Turns after the assistant's last one have no answer to learn from. sft learns them as well, unless it is set to learn
+only from the assistant; and an answer that dpo, kto or reward compares ends with somebody else's words.
 
 ## Fix safety
-There is no automatic fix: cut the last turn off, or find the answer that is missing.
+There is no automatic fix: cut the last turn off, or find the missing answer.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,14 @@
-"""Conversations without a turn of the user.
+"""Conversations without a user turn.
 
 ## What it does
-Looks for conversations, and for prompts, without any turn of the user.
+Checks for conversations, and for prompts, without any turn of the user.
 
 ## Why is this bad
-The templates of Qwen3.5 and newer raise `TemplateError: No user query found in messages`, those of Gemma and Cohere that
-roles must alternate, and the job ends. With others the model learns to speak without having been asked.
+The templates of Qwen3.5 and newer raise `TemplateError: No user query found in messages`, those of Gemma and Cohere
+that roles must alternate, and the job ends. With others the model learns to speak without a question.
 
 ## Fix safety
-There is no automatic fix: put the question where it belongs, or leave the rows out.
+There is no automatic fix: put the question where it belongs, or remove the rows.
 """
 
 from collections.abc import Iterator

@@ -1,16 +1,16 @@
-"""Empty messages.
+"""Messages without content.
 
 ## What it does
-Looks for messages whose `content` is null, or nothing but white space, and that neither call a tool nor think. A blank
-system message does no harm and is passed over.
+Checks for messages whose `content` is null or only white space, and that contain neither a tool call nor reasoning.
+Ignores a blank system message, which does no harm.
 
 ## Why is this bad
-Transformers takes null for a field that is not there, and the templates of Qwen2.5, Phi and gpt-oss among others raise
-`UndefinedError: 'dict object' has no attribute 'content'`; the job ends. Others write nothing, and so null is a blank answer: it teaches
-the model to say nothing. Where 1 in 100 rows has a null answer, it is an error.
+Transformers treats null as a missing field, and the templates of Qwen2.5, Phi and gpt-oss among others raise
+`UndefinedError: 'dict object' has no attribute 'content'`; the job ends. Others write nothing, so null is a blank
+answer: it teaches the model to say nothing. If 1 in 100 rows has a null answer, this is an error.
 
 ## Fix safety
-There is no automatic fix: leave the rows out, or fix them.
+There is no automatic fix: remove the rows, or fix them.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,15 @@
 """Blank answers.
 
 ## What it does
-Looks for answers of nothing but white space, among texts: `completion`, `chosen`, `rejected`.
+Checks for text answers that contain only white space: `completion`, `chosen`, `rejected`.
 
 ## Why is this bad
-The token that ends a text is appended to each answer, so a blank one teaches the model to end at once. Where the answers
-hold their prompt, dpo and kto look for what both begin with, and raise `UnboundLocalError` at one without any letter.
+The end-of-text token is appended to each answer, so a blank answer teaches the model to end at once. If the answers
+contain their prompt, dpo and kto search for their common beginning, and raise `UnboundLocalError` at an answer
+without any letter.
 
 ## Fix safety
-There is no automatic fix: leave the rows out, or find the answers.
+There is no automatic fix: remove the rows, or find the answers.
 """
 
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ COMPARING = (None, "dpo", "kto")
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to each column."""
     for marked in damaged(job, scan, "blank-completion"):
-        message = rows_phrase(scan, marked, f"{{has}} nothing to say in `{marked.column}`")
+        message = rows_phrase(scan, marked, f"{{has}} a blank answer in `{marked.column}`")
         yield found(marked, message, severity=_severity(job, scan, marked))
 
 

@@ -1,14 +1,14 @@
-"""Pairs whose chosen and rejected answers are the same.
+"""Pairs with the same chosen and rejected answer.
 
 ## What it does
 Compares the two answers of each row.
 
 ## Why is this bad
-dpo and reward learn from the difference between them, and there is none: the loss of such a row is ln 2 whatever the model
-does, and its gradient is 0. kto learns both that the answer is good and that it is bad.
+dpo and reward learn from the difference between the answers, and there is none: the loss of such a row is ln 2
+whatever the model does, and its gradient is 0. kto learns both that the answer is good and that it is bad.
 
 ## Fix safety
-There is no automatic fix: leave the rows out.
+There is no automatic fix: remove the rows.
 """
 
 from collections.abc import Iterator

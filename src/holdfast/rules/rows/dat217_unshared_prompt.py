@@ -1,17 +1,17 @@
-"""Pairs without a prompt whose answers begin differently, or are a prompt without an answer.
+"""Pairs without a prompt column whose answers share no prompt, or lack an answer.
 
 ## What it does
-Where there is no column `prompt`, checks whether chosen and rejected begin alike: with the same message, or letter. In
-conversations it also checks whether one of them ends after that message.
+If there is no column `prompt`, checks whether chosen and rejected begin with the same message, or letter. In
+conversations, also checks whether one of them ends after that message.
 
 ## Why is this bad
-dpo and kto take what both begin with for the prompt, but never the last message of the shorter one. If that is nothing,
-conversations raise `IndexError: list index out of range` or `ValueError: Cannot apply chat template to an empty
-conversation`, and texts train without any prompt. reward reads the answers as they are, but answers to different
-questions cannot be compared.
+dpo and kto use the common beginning of both as the prompt, but never the last message of the shorter one. If nothing
+is left, conversations raise `IndexError: list index out of range` or
+`ValueError: Cannot apply chat template to an empty conversation`, and texts train without any prompt. reward reads
+the answers as they are, but answers to different questions cannot be compared.
 
 ## Fix safety
-There is no automatic fix: put the prompt before both answers, or into a column of its own. Leave out rows that lack an
+There is no automatic fix: put the prompt before both answers, or into a column of its own. Remove rows that lack an
 answer.
 """
 

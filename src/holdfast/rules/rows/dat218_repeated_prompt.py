@@ -1,14 +1,16 @@
-"""Answers that begin with their prompt once more.
+"""Answers that repeat their prompt.
 
 ## What it does
-Where there is a column `prompt`, checks whether an answer begins with it: with its first message, or with all its letters.
+If there is a column `prompt`, checks whether an answer begins with it: with its first message, or with its whole
+text.
 
 ## Why is this bad
-TRL puts the prompt before each answer, so the model reads it twice, and learns to repeat the question before it answers.
+TRL puts the prompt before each answer, so the model reads it twice, and learns to repeat the question before it
+answers.
 
 ## Fix safety
-There is no automatic fix: drop the column `prompt` for dpo, kto and reward, which find the prompt in what both answers
-begin with, or cut it off the answers.
+There is no automatic fix: drop the column `prompt` for dpo, kto and reward, which find the prompt in the common
+beginning of both answers, or cut it off the answers.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,14 @@
 """Rows that duplicate an earlier row.
 
 ## What it does
-Compares all rows by what the method's trainer reads of them: an id or a source beside makes them no different.
+Compares all rows by the columns that the method's trainer reads. Ignores other columns, such as an id or a source.
 
 ## Why is this bad
-A row that is there twice counts twice, in an epoch and in the loss. A few do no harm; many are learned by heart. Prompts
-for grpo and rloo are sampled anew each time, and are not reported.
+A duplicated row counts twice, in an epoch and in the loss. A few do no harm; many are memorized. Prompts for grpo and
+rloo are sampled anew each time, and are not reported.
 
 ## Fix safety
-There is no automatic fix: a dataset may mean to show some rows more often.
+There is no automatic fix: a dataset may repeat some rows on purpose.
 """
 
 from collections.abc import Iterator

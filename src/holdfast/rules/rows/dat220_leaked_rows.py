@@ -1,15 +1,16 @@
-"""Rows to train on that are in the evaluation split too.
+"""Training rows that are also in the evaluation split.
 
 ## What it does
-Compares the rows of both splits by what the method's trainer reads of them: an id or a source beside makes them no
-different.
+Compares the rows of both splits by the columns that the method's trainer reads. Ignores other columns, such as an id
+or a source.
 
 ## Why is this bad
-What the model was trained on, it does well: the evaluation loss is lower than it would be on new rows, early stopping waits
-too long, and the best checkpoint is not the best. Prompts for grpo and rloo are answered anew, which is milder.
+The model does well on rows that it was trained on: the evaluation loss is lower than on new rows, early stopping
+waits too long, and the best checkpoint is not the best. Prompts for grpo and rloo are answered anew, which is less
+severe.
 
 ## Fix safety
-There is no automatic fix: it is yours to say which split keeps them.
+There is no automatic fix: only you know which split should keep them.
 """
 
 from collections.abc import Iterator

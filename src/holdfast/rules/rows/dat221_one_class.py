@@ -1,11 +1,11 @@
-"""Unpaired preferences of which all are good, or all are bad.
+"""Unpaired preferences that are all good, or all bad.
 
 ## What it does
 Counts the labels of data that kto reads as prompt, completion and label.
 
 ## Why is this bad
-kto raises the chances of what is good against those of what is bad. With one of them alone it trains all the same: every
-completion is made likelier, or every one less likely, and nothing says which differences matter.
+kto raises the probability of good answers relative to bad ones. With only one kind it silently trains all the same:
+every completion becomes more likely, or every one less likely, and nothing shows which differences matter.
 
 ## Fix safety
 There is no automatic fix: the other half of the data is missing, or its label was lost on the way.

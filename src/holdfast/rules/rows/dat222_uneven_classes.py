@@ -1,15 +1,14 @@
 """Unpaired preferences with far more of one kind than of the other.
 
 ## What it does
-Counts the labels of data that kto reads as prompt, completion and label, unless the job gives `desirable_weight` or
+Counts the labels of data that kto reads as prompt, completion and label, unless the job sets `desirable_weight` or
 `undesirable_weight`.
 
 ## Why is this bad
-The rarer kind has little weight. TRL warns of it too, and recommends weights by which the rarer kind counts for as much as
-the other.
+The rarer kind has little weight. TRL also warns, and recommends weights with which both kinds count equally.
 
 ## Fix safety
-There is no automatic fix: which weight is right depends on what an error of each kind costs you.
+There is no automatic fix: the right weight depends on what an error of each kind costs you.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""Text whose encoding was broken on the way.
+"""Text with a broken encoding.
 
 ## What it does
-Looks for U+FFFD, which stands where a character was lost; for UTF-8 that was read as another encoding; for control
-characters other than tabs, line ends and those of terminals; and for half surrogate pairs that are written out as text.
+Checks for U+FFFD, which replaces a lost character; for UTF-8 that was decoded with another encoding; for control
+characters other than tabs, line ends and those of terminals; and for half surrogate pairs written out as text.
 
 ## Why is this bad
-Nothing raises: the model learns to write the damage. In a few rows it may be meant, where people talk about encodings; in
-one row of a hundred it is a step of the data's preparation that went wrong.
+Nothing raises: the model learns to write the damaged characters. In a few rows they may be intended, in texts about
+encodings; in one row of a hundred, a step of the data preparation went wrong.
 
 ## Fix safety
-There is no automatic fix: read the original again with its own encoding. What U+FFFD replaced is lost.
+There is no automatic fix: read the original again with its own encoding. Characters that U+FFFD replaced are lost.
 """
 
 from collections.abc import Iterator

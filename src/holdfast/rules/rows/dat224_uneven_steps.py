@@ -1,14 +1,14 @@
-"""Steps of a solution that have more or fewer labels than there are steps.
+"""Solution steps with more or fewer labels than steps.
 
 ## What it does
 Compares the lengths of `completions` and `labels` in each row of stepwise supervision.
 
 ## Why is this bad
-Each step is to have a label. Where one is missing, those after it may stand beside the wrong steps, and the ends are cut
-off in the program that puts them together.
+Each step needs a label. If one is missing, the labels after it may belong to the wrong steps, and the program that
+pairs both lists cuts off the end of the longer one.
 
 ## Fix safety
-There is no automatic fix: which label is missing is not known.
+There is no automatic fix: it is unknown which label is missing.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from holdfast.core.scan import DamagedRows, Scan
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to the rows."""
     for marked in damaged(job, scan, "uneven-steps"):
-        yield found(marked, rows_phrase(scan, marked, "{has} another number of `labels` than of `completions`"))
+        yield found(marked, rows_phrase(scan, marked, "{has} a different number of `labels` than of `completions`"))
 
 
 JOB = """

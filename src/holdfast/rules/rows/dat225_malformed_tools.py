@@ -1,15 +1,15 @@
-"""Tools that are neither a list of schemas nor its JSON.
+"""`tools` column that holds neither a list of schemas nor its JSON.
 
 ## What it does
-Looks at the column `tools`, where each row may have a list of schemas or its JSON, or null for none.
+Checks the column `tools`, in which each row may have a list of schemas or its JSON, or null for none.
 
 ## Why is this bad
-The trainers of sft, dpo, kto and reward read a text in that column as JSON, and raise `JSONDecodeError` if it is none, an
-empty text and a list as Python prints it included. Of conversations it has to be a list of objects: transformers raises
-`ValueError: Tools should either be a JSON schema, or a callable function` for anything else.
+The trainers of sft, dpo, kto and reward parse a text in that column as JSON. They raise `JSONDecodeError` if it is
+not JSON, such as an empty text or a list in Python's notation. In conversations it must be a list of objects:
+transformers raises `ValueError: Tools should either be a JSON schema, or a callable function` for anything else.
 
 ## Fix safety
-There is no automatic fix: `json.dumps` of the list of schemas is what belongs there.
+There is no automatic fix: write the `json.dumps` of the list of schemas.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ model: Qwen/Qwen2.5-0.5B
 dataset: data.jsonl
 """
 TEXT = DamagedRows("malformed-tools", "tools", 3, (3, 17, 99), "not JSON")
-OBJECT = DamagedRows("malformed-tools", "tools", 500, (0, 1, 2), "no list of objects")
+OBJECT = DamagedRows("malformed-tools", "tools", 500, (0, 1, 2), "not a list of objects")
 
 RULE = Rule(
     code="DAT225",

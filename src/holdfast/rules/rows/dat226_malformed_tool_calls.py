@@ -1,16 +1,16 @@
-"""Calls of tools that chat templates cannot write.
+"""Tool calls that chat templates cannot write.
 
 ## What it does
-Looks at the `tool_calls` of messages: whether they are objects, whether each has a name, and whether its arguments are an
-object too.
+Checks the `tool_calls` of messages: whether they are objects, whether each has a name, and whether its arguments are
+an object too.
 
 ## Why is this bad
-Templates go through the calls, and each call's fields. Calls that are text raise `UndefinedError`, or are left out. The
-name of one that has none is written as `None`, or raises `TypeError`. Arguments that are JSON, as OpenAI's interface gives
-them, raise in the templates of Qwen3.5 and newer, GLM, Nemotron, and of most others that are new.
+Templates read the fields of each call. Calls that are text raise `UndefinedError`, or are left out. A missing name is
+written as `None`, or raises `TypeError`. Arguments that are JSON text, as in OpenAI's API, raise in the templates of
+Qwen3.5 and newer, GLM, Nemotron, and most other new ones.
 
 ## Fix safety
-There is no automatic fix: `json.loads` of each makes objects of them, in a function that `dataset.map` names.
+There is no automatic fix: convert each to objects with `json.loads`, in a function that `dataset.map` names.
 """
 
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ from holdfast.core.scan import DamagedRows, Scan
 
 SPELLED = {
     "text": "`tool_calls` that are text, which no template writes",
-    "no name": "a call of a tool without a name",
-    "arguments": "calls of tools whose arguments are text and no object",
+    "no name": "a tool call without a name",
+    "arguments": "tool calls whose arguments are text, not an object",
 }
 
 

@@ -1,16 +1,16 @@
 """Rows that lack an image.
 
 ## What it does
-Where there is a column of images, counts those of each row, and the places that its messages keep for them: parts of type
-`image` without one.
+If there is a column of images, counts the images of each row, and the placeholders for them in its messages: parts of
+type `image` without an image.
 
 ## Why is this bad
-With more places than images, TRL raises `ValueError: Number of images provided (0) does not match number of image
-placeholders (1)` when it comes to that row, which may be hours into the training. A row without any image and without a
-place trains the words alone.
+If there are more placeholders than images, TRL raises
+`ValueError: Number of images provided (0) does not match number of image placeholders (1)` when it reaches that row,
+which may be hours into the training. A row without any image and without a placeholder trains on its text alone.
 
 ## Fix safety
-There is no automatic fix: find the image, or leave the row out.
+There is no automatic fix: find the image, or remove the row.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def check(job: Document, scan: Scan) -> Iterator[Finding]:
     for marked in damaged(job, scan, "missing-image"):
         fewer = marked.detail == FEWER
         what = (
-            f"{{has}} fewer images in `{marked.column}` than places"
+            f"{{has}} fewer images in `{marked.column}` than placeholders"
             if fewer
             else f"{{has}} no image in `{marked.column}`"
         )

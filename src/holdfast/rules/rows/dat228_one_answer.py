@@ -1,16 +1,16 @@
 """Preferences that all prefer the same answer.
 
 ## What it does
-Compares the `chosen` answers of all rows with one another, where the prompt stands in a column of its own.
+Compares the `chosen` answers of all rows with one another, if the prompt is in a column of its own.
 
 ## Why is this bad
-dpo and reward learn what is preferred to what. If it is the same text whatever is asked, nothing about the question decides:
-the model learns to give that text always, the margin grows, and every metric looks well. Usual causes are columns put the
-wrong way round, and a placeholder that was never filled in. Where one answer is what you want, such as a refusal, mix in
-rows with other answers, or other questions will get it too.
+dpo and reward learn which answer is preferred. If that is the same text for every prompt, the question plays no role:
+the model learns to give that text always, the margin grows, and every metric looks good. Usual causes are swapped
+columns, and a placeholder that was never filled in. If you want one answer, such as a refusal, mix in rows with other
+answers, or other questions will get it too.
 
 ## Fix safety
-There is no automatic fix: which of the two is the better answer, only you can tell.
+There is no automatic fix: only you know which of the two answers is better.
 """
 
 from collections.abc import Iterator

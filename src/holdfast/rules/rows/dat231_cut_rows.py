@@ -1,14 +1,15 @@
-"""Rows that the trainer cuts off.
+"""Rows that the trainer truncates.
 
 ## What it does
-Counts the rows that have more tokens than `max_length`, and tells how long rows are.
+Counts the rows with more tokens than `max_length`, and reports how long rows are.
 
 ## Why is this bad
-The trainer cuts them without a word. What is cut off is not learned, and that is the end of the answer, with the token
-that ends it: a model that was often cut off does not learn to stop. The default of `max_length` is 1024.
+The trainer truncates them silently. The model does not learn the truncated part, which is the end of the answer and
+its end token: a model whose rows are often truncated does not learn to stop. The default of `max_length` is 1024.
 
 ## Fix safety
-There is no automatic fix: a higher `max_length` takes more memory. The message says which one keeps 95 and 99 in 100.
+There is no automatic fix: a higher `max_length` takes more memory. The message gives the values that keep 95 and 99
+in 100 rows.
 """
 
 from collections.abc import Iterator

@@ -1,12 +1,12 @@
-"""Rows that the trainer leaves out.
+"""Rows that the trainer drops.
 
 ## What it does
-Counts the rows that the trainer takes out of the data by itself: for sft, those that `max_length` leaves without a label;
-for dpo and kto, those whose prompt alone fills it; for reward, pairs in which an answer is longer.
+Counts the rows that the trainer itself drops: for sft, those that `max_length` leaves without a label; for dpo and
+kto, those whose prompt alone fills it; for reward, pairs in which an answer is longer.
 
 ## Why is this bad
-Nothing says that rows are gone: training is on fewer, and on the short ones. Where all are gone, the trainer raises
-`num_samples should be a positive integer value`; that of kto ends at once, as if it had trained.
+No message says that rows are dropped: training uses fewer rows, and only the short ones. If all are dropped, the
+trainer raises `num_samples should be a positive integer value`; that of kto ends at once, as if it had trained.
 
 ## Fix safety
 There is no automatic fix. Raise `max_length`, or shorten the prompts.
@@ -36,7 +36,7 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     yield Finding(
         KEY,
         f"{tokens.dropped.among(tokens.rows)} {WHY[method]} the {tokens.max_length} tokens of `max_length`, and the trainer "
-        f"leaves them out{': nothing is left to train on' if every else ''}; half of the rows have up to "
+        f"drops them{': nothing is left to train on' if every else ''}; half of the rows have up to "
         f"{tokens.lengths.p50} tokens, 95 in 100 up to {tokens.lengths.p95}",
         severity=Severity.ERROR if every else Severity.WARNING,
     )

@@ -1,13 +1,13 @@
-"""Rows without anything to learn from, which the trainer keeps.
+"""Rows without labels, which the trainer keeps.
 
 ## What it does
-Counts the rows that have no label left but -100, and that the trainer does not leave out: without `max_length`, or packed.
+Counts the rows whose labels are all -100, and that the trainer does not drop: without `max_length`, or packed.
 
 ## Why is this bad
-A batch of such rows has a loss of 0 and a gradient of 0: the step changes nothing, and the run looks as good as done.
+A batch of such rows has a loss of 0 and a gradient of 0: the step changes nothing, and the run looks successful.
 
 ## Fix safety
-There is no automatic fix: look at those rows' completions, and at the masks or labels that the data brings along.
+There is no automatic fix: check the completions of those rows, and the masks or labels in the data.
 """
 
 from collections.abc import Iterator

@@ -1,17 +1,17 @@
-"""`assistant_only_loss`, with nothing that marks the assistant's turns.
+"""`assistant_only_loss` without marked assistant turns.
 
 ## What it does
-With `assistant_only_loss`, checks whether the chat template marks what the assistant says, with `{% generation %}`, or TRL
-has a marked copy of it; and whether every row has a token so marked.
+With `assistant_only_loss`, checks whether the chat template marks what the assistant says, with `{% generation %}`,
+or TRL has a marked copy of the template; and whether every row has a marked token.
 
 ## Why is this bad
-The trainer raises ValueError before training, or RuntimeError at the first row without one: after the model was loaded
-and the data was tokenized up to there.
+The trainer raises ValueError before training, or RuntimeError at the first row without a marked token: after the
+model is loaded and the data is tokenized up to that row.
 
 ## Fix safety
-There is no automatic fix. Put `{% generation %}` and `{% endgeneration %}` around what the assistant says in the
-template, together with the token that ends its turn, and name the file in `model.chat_template`; take the rows out in
-which it says nothing.
+There is no automatic fix. In the template, put `{% generation %}` and `{% endgeneration %}` around what the assistant
+says and its end-of-turn token, and name the file in `model.chat_template`. Remove rows in which the assistant says
+nothing.
 """
 
 from collections.abc import Iterator

@@ -1,17 +1,18 @@
-"""A model that is never taught to stop.
+"""Training data that never teaches the model to stop.
 
 ## What it does
-Looks in the labels of every row that is not cut for a token at which the model stops writing: the tokenizer's EOS, or one
-that `generation_config.json` names.
+Checks the labels of every row that is not truncated for a token at which the model stops generating: the tokenizer's
+EOS, or one that `generation_config.json` names.
 
 ## Why is this bad
-What is never a label is never learned. Asked later, the model writes its answer and goes on, up to the longest
-completion that is allowed. The loss does not show it. A usual cause is a base model whose chat template ends turns with
+The model never learns a token that is never a label. Later it writes its answer and continues, up to the maximum
+completion length. The loss does not show it. A usual cause is a base model whose chat template ends turns with
 `<|im_end|>` while its EOS is `<|endoftext|>`.
 
 ## Fix safety
-There is no automatic fix. Where the rows end with another special token, name that in `train.eos_token`: the trainers of
-sft and reward give it to the tokenizer and to the generation config; for others, save the model with both set so. With `assistant_only_loss`, the template's `{% generation %}` has to go around it too.
+There is no automatic fix. If the rows end with another special token, name it in `train.eos_token`: the trainers of
+sft and reward set it in the tokenizer and in the generation config; for others, save the model with both set. With
+`assistant_only_loss`, the template's `{% generation %}` must also enclose that token.
 """
 
 from collections.abc import Iterator

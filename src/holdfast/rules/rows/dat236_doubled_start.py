@@ -1,14 +1,15 @@
-"""Texts that begin twice.
+"""Texts with a doubled start token.
 
 ## What it does
-Counts the rows whose tokens begin with the token that begins a text, twice.
+Counts the rows whose tokens begin with the start-of-text token twice.
 
 ## Why is this bad
-The text has it written out, as a chat template leaves it, and the tokenizer puts another before it. The model has never
-seen two: it learns on inputs that it is not asked with later, and answers are worse for it. Nothing says so.
+The text already contains the token, as a chat template writes it, and the tokenizer adds another. The model has never
+seen two: it silently trains on inputs that do not occur in use, and its answers are worse.
 
 ## Fix safety
-There is no automatic fix. Take the token out of the texts, or give the messages and let the trainer apply the template.
+There is no automatic fix. Remove the token from the texts, or provide messages and let the trainer apply the
+template.
 """
 
 from collections.abc import Iterator
@@ -23,8 +24,8 @@ def check(tokens: Tokens) -> Iterator[Finding]:
         verb = "begins" if tokens.rows == 1 else "begin"
         yield Finding(
             "dataset",
-            f"{tokens.doubled_start.among(tokens.rows)} {verb} with the token that begins a text twice: it is in the text, "
-            f"and the tokenizer adds it",
+            f"{tokens.doubled_start.among(tokens.rows)} {verb} with the start-of-text token twice: it is in the text, "
+            f"and the tokenizer adds another",
         )
 
 

@@ -1,15 +1,15 @@
-"""Tokens that the model has no embedding for.
+"""Tokens without an embedding in the model.
 
 ## What it does
-Compares the ids of all rows with the size of the vocabulary in the model's config.
+Checks the token ids of all rows against the vocabulary size in the model's config.
 
 ## Why is this bad
-The first batch with such a token raises `IndexError: index out of range in self`; on a GPU it is `device-side assert
-triggered`, at a place that has nothing to do with it. It is caused by tokens that were added to a tokenizer whose model was
-not resized, or of a tokenizer of another model.
+The first batch with such a token raises `IndexError: index out of range in self`; on a GPU it is
+`device-side assert triggered`, at an unrelated place. The cause is a tokenizer with added tokens whose model was not
+resized, or the tokenizer of another model.
 
 ## Fix safety
-There is no automatic fix. Take the model's own tokenizer, or resize the model's embedding and save both together.
+There is no automatic fix. Use the model's own tokenizer, or resize the model's embedding and save both together.
 """
 
 from collections.abc import Iterator

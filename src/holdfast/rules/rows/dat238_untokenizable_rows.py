@@ -1,15 +1,16 @@
 """Rows that the chat template or the tokenizer refuses.
 
 ## What it does
-Renders and tokenizes each row as the trainer does, and reports what is raised. Rows that DAT206 and DAT207 report are left out.
+Renders and tokenizes each row as the trainer does, and reports every error. Does not repeat rows that DAT206 and
+DAT207 report.
 
 ## Why is this bad
-The trainer raises it as well, when it comes to that row: after the model was loaded and all rows before it were
-tokenized. Templates refuse roles that they do not know, a system message, or turns that do not alternate; a model
-without a chat template refuses every conversation.
+The trainer raises the same error when it reaches that row: after the model is loaded and all rows before it are
+tokenized. Templates refuse unknown roles, a system message, or turns that do not alternate; a model without a chat
+template refuses every conversation.
 
 ## Fix safety
-There is no automatic fix: correct the rows or take them out, or name another template in `model.chat_template`.
+There is no automatic fix: correct the rows or remove them, or name another template in `model.chat_template`.
 """
 
 from collections.abc import Iterator

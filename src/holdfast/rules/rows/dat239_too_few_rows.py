@@ -1,16 +1,17 @@
 """Too few rows for one batch.
 
 ## What it does
-Counts the batches that the rows make: for grpo and rloo, those of prompts that are completed together; else, with
-`dataloader_drop_last`, whole ones alone.
+Counts the batches that the rows make: for grpo and rloo, batches of prompts that are completed together; for other
+methods with `dataloader_drop_last`, whole batches.
 
 ## Why is this bad
-Rows that do not fill a batch are left out. Where there is none, the trainer raises `args.max_steps must be set to a
-positive value`, which does not mention rows; with `max_steps` it ends after no step at all, and without an error.
+The trainer drops rows that do not fill a batch. If there is no whole batch, it raises
+`args.max_steps must be set to a positive value`, which does not mention rows; with `max_steps` it ends without any
+step and without an error.
 
 ## Fix safety
-There is no automatic fix: it takes more rows, or a smaller `per_device_train_batch_size`,
-`gradient_accumulation_steps` or `generation_batch_size`.
+There is no automatic fix: use more rows, or a smaller `per_device_train_batch_size`, `gradient_accumulation_steps` or
+`generation_batch_size`.
 """
 
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     if job.get("dataset", "") is None or tokens.steps != 0 or tokens.dropped.count == tokens.rows:
         return
     prompts = "prompts" if job.get("method") in ONLINE else "packs" if tokens.packed is not None else "rows"
-    yield Finding("dataset", f"{tokens.units} {prompts} do not fill one batch, and the trainer makes no step")
+    yield Finding("dataset", f"{tokens.units} {prompts} do not fill one batch, so the trainer makes no step")
 
 
 JOB = """

@@ -1,14 +1,14 @@
-"""A warm-up that is longer than the training.
+"""Warm-up that is longer than the training.
 
 ## What it does
-Compares `warmup_steps` with the number of optimizer steps that the rows make.
+Checks `warmup_steps` against the number of optimizer steps that the rows make.
 
 ## Why is this bad
-The learning rate rises through the whole training and never gets to `learning_rate`. The model learns less than was
-asked for, and nothing says so. Packing and a larger batch make fewer steps than one would think.
+The learning rate rises during the whole training and never reaches `learning_rate`. The model silently learns less
+than intended. Packing and a larger batch make fewer steps than you might expect.
 
 ## Fix safety
-Not safe: the fix takes a tenth of all steps, which is another training.
+The fix is not safe: it warms up for a tenth of all steps, which is a different training.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     if not steps or isinstance(warmup, bool) or not isinstance(warmup, int | float):
         return
     if warmup >= max(steps, 1) and warmup >= 1 and setting(job, "lr_scheduler_type") not in WITHOUT_WARMUP:
-        peak = f"{100 * (steps - 1) / warmup:.0f} % of `learning_rate` is the most it gets to"
+        peak = f"the rate reaches at most {100 * (steps - 1) / warmup:.0f} % of `learning_rate`"
         fix = Fix("warm up for a tenth of all steps", (Set(KEY, 0.1),), safe=False)
         yield Finding(KEY, f"the training makes {steps} steps, and the warm-up takes {warmup:g}: {peak}", fix)
 

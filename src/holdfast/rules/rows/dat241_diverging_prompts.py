@@ -2,15 +2,16 @@
 
 ## What it does
 Tokenizes each prompt by itself, with the opening of an answer, and checks whether the tokens of prompt and answer
-together begin with the same.
+together begin with the same tokens.
 
 ## Why is this bad
-What differs counts as part of the answer, and the end of the prompt, as the model gets it when it is asked, is in no row:
-it is trained in one context and used in another. TRL says so once, in a log. Usual causes are a text prompt that ends in
-the middle of a token, and a chat template whose opening of an answer is not what it writes before one.
+Tokens that differ count as part of the answer, and no row contains the end of the prompt as the model gets it in use:
+the model is trained in one context and used in another. TRL mentions it once, in a log. Usual causes are a text
+prompt that ends in the middle of a token, and a chat template whose opening of an answer differs from what it writes
+before an answer.
 
 ## Fix safety
-There is no automatic fix. End text prompts where a token ends, with the space at the beginning of the answer; take a
+There is no automatic fix. End text prompts at a token boundary, with the space at the beginning of the answer; use a
 template that renders a prompt alike in both cases.
 """
 
@@ -27,7 +28,7 @@ def check(tokens: Tokens) -> Iterator[Finding]:
         yield Finding(
             "dataset",
             f"{tokens.diverged.among(tokens.rows)} {verb} not begin with the tokens of the prompt alone: the model is trained "
-            f"on another context than it is asked with",
+            f"in another context than it is used in",
         )
 
 

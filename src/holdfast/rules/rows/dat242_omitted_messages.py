@@ -1,17 +1,18 @@
 """Messages that the chat template leaves out.
 
 ## What it does
-Renders rows with the chat template, and looks for each message's text in what it writes. Where a text is missing, it renders the
-row with a mark in that message's place: only a message whose mark is missing too is reported. A number, an object or a list of parts
-is also reported if the template writes nothing for it, as Qwen3's does for all `content` that is not text.
+Renders rows with the chat template, and checks for the text of each message in the result. If a text is missing, it
+renders the row with a marker in place of that message, and reports the message only if the marker is missing too.
+Also reports a number, an object or a list of parts for which the template writes nothing, as Qwen3's does for all
+`content` that is not text.
 
 ## Why is this bad
-A template that does not know a role may leave the message out without a warning. With the answers gone, the model learns to
-write questions; with other messages gone, it learns answers to what it does not see.
+A template that does not know a role may silently leave the message out. Without the answers, the model learns to
+write questions; without other messages, it learns answers to what it does not see.
 
 ## Fix safety
-There is no automatic fix. Rename the roles to those that the template writes, make texts of their `content`, or take a template that
-writes them.
+There is no automatic fix. Rename the roles to those that the template writes, convert their `content` to text, or use
+a template that writes them.
 """
 
 from collections.abc import Iterator
@@ -29,7 +30,7 @@ def check(tokens: Tokens) -> Iterator[Finding]:
     every = tokens.omitted_last.count == tokens.rows
     yield Finding(
         "dataset",
-        f"{tokens.omitted.among(tokens.rows)} {verb} messages of the role {roles}: the chat template writes nothing of them"
+        f"{tokens.omitted.among(tokens.rows)} {verb} messages of the role {roles}: the chat template leaves them out"
         f"{', and no row keeps its last message' if every else ''}",
         rows=tokens.omitted.rows,
         severity=Severity.ERROR if every else Severity.WARNING,

@@ -1,16 +1,16 @@
-"""Messages whose content is a list or a record, which the chat template writes in Python's notation.
+"""List or record content that the chat template writes in Python's notation.
 
 ## What it does
-Renders rows with the chat template, and looks for messages that are no text and that stand in what it writes as
+Renders rows with the chat template, and checks for messages whose content is not text and appears in the result as
 `[{'type': 'text', 'text': …}]`.
 
 ## Why is this bad
-A template for text writes whatever it is given. The model learns to read and to write brackets, quotes and the names of fields.
-Usual causes are a file in which `content` is a text in one row and a list of parts in the next, and parts as vision models want them
-for a model that reads text alone.
+A template for text writes any value it gets. The model learns to read and to write brackets, quotes and field names.
+Usual causes are a file in which `content` is a text in one row and a list of parts in the next, and parts in the
+format of vision models for a model that reads only text.
 
 ## Fix safety
-There is no automatic fix. Take the text out of each list or record in a function that `dataset.map` names.
+There is no automatic fix. Extract the text from each list or record in a function that `dataset.map` names.
 """
 
 from collections.abc import Iterator

@@ -1,14 +1,16 @@
-"""Rows that are longer than the positions that the model has.
+"""Rows that are longer than the model's number of positions.
 
 ## What it does
-Counts the rows that have more tokens, once they are cut at `max_length`, than the model's `config.json` has positions.
+Counts the rows that, truncated at `max_length`, have more tokens than the model's `config.json` has positions.
 
 ## Why is this bad
-GPT-2, OPT and others look positions up in a table: the first longer row raises IndexError, wherever it lies in the data. A model that
-rotates its positions (RoPE) takes the row, and gives poor text beyond the positions that it was trained with.
+GPT-2, OPT and others look positions up in a table: the first longer row raises IndexError, wherever it is in the
+data. A model that rotates its positions (RoPE) accepts the row, and generates poor text beyond the positions that it
+was trained with.
 
 ## Fix safety
-There is no automatic fix. Set `max_length` to the number of positions at most, or take a model, or a scaling of RoPE, with more.
+There is no automatic fix. Set `max_length` to the number of positions at most, or use a model, or a RoPE scaling,
+with more.
 """
 
 from collections.abc import Iterator

@@ -1,11 +1,12 @@
-"""Texts whose values were not filled in.
+"""Texts with placeholders that were not filled in.
 
 ## What it does
-Looks for what every row's text holds: the name of another column in braces, `{answer}`, or `None` and `nan` where a value should be.
+Checks for content that is in every row's text: the name of another column in braces, `{answer}`, or `None` and `nan`
+in place of a value.
 
 ## Why is this bad
-The model learns the braces, or to answer `None`. The causes are an f-string without its `f`, and a column that is spelled otherwise than
-`row.get` has it. Nothing raises.
+Nothing raises: the model learns the braces, or to answer `None`. The causes are an f-string without its `f`, and a
+`row.get` that misspells the name of a column.
 
 ## Fix safety
 There is no automatic fix. Print one text after the mapping: `print(dataset[0]["text"])`.

@@ -1,13 +1,14 @@
-"""A loss of completions alone, for rows that have no completion.
+"""`completion_only_loss` for rows without a completion.
 
 ## What it does
-Looks for `completion_only_loss=True` in an sft job whose rows have no column `completion`.
+Checks for `completion_only_loss=True` in an sft job whose rows have no column `completion`.
 
 ## Why is this bad
-The trainer has no mask to go by, and learns every token, the questions too. It does not say so.
+The trainer has no mask to apply, and silently learns every token, including the questions.
 
 ## Fix safety
-There is no automatic fix. Part the rows into `prompt` and `completion`; for conversations set `assistant_only_loss=True` instead.
+There is no automatic fix. Split the rows into `prompt` and `completion`; for conversations set
+`assistant_only_loss=True` instead.
 """
 
 from collections.abc import Iterator

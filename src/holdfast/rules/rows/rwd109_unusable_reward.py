@@ -1,17 +1,17 @@
-"""A reward function that the trainer cannot use.
+"""Reward function that the trainer cannot use.
 
 ## What it does
-With `--rewards`, calls each reward function in a process of its own, as the trainer does, on rows of the
-data with completions made for them: right where a column holds the answer, wrong, and empty.
+With `--rewards`, calls each reward function in a process of its own, as the trainer does, on rows of the data with
+sample completions: right if a column holds the answer, wrong, and empty.
 
 ## Why is this bad
-The trainer calls it for the first time when the model is loaded and has written completions. A function that raises then,
-or gives something else than a number or None for each completion, ends the training.
+The trainer calls the function for the first time after the model is loaded and has written completions. A function
+that raises then, or that returns anything but a number or None for each completion, ends the training.
 
 ## Fix safety
-There is no automatic fix. A function takes `prompts`, `completions` and `completion_ids`, every other column of the data,
-`trainer_state`, `log_extra` and `log_metric`, all by name: those it has no use for go into `**kwargs`. It gives a list with
-one number for each completion; conversations come as lists of messages.
+There is no automatic fix. A function gets `prompts`, `completions` and `completion_ids`, every other column of the
+data, `trainer_state`, `log_extra` and `log_metric`, all by name: those that it does not use go into `**kwargs`. It
+returns a list with one number for each completion; conversations are passed as lists of messages.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,15 +1,15 @@
-"""A reward that is infinite.
+"""Reward that is infinite.
 
 ## What it does
-With `--rewards`, calls each reward function on sample completions, and looks for rewards that no 32-bit
-float can hold.
+With `--rewards`, calls each reward function on sample completions, and checks for rewards that no 32-bit float can
+hold.
 
 ## Why is this bad
-The advantage of a completion is its reward less the mean of its group: with an infinite one among them it is not a number.
-grpo then learns nothing from that group; in rloo the gradient is not a number either, nor are the weights after the step.
+The advantage of a completion is its reward minus the mean of its group: with an infinite reward in the group it is
+NaN. grpo then learns nothing from that group; in rloo the gradient is NaN too, and so are the weights after the step.
 
 ## Fix safety
-There is no automatic fix: keep what is divided by, or taken the logarithm of, above 0.
+There is no automatic fix: keep divisors, and arguments of logarithms, above 0.
 """
 
 import math

@@ -1,14 +1,14 @@
-"""A reward function that scores nothing.
+"""Reward function that scores nothing.
 
 ## What it does
-With `--rewards`, calls each reward function on sample completions, and checks whether any gets a number.
+With `--rewards`, calls each reward function on sample completions, and checks whether any of them gets a number.
 
 ## Why is this bad
-None, and NaN which is taken for it, say that a function does not apply to a completion. Where it applies to none, it adds
-nothing to any reward; where it is the only one, nothing is learned.
+None, or NaN which counts as None, means that a function does not apply to a completion. A function that applies to
+none adds nothing to any reward; if it is the only one, the model learns nothing.
 
 ## Fix safety
-There is no automatic fix: look at the condition under which the function gives None.
+There is no automatic fix: check the condition under which the function returns None.
 """
 
 import math

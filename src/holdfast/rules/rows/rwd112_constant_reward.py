@@ -1,16 +1,16 @@
-"""A reward that is the same whatever the completion.
+"""Reward that is the same for every completion.
 
 ## What it does
-With `--rewards`, calls each reward function on sample completions, some phrased as answers usually are,
-wrong ones and empty ones among them, and checks whether the rewards differ. Where the data has no right answers, this is reported
-as information, not as a warning: the sample completions may all be equally bad.
+With `--rewards`, calls each reward function on sample completions, some phrased as answers usually are, including
+wrong and empty ones, and checks whether the rewards differ. If the data has no right answers, this is reported as
+information, not as a warning: the sample completions may all be equally bad.
 
 ## Why is this bad
-A completion is worth what it gets above its group's mean. Where all get the same, that is 0 for each, and nothing is
-learned from the function.
+The model learns from the difference between a completion's reward and its group's mean. If all rewards are the same,
+that difference is 0 for each completion, and the model learns nothing from the function.
 
 ## Fix safety
-There is no automatic fix: look at what the function compares, and in which form it wants the answer.
+There is no automatic fix: check what the function compares, and which form of the answer it expects.
 """
 
 import math
