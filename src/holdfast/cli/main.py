@@ -40,7 +40,7 @@ SUMMARIES: Mapping[str, str] = {
     "logs": "Print the output of a run's training process.",
     "watch": "Follow a run from any terminal.",
     "study": "Run many settings of one job, and find the best.",
-    "evaluate": "Evaluate a model: metrics with intervals, beside its base.",
+    "evaluate": "Evaluate a model, with intervals, and compare it with its base.",
     "export": "Export a model: merge, convert to GGUF, and verify the result.",
     "diagnose": "Find the cause of a failure in logs.",
     "verify": "Verify that a checkpoint or model folder is complete.",

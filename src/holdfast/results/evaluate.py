@@ -253,7 +253,7 @@ class EvaluationSettings(ResultPart, frozen=True, kw_only=True):
 
 
 class EvaluatedCheckpoint(ResultPart, frozen=True, kw_only=True):
-    """A checkpoint that was evaluated beside the final model of its run.
+    """A checkpoint that was evaluated in addition to the final model of its run.
 
     Attributes:
         step: Its step.

@@ -54,7 +54,7 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     offline: bool = False,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> EvaluateResult:
-    """Evaluate a model: metrics with intervals, beside its base.
+    """Evaluate a model, with intervals, and compare it with its base.
 
     >>> import holdfast
     >>> answer = holdfast.evaluate("runs/quickstart-20261121-154501-x7", on="test.jsonl")  # doctest: +SKIP

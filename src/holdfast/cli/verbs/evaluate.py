@@ -117,7 +117,7 @@ def command(
     quiet: bool,
     format_: str,
 ) -> int:
-    """Evaluate a model: metrics with intervals, beside its base.
+    """Evaluate a model, with intervals, and compare it with its base.
 
     MODEL is a folder, a run, or the id of a Hub model. For an adapter, holdfast finds the base. A dataset's columns determine what is measured.
     """
