@@ -22,11 +22,11 @@ LossAgreement = Literal["same", "rounded", "differs", "not_compared"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsedFault:
-    """A fault that was injected, and what a run would make of it.
+    """A fault that was injected, and what a run would do after it.
 
     Attributes:
         name: The fault.
-        status: What becomes of the training; `skipped` is not a pass.
+        status: The outcome for the training; `skipped` is not a pass.
         because: Why it was skipped, why the training is lost, or why it does not continue; null otherwise.
         step: The step in which it struck; null if it did not.
         steps: The steps of the rehearsed training.
