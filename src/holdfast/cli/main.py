@@ -28,7 +28,7 @@ QUICK = frozenset({"check", "explain", "verify"})
 SUMMARIES: Mapping[str, str] = {
     "check": "Check scripts, notebooks, command lines and job files.",
     "inspect": "Inspect a dataset: its format, its rows, the methods it fits.",
-    "plan": "Estimate memory, time and cost, and find where a job fits.",
+    "plan": "Estimate a job's memory, time and cost; find hardware that fits.",
     "rehearse": "Run a job end to end on a tiny twin of its model.",
     "render": "Write the training script of a job file.",
     "explain": "Explain a rule, a class of failure, or the job file.",
@@ -40,13 +40,13 @@ SUMMARIES: Mapping[str, str] = {
     "logs": "Print the output of a run's training process.",
     "watch": "Follow a run from any terminal.",
     "study": "Run many settings of one job, and find the best.",
-    "evaluate": "Evaluate a model: metrics with intervals, beside its base.",
-    "export": "Export a model: merge, convert to GGUF, and prove the result.",
+    "evaluate": "Evaluate a model, with intervals, and compare it with its base.",
+    "export": "Export a model: merge, convert to GGUF, and verify the result.",
     "diagnose": "Find the cause of a failure in logs.",
     "verify": "Verify that a checkpoint or model folder is complete.",
     "doctor": "Check this machine, its libraries and the Hub.",
     "catalog": "Keep the catalog of library releases up to date.",
-    "mcp": "Serve the verbs to agents, over the Model Context Protocol.",
+    "mcp": "Serve the commands to agents, over the Model Context Protocol.",
 }
 """The first line of each command's help, so that the list can be printed without importing them. All but `mcp` are verbs."""
 

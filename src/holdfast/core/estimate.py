@@ -52,7 +52,7 @@ class Interval:
     """A number that is not known exactly.
 
     Attributes:
-        value: The best single answer.
+        value: The best estimate.
         low: The least that is plausible.
         high: The most that is plausible.
     """
@@ -79,7 +79,7 @@ class MemoryEstimate:
 
     Attributes:
         phases: Each phase at its peak, in the order in which a step goes through them.
-        card: What the card must have: the allocator's blocks, the CUDA context and all else that is not a tensor.
+        card: The memory that the card must have: the allocator's blocks, the CUDA context and all else that is not a tensor.
         beside: What of that is not in any phase, with the reasons.
         reserved: What the simulated allocator reserves, in bytes; None where the step was not traced.
     """
@@ -96,7 +96,7 @@ class MemoryEstimate:
 
     @property
     def allocated(self) -> int:
-        """What `torch.cuda.max_memory_allocated` will say, in bytes."""
+        """What `torch.cuda.max_memory_allocated` will report, in bytes."""
         return self.peak.bytes
 
 

@@ -78,7 +78,7 @@ class GenerationSettings:
     """How answers are generated: the fields of transformers' `GenerationConfig` of these names.
 
     Attributes:
-        max_new_tokens: The most tokens of an answer.
+        max_new_tokens: The longest answer, in tokens.
         stop_strings: Texts that end an answer.
         temperature: Of sampling; 0 takes the likeliest token each time.
         top_p: The share of the likeliest tokens that is sampled from.

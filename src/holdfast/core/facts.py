@@ -16,7 +16,7 @@ class Gpu:
 
     Attributes:
         name: As `nvidia-smi` spells it.
-        memory_bytes: All of its memory.
+        memory_bytes: Its total memory.
         capability: CUDA compute capability, (major, minor); (0, 0) where it is not known. bf16 is native from (8, 0).
     """
 

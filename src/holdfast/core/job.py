@@ -147,7 +147,7 @@ class Environment(StrictPart):
     variables: dict[str, str] = {}
     """Environment variables."""
     secrets: list[str] = []
-    """Names of variables whose values are taken from the environment in which holdfast runs."""
+    """Names of variables whose values are taken from holdfast's own environment."""
 
 
 class Where(StrictPart):
@@ -168,11 +168,12 @@ class Where(StrictPart):
     timeout: Annotated[str, Field(pattern=DURATION), BeforeValidator(_duration)] | None = None
     """Longest time that the run may take, such as `4h`."""
     stall_timeout: Annotated[str, Field(pattern=DURATION), BeforeValidator(_duration)] | None = None
-    """Longest time without a sign of life of the training process, such as `30m`. Then it is stopped, and started again if the cause permits
-    it. Default: judged by how long its own steps, evaluations and saves take (see `docs/recover.md`); with this key, nothing else counts."""
+    """Longest time without a sign of life of the training process, such as `30m`. The process is then stopped, and started again if the cause
+    permits it. Default: a limit that follows from how long its own steps, evaluations and saves take (see `docs/recover.md`). This key replaces
+    that limit."""
     budget_usd: Annotated[float, Field(gt=0)] | None = None
-    """Most money that the run may cost, all attempts together, if the hardware has a price. Before it starts, it is compared with the
-    estimate; when it is used up, the attempt is stopped after it saves, and no other follows."""
+    """Most that all attempts of the run together may cost, if the hardware has a price. Before the run starts, the budget is compared with the
+    estimate. When it is used up, the attempt is stopped after it saves, and no other follows."""
     options: dict[str, Any] = {}
     """Options of the backend itself, which checks them."""
 
@@ -243,7 +244,7 @@ class Evaluation(StrictPart):
     not_worse_than: Text | None = None
     """Model to compare with instead of the base. If the interval shows that it is better, the run's exit code is 1."""
     max_new_tokens: PositiveInt = 256
-    """Most tokens of an answer."""
+    """Longest answer, in tokens."""
 
 
 class Samples(StrictPart):
@@ -259,22 +260,22 @@ class Recover(StrictPart):
     """What may be changed to continue a failed run."""
 
     attempts: PositiveInt = 3
-    """How often the job may be started by itself, in total. Another attempt follows one that failed for a cause against which it can
-    help as it is: a lost machine, a network that failed. Each continues from the newest complete checkpoint."""
+    """Number of attempts that a run makes by itself, in total. Another attempt follows a temporary failure, such as a lost machine or a network
+    failure, and continues from the newest complete checkpoint."""
     allow: list[Permission] = ["batch_size", "checkpointing"]
-    """Kinds of changes that may be made without asking, after a failure against which they help: a smaller batch with as many rows per
-    step; activations computed again; an optimizer with less memory; larger hardware; a lower learning rate; batches with which the
-    loss is not finite left out; one more attempt if the cause is unknown. See `docs/recover.md`."""
+    """Changes that a run may make by itself after a failure: a smaller batch with the same rows per step; gradient checkpointing; an optimizer that
+    needs less memory; larger hardware; a lower learning rate; skipping batches whose gradients are not finite; one more attempt if the cause is
+    unknown. See `docs/recover.md`."""
 
 
 class Notify(StrictPart):
     """Notifications about the run: where they go."""
 
     webhook: str | None = None
-    """Address that receives a message about each attempt, sign of trouble, failure and change, and about the end; or `$NAME`, a variable of
-    the environment in which holdfast runs that has the address. An address that is a secret, as those of Slack are, has to be given so."""
+    """Address that receives a message about each attempt, sign of trouble, failure and change, and about the end; or `$NAME`, an environment
+    variable of holdfast that contains the address. A secret address, such as one of Slack, has to be given as `$NAME`."""
     format: NoticeFormat = "json"
-    """What it receives: `json`, an object with `kind`, `run`, `job`, `stage`, `text`, `step` and `at`; or `slack`."""
+    """Format of a message: `json`, an object with `kind`, `run`, `job`, `stage`, `text`, `step` and `at`; or `slack`."""
 
 
 class Job(StrictPart):
@@ -295,8 +296,8 @@ class Job(StrictPart):
     quantization: dict[str, Any] | None = None
     """Passed on to `transformers.BitsAndBytesConfig`."""
     train: dict[str, Any] = {}
-    """Passed on to the method's TRL config class. Unless it says otherwise, the script saves after each tenth of
-    all steps, evaluates then too if there are rows for that, and keeps the newest two checkpoints (`save_total_limit: 2`)."""
+    """Passed on to the method's TRL config class. By default, the script saves after each tenth of all steps, evaluates at the same steps if there
+    are rows to evaluate on, and keeps the newest two checkpoints (`save_total_limit: 2`)."""
     early_stopping: EarlyStopping | None = None
     """When to stop before the last step."""
     environment: Environment = Field(default_factory=Environment)
@@ -310,7 +311,7 @@ class Job(StrictPart):
     samples: Samples = Field(default_factory=Samples)
     """Completions for the log and the report."""
     evaluate: list[Evaluation] = []
-    """Evaluations of the final model beside its base, when training has ended. They need `holdfast[evaluate]` where holdfast runs."""
+    """Evaluations of the final model and its base after training. They need `holdfast[evaluate]` where holdfast runs."""
     recover: Recover = Field(default_factory=Recover)
     """How a failed run is continued."""
     notify: Notify = Field(default_factory=Notify)

@@ -54,7 +54,7 @@ class PlannedEvaluation:
         by: Columns to break the figures down by.
         at_least: Conditions.
         not_worse_than: The model that must not be better; None if there is none.
-        max_new_tokens: The most tokens of an answer.
+        max_new_tokens: The longest answer, in tokens.
         seed: Of the rows that are drawn.
     """
 

@@ -109,7 +109,7 @@ class Omitted:
 
     Attributes:
         what: What it is: `4-bit loading`.
-        because: Why not, and what shows it.
+        because: Why not, and how to test it.
     """
 
     what: str

@@ -22,28 +22,28 @@ LossAgreement = Literal["same", "rounded", "differs", "not_compared"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RehearsedFault:
-    """A fault that was injected, and what a run would make of it.
+    """A fault that was injected, and what a run would do after it.
 
     Attributes:
         name: The fault.
-        status: What becomes of the training; `skipped` is not a pass.
-        because: Why it was skipped, why the training is lost or does not go on; null if there is nothing to say.
+        status: The outcome for the training; `skipped` is not a pass.
+        because: Why it was skipped, why the training is lost, or why it does not continue; null otherwise.
         step: The step in which it struck; null if it did not.
         steps: The steps of the rehearsed training.
-        said: What the libraries said of it; null if nothing.
+        said: What the libraries reported; null if nothing.
         diagnosis: The class of failure that the diagnosis names; null if none.
-        is_cause: Whether that is the injected fault; null if nothing was diagnosed, since nothing failed.
-        action: What the run does: it `continues` as it is, `changes` settings and continues, `stops`, or `finishes` as if nothing had been.
+        is_cause: Whether that is the injected fault; null if nothing was diagnosed, because nothing failed.
+        action: What the run does: it `continues` as it is, `changes` settings and continues, `stops`, or `finishes` as if nothing had happened.
         verdict: The reason that the run gives for its end; null if it recovers.
         changes: The settings that are changed.
         skips: The first and the last step whose batches are left out; null if none are.
-        differs: What is not exactly as it was after that.
-        passed_over: Newer checkpoints that are not continued from, each with what is wrong.
-        resume_from: The checkpoint that it continues from, or would; null if training begins anew.
+        differs: What does not stay exactly the same after that.
+        passed_over: Newer checkpoints from which it does not continue, each with the problem.
+        resume_from: The checkpoint from which it continues, or would; null if training starts over.
         lost_steps: Steps that are trained again; null if no attempt followed.
-        played: Whether the attempts that follow were played to their end.
+        played: Whether the following attempts were played to their end.
         loss: How the losses after that compare with those of the undisturbed training: `same` is bit for bit.
-        same_weights: Whether they ended with the weights of the undisturbed training, bit for bit; null if no weights were compared.
+        same_weights: Whether the final weights equal those of the undisturbed training, bit for bit; null if no weights were compared.
     """
 
     name: FaultName

@@ -52,7 +52,7 @@ class AppliedRemedy:
         skips: The first and the last step that are skipped; None if none are.
         resumes_until: The last step whose checkpoint can be continued from; 0 if the training begins anew, None if all can.
         keeps: What is as it was.
-        differs: What is not exactly as it was, a sentence each.
+        differs: What does not stay exactly the same, a sentence each.
     """
 
     permission: Permission | None = None

@@ -47,9 +47,9 @@ class StudyMetric(StrictPart):
     name: Text
     """Metric: one that the trainer logs (`eval_loss`, `train_loss`), or one of the job's `evaluate:` (`exact_match`)."""
     direction: Direction | None = None
-    """Whether the lowest or the highest value is the best. Default: follows from the name, if it ends in loss, accuracy or the like."""
+    """Whether the lowest or the highest value is the best. Default: by the name, if it ends in loss, accuracy or the like."""
     dataset: Text | None = None
-    """Dataset of `evaluate:` that the metric is of. Default: the mean over those that have it."""
+    """Dataset of `evaluate:` on which the metric is measured. Default: the mean over the datasets that have it."""
 
     @property
     def lower_is_better(self) -> bool:
@@ -124,20 +124,20 @@ class StudyBudget(StrictPart):
     """What the whole study may use. No trial starts once it is used up; those that run go on to their end."""
 
     trials: PositiveInt | None = None
-    """Number of trials, those of earlier starts included."""
+    """Number of trials, including those of earlier starts."""
     hours: Annotated[float, Field(gt=0)] | None = None
-    """Hours that trials may run, added up."""
+    """Total hours that trials may run."""
     usd: Annotated[float, Field(gt=0)] | None = None
-    """Money, by the price of the job's hardware."""
+    """Total cost, by the price of the job's hardware."""
 
 
 class Pruning(StrictPart):
     """Early ends of trials that fall behind: asynchronous successive halving (ASHA)."""
 
     min_steps: PositiveInt
-    """Step of the first rung. A trial is compared with others by its first evaluation from there on."""
+    """Step of the first rung. A trial is compared with others at its first evaluation from this step on."""
     factor: Annotated[int, Field(ge=2)] = 3
-    """One in so many trials passes a rung, and the next rung has so many times the steps."""
+    """With 3, one in three trials passes a rung, and the next rung has three times the steps."""
 
 
 def _conditions(value: Any) -> Any:
@@ -167,17 +167,17 @@ class Study(StrictPart):
     random: RandomTrials | None = None
     """Settings drawn at random."""
     search: SearchTrials | None = None
-    """Settings that follow from the results of earlier ones. Needs the extra `study`."""
+    """Settings that are chosen by earlier results. Needs the extra `study`."""
     seeds: list[Seed] = []
-    """Seeds that each setting runs with: as many trials. Without at least two, noise cannot be told from a difference."""
+    """Seeds with which each setting runs, one trial each. With fewer than two, noise cannot be distinguished from a difference."""
     where: Conditions = []
     """Keep a trial only if one of these conditions holds. A condition holds if all of its keys do."""
     unless: Conditions = []
     """Leave a trial out if one of these conditions holds."""
     parallel: PositiveInt = 1
-    """Trials that run at once. On this machine, its GPUs are parted between them."""
+    """Trials that run at once. On this machine, its GPUs are divided among them."""
     prune: Pruning | None = None
-    """Stop trials early whose metric falls behind that of others at the same step. Default: each runs to its end."""
+    """Stop a trial early if its metric falls behind that of others at the same step. Default: each trial runs to its end."""
     budget: StudyBudget = Field(default_factory=StudyBudget)
     """What the whole study may use."""
 

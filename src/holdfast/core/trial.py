@@ -19,7 +19,7 @@ class Trial:
 
     Attributes:
         number: Its number, from 1, in the order of the file.
-        settings: What it changes in the job, by dotted key, without the seed of `seeds`.
+        settings: The values that it changes in the job, by dotted key, without the seed of `seeds`.
         seed: Its seed; None if the study has no `seeds`.
         sources: Where in the study file each value stands, as a key path of that file.
     """
@@ -46,7 +46,7 @@ class TrialOutcome:
         stage: The run's stage; None if it has not begun.
         value: The metric's value; None if it has none.
         metrics: The newest value of each metric that was logged.
-        seconds: How long its attempts have run.
+        seconds: The total time of its attempts.
         name: The class of its failure; empty if it has not failed, or the cause is not known.
         because: Why it failed; empty if it has not.
         fix: What to do about that.

@@ -204,7 +204,7 @@ class TargetResult(ResultPart, frozen=True, kw_only=True):
         findings: The findings, in the order of the file.
         skipped: The rules that were not checked.
         suppressed: The findings that comments suppress.
-        assumed: Options of the command line that were taken to have their defaults; absent if there are none.
+        assumed: Options of the command line whose defaults were assumed; absent if there are none.
         unasked: Why the rules that need the Hub were left out, if they were.
         checklist: The pre-flight checklists; present with `--checklist`.
         fixed: The fixes that were applied; present with `--fix`, `--unsafe-fixes` and `--diff`.

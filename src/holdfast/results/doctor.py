@@ -7,12 +7,12 @@ from holdfast.results import Result, ResultPart
 
 
 class PlaceProblem(ResultPart, frozen=True, kw_only=True):
-    """What keeps a place from being used.
+    """A problem that prevents the use of a place.
 
     Attributes:
         what: What is wrong.
-        where: Where it is seen.
-        fix: The command, or the change, that corrects it.
+        where: Where it was found.
+        fix: The command or the change that fixes it.
     """
 
     what: str
@@ -25,7 +25,7 @@ class GpuFacts(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         name: As `nvidia-smi` spells it.
-        memory_bytes: All of its memory.
+        memory_bytes: Its total memory.
         capability: Its CUDA compute capability, as `8.0`.
     """
 
@@ -35,7 +35,7 @@ class GpuFacts(ResultPart, frozen=True, kw_only=True):
 
 
 class LocalFacts(ResultPart, frozen=True, kw_only=True, tag_field="kind", tag="local"):
-    """This machine; `kind` tells its facts from those of other places.
+    """This machine; `kind` distinguishes its facts from those of other places.
 
     Attributes:
         python: The version of Python.
@@ -103,9 +103,9 @@ class PlaceResult(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         name: `local`, this machine; `hub`, the Hugging Face Hub; `hf-jobs`, Hugging Face Jobs.
-        ready: Whether nothing keeps it from being used.
-        facts: What is known of it.
-        problems: What keeps it from being used.
+        ready: Whether it can be used.
+        facts: The facts about it.
+        problems: The problems that prevent its use.
     """
 
     name: Literal["local", "hub", "hf-jobs"]
@@ -115,7 +115,7 @@ class PlaceResult(ResultPart, frozen=True, kw_only=True):
 
 
 class DoctorResult(Result, frozen=True, kw_only=True):
-    """What is ready to train, and what is missing.
+    """What is ready for training, and what is missing.
 
     Attributes:
         verdict: `ready` if this machine and the Hub are; a service need not be.

@@ -14,14 +14,13 @@ class BaseFigure(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         value: The base model's value.
-        difference: The model's value less the base model's.
+        difference: The model's value minus the base model's.
         low: The lower end of the difference's 95 % interval; null if there are too few rows.
         high: Its upper end.
-        p_value: The probability of such a difference if there were none; null if there are too few rows.
+        p_value: The probability of such a difference if the true one were 0; null if there are too few rows.
         test: The test that gives it.
         verdict: `better` or `worse` if the interval lies on one side of 0.
-        rows_needed: With how many rows a difference of this size would be found, four times out of five; null if it is found
-            already, or there is none.
+        rows_needed: How many rows would show a difference of this size, four times out of five; null if these rows show it, or there is none.
     """
 
     value: float | None
@@ -45,10 +44,10 @@ class EvaluationFigure(ResultPart, frozen=True, kw_only=True):
         value: Its value; null if no row has one, or it is not finite.
         low: The lower end of its 95 % interval; null if there are too few rows.
         high: Its upper end.
-        interval: How the interval was made.
+        interval: The method of the interval.
         rows_needed: How many rows would make the interval as narrow as 0.05 of the metric's range to each side, or 5 % of a value without
             a range; null if it is.
-        where: The rows that it is of: a column, `label` or `length`, with its value; null for all.
+        where: The rows that it covers: a column, `label` or `length`, with its value; null for all.
         base: The base model's figure; null if there is no base model.
     """
 
@@ -80,10 +79,10 @@ class MetricDefinition(ResultPart, frozen=True, kw_only=True):
 
 
 class ConfusionMatrix(ResultPart, frozen=True, kw_only=True):
-    """How often each label was answered with which.
+    """How often each label was answered with each label.
 
     Attributes:
-        labels: The labels; an empty one stands for answers that are no label.
+        labels: The labels; an empty one stands for answers that are not a label.
         counts: For each right label, how often each label was given.
     """
 
@@ -100,14 +99,14 @@ class EvaluatedDataset(ResultPart, frozen=True, kw_only=True):
         task: What it was evaluated for.
         rows: How many rows were evaluated.
         of: How many rows the split has.
-        clusters: How many groups of rows belong together; null if each row is its own.
+        clusters: How many groups the rows form; null if each row is a group.
         unreadable: How many parts of its files could not be read.
         unfit: How many rows could not be evaluated.
         first_unfit: The numbers of the first of them, counted from 0.
-        because: Why the first of them could not.
+        because: Why the first of them could not be evaluated.
         lengths: The shortest, the median and the longest prompt, in characters.
         labels: How many rows have each label; empty if there are no labels.
-        confusion: How often each label was answered with which; null if there are no labels.
+        confusion: How often each label was answered with each label; null if there are no labels.
         reused: How many rows were answered by an earlier evaluation with the same model and settings.
         unended: How many answers were cut off at `max_new_tokens`.
         cut: How many prompts were too long for the model, and lost their beginning.
@@ -150,14 +149,14 @@ class FailedDataset(ResultPart, frozen=True, kw_only=True):
 
 
 class LeakedDataset(ResultPart, frozen=True, kw_only=True):
-    """The rows of a dataset that stand in the training data.
+    """The rows of a dataset that are in the training data.
 
     Attributes:
         dataset: The dataset, as it was named.
         rows: How many there are.
         fraction: Their share.
-        exact: The numbers of the first rows that stand there whole, counted from 0.
-        near: The numbers of the first of which at least half of the sequences of eight words do.
+        exact: The numbers of the first rows that are there completely, counted from 0.
+        near: The numbers of the first rows of which at least half of the sequences of eight words are there.
         without: The figures without these rows.
     """
 
@@ -178,7 +177,7 @@ class WorstRow(ResultPart, frozen=True, kw_only=True):
         metric: The metric.
         value: The row's value.
         base_value: The base model's; null if there is none.
-        prompt: The last text that the model was given.
+        prompt: The last text of the model's input.
         reference: The right answer.
         answer: The model's answer; empty if it wrote none.
         base_answer: The base model's answer.
@@ -229,13 +228,13 @@ class EvaluationSettings(ResultPart, frozen=True, kw_only=True):
     """How answers were generated.
 
     Attributes:
-        max_new_tokens: The most tokens of an answer.
+        max_new_tokens: The longest answer, in tokens.
         stop_strings: Texts that end an answer.
         temperature: The temperature of sampling; 0 takes the likeliest token.
-        top_p: The share of the likeliest tokens that was sampled from.
-        top_k: The number of the likeliest tokens that was sampled from; 0 for all.
+        top_p: The probability of the likeliest tokens that were sampled from.
+        top_k: The number of the likeliest tokens that were sampled from; 0 for all.
         seed: The seed of sampling, and of the choice of rows.
-        batch_size: The most rows of a batch.
+        batch_size: The largest batch, in rows.
         template: The SHA-256 of the chat template; empty if there is none.
         device: The device.
         dtype: The dtype of the weights.
@@ -254,7 +253,7 @@ class EvaluationSettings(ResultPart, frozen=True, kw_only=True):
 
 
 class EvaluatedCheckpoint(ResultPart, frozen=True, kw_only=True):
-    """A checkpoint that was evaluated beside the final model of its run.
+    """A checkpoint that was evaluated in addition to the final model of its run.
 
     Attributes:
         step: Its step.
@@ -292,7 +291,7 @@ class BestCheckpoint(ResultPart, frozen=True, kw_only=True):
 
 
 class EvaluateResult(Result, frozen=True, kw_only=True):
-    """How good a model is, and how sure that is.
+    """How good a model is, and how certain the figures are.
 
     Attributes:
         verdict: `fail` if a dataset failed, or a gate did not pass.
@@ -301,7 +300,7 @@ class EvaluateResult(Result, frozen=True, kw_only=True):
         results: The figures: of each dataset, then of its parts.
         datasets: The datasets that were evaluated.
         failed: Those that could not be.
-        leaked: Rows that stand in the training data, if that is known.
+        leaked: Rows that are in the training data, if it is known.
         leaks_unknown: Why no rows were looked for in the training data; absent if they were.
         worst: The worst rows of each dataset.
         gates: The conditions of the command.
@@ -311,8 +310,8 @@ class EvaluateResult(Result, frozen=True, kw_only=True):
         versions: The versions of the libraries.
         files: The files with these results: JSON and CSV.
         samples: The folder with the answers; empty if there are none.
-        checkpoints: The checkpoints that were evaluated beside the model; absent without `--every checkpoint`.
-        best: The best of them and the model, on each dataset; absent likewise.
+        checkpoints: The checkpoints that were evaluated too; absent without `--every checkpoint`.
+        best: The best of them and the model, on each dataset; absent without `--every checkpoint`.
     """
 
     verb: Literal["evaluate"]

@@ -8,14 +8,14 @@ from holdfast.results.run import DeliveryResult
 
 
 class ExportCheck(ResultPart, frozen=True, kw_only=True):
-    """A proof of a file.
+    """A check of a file.
 
     Attributes:
-        name: What was compared. `weights`: whether all of them are finite and there.
+        name: What was compared. `weights`: whether all of them are present and finite.
         verdict: Whether it holds.
-        value: The figure that decides it: of `token-ids`, the share of texts with equal ids; of `logits`, the size of the
-            difference, relative to how much the logits vary over the vocabulary; of `perplexity`, the increase over the original's,
-            as a share of it; of `generation`, the number of tokens; of `weights`, the number of bytes. Null if it could not be
+        value: The figure that decides it: for `token-ids`, the share of texts with equal ids; for `logits`, the size of the difference, relative to
+            how much the logits vary over the vocabulary; for `perplexity`, the relative increase over the original's; for `generation`, the number
+            of tokens; for `weights`, the number of bytes. Null if it could not be
             measured.
         because: The evidence.
     """
@@ -30,14 +30,13 @@ class ExportedFile(ResultPart, frozen=True, kw_only=True):
     """A model that was made: the files of weights of a folder, or a GGUF file.
 
     Attributes:
-        path: The folder or the file; empty if it was not delivered, since a check failed.
+        path: The folder or the file; empty if it was not delivered, because a check failed.
         format: The format.
         quantization: The quantization of a GGUF file; null for safetensors.
         bytes: The size of the weights.
-        memory_bytes: The memory that loading it takes, with a context of 4,096 tokens (or all that it can read, if less), so far as
-            its weights and its cache need it.
+        memory_bytes: The memory for its weights and its cache, with a context of 4,096 tokens (or the longest that it can read, if shorter).
         types: How many tensors have each type.
-        checks: The proofs.
+        checks: The checks.
     """
 
     path: str
@@ -50,7 +49,7 @@ class ExportedFile(ResultPart, frozen=True, kw_only=True):
 
 
 class ExportStep(ResultPart, frozen=True, kw_only=True):
-    """A step, with what it took.
+    """A step, with its time and memory.
 
     Attributes:
         name: `merge`, `vocabulary`, `reference`, `convert`, or `quantize` and `prove` with the quantization.
@@ -64,7 +63,7 @@ class ExportStep(ResultPart, frozen=True, kw_only=True):
 
 
 class ExportResult(Result, frozen=True, kw_only=True):
-    """A model as it is used elsewhere, and the proof that it is the same.
+    """A model for use elsewhere, and the checks that it is the same.
 
     Attributes:
         verdict: `fail` if a check failed, or a push did not arrive.
@@ -78,11 +77,11 @@ class ExportResult(Result, frozen=True, kw_only=True):
         tied: Whether the output layer has the weights of the embeddings.
         added_tokens: How many rows of the embeddings training added to those of the base.
         converter: The converter with its release and the SHA-256 of the archive that it is from; empty if there is no GGUF file.
-        pre_tokenizer: How the GGUF files split texts before they are made tokens, and how that was found out; empty if there is none.
+        pre_tokenizer: How the GGUF files split texts before tokenization, and how this was determined; empty if there is none.
         modelfile: The file for Ollama; empty if there is no GGUF file.
         card: The model card.
-        notes: What is worth knowing before the model is used.
-        steps: The steps, with what each took.
+        notes: Notes for users of the model.
+        steps: The steps, each with its time and memory.
         versions: The versions of the libraries.
         pushed: Whether the export arrived on the Hub; null if it was not pushed.
     """

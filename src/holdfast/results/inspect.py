@@ -28,7 +28,7 @@ class InspectedDataset(ResultPart, frozen=True, kw_only=True):
 
 
 class DroppedRows(ResultPart, frozen=True, kw_only=True):
-    """The rows that a mapping leaves out, since a column has no usable value in them.
+    """The rows that a mapping leaves out, because a column has no usable value in them.
 
     Attributes:
         count: How many rows there are.
@@ -45,7 +45,7 @@ class MethodReadiness(ResultPart, frozen=True, kw_only=True):
     Attributes:
         ready: Whether it can.
         because: Why not; absent if it can.
-        caveat: What it would drop or misread without an error; absent if nothing is known.
+        caveat: What it would drop or misread without an error; absent if none is known.
         mapping: A Python module with a function `rewrite(row)` that makes the rows ready; null if none is needed or known.
         removes: The columns that the mapping removes.
         casts: The text columns that the mapping turns into numbers or truth values; absent if there are none. Cast each to
@@ -177,8 +177,8 @@ class InspectResult(Result, frozen=True, kw_only=True):
         problems: The problems that rules find in the rows.
         skipped: The rules that were not checked.
         tokens: The rows after the model's tokenizer; null if no model is named.
-        untold: Why there are no tokens though a model is named.
-        mapped: The method whose mapping was applied to the rows before they were tokenized.
+        untold: Why there are no tokens, although a model is named.
+        mapped: The method whose mapping was applied to the rows before tokenization.
         samples: Sample rows as the model gets them.
         rewards: The results of reward functions on sample rows.
         rewritten_by: The job's own `map`, which rewrites the rows before the trainer reads them. `inspect` does not run it, and

@@ -10,7 +10,7 @@ class EstimateRange(ResultPart, frozen=True, kw_only=True):
     """A number with its bounds.
 
     Attributes:
-        value: The best single answer.
+        value: The best estimate.
         low: The least that is plausible.
         high: The most that is plausible.
     """
@@ -38,9 +38,9 @@ class PlanPhase(ResultPart, frozen=True, kw_only=True):
     """A phase of a training step at its peak.
 
     Attributes:
-        name: `loss`, `backward`, `optimizer`, `generation` or `evaluation`; of a traced step, `load` and `forward` too.
+        name: `loss`, `backward`, `optimizer`, `generation` or `evaluation`; for a traced step, also `load` and `forward`.
         bytes: Everything that is allocated.
-        terms: What that consists of.
+        terms: The parts of it.
     """
 
     name: str
@@ -52,15 +52,15 @@ class PlanMemory(ResultPart, frozen=True, kw_only=True):
     """The memory of one process on its GPU.
 
     Attributes:
-        peak_bytes: What the card must have.
-        allocated_bytes: What `torch.cuda.max_memory_allocated` will say.
+        peak_bytes: The memory that the card must have.
+        allocated_bytes: What `torch.cuda.max_memory_allocated` will report.
         low_bytes: The least that the card must have.
-        high_bytes: The most. What fits is judged by this.
-        terms: What the peak consists of, by purpose.
+        high_bytes: The most that the card must have. `fits` depends on this.
+        terms: The parts of the peak, by purpose.
         phases: Each phase, with the reasons.
         traced: Whether the numbers come from a trace of the step; absent if they come from the closed form.
         reserved_bytes: What the allocator reserves, as simulated on the trace; absent if there is none.
-        closed_form_bytes: What the closed form says in the place of `allocated_bytes`; absent if that is it.
+        closed_form_bytes: The closed form's value for `allocated_bytes`; absent if `allocated_bytes` is that value.
     """
 
     peak_bytes: int
@@ -79,15 +79,14 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         hardware: The flavor.
-        settings: What differs from the job, by the keys of a job file.
-        written: The same as it is written in the target: flags of a command line, arguments of a script's calls; absent if nothing
-            differs.
+        settings: The settings that differ from the job's, by the keys of a job file.
+        written: The same settings as they are written in the target: flags of a command line, arguments of a script's calls; absent if none differs.
         fits: Whether it fits.
-        peak_bytes: What the card must have.
-        high_bytes: What it must have at most.
-        time_s: How long it takes; null if unknown.
-        cost_usd: What it costs; null if unknown.
-        usd_per_hour: What an hour costs; absent if that is not known.
+        peak_bytes: The memory that the card must have.
+        high_bytes: The most that the card must have.
+        time_s: Its duration; null if unknown.
+        cost_usd: Its cost; null if unknown.
+        usd_per_hour: The price of an hour; absent if unknown.
     """
 
     hardware: str
@@ -106,7 +105,7 @@ class PlanMachine(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         gpus: The names of its GPUs.
-        card_bytes: What a process can have of one; null if there is none.
+        card_bytes: The memory that a process can have on one; null if there is no GPU.
         fits: Whether the job fits there as it is; null if there is no GPU. `holdfast run` then trains on its processors.
     """
 
@@ -150,28 +149,28 @@ class PlanResult(Result, frozen=True, kw_only=True):
         trainable: Parameters that are trained; null if unknown.
         memory: The memory of one process of the job as it is; null if unknown.
         hardware: The hardware that the job names, or the cheapest that it fits; null if there is none.
-        settings: What has to change for that, by the keys of a job file; absent if nothing has to.
-        written: The same as it is written in the target; absent if nothing has to change.
+        settings: The settings that have to change for this, by the keys of a job file; absent if none has to.
+        written: The same settings as they are written in the target; absent if none has to change.
         has_gpu: Whether that hardware has a GPU; absent if it has.
         fits: Whether it fits there; null if unknown.
-        time_s: How long it takes there; null if unknown.
-        cost_usd: What it costs there; null if unknown.
-        timeout_s: A timeout that it will keep; null if its time is unknown.
-        given_timeout_s: The timeout that the job gives; absent if it gives none.
+        time_s: Its duration there; null if unknown.
+        cost_usd: Its cost there; null if unknown.
+        timeout_s: A timeout that is long enough; null if its time is unknown.
+        given_timeout_s: The job's own timeout; absent if it has none.
         short_timeout: Whether that timeout is below the upper time; absent if it is not.
         budget_usd: The budget; absent if there is none.
         over_budget: Whether its upper cost exceeds the budget; absent if it does not.
-        card_bytes: What a process can have of a GPU of the hardware; absent if there is none.
+        card_bytes: The memory that a process can have on a GPU of the hardware; absent if there is no GPU.
         here: This machine; absent if the job says where it runs.
-        because: What was taken for granted, and what says so.
+        because: The assumptions, each with its source.
         unknown: What could not be estimated.
         options: Hardware and settings on which the job fits, the cheapest first.
-        untraced: Why the step was not traced, though that was asked for; absent if it was, or nobody asked.
-        check_errors: How many errors `check` finds without asking the Hub; absent if it finds none.
+        untraced: Why the step was not traced, although a trace was requested; absent otherwise.
+        check_errors: How many errors `check` finds without the Hub; absent if it finds none.
         errors: The first of them; absent if there are none.
-        advice: What to change in a job for which nothing fits; absent if something does.
+        advice: What to change in a job for which nothing fits; absent if something fits.
         applied: The settings that were written into the target; present with `--apply`.
-        applied_as: The same as it was written; absent if nothing was.
+        applied_as: The same settings as they were written; absent if none was.
     """
 
     verb: Literal["plan"]

@@ -9,7 +9,7 @@ class RunRefusal(ResultPart, frozen=True):
     Attributes:
         code: The rule, or the class of failure.
         message: What is wrong.
-        where: The line, as `train.py:12`; null if it is no single line.
+        where: The line, as `train.py:12`; null if it is not a single line.
         fix: What to do; null if unknown.
     """
 

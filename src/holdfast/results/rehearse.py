@@ -91,7 +91,7 @@ class RehearsalWarning(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         code: The rule, or the class of failure that it may be.
-        severity: `info` of what is merely worth knowing, else `warning`.
+        severity: `info` for a useful fact, else `warning`.
         stage: The stage that it concerns.
         message: What may be wrong.
     """
@@ -107,7 +107,7 @@ class NotRehearsed(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         what: What it is.
-        because: Why not, and what shows it.
+        because: Why not, and how to test it.
     """
 
     what: str
@@ -133,7 +133,7 @@ class ReportedSandbox(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         active: Whether the kernel confined it; if not, guards in Python alone did.
-        because: Why there was none; null where there was.
+        because: Why there was no sandbox; null if there was one.
     """
 
     active: bool

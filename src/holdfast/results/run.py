@@ -27,7 +27,7 @@ class AttemptDiagnosis(ResultPart, frozen=True, kw_only=True):
         retry: Whether another attempt can help.
         confidence: Between 0 and 1.
         stops: Why no attempt followed, if that is known; else empty.
-        where: Where its processes were when it stalled, and where their stacks are; empty if it did not.
+        where: What its processes were doing when it stalled, and the files with their stacks; empty if it did not stall.
     """
 
     name: str = field(name="class")
@@ -40,16 +40,16 @@ class AttemptDiagnosis(ResultPart, frozen=True, kw_only=True):
 
 
 class AttemptRecovery(ResultPart, frozen=True, kw_only=True):
-    """What was changed after a failed attempt, so that the run could go on.
+    """The change after a failed attempt that let the run continue.
 
     Attributes:
-        permission: The entry of `recover.allow` that permits it; null if it needs none, since it changes nothing of the training.
+        permission: The entry of `recover.allow` that permits it; null if it needs none, because it does not change the training.
         because: Why.
         skips: The first and the last step whose batches are skipped; null if none are.
-        resumes_until: The last step whose checkpoint can be continued from; 0 if training begins anew, null if all can.
-        keeps: What is as it was: `effective_batch`, `data_order`, `optimizer`, `learning_rate`.
-        differs: What is not exactly as it was.
-        undo: The options that give the settings back what they were; empty if none was changed.
+        resumes_until: The last step whose checkpoint can be continued from; 0 if training starts over; null if all can.
+        keeps: What stays the same: `effective_batch`, `data_order`, `optimizer`, `learning_rate`.
+        differs: What does not stay exactly the same.
+        undo: The options that restore the original settings; empty if none was changed.
     """
 
     permission: Permission | None
@@ -62,7 +62,7 @@ class AttemptRecovery(ResultPart, frozen=True, kw_only=True):
 
 
 class AttemptTrouble(ResultPart, frozen=True, kw_only=True):
-    """A sign of trouble in an attempt. Nothing is ended for it.
+    """A sign of trouble in an attempt, which does not end it.
 
     Attributes:
         kind: What kind of sign.
@@ -86,13 +86,13 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
         steps: Optimizer steps done, counted over all attempts.
         max_steps: Optimizer steps that the trainer plans; null until it reports them.
         resume_from: The checkpoint that it continued from; null if it started from the beginning.
-        passed_over: Newer checkpoints that it could not continue from, each with what is wrong.
+        passed_over: Newer checkpoints from which it could not continue, each with the problem.
         exit_code: Negative for a signal; null if unknown.
         diagnosis: Why it failed. Null if it did not, if no cause was found, or if no other attempt was allowed to follow; then use
             `holdfast diagnose`.
         remedy: The settings that were changed for the attempts that follow. Null if nothing was.
-        recovery: Why, and what else that changes. Null if nothing was changed.
-        troubles: Signs of trouble that were noted while it went on, oldest first.
+        recovery: Why they were changed, and with which side effects. Null if nothing was changed.
+        troubles: Signs of trouble that were noted while it ran, oldest first.
     """
 
     number: int
@@ -111,7 +111,7 @@ class AttemptResult(ResultPart, frozen=True, kw_only=True):
 
 
 class DeliveryResult(ResultPart, frozen=True, kw_only=True):
-    """Whether what was pushed is on the Hub.
+    """Whether a push arrived on the Hub.
 
     Attributes:
         repository: The repository that it was pushed to.
@@ -141,7 +141,7 @@ class NextCommand(ResultPart, frozen=True, kw_only=True):
 
 
 class RunDatasetEvaluation(ResultPart, frozen=True, kw_only=True):
-    """What the evaluation of the final model says of one dataset.
+    """The evaluation of the final model on one dataset.
 
     Attributes:
         dataset: The dataset.
@@ -167,13 +167,13 @@ class RunDatasetEvaluation(ResultPart, frozen=True, kw_only=True):
 
 
 class RunEvaluation(ResultPart, frozen=True, kw_only=True):
-    """What the evaluation of the final model gave, if the job asks for one.
+    """The evaluation of the final model, if the job asks for one.
 
     Attributes:
         verdict: `fail` if a condition does not hold or a dataset failed; `skipped` if nothing was evaluated.
         because: What failed, or why it was skipped; empty if all went well.
         files: All results, as `holdfast evaluate` prints them in JSON.
-        datasets: What they say of each dataset; absent in the result of `runs`.
+        datasets: The outcome for each dataset; absent in the result of `runs`.
     """
 
     verdict: Literal["pass", "fail", "skipped"]
@@ -197,8 +197,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         output: The folder of the trained model; null until it has succeeded, and if a script saved none.
         pushed: The repository that the model was pushed to; null until the run has succeeded.
         deliveries: Whether each push arrived on the Hub.
-        cost_usd: What its attempts have cost so far, by the time that they ran and the list price of their hardware; 0 on hardware
-            without a price.
+        cost_usd: The cost of its attempts so far, by their time and the list price of their hardware; 0 on hardware without a price.
         asked: The request that it was started with.
         started_at: Unix time.
         next: Commands that make sense now.
@@ -208,10 +207,10 @@ class RunResult(Result, frozen=True, kw_only=True):
         refusal: The reasons why it was refused; present in the result of `show`.
         rehearsed: The outcome of the rehearsal before it, in one line; present in the result of `show`, null if the run was
             not rehearsed, because the same job had passed before or none was wanted.
-        evaluation: What the evaluation of the final model gave; absent if there was none.
+        evaluation: The evaluation of the final model; absent if there was none.
         short_run: The name of the run that tried the job first; absent without `--try`.
         supervised: Whether a process supervises it; absent in the results of `run`, `resume` and `stop`.
-        others: The older runs that the name means as well; absent if there are none.
+        others: Older runs that match the same name; absent if there are none.
     """
 
     verb: Literal["run", "show", "watch"]
@@ -315,7 +314,7 @@ class VerifyResult(Result, frozen=True, kw_only=True):
     """Whether a checkpoint, or a model's folder, is complete.
 
     Attributes:
-        verdict: `unverifiable` if nothing says what was saved, or nothing of it is here.
+        verdict: `unverifiable` if nothing says what was saved, or none of it is here.
         path: The folder.
         step: Optimizer steps done when it was saved; null if unknown.
         problems: The problems, by file.

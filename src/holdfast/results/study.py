@@ -15,15 +15,15 @@ class StudyTrialResult(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         number: Its number, in the order of the study file.
-        settings: What it changes in the job, by dotted key.
+        settings: The values that it changes in the job, by dotted key.
         seed: Its seed; null if the study has no `seeds`.
-        content: The hash of all that decides its result: a trial with the same content is not run again.
+        content: The hash of everything that determines its result: a trial with the same content is not run again.
         run: The run's name; null if it has none yet.
         stage: Its stage: that of its run, `waiting` if it has none, `refused` if the check or the rehearsal refused it, `pruned` if the
             study stopped it early.
         value: The metric's value; null if it has none.
         metrics: The newest value of each metric.
-        elapsed_s: How long its attempts have run.
+        elapsed_s: The total time of its attempts.
         pruned: Why the study stopped it early; empty if it did not.
     """
 
@@ -47,15 +47,14 @@ class StudySettingResult(ResultPart, frozen=True, kw_only=True):
         trials: The numbers of its trials.
         values: The values of the metric, one for each trial that has one.
         mean: Their mean; null if there are none.
-        low: The lower end of its 95 % t-interval over seeds; null with fewer than two values, or if all are equal: noise is not known.
+        low: The lower end of its 95 % t-interval over seeds; null with fewer than two values, or if all are equal, because the noise is unknown.
         high: Its upper end.
-        difference: The mean less that of the best setting; null for the best, and without a value.
-        difference_low: The lower end of the difference's 95 % interval; null if noise is not known.
+        difference: The mean minus that of the best setting; null for the best, and without a value.
+        difference_low: The lower end of the difference's 95 % interval; null if the noise is unknown.
         difference_high: Its upper end.
-        p_value: The probability of such a difference if there were none, by Holm for all comparisons with the best; null if noise is not
-            known.
-        verdict: `best`; `worse` if the p-value is below 0.05; `within noise` if it is not; `unknown` if noise is not known; without a value
-            `pruned` if the study stopped a trial of it early, else `no value`.
+        p_value: The probability of such a difference if the true one were 0, by Holm for all comparisons with the best; null if the noise is unknown.
+        verdict: `best`; `worse` if the p-value is below 0.05; `within noise` if it is not; `unknown` if the noise is unknown; without a value,
+            `pruned` if the study stopped one of its trials early, else `no value`.
     """
 
     settings: Mapping[str, Any]
@@ -78,9 +77,9 @@ class StudyBest(ResultPart, frozen=True, kw_only=True):
         settings: The setting, by dotted key.
         metric: The metric.
         value: The mean over its seeds.
-        low: The lower end of its 95 % t-interval over seeds; null with one seed: noise is not known.
+        low: The lower end of its 95 % t-interval over seeds; null with one seed, because the noise is unknown.
         high: Its upper end.
-        seeds: How many values it is the mean of.
+        seeds: How many values the mean has.
         run: The run of its best trial.
         model: The folder of that run's model.
     """
@@ -96,7 +95,7 @@ class StudyBest(ResultPart, frozen=True, kw_only=True):
 
 
 class SettingImportance(ResultPart, frozen=True, kw_only=True):
-    """How much of the differences between trials one key explains by itself.
+    """How much of the differences between trials one key explains alone.
 
     Attributes:
         key: The key of the job, or `seed`.
@@ -128,16 +127,16 @@ class FailedTrial(ResultPart, frozen=True, kw_only=True):
 
 
 class StudyEstimate(ResultPart, frozen=True, kw_only=True):
-    """What is left to run.
+    """The remaining trials.
 
     Attributes:
-        trials: How many trials have still to run.
+        trials: How many trials remain.
         rehearsals: How many different shapes of jobs are among them: each is rehearsed once.
-        low_s: The least time that it is likely to take; null if unknown.
+        low_s: The lower end of the estimated time; null if unknown.
         high_s: The most.
-        low_usd: The least that it is likely to cost; null if the hardware has no price, or the time is unknown.
+        low_usd: The lower end of the estimated cost; null if the hardware has no price, or the time is unknown.
         high_usd: The most.
-        because: What the estimate rests on, or why there is none.
+        because: The basis of the estimate, or why there is none.
     """
 
     trials: int
@@ -155,17 +154,17 @@ class StudyResult(Result, frozen=True, kw_only=True):
     Attributes:
         study: Its name.
         verdict: `planned` if no trial was started; `complete` if every trial has a value; `failed` if all have ended and some failed;
-            `limited` if the budget is used up; `incomplete` if trials have still to run.
+            `limited` if the budget is used up; `incomplete` if trials remain.
         because: Why it ended before its last trial; empty if it did not.
         metric: The metric that trials are compared by.
         direction: Which value is the best.
         best: The best setting; null if no trial has a value.
         settings: Every setting, the best first.
-        importance: The keys that explain most, the most important first; empty with fewer than 12 values.
+        importance: The keys that explain most of the differences, the most important first; empty with fewer than 12 values.
         failed: The trials that failed, each with its cause.
         trials: Every trial.
-        remaining: What is left to run.
-        elapsed_s: How long all trials have run, added up.
+        remaining: The remaining trials.
+        elapsed_s: The total time of all trials.
         folder: The folder of the study, with its table and its report.
     """
 

@@ -54,7 +54,7 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     offline: bool = False,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> EvaluateResult:
-    """Evaluate a model: metrics with intervals, beside its base.
+    """Evaluate a model, with intervals, and compare it with its base.
 
     >>> import holdfast
     >>> answer = holdfast.evaluate("runs/quickstart-20261121-154501-x7", on="test.jsonl")  # doctest: +SKIP
@@ -62,29 +62,29 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     [('loss', 1.61, 1.52, 1.7), ('perplexity', 5.0, 4.57, 5.47)]
 
     Args:
-        model: A folder, a run, or the id of a Hub model; of an adapter, its base is found.
+        model: A folder, a run, or the id of a Hub model. For an adapter, holdfast finds the base.
         on: The datasets: files, folders, or ids of Hub datasets.
         prompt: Single prompts to answer.
         split: The split, or a slice or sum of splits. Default: the first of test, validation and train.
         config: The configuration of a Hub dataset.
-        rows: The most rows of a dataset, drawn at random.
+        rows: The largest number of rows of a dataset; they are drawn at random.
         metric: Metrics, by name or as `FILE:FUNCTION`. Default: those that fit the dataset's columns.
         rewards: Reward functions, as in training: `FILE:FUNCTION`, or one of TRL's by name.
-        by: What the figures are broken down by: a column, `label` or `length`.
-        cluster: The column whose value rows that belong together share. Default: rows with the same prompt.
+        by: Break figures down by a column, `label` or `length`.
+        cluster: Rows with the same value in this column belong together. Default: the prompt.
         base: The model to compare with. Default: an adapter's own base, or the model of a run's job.
         no_base: Don't compare.
-        trained_on: The datasets that the model was trained on, in which the rows are looked for. Default: that of a run's job.
-        at_least: Conditions `METRIC=NUMBER`: the whole interval must be on the good side of the number.
-        not_worse_than: A model to compare with; a difference whose interval shows that the model is worse is a failure.
-        max_new_tokens: The most tokens of an answer.
+        trained_on: The model's training data. Rows that are in it are reported. Default: that of a run's job.
+        at_least: Conditions `METRIC=NUMBER`: the whole interval must be above the number (for a loss: below).
+        not_worse_than: Fail if the interval shows that this model is better.
+        max_new_tokens: The longest answer, in tokens.
         stop: Texts that end an answer.
-        temperature: Of sampling. 0 takes the likeliest token.
-        top_p: The share of the likeliest tokens to sample from.
-        top_k: The number of the likeliest tokens to sample from. 0 for all.
-        seed: Of sampling, and of the rows that are drawn.
-        batch_size: The most rows of a batch. It is halved if memory runs out.
-        every: `checkpoint` also evaluates the checkpoints of a run that are kept, beside its final model, and names the best.
+        temperature: The temperature of sampling. 0 takes the likeliest token.
+        top_p: Sample from the likeliest tokens, up to this probability.
+        top_k: Sample from this many of the likeliest tokens. 0: all.
+        seed: The seed of sampling, and of the draw of rows.
+        batch_size: The largest batch, in rows. It is halved if memory runs out.
+        every: `checkpoint` also evaluates the checkpoints that a run has kept, and names the best.
         results: The folder for results. Default: a run's own, else `./results`.
         runs: The runs folder.
         offline: Don't contact the Hub.

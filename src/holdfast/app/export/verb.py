@@ -42,7 +42,7 @@ def export(  # noqa: PLR0913 - a verb has as many arguments as its command has o
     offline: bool = False,
     on_progress: Callable[[str], None] = lambda _: None,
 ) -> ExportResult:
-    """Export a model: merge, convert to GGUF, and prove the result.
+    """Export a model: merge, convert to GGUF, and verify the result.
 
     >>> import holdfast
     >>> answer = holdfast.export("runs/quickstart-20261121-154501-x7", out="merged")  # doctest: +SKIP
@@ -50,17 +50,17 @@ def export(  # noqa: PLR0913 - a verb has as many arguments as its command has o
     ['pass', 'pass']
 
     Args:
-        model: A folder, a run, or the id of a Hub model; of an adapter, its base is found.
+        model: A folder, a run, or the id of a Hub model. For an adapter, holdfast finds the base.
         out: The folder to make. Default: `export` in a run's folder, else `./export/NAME`.
         base: The base to merge into. Default: the one that the adapter names.
-        adapter: Further adapters of the same base, which are merged too.
+        adapter: More adapters of the same base to merge.
         dtype: The dtype of the weights: bfloat16, float16 or float32. Default: that of the base.
-        shard_size: The largest file of weights.
+        shard_size: The largest size of a weights file.
         gguf: Quantizations of GGUF files to make: f16, q8_0, q6_k, q5_k_m, q4_k_m, q4_k_s, q3_k_m, q2_k.
-        sample: A file with text on which the perplexity is measured. Default: documentation of Python.
-        max_loss: By how many percent a quantization may raise the perplexity. Default: five times what is usual.
+        sample: A text file to measure the perplexity on. Default: Python's documentation.
+        max_loss: Largest rise of the perplexity through a quantization, in percent. Default: five times what is usual.
         push: A repository of the Hub to push the folder to.
-        public: Make that repository public, if it is made.
+        public: Make the repository public, if it is new.
         runs: The runs folder.
         offline: Don't contact the Hub.
         on_progress: Receives each line of progress.

@@ -56,7 +56,7 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
     apply: bool = False,
     offline: bool = False,
 ) -> PlanResult:
-    """Estimate the memory, the time and the cost of a job, and find where it fits.
+    """Estimate the memory, time and cost of a job, and find hardware and settings that fit.
 
     >>> import holdfast
     >>> holdfast.plan("examples/quickstart.yaml", offline=True)["fits"]
@@ -71,8 +71,8 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         processes: Training processes on each machine. Default: what the target says.
         strategy: How processes share the work: `ddp`, `fsdp`, `zero2` or `zero3`. Default: what the target says.
         trace: Trace the step on fake tensors, in the job's environment, which must have torch and transformers.
-        apply: Write the cheapest option that fits into the target, and the timeout where it gives none.
-        offline: Don't contact the Hub. Models of the catalog are known without it.
+        apply: Write the first option into the target, and a timeout if it has none.
+        offline: Don't contact the Hub. Models in the catalog don't need it.
 
     Raises:
         UsageError: The target cannot be read; or no environment at hand can trace it.

@@ -50,8 +50,8 @@ def run(
         detach: Return at once; a supervisor continues in the background.
         offline: Don't contact the Hub when the job is checked and rehearsed.
         rehearse: Rehearse the job first, unless it already passed a rehearsal.
-        try_first: Run a few steps of the job first, evaluated, saved and pushed, on the same backend. If it fails,
-            the result is that of this short run, and the job is not started. With `detach`, it is awaited.
+        try_first: Run a few steps of the job first, evaluated, saved and pushed, on the same backend. If it fails, the result is that of this short
+            run, and the job is not started. `detach` still waits for the short run.
         observer: Follows the run; may stop it or detach from it.
 
     Raises:

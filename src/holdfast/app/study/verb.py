@@ -42,7 +42,7 @@ def study(
     observer: StudyObserver = NO_STUDY_OBSERVER,
     confirm: Callable[[str], bool] = lambda _: False,
 ) -> StudyResult:
-    """Run many settings of one job, and find the best. What has run is not run again, so the same command goes on after an interruption.
+    """Run many settings of one job, and find the best. A second call continues an interrupted study.
 
     >>> import holdfast
     >>> answer = holdfast.study("rates.yaml")  # doctest: +SKIP
@@ -51,21 +51,21 @@ def study(
 
     Args:
         study: The study file.
-        show: Show what the trials have given so far; start none.
-        dry_run: Check every trial, and show what would run; start none.
+        show: Show the results so far; start no trial.
+        dry_run: Check every trial, and show what would run; start no trial.
         yes: Start more than 100 trials without asking.
-        retry: Run trials that failed again.
+        retry: Run failed trials again.
         runs: The runs folder. Default: HOLDFAST_RUNS, else the job's `output.folder`.
         despite: Codes of rules that don't refuse a trial.
         offline: Don't contact the Hub when jobs are checked and rehearsed.
-        rehearse: Rehearse each shape of job first: trials that differ in rates and seeds alone have the same.
-        detach: Return once the study runs in the background.
+        rehearse: Rehearse each shape of job first. Trials that differ only in rates and seeds have the same shape.
+        detach: Return as soon as the study runs in the background.
         observer: Follows the study; may stop it.
-        confirm: Asked whether so many trials shall start.
+        confirm: Called to confirm a large number of trials.
 
     Raises:
-        UsageError: There is no such study, it is being run by another process, or it has many trials and nobody has agreed.
-        ExceptionGroup: Of an error for everything that is wrong with it.
+        UsageError: There is no such study, another process runs it, or it has many trials and nobody has confirmed.
+        ExceptionGroup: One error for each mistake in it.
     """
     file = read_study(as_path(study))
     base = runs_folder(runs, str(file.job.get("output.folder", "") or "") or None)

@@ -13,6 +13,6 @@ from holdfast.cli.text.doctor import render_doctor
 def command(offline: bool, format_: str) -> int:
     """Check this machine, its libraries and the Hub.
 
-    Each problem comes with the command that corrects it. Nothing is changed.
+    Each problem comes with the command that fixes it. Nothing is changed.
     """
     return options.print_result(doctor(offline=offline), format_, render_doctor)

@@ -42,22 +42,37 @@ def complete_metrics(_: click.Context, __: click.Parameter, incomplete: str) -> 
     multiple=True,
     metavar="DATA",
     type=click.Path(),
-    help="Look for the rows in this training data. Default: that of a run.",
+    help="Report rows that are in this training data. Default: that of a run.",
 )
-@click.option("--at-least", multiple=True, metavar="METRIC=NUMBER", help="Fail unless the interval shows this.")
+@click.option(
+    "--at-least",
+    multiple=True,
+    metavar="METRIC=NUMBER",
+    help="Fail unless the whole interval is above NUMBER (for a loss: below).",
+)
 @click.option("--not-worse-than", metavar="MODEL", help="Fail if the interval shows that this model is better.")
 @click.option(
-    "--max-new-tokens", type=click.IntRange(min=1), default=256, help="Most tokens of an answer. Default: 256."
+    "--max-new-tokens", type=click.IntRange(min=1), default=256, help="Longest answer, in tokens. Default: 256."
 )
 @click.option("--stop", multiple=True, metavar="TEXT", help="Text that ends an answer.")
-@click.option("--temperature", type=click.FloatRange(min=0), default=0.0, help="Sample. Default: 0, which doesn't.")
 @click.option(
-    "--top-p", type=click.FloatRange(min=0, max=1, min_open=True), default=1.0, help="Sample from this share."
+    "--temperature", type=click.FloatRange(min=0), default=0.0, help="Temperature of sampling. Default: 0, no sampling."
 )
-@click.option("--top-k", type=click.IntRange(min=0), default=0, help="Sample from this many tokens. Default: all.")
+@click.option(
+    "--top-p",
+    type=click.FloatRange(min=0, max=1, min_open=True),
+    default=1.0,
+    help="Sample from the likeliest tokens, up to this probability.",
+)
+@click.option(
+    "--top-k",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Sample from this many of the likeliest tokens. Default: all.",
+)
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of sampling and of --rows. Default: 0.")
 @click.option(
-    "--batch-size", type=click.IntRange(min=1), default=BATCH, help=f"Most rows of a batch. Default: {BATCH}."
+    "--batch-size", type=click.IntRange(min=1), default=BATCH, help=f"Largest batch, in rows. Default: {BATCH}."
 )
 @click.option(
     "--every", type=click.Choice(["checkpoint"]), help="Also evaluate the run's checkpoints, and name the best."
@@ -102,10 +117,9 @@ def command(
     quiet: bool,
     format_: str,
 ) -> int:
-    """Evaluate a model: metrics with intervals, beside its base.
+    """Evaluate a model, with intervals, and compare it with its base.
 
-    MODEL is a folder, a run, or the id of a Hub model; of an adapter, its base is found. What a dataset is evaluated for
-    follows from its columns.
+    MODEL is a folder, a run, or the id of a Hub model. For an adapter, holdfast finds the base. A dataset's columns determine what is measured.
     """
     answer = evaluate(
         model,

@@ -24,7 +24,7 @@ def complete_quantizations(_: click.Context, __: click.Parameter, incomplete: st
     help="Folder to make. Default: `export` in a run's folder, else ./export/NAME.",
 )
 @click.option("--base", metavar="MODEL", help="Base to merge into. Default: the one that the adapter names.")
-@click.option("--adapter", multiple=True, metavar="ADAPTER", help="Merge this adapter of the same base too.")
+@click.option("--adapter", multiple=True, metavar="ADAPTER", help="Also merge this adapter of the same base.")
 @click.option("--dtype", type=click.Choice(DTYPES), help="Dtype of the weights. Default: that of the base.")
 @click.option("--shard-size", default="5GB", metavar="SIZE", help="Largest file of weights. Default: 5GB.")
 @click.option(
@@ -32,17 +32,17 @@ def complete_quantizations(_: click.Context, __: click.Parameter, incomplete: st
     multiple=True,
     metavar="QUANTIZATION",
     shell_complete=complete_quantizations,
-    help="Make a GGUF file: f16, q8_0, q6_k, q5_k_m, q4_k_m, q4_k_s, q3_k_m, q2_k; several with commas.",
+    help="Make a GGUF file: f16, q8_0, q6_k, q5_k_m, q4_k_m, q4_k_s, q3_k_m, q2_k; separate several by commas.",
 )
 @click.option("--sample", metavar="FILE", type=click.Path(), help="Text to measure the perplexity on.")
 @click.option(
     "--max-loss",
     type=click.FloatRange(min=0),
     metavar="PERCENT",
-    help="Most that a quantization may raise the perplexity. Default: five times what is usual.",
+    help="Largest rise of the perplexity through a quantization. Default: five times what is usual.",
 )
 @click.option("--push", metavar="REPO", help="Push the folder to this repository of the Hub.")
-@click.option("--public", is_flag=True, help="Make the repository public, if it is made. Default: private.")
+@click.option("--public", is_flag=True, help="Make a new repository public. Default: private.")
 @options.runs
 @options.offline
 @options.quiet
@@ -64,9 +64,9 @@ def command(
     quiet: bool,
     format_: str,
 ) -> int:
-    """Export a model: merge, convert to GGUF, and prove the result.
+    """Export a model: merge, convert to GGUF, and verify the result.
 
-    MODEL is a folder, a run, or the id of a Hub model; of an adapter, its base is found.
+    MODEL is a folder, a run, or the id of a Hub model. For an adapter, holdfast finds the base.
     """
     answer = export(
         model,

@@ -19,15 +19,15 @@ TOKEN = "HOLDFAST_MCP_TOKEN"  # noqa: S105 - the variable's name
     "--folder",
     type=click.Path(exists=True, file_okay=False),
     default=".",
-    help="Folder that paths start at. Default: the current folder.",
+    help="Folder at which relative paths start. Default: the current folder.",
 )
 @click.option("--allow-push", is_flag=True, help="Let runs push to the Hub without asking.")
 @click.option("--http", is_flag=True, help="Serve HTTP on 127.0.0.1 instead of standard input and output.")
 @click.option("--port", type=click.IntRange(1, 65535), default=8765, help="Port for --http. Default: 8765.")
 def command(folder: str, allow_push: bool, http: bool, port: int) -> int:
-    """Serve the verbs to agents, over the Model Context Protocol.
+    """Serve the commands to agents, over the Model Context Protocol.
 
-    With `--http`, clients send the token that is printed, or that `$HOLDFAST_MCP_TOKEN` gives.
+    With `--http`, clients send the token that is printed, or the one in `$HOLDFAST_MCP_TOKEN`.
     """
     try:
         import anyio

@@ -11,11 +11,11 @@ from holdfast.cli.text.plan import render_plan
 @click.argument("target", required=False, type=click.Path(), metavar="[TARGET] [-- ARGUMENT…]")
 @options.sets
 @click.option("--hardware", metavar="NAME", help="Flavor or kind of GPU: a10g-large, h100, h100x8.")
-@click.option("--budget", type=float, metavar="USD", help="The most that it may cost.")
+@click.option("--budget", type=float, metavar="USD", help="The most that the job may cost.")
 @click.option("--processes", type=int, metavar="N", help="Training processes on each machine.")
 @click.option("--strategy", type=click.Choice(STRATEGIES), help="How processes share the work.")
 @click.option("--trace", is_flag=True, help="Trace the step on fake tensors (needs the extra `train`, or uv).")
-@click.option("--apply", is_flag=True, help="Write the cheapest option that fits into TARGET, and a missing timeout.")
+@click.option("--apply", is_flag=True, help="Write the first option, and a missing timeout, into TARGET.")
 @options.offline
 @options.format_
 @click.pass_context
@@ -32,10 +32,10 @@ def command(
     offline: bool,
     format_: str,
 ) -> int:
-    """Estimate memory, time and cost, and find where a job fits.
+    """Estimate a job's memory, time and cost; find hardware that fits.
 
     TARGET is a job file, a script or a notebook. A script's own arguments follow `--`. To plan a command line, write it
-    after `--`: `holdfast plan -- trl sft --model_name_or_path …`. Nothing is downloaded but the model's config.
+    after `--`: `holdfast plan -- trl sft --model_name_or_path …`. It downloads only the model's config and, to measure local rows, the tokenizer.
     """
     arguments = ctx.meta[options.ARGUMENTS]
     if target is None and not arguments:

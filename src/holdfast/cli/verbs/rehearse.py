@@ -33,7 +33,7 @@ from holdfast.engine.faults.kinds import ALL, kinds_of
     flag_value=ALL,
     default="",
     metavar="[NAME,…]",
-    help="Then inject faults, and show what a run would make of each. Without names, at the end of the command: all.",
+    help="Then inject faults, and show what a run would do after each. At the end of the command, without names: all.",
 )
 @click.option("--watch", is_flag=True, help="Rehearse again whenever a file next to TARGET is saved.")
 @options.offline

@@ -16,7 +16,7 @@ from holdfast.cli.text.answers import render_run
 @options.despite
 @options.detach
 @click.option("--no-rehearse", is_flag=True, help="Don't rehearse the job first.")
-@click.option("--try", "try_first", is_flag=True, help="Run a few steps of the job first; go on if they succeed.")
+@click.option("--try", "try_first", is_flag=True, help="Run a few steps of the job first; continue if they succeed.")
 @options.offline
 @options.runs
 @options.quiet

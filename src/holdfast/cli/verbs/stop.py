@@ -16,7 +16,7 @@ from holdfast.cli.text.answers import render_run
 def command(run: str, runs: str | None, quiet: bool, format_: str) -> int:
     """Stop a run after it saves a checkpoint.
 
-    A training that hangs does neither: a second `stop` kills it. `holdfast resume` continues the run.
+    A second `stop` kills a training that hangs. `holdfast resume` continues the run.
     """
     with RunDisplay(quiet=quiet) as display:
         answer = stop(run, runs=runs, observer=display)

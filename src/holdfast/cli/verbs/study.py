@@ -10,10 +10,10 @@ from holdfast.cli.text.study import render_study
 
 @click.command("study")
 @click.argument("study", type=click.Path())
-@click.option("--show", is_flag=True, help="Show what the trials have given so far; start none.")
-@click.option("--dry-run", is_flag=True, help="Check every trial, and show what would run; start none.")
+@click.option("--show", is_flag=True, help="Show the results so far; start no trial.")
+@click.option("--dry-run", is_flag=True, help="Check every trial, and show what would run; start no trial.")
 @click.option("--yes", "-y", is_flag=True, help="Start more than 100 trials without asking.")
-@click.option("--retry", is_flag=True, help="Run trials that failed again.")
+@click.option("--retry", is_flag=True, help="Run failed trials again.")
 @options.despite
 @click.option("--no-rehearse", is_flag=True, help="Don't rehearse the jobs first.")
 @options.detach
@@ -37,8 +37,8 @@ def command(
 ) -> int:
     """Run many settings of one job, and find the best.
 
-    STUDY is a YAML file: a job, what varies in it, and a metric. Each trial is a run like any other; one that fails does not stop the
-    others. What has run is not run again: the same command goes on after an interruption, and runs what was added to the file.
+    STUDY is a YAML file: a job, what varies in it, and a metric. Each trial is a separate run. If one fails, the others continue. The same command
+    continues an interrupted study, and runs only what is new in the file.
     """
     with StudyDisplay(quiet=quiet) as display:
         answer = study_verb(
