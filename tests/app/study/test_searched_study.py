@@ -218,3 +218,20 @@ def test_nothing_can_be_pruned_by_a_metric_that_is_known_at_the_end(quick: Quick
     with pytest.raises(GroupedError) as caught:
         run(quick)
     assert any("`exact_match` is not known while a trial runs" in error.what for error in flatten(caught.value))
+
+
+@pytest.mark.parametrize(("steps", "told"), [(16, True), (17, False), (-1, False)])
+def test_a_rung_that_no_trial_reaches_is_reported(quick: QuickStudy, steps: int, told: bool) -> None:
+    """With the numbers; a job whose steps follow from its epochs may reach it."""
+    quick.job["train"] |= {"max_steps": steps}
+    quick.write(seeds=[1, 2], prune={"min_steps": 16})
+    if not told:
+        run(quick, dry_run=True)
+        return
+    with pytest.raises(GroupedError) as caught:
+        run(quick, dry_run=True)
+    (error,) = flatten(caught.value)
+    assert error.what == "`prune.min_steps` is 16, but a trial has 16 steps, so that none is ever pruned"
+    assert error.spot.line == next(
+        at for at, text in enumerate(quick.file.read_text().splitlines(), 1) if "min_steps" in text
+    )

@@ -36,6 +36,18 @@ def open_newest_run(name: PathName, runs: PathName | None) -> tuple[Run, tuple[s
     return Run(name=matching[-1], folder=base / matching[-1], ledger=ledger), tuple(matching[:-1])
 
 
+def open_running_run(name: PathName, runs: PathName | None) -> Run:
+    """Return the run that a name means; of several, the only one that has not ended.
+
+    Raises:
+        UsageError: There is none, or it cannot be told which one is meant.
+    """
+    base, ledger, matching = _matching(name, runs)
+    found = [Run(name=each, folder=base / each, ledger=ledger) for each in matching]
+    running = [each for each in found if not each.state().stage.ended]
+    return running[0] if len(running) == 1 else open_run(name, runs)
+
+
 def _matching(name: PathName, runs: PathName | None) -> tuple[Path, Ledger, list[str]]:
     """Return the runs folder, its ledger, and the runs that a name means, oldest first.
 

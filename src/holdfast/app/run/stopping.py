@@ -4,7 +4,7 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.run_folder import supervising
 from holdfast.app.arguments import PathName
 from holdfast.app.run.backends import attach_backend
-from holdfast.app.run.opening import open_run
+from holdfast.app.run.opening import open_running_run
 from holdfast.app.run.runs import NO_OBSERVER, Run, RunObserver
 from holdfast.app.run.supervising import supervise_or_watch
 from holdfast.core.errors import UsageError
@@ -24,7 +24,7 @@ def stop(run: PathName, *, runs: PathName | None = None, observer: RunObserver =
     Raises:
         UsageError: There is no such run, or it is not running.
     """
-    opened = open_run(run, runs)
+    opened = open_running_run(run, runs)
     state = opened.state()
     if state.stage.ended:
         raise UsageError(f"{opened.name} is not running: {state.stage}", where=str(opened.folder), fix="nothing to do")

@@ -17,7 +17,7 @@ from holdfast.core.finding import Finding
 from holdfast.core.job import Job
 from holdfast.core.trial import NO_NUMBER, Trial
 from holdfast.engine.run.launch import blocking_findings
-from holdfast.engine.study.metric_checks import missing_metric, unseen_metric
+from holdfast.engine.study.metric_checks import missing_metric, unreached_rung, unseen_metric
 from holdfast.engine.study.places import shared_places
 
 SHOWN_TRIALS = 6
@@ -64,10 +64,14 @@ def prepare_trials(file: StudyFile) -> list[PreparedTrial]:
         where = Spot(place.path, place.line, place.column)
         problems.add(JobError(unseen[0], where=where, fix=unseen[1]))
     for each in prepared:
-        if missing := missing_metric(file.study.metric, each.job):
-            place = file.document.place("metric")
-            where = Spot(place.path, place.line, place.column)
-            problems.add(JobError(missing[0], where=where, fix=missing[1]), each.trial.number)
+        for key, problem in (
+            ("metric", missing_metric(file.study.metric, each.job)),
+            ("prune.min_steps", unreached_rung(file.study, each.job)),
+        ):
+            if problem:
+                place = file.document.place(key)
+                where = Spot(place.path, place.line, place.column)
+                problems.add(JobError(problem[0], where=where, fix=problem[1]), each.trial.number)
     problems.require_none(file.path)
     return prepared
 

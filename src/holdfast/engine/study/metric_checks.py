@@ -6,6 +6,7 @@ from typing import Final
 from holdfast.catalog.metrics import METRICS
 from holdfast.core.job import Job
 from holdfast.core.nearest import nearest, suggest_one
+from holdfast.core.numbers import is_count
 from holdfast.core.study import Study, StudyMetric
 
 LOGGED: Final = ("train_loss", "loss")
@@ -19,6 +20,15 @@ def unseen_metric(study: Study) -> tuple[str, str] | None:
         return None
     what = f"`{study.metric.name}` is not known while a trial runs, so that `prune` has nothing to compare"
     return what, f"use a metric of the trainer's evaluations, such as `{PREFIX}loss`, or remove `prune`"
+
+
+def unreached_rung(study: Study, job: Job) -> tuple[str, str] | None:
+    """Return why a trial is never compared with others while it runs, and the fix; None if it is, or may be."""
+    steps = job.train.get("max_steps")
+    if study.prune is None or not is_count(steps) or study.prune.min_steps < steps:
+        return None
+    what = f"`prune.min_steps` is {study.prune.min_steps}, but a trial has {steps} steps, so that none is ever pruned"
+    return what, f"use a smaller number, such as {max(1, steps // study.prune.factor)}"
 
 
 def missing_metric(metric: StudyMetric, job: Job) -> tuple[str, str] | None:
