@@ -98,7 +98,10 @@ def _finding(job: Document, api: Api, call: Call, parameter: Parameter, value: A
 def _meant(name: str, value: str, words: list[str]) -> str | None:
     """Return the choice that was meant by a word; None where none is plausible."""
     usual = VALUES.get(name, {}).get(value)
-    return usual if usual in words else nearest_of_role(value, tuple(words))
+    if usual in words:
+        return usual
+    spelled = next((each for each in words if each.casefold() == value.casefold()), None)
+    return spelled or nearest_of_role(value, tuple(words))
 
 
 def _listed(words: list[str], value: Any) -> str:
@@ -167,6 +170,7 @@ RULE = Rule(
         Case(script=STARTED.replace("gausian", "olora"), versions={"peft": "0.11.1"}, at="calls.0.init_lora_weights"),
         Case(job=PEFT, at="peft.init_lora_weights", fixed=PEFT.replace("nitr", "niter")),
         Case(script=STARTED_RIGHT.replace("CAUSAL_LM", "CAUSAL_LMM"), at="calls.0.task_type", fixed=STARTED_RIGHT),
+        Case(script=STARTED_RIGHT.replace("CAUSAL_LM", "causal_lm"), at="calls.0.task_type", fixed=STARTED_RIGHT),
         Case(script=VERA.format("both"), at="calls.0.bias"),
         Case(script=LOSS, at="calls.0.loss_type", fixed=LOSS.replace("dd", "d")),
         Case(script=LOSS.replace('"sigmoidd"', '["sigmoid", "stf"]'), at="calls.0.loss_type"),
