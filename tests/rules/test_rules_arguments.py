@@ -74,8 +74,8 @@ def test_message_says_what_since_when_and_what_instead() -> None:
     ],
 )
 def test_quiet_where_the_program_takes_care_or_cannot_be_known(quiet: str) -> None:
-    """Guards, other classes of the same name, patched libraries, and what may hold anything."""
-    assert codes(f"from trl import SFTConfig\n{quiet}") == []
+    """Guards, other classes of the same name, patched libraries, and what may hold anything. `IMP109` says that nothing was judged."""
+    assert set(codes(f"from trl import SFTConfig\n{quiet}")) <= {"IMP109"}
 
 
 def test_packages_without_a_version_are_not_judged() -> None:

@@ -133,6 +133,15 @@ def apply_operator(symbol: ast.AST, *operands: Any) -> Any:
     return call_pure(function, given) if function else reason_among(given)
 
 
+def join_lists(left: list[Any], right: list[Any]) -> list[Any] | Unknown:
+    """Return two lists as one; `Unknown` if it is huge: a few lines that double a list would fill the memory.
+
+    >>> join_lists([1], [UNKNOWN]), join_lists([0] * LONGEST, [0])
+    ([1, Unknown(holds=None, because='computed at run time')], Unknown(holds=None, because='computed at run time'))
+    """
+    return left + right if len(left) + len(right) <= LONGEST else UNKNOWN
+
+
 def compare(symbols: Sequence[ast.cmpop], operands: Sequence[Any]) -> Any:
     """Return the result of `a < b < c`: one comparison that is False decides, whatever the others are.
 

@@ -12,11 +12,11 @@ from holdfast.core.nearest import nearest
 KnownKeys = Callable[[Key], tuple[str, ...]]
 FindMeant = Callable[[Key, KnownKeys], tuple[Key, ...]]
 
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
 FUNCTION = r"^[^:]+:[A-Za-z_]\w*$"
 
 SHAPES = {
-    NAME: "letters, digits, `.`, `_` and `-`, a letter or digit first",
+    NAME: "letters, digits, `.`, `_` and `-`, a letter or digit first, at most 128 characters",
     FUNCTION: "`file.py:function` or `module:function`",
 }
 """What text of a pattern looks like."""

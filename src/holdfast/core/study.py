@@ -27,6 +27,8 @@ HIGHER_IS_BETTER: Final = (
     *("rouge1", "rougeL", "bleu", "chrf"),
 )
 """Ends of the names of metrics of which more is better."""
+LARGEST: Final = 2**53
+"""The largest whole number that is drawn: up to it, each is a number of JSON, too."""
 COMMON: Final = ("eval_loss", "train_loss", *HIGHER_IS_BETTER)
 """Names that are often meant."""
 
@@ -98,6 +100,8 @@ class Distribution(StrictPart):
         if len(given) != 1:
             raise ValueError(f"it has one of choice, uniform, log_uniform and integers, not {len(given)}")
         low, high = self.uniform or self.log_uniform or self.integers or (0, 1)
+        if self.integers and max(-low, high) > LARGEST:
+            raise ValueError(f"integers lie between -2^53 and 2^53: {LARGEST} is the largest")
         if low >= high:
             raise ValueError(f"the first of the two numbers is less than the second, not {low:g} and {high:g}")
         if self.log_uniform and low <= 0:

@@ -60,7 +60,7 @@ RULE = Rule(
     explain=__doc__,
     severity=Severity.INFO,
     check=check,
-    source="The names of trl 1.16 and transformers 5.23, in the history in `catalog/api`. Nothing is claimed about the module.",
+    source="The names of trl 1.16 and transformers 5.23 were read in the history in `catalog/api`. Nothing is claimed about the module.",
     bad=(
         Case(script=SCRIPT, at="calls.0"),
         Case(script=SCRIPT.replace("import SFTConfig, SFTTrainer", "import *"), at="calls.0"),

@@ -69,7 +69,7 @@ def _without_gpu(job: Document) -> Iterator[Finding]:
     if job.get(CPU, None) is False and True in (job.get(BF16, None), job.get("train.bf16_full_eval", None)):
         fix = Fix("leave it to holdfast", (Remove(CPU),))
         yield Finding(CPU, "there is no GPU, and without `use_cpu` bf16 needs one", fix)
-    if job.get(FP16, None) is True:
+    if job.get(FP16, None) is True and job.get(BF16, None) is not True:  # both at once are an error of `PRC102`
         what = "there is no GPU, and a CPU trains in float32: `fp16` has no effect"
         yield Finding(FP16, what, Fix("remove `fp16`", (Remove(FP16),), safe=False), Severity.WARNING)
 

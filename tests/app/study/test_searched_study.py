@@ -187,7 +187,7 @@ def test_without_optuna_it_says_what_to_install(quick: QuickStudy, monkeypatch: 
     quick.write(search={"count": 11, "values": RATES})
     with pytest.raises(UsageError, match="optuna") as caught:
         holdfast.study(quick.file, dry_run=True)
-    assert "holdfast[study]" in caught.value.fix
+    assert "[study]'" in caught.value.fix
 
 
 def test_a_trial_that_falls_behind_is_stopped_and_says_why(quick: QuickStudy) -> None:

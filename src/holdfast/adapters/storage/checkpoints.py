@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from zipfile import is_zipfile
 
-from holdfast.adapters.foreign_files import open_foreign, read_foreign_text
+from holdfast.adapters.foreign_files import is_there, open_foreign, read_foreign_text
 from holdfast.adapters.local.model_files import INDEX, model_of
 from holdfast.adapters.local.weights import read_tensor_header
 from holdfast.core.checkpoint import (
@@ -152,7 +152,7 @@ def _compare(folder: Path, manifest: Manifest) -> Iterator[CheckpointProblem]:
         path = folder / name
         if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
             yield CheckpointProblem(name, "not a file of this folder")
-        elif not path.is_file():
+        elif not is_there(path) or not path.is_file():
             yield CheckpointProblem(name, "missing")
         elif path.stat().st_size != promised.bytes:
             size = path.stat().st_size
@@ -204,9 +204,7 @@ def _apparent_damage(folder: Path) -> Iterator[CheckpointProblem]:
                 path.relative_to(folder).as_posix(), "truncated: its list of contents, at the end, is not there"
             )
     yield from (
-        CheckpointProblem(name, f"missing: {INDEX} lists it")
-        for name in _listed(folder)
-        if not (folder / name).exists()
+        CheckpointProblem(name, f"missing: {INDEX} lists it") for name in _listed(folder) if not is_there(folder / name)
     )
     if _step_of(folder) is not None or _lacks_weights(folder):
         yield from _lacking_weights(_files(folder))

@@ -69,6 +69,7 @@ def read_proposals(folder: Path) -> list[dict[str, Any]]:
         return []
     try:
         proposed = parse_json(read_foreign_text(path))
+        json.dumps(proposed, ensure_ascii=False).encode()  # half of a character cannot be written again
     except (HoldfastError, OSError, ValueError):
         proposed = None
     if isinstance(proposed, list) and all(isinstance(each, dict) for each in proposed):

@@ -8,6 +8,7 @@ from holdfast.adapters.yaml.tree import value_of
 from holdfast.core.backends import BACKEND_KEY, LOCAL
 from holdfast.core.document import Document, Set
 from holdfast.core.errors import GroupedError, JobError, Spot, UsageError
+from holdfast.core.json_text import DEEPEST
 from holdfast.core.text import Place
 
 PREFIX = "HOLDFAST_"
@@ -30,6 +31,8 @@ NOT_KEYS = frozenset(
 """Variables that holdfast itself reads or sets."""
 ALIASES = {"NUM_GPUS_OVERRIDE": "where.processes"}
 """Variables of other launchers that stand for a key."""
+SHOWN_KEY: Final = 60
+"""Characters that are shown of a key that is too long."""
 TYPED: Final = "on the command line"
 EXPORTED: Final = "in the environment"
 RUNS_HERE: Final = Set(BACKEND_KEY, LOCAL.name)
@@ -94,12 +97,16 @@ def apply_overrides(document: Document, overrides: Iterable[Override]) -> Docume
     """
     problems: list[JobError] = []
     for edit, origin in overrides:
+        where = Spot(origin.path, origin.line, origin.column, origin.origin)
+        if edit.key.count(".") >= DEEPEST:
+            what = f"the key `{edit.key[:SHOWN_KEY]}…` has more than {DEEPEST} parts"
+            problems.append(JobError(what, where=where, fix="`holdfast explain job` lists the keys"))
+            continue
         try:
             document = document.with_values([edit], origin)
         except KeyError:
             parent = edit.key.rpartition(".")[0]
             what = f"`{edit.key}` cannot be set: `{parent}` is neither a mapping nor a list of that length"
-            where = Spot(origin.path, origin.line, origin.column, origin.origin)
             problems.append(JobError(what, where=where, fix=f"set `{parent}` as a whole"))
     if problems:
         raise GroupedError(f"{document.path} is not a job", problems)

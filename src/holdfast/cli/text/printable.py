@@ -8,7 +8,9 @@ ESCAPES: Final = re.compile(
     r"|(?P<other>\x1b[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?"  # strings for the terminal itself: titles, the clipboard
     r"|\x1b\[[0-?]*[ -/]*[@-~]?"  # movements, and all else that begins so
     r"|\x1b.?"
-    r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f])",
+    r"|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]"
+    r"|[\u202a-\u202e\u2066-\u2069]"  # what turns the direction of reading round, so that a name looks like another
+    r"|[\ud800-\udc7f\udd00-\udfff])",  # halves of characters, which no output takes; the others stand for bytes of a file's name
     re.DOTALL,
 )
 

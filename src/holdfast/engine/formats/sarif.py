@@ -160,5 +160,5 @@ def _artifact(path: str) -> Json:
     """Return a file as SARIF names it: a relative URI, or an absolute one."""
     if path == "-":
         return {"uri": STANDARD_INPUT}
-    uri = quote(path.replace("\\", "/"))
+    uri = quote(path.replace("\\", "/"), errors="surrogateescape")
     return {"uri": f"file://{uri}" if uri.startswith("/") else uri.removeprefix("./")}

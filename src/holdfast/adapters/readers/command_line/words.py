@@ -30,6 +30,8 @@ DEFAULT = re.compile(r"\$\{(?P<name>\w+):?-(?P<default>[^${}\"'`\\]*)\}")
 """A variable with what stands in for it where nobody has set it."""
 IN_QUOTES = re.compile(r"(?P<variable>\$(?:\w+|\{\w+\}|[@*#?!$-]))|(?P<computed>\$[({]|`)|\\(?P<escape>[\"\\$`\n])")
 BETWEEN: Final = frozenset({"space", "comment", "end", "redirect", "here"})
+LONGEST_VALUE: Final = 1 << 16
+"""Characters of a variable that is put in; a few lines that double one would fill the memory."""
 EXPORT: Final = "export"
 DECLARATIONS: Final = frozenset({EXPORT, "declare", "local", "readonly"})
 ASSIGNMENT = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.*)", re.DOTALL)
@@ -103,7 +105,8 @@ def _split(scanner: "Scanner") -> Iterator[CommandWords]:
             yield command
         for word, setting in zip(words, settings, strict=True):
             if setting and (all(settings) or command[0].text == EXPORT):
-                scanner.variables[setting["name"]] = setting["value"] if word.known else None
+                known = word.known and len(setting["value"]) <= LONGEST_VALUE
+                scanner.variables[setting["name"]] = setting["value"] if known else None
 
 
 class Scanner:

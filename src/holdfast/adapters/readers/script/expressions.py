@@ -28,7 +28,16 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.core.calls import Guard, LibraryName
 from holdfast.core.document import FROM_ENVIRONMENT, Unknown
-from holdfast.core.evaluate import CONVERSIONS, UNKNOWN, apply_operator, call_pure, compare, reason_among, truth
+from holdfast.core.evaluate import (
+    CONVERSIONS,
+    UNKNOWN,
+    apply_operator,
+    call_pure,
+    compare,
+    join_lists,
+    reason_among,
+    truth,
+)
 
 CONSTANTS: Final[Mapping[str, Any]] = {"os.sep": "/", "os.path.sep": "/"}
 """Names of libraries whose value is known."""
@@ -137,7 +146,7 @@ def _binary(reading: ReadingState, node: ast.BinOp) -> Any:
     if isinstance(left, Ref) and isinstance(right, Ref) and isinstance(node.op, ast.BitOr):
         return reading.fresh(reading.entries(left.address).merged(reading.entries(right.address)))
     if isinstance(left, list) and isinstance(right, list) and isinstance(node.op, ast.Add):
-        return left + right
+        return join_lists(left, right)
     return apply_operator(node.op, settled(reading, left), settled(reading, right))
 
 

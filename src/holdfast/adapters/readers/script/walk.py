@@ -35,7 +35,7 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.core.calls import Guard, LibraryName
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import UNKNOWN, apply_operator, reason_among, truth
+from holdfast.core.evaluate import UNKNOWN, apply_operator, join_lists, reason_among, truth
 
 MOST_LOOPS: Final = 2
 """Loops within loops that are read twice, to see what a second round changes; deeper ones are read once."""
@@ -290,10 +290,10 @@ def _augmented(reading: ReadingState, node: ast.AugAssign) -> bool:
             expose_viewed(reading, old)
             reading.store[old.address] = reading.entries(old.address).merged(reading.entries(added.address))
             return False
-        value = (
-            old + added if isinstance(old, list) and isinstance(added, list) and isinstance(node.op, ast.Add) else None
-        )
-        value = value or apply_operator(node.op, settled(reading, old), settled(reading, added))
+        if isinstance(old, list) and isinstance(added, list) and isinstance(node.op, ast.Add):
+            value: Any = join_lists(old, added)
+        else:
+            value = apply_operator(node.op, settled(reading, old), settled(reading, added))
         reading.assign(node.target, value, node.value)
     return False
 
