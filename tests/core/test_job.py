@@ -123,7 +123,10 @@ evaluate:
         ("zzz: 1", "an argument of the trainer stands under `train:`"),
         ("output: {zzz: 1}", "unknown key `output.zzz`; use one of folder, push_to, private, gguf"),
         ("model:", "`model` is empty; write `model: Qwen/Qwen2.5-0.5B`"),
-        ("name: a b", "it should be letters, digits, `.`, `_` and `-`, a letter or digit first;"),
+        (
+            "name: a b",
+            "it should be letters, digits, `.`, `_` and `-`, a letter or digit first, at most 128 characters;",
+        ),
         ("seed: -1", "`seed` is -1: it should be at least 0;"),
     ],
 )

@@ -170,7 +170,6 @@ RULE = Rule(
         Case(script=STARTED.replace("gausian", "olora"), versions={"peft": "0.11.1"}, at="calls.0.init_lora_weights"),
         Case(job=PEFT, at="peft.init_lora_weights", fixed=PEFT.replace("nitr", "niter")),
         Case(script=STARTED_RIGHT.replace("CAUSAL_LM", "CAUSAL_LMM"), at="calls.0.task_type", fixed=STARTED_RIGHT),
-        Case(script=STARTED_RIGHT.replace("CAUSAL_LM", "causal_lm"), at="calls.0.task_type", fixed=STARTED_RIGHT),
         Case(script=VERA.format("both"), at="calls.0.bias"),
         Case(script=LOSS, at="calls.0.loss_type", fixed=LOSS.replace("dd", "d")),
         Case(script=LOSS.replace('"sigmoidd"', '["sigmoid", "stf"]'), at="calls.0.loss_type"),
@@ -180,6 +179,7 @@ RULE = Rule(
         Case(script=OLD_OPTIMIZER, at="calls.0.optim", fixed=SCRIPT),
         Case(script=UPPER, at="calls.0.save_strategy", fixed=UPPER.replace("Epoch", "epoch")),
         Case(script=SCRIPT, versions={"transformers": "4.46.3"}, at="calls.0.save_strategy"),
+        Case(script=STARTED_RIGHT.replace("CAUSAL_LM", "causal_lm"), at="calls.0.task_type", fixed=STARTED_RIGHT),
     ),
     good=(
         Case(job=JOB),
