@@ -112,7 +112,14 @@ class StudyRequest:
         search = self.file.study.search
         if search is None:
             return None
-        return TrialSearch(file=self.file, search=search, folder=folder, options=self.options, trials=list(self.trials))
+        return TrialSearch(
+            file=self.file,
+            search=search,
+            folder=folder,
+            options=self.options,
+            trials=list(self.trials),
+            left=self.proposals,
+        )
 
     def finish(
         self, folder: Path, unstarted: Mapping[str, TrialOutcome], because: str, *, is_limited: bool

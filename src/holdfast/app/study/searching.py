@@ -63,6 +63,7 @@ class TrialSearch:
         folder: The study's folder.
         options: How its trials run.
         trials: All trials so far.
+        left: Trials that it has still to propose. Kept, since the loop asks again and again and a space may have thousands of settings.
         because: Why it proposes no more; empty while it does.
     """
 
@@ -71,12 +72,8 @@ class TrialSearch:
     folder: Path
     options: StudyOptions
     trials: list[PreparedTrial]
+    left: int
     because: str = ""
-
-    @property
-    def left(self) -> int:
-        """Trials that it has still to propose; 0 once it proposes no more."""
-        return 0 if self.because else count_proposals(self.file, (each.trial for each in self.trials))
 
     def propose(self, unstarted: Mapping[str, TrialOutcome]) -> list[PreparedTrial]:
         """Return the trials of one more setting that have still to run: at most one for each seed; none if it proposes no more.
@@ -102,7 +99,7 @@ class TrialSearch:
             self.file.study, self.search, searched_settings(summaries, self.file.study.metric.name)
         )
         if settings is None:
-            self.because = NOTHING_NEW
+            self._end(NOTHING_NEW)
             return []
         return self._prepared(settings)
 
@@ -113,10 +110,15 @@ class TrialSearch:
             write_proposals(self.folder, [*read_proposals(self.folder), settings])
         except HoldfastError as error:  # what is proposed is no job, or the disk is full
             first = flatten(error)[0]
-            self.because = f"the search cannot go on: {first.what} ({first.where}); {first.fix}"
+            self._end(f"the search cannot go on: {first.what} ({first.where}); {first.fix}")
             return []
         self.trials += prepared
+        self.left = count_proposals(self.file, (each.trial for each in self.trials))
         return prepared
+
+    def _end(self, because: str) -> None:
+        """Propose no more."""
+        self.because, self.left = because, 0
 
 
 def count_proposals(file: StudyFile, trials: Iterable[Trial]) -> int:

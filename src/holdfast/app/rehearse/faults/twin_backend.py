@@ -113,7 +113,7 @@ class TwinBackend:
         self._files = SharedOutput(folder)
 
     def submit(self, attempt: Attempt) -> str:
-        """PlayPart an attempt."""
+        """Play an attempt."""
         key = str(attempt.number)
         if key not in self._attempts:
             self._attempts[key] = self._play(attempt)
