@@ -11,13 +11,12 @@ from holdfast.adapters.storage.run_folder import is_supervised, load_plan
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import LedgerError
-from holdfast.core.event import Event, Stopper, training_events
+from holdfast.core.event import Stopper, training_events
 from holdfast.core.json_text import parse_json
 from holdfast.core.log import Line
 from holdfast.core.run_state import RunState
-from holdfast.core.training_event import CheckpointSaved, ModelSaved, TrainingStarted
-from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_evidence, refused_by
-from holdfast.engine.diagnose.declared import DeclaredTraining
+from holdfast.core.training_event import TrainingStarted
+from holdfast.engine.diagnose.attempts import Ending, attempt_evidence, refused_by, reported_training
 from holdfast.engine.diagnose.history import OpenedLogs, RunHistory
 from holdfast.results.check import CheckResult
 from holdfast.results.rehearse import RehearseResult
@@ -36,10 +35,11 @@ def read_history(run: Run) -> RunHistory:
         (str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()
     ]
     started = next(training_events(reversed(events), TrainingStarted), TrainingStarted())
+    has_model = any((run.folder / "model").glob("*"))
     job, text = _job(run)
     return RunHistory(
         files=[*files, *known],
-        asked=_declared_training(run, events, started, text),
+        asked=reported_training(events, text, state.about.method or "", has_model=has_model),
         knows=evidence,
         run=run.name,
         refused_by=state.refused_by,
@@ -51,23 +51,6 @@ def read_history(run: Run) -> RunHistory:
         standstill=_standstill(ending, state, folder),
         changed=bool(state.remedies) and state.stop is not Stopper.PROMISE,
         running="" if state.stage.ended or not is_supervised(run.folder) else run.name,
-    )
-
-
-def _declared_training(
-    run: Run, events: Sequence[Event], started: TrainingStarted, text: str
-) -> DeclaredTraining | None:
-    """Return the trainer's settings as it reported them, defaults included."""
-    if not started.config:
-        return None
-    kept = any(training_events(events, CheckpointSaved)) or any(training_events(events, ModelSaved))
-    saved = kept or any((run.folder / "model").glob("*"))
-    state = run.state()
-    return DeclaredTraining(
-        path=LEDGER,
-        text=text,
-        method=state.about.method or "",
-        settings={name: value for name, value in started.config.items() if not (name == "save_strategy" and saved)},
     )
 
 

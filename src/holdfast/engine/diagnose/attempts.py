@@ -3,16 +3,17 @@
 A process that is killed says nothing. Its ledger knows who asked for it, its guard what the kernel did, and its stacks where it hung.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from signal import SIGKILL, Signals
 from typing import Final
 
-from holdfast.core.event import Delivered, EndReason, RunStage, Stopper
+from holdfast.core.event import Delivered, EndReason, Event, RunStage, Stopper, training_events
 from holdfast.core.log import Frame, Line
 from holdfast.core.run_state import AttemptState, RunState
-from holdfast.core.training_event import TrainingEnded
+from holdfast.core.training_event import CheckpointSaved, ModelSaved, TrainingEnded, TrainingStarted
+from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, as_log, ending_evidence, name_state, signal_of
 from holdfast.engine.diagnose.hangs import Hang, find_called, find_hang
 from holdfast.engine.diagnose.history import OpenedLogs
@@ -190,6 +191,23 @@ def attempt_evidence(state: RunState, ending: Ending) -> tuple[OpenedLogs, tuple
     failed = current is not None and current.stage.ended and current.stage is not RunStage.SUCCEEDED
     hung = hang_evidence(ending, state.stop) if failed else []
     return [as_log(facts, LEDGER)] if facts else [], (*ending_evidence(facts, LEDGER), *hung)
+
+
+def reported_training(
+    events: Sequence[Event], text: str, method: str, *, has_model: bool = False
+) -> DeclaredTraining | None:
+    """Return the trainer's settings as it reported them, defaults included; None if no training reported any.
+
+    Args:
+        events: All events of the run.
+        text: The script or job file.
+        method: The training method; empty if it is not known.
+        has_model: Whether the run's folder holds a model. With it, or with a checkpoint, `save_strategy` explains no failure.
+    """
+    started = next(training_events(reversed(events), TrainingStarted), TrainingStarted())
+    saved = has_model or any(any(training_events(events, kind)) for kind in (CheckpointSaved, ModelSaved))
+    settings = {name: value for name, value in started.config.items() if not (saved and name == "save_strategy")}
+    return DeclaredTraining(path=LEDGER, text=text, method=method, settings=settings) if settings else None
 
 
 def hang_evidence(ending: Ending, stopper: Stopper | None = None) -> list[ClassEvidence]:

@@ -14,9 +14,8 @@ from holdfast.core.plan import Attempt, Plan
 from holdfast.core.rehearsal import LearntFigures, PartResult
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import RunState, fold
-from holdfast.core.training_event import CheckpointSaved, ModelSaved, TrainingStarted
-from holdfast.engine.diagnose.attempts import LEDGER, Ending, attempt_evidence
-from holdfast.engine.diagnose.declared import DeclaredTraining
+from holdfast.core.training_event import CheckpointSaved
+from holdfast.engine.diagnose.attempts import Ending, attempt_evidence, reported_training
 from holdfast.engine.diagnose.history import RunHistory
 from holdfast.engine.diagnose.likeliest import likeliest_cause
 from holdfast.engine.faults.kinds import FaultKind
@@ -130,25 +129,12 @@ class TwinRun:
         known, evidence = attempt_evidence(state, ending)
         history = RunHistory(
             files=[*((name, iter([text.encode()])) for name, text in played.logs.items() if text), *known],
-            asked=self._declared(),
+            asked=reported_training(self.ledger.events, self.job.plan.script, self.job.about.method or ""),
             knows=evidence,
             standstill=ending.standstill.text if state.stop and ending.standstill else "",
             changed=bool(state.remedies),
         )
         return likeliest_cause(history, attempt, now_s)
-
-    def _declared(self) -> DeclaredTraining | None:
-        started = next(training_events(reversed(self.ledger.events), TrainingStarted), TrainingStarted())
-        saved = any(training_events(self.ledger.events, CheckpointSaved)) or any(
-            training_events(self.ledger.events, ModelSaved)
-        )
-        settings = {name: value for name, value in started.config.items() if not (name == "save_strategy" and saved)}
-        method = self.job.about.method or ""
-        return (
-            DeclaredTraining(path=LEDGER, text=self.job.plan.script, method=method, settings=settings)
-            if settings
-            else None
-        )
 
     def _prepare(self, number: int, resume: bool) -> Attempt:  # noqa: FBT001 - as the loop calls it
         plan = remedied_plan(self.job.plan, self.state.remedies)
