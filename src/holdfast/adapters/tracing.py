@@ -34,17 +34,17 @@ def trace_steps(
         tempfile.TemporaryDirectory(prefix="holdfast-trace-") as box,
         as_file(files("holdfast.payload") / "tracing") as package,
     ):
-        asked, told = Path(box, "requests"), Path(box, "answers")
+        asked, answers = Path(box, "requests"), Path(box, "answers")
         asked.write_text("\n".join(each.written() for each in requests), encoding="utf-8")
         program = package / "__main__.py"
         if header:
             starter = Path(box, "starter.py")
             starter.write_text(f"{header}\nimport runpy\nrunpy.run_path({str(program)!r}, run_name='__main__')\n")
             program = starter
-        problem = _run([*words, str(program), str(asked), str(told)], limit_s)
-        if not told.exists():
+        problem = _run([*words, str(program), str(asked), str(answers)], limit_s)
+        if not answers.exists():
             return (TraceAnswer(problem=problem),) * len(requests)
-        return tuple(read_answer(line) for line in told.read_text(encoding="utf-8").splitlines())
+        return tuple(read_answer(line) for line in answers.read_text(encoding="utf-8").splitlines())
 
 
 def _run(words: Sequence[str], limit_s: float) -> str:

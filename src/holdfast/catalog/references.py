@@ -17,7 +17,7 @@ ALIKE: Final = 0.85
 """How alike two names are, from 0 to 1, of which one is a slip of the pen for the other."""
 AHEAD: Final = 0.05
 """By how much it has to be more alike than the next."""
-MOST_TOLD: Final = 5
+MOST_LISTED: Final = 5
 """So many names are listed of many."""
 ELSEWHERE: Final = frozenset({"push_to_hub", "output_dir"})
 """Settings that name a repository without spelling it."""
@@ -50,7 +50,7 @@ def repositories(
     """Yield each reference that a job certainly has, of any kind, with its repository on the Hub.
 
     Raises:
-        MissingFactError: See `told`.
+        MissingFactError: See `given`.
     """
     every: list[Lookup[Dataset] | Lookup[ModelFacts] | Lookup[Repo]] = [each for group in groups for each in group]
     for seen in sorted(every, key=lambda each: each.found is None):
@@ -155,8 +155,8 @@ def some_of(names: Iterable[str]) -> str:
     ('`a`, `b`', '`a`, `b`, `c`, `d`, `e` and 2 more')
     """
     every = list(names)
-    text = ", ".join(f"`{name}`" for name in every[:MOST_TOLD])
-    return f"{text} and {len(every) - MOST_TOLD} more" if len(every) > MOST_TOLD else text
+    text = ", ".join(f"`{name}`" for name in every[:MOST_LISTED])
+    return f"{text} and {len(every) - MOST_LISTED} more" if len(every) > MOST_LISTED else text
 
 
 def is_there(repo: Repo | None) -> bool:

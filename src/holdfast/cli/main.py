@@ -142,8 +142,8 @@ def _is_somewhere() -> bool:
 def print_errors(words: list[str], errors: list[HoldfastError]) -> int:
     """Print errors, as text on standard error or as JSON on standard output; return the exit code."""
     if wants_json(words):
-        told = {"schema": 1, "verb": find_verb(words), "errors": [error.as_json() for error in errors]}
-        echo_json(told)
+        output = {"schema": 1, "verb": find_verb(words), "errors": [error.as_json() for error in errors]}
+        echo_json(output)
     else:
         echo(render_errors(errors), err=True)
     return 2 if all(isinstance(error, UsageError) for error in errors) else 1

@@ -130,7 +130,7 @@ class Evidence:
         path: The log it stands in.
         line: Counted from 1, by line feeds alone.
         text: As people read it: without escapes and progress bars.
-        rank: The rank that wrote it, where that is told.
+        rank: The rank that wrote it, if the log says so.
     """
 
     path: str

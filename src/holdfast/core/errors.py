@@ -36,7 +36,7 @@ class Spot:
 
 
 class HoldfastError(Exception):
-    """An expected failure, told in three parts: what happened, where, how to fix it.
+    """An expected failure in three parts: what happened, where, how to fix it.
 
     >>> print(UsageError("no such run: 'x'", where="--runs runs", fix="`holdfast runs` lists them"))
     no such run: 'x'

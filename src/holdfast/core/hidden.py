@@ -19,7 +19,7 @@ class HiddenArguments:
     Attributes:
         key: Key of the call.
         hidden: The hidden arguments, by name or position.
-        note: Is told the key of one that was read, and its value.
+        note: Called with the key of each one that was read, and its value.
     """
 
     key: str

@@ -20,8 +20,8 @@ class Repo:
         gated: Whether and how access has to be asked for: `auto` is granted at once, `manual` by a person.
         readable: Whether this token may read its files.
         commit: Of the revision asked for; None where there is no such revision.
-        files: Sizes in bytes by path, at that revision; None for a size that is not told.
-        modified_s: Unix time of the last commit, 0 where it is not told.
+        files: Sizes in bytes by path, at that revision; None for an unknown size.
+        modified_s: Unix time of the last commit, 0 if it is unknown.
         nearest: Names of repositories that do exist, the nearest first, where this one does not.
         revisions: Branches and tags that do exist, where the one asked for does not.
     """

@@ -14,7 +14,7 @@ class Line:
         text: What is left of it.
         path: The log it stands in.
         rank: The rank, or worker, that wrote it, where a prefix or the file's name tells.
-        source: Who wrote it beside ranks, where that is told: `EngineCore_0 pid=7`, a pod, `slurmstepd`.
+        source: What else than a rank wrote it, if the log says so: `EngineCore_0 pid=7`, a pod, `slurmstepd`.
         at_s: Unix time of its time stamp, where it has one.
         bar: The progress bar that the text was glued to: it tells at which step, and how long after the start.
     """
@@ -34,7 +34,7 @@ class Line:
 
     @property
     def writer(self) -> tuple[int | None, str]:
-        """Who wrote it, as far as is told: the rank, and the source."""
+        """What wrote it, as far as the log says: the rank, and the source."""
         return self.rank, self.source
 
 
@@ -79,7 +79,7 @@ class Traceback:
         start: Where it begins.
         frames: The outermost call first.
         error: The lines of the exception itself, `ValueError: …` and what its message goes on with; none if the log was cut.
-        before: The lines right before it, of the same rank or source, or of none that is told.
+        before: The lines right before it, of the same rank or source, or without either.
         earlier: The tracebacks of the same chain that were raised before it, each with how they hang together.
         count: How often the same traceback stands in the log, of however many ranks.
     """

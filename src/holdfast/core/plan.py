@@ -183,7 +183,7 @@ class Attempt:
         >>> there["HOLDFAST_ATTEMPT"], there["HOLDFAST_RESUME"], there["HOLDFAST_EVENTS"]
         ('/data/a/attempts/2', '/data/a/c/checkpoint-8', 'log')
         """
-        told = {
+        values = {
             "HOLDFAST_ATTEMPT": self.folder,
             "HOLDFAST_RESUME": self.resume_from or "",
             "HOLDFAST_PROCESSES": str(self.plan.processes),
@@ -191,8 +191,8 @@ class Attempt:
             **self.plan.variables,
         }
         if run_folder is None:
-            return told
-        moved = {name: _moved(value, self.run_folder, run_folder) for name, value in told.items()}
+            return values
+        moved = {name: _moved(value, self.run_folder, run_folder) for name, value in values.items()}
         return {**moved, "HOLDFAST_EVENTS": "log"}
 
 

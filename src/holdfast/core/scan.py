@@ -7,12 +7,12 @@ from typing import Final, Literal
 from holdfast.core.columns import Type
 
 FIRST_ROWS: Final = 20
-"""So many of the rows that something is wrong with are told by number."""
+"""Most damaged rows that are listed by number."""
 SOME_ROWS: Final = 3
 """So many of them in a sentence."""
 LEAST_PERCENT: Final = 0.001
 MOST_PERCENT: Final = 99.9
-"""What a share is told as at least and at most, if it is neither nothing nor all."""
+"""The least and greatest share that is shown, unless it is nothing or all."""
 TWO_DIGITS: Final = 99
 """From here on a percent rounded to two digits may be 1e+02."""
 
@@ -22,7 +22,7 @@ Mark = Literal[
     "missing-image", "blank-completion", "last-turn", "repeated-prompt", "uneven-classes", "mixed-types",
     "malformed-calls", "one-answer", "unfilled",
 ]  # fmt: skip
-"""Kinds of damage that rows can have, each told by a rule of its own."""
+"""Kinds of damage that rows can have; each has a rule of its own."""
 ValueKind = Literal["text", "number", "flag", "list", "record"]
 """Kinds of values that JSON has, beside null."""
 SINGLE_MESSAGE: Final = "a single message"
@@ -81,8 +81,8 @@ class RowCount:
         if self.count == rows:
             return f"all {rows} rows" if rows > 1 else "the only row"
         first = self.rows[:SOME_ROWS]
-        told = f"; the first {'are' if len(first) > 1 else 'is'} {', '.join(map(str, first))}" if first else ""
-        return f"{self.count} of {rows} rows ({render_share(self.count, rows)}{told})"
+        listed = f"; the first {'are' if len(first) > 1 else 'is'} {', '.join(map(str, first))}" if first else ""
+        return f"{self.count} of {rows} rows ({render_share(self.count, rows)}{listed})"
 
 
 @dataclass(frozen=True, slots=True)

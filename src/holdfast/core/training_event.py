@@ -19,7 +19,7 @@ class TrainingEvent(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         at: Unix time by the training process' clock; None if it does not tell.
         step: Optimizer steps done; 0 before the first.
-        max_steps: Optimizer steps that the trainer plans; None before it told.
+        max_steps: Optimizer steps that the trainer plans; None before it reports them.
         idle_s: Most seconds without a sign of life of its main thread since the event before; of a heartbeat, the seconds since the last.
     """
 

@@ -245,8 +245,8 @@ def _deprecation(scope: ConstantFolder, cls: ClassStatement) -> str | None:
             return ast.unparse(each.args[0]).strip("'\"")
     for name in CHECKED:
         node = _method(cls.node, name)
-        if node is not None and (told := whole_deprecation(scope, node)):
-            return told
+        if node is not None and (deprecation := whole_deprecation(scope, node)):
+            return deprecation
     return None
 
 

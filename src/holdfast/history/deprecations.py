@@ -51,25 +51,25 @@ def find_warnings(
         parameters: What the call may give.
         owners: Names whose attributes are the parameters: `self` in a dataclass, nothing in a function.
     """
-    for told in _conditional_messages(node):
-        if not DEPRECATION.search(told.message) or not told.conditions:
+    for warned in _conditional_messages(node):
+        if not DEPRECATION.search(warned.message) or not warned.conditions:
             continue
-        if any(TYPES.search(ast.unparse(each)) for each in told.conditions):
+        if any(TYPES.search(ast.unparse(each)) for each in warned.conditions):
             continue  # it is about the type of a value
-        name = _about(told, parameters, owners)
+        name = _about(warned, parameters, owners)
         if name:
-            condition = _condition(scope, told.conditions, owners, (name, parameters[name].default))
-            yield name, (told.message[:LONGEST], condition, told.raises)
+            condition = _condition(scope, warned.conditions, owners, (name, parameters[name].default))
+            yield name, (warned.message[:LONGEST], condition, warned.raises)
 
 
 def whole_deprecation(scope: ConstantFolder, node: FunctionNode) -> str | None:
-    """Return the deprecation that every call is told of; one that an environment variable can silence counts."""
+    """Return the deprecation that every call reports; one that an environment variable can silence counts."""
     name = scope.module.rpartition(".")[2]
-    for told in _conditional_messages(node):
-        always = all("environ" in ast.unparse(each) for each in told.conditions)
-        if always and not told.raises and DEPRECATION.search(told.message):
-            own = node.name in told.message or node.name.startswith("__") or name in told.message
-            return told.message[:LONGEST] if own else None
+    for warned in _conditional_messages(node):
+        always = all("environ" in ast.unparse(each) for each in warned.conditions)
+        if always and not warned.raises and DEPRECATION.search(warned.message):
+            own = node.name in warned.message or node.name.startswith("__") or name in warned.message
+            return warned.message[:LONGEST] if own else None
     return None
 
 

@@ -15,7 +15,7 @@ class ParameterEntry:
         annotation: In the newer spelling; None where there is none.
         choices: The values it may have; None where any may.
         enforced: Whether Python refuses others.
-        warnings: What a call that gives it may be told.
+        warnings: What a call that gives it may be warned of.
         home: The class it is inherited from; empty if it is the class's own.
     """
 

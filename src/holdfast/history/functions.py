@@ -12,7 +12,7 @@ FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 READS: Final = frozenset({"pop", "get", "setdefault"})
 VALIDATORS: Final = "huggingface_hub.utils._validators"
 RENAMING: Final = "smoothly_deprecate_use_auth_token("
-TOLD: Final = frozenset({"info", "warning", "warn", "debug", "warning_once"})
+REPORTING: Final = frozenset({"info", "warning", "warn", "debug", "warning_once"})
 
 
 def read_function(scope: ConstantFolder, node: FunctionNode, *, bound: bool) -> Callee:
@@ -94,14 +94,14 @@ def _is_idle(node: FunctionNode, kwargs: str) -> bool:
 
     Source: BitsAndBytesConfig, `if kwargs: logger.info(f"Unused kwargs: ...")` (transformers 4.36 to 5.23).
     """
-    told = {id(name) for call in ast.walk(node) if _raises_or_warns(call) for name in ast.walk(call)}
+    reported = {id(name) for call in ast.walk(node) if _raises_or_warns(call) for name in ast.walk(call)}
     asked = {id(name) for test in ast.walk(node) if isinstance(test, ast.If) for name in ast.walk(test.test)}
     uses = [name for name in ast.walk(node) if isinstance(name, ast.Name) and name.id == kwargs]
-    return all(id(name) in told | asked for name in uses)
+    return all(id(name) in reported | asked for name in uses)
 
 
 def _raises_or_warns(node: ast.AST) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TOLD
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in REPORTING
 
 
 def _is_super_init(call: ast.Call) -> bool:

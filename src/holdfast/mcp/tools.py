@@ -78,20 +78,20 @@ class VerbTool:
     @property
     def description(self) -> str:
         """The first paragraph of the verb's docstring, and whatever a result does not show."""
-        told, _, _ = inspect.cleandoc(load_verb(self.verb).__doc__ or "").partition("\n\n")
-        return " ".join([SUMMARIES.get(self.verb) or told.replace("\n", " "), *NOTES.get(self.verb, ())])
+        summary, _, _ = inspect.cleandoc(load_verb(self.verb).__doc__ or "").partition("\n\n")
+        return " ".join([SUMMARIES.get(self.verb) or summary.replace("\n", " "), *NOTES.get(self.verb, ())])
 
     @property
     def input_schema(self) -> Json:
         """The JSON Schema of its arguments."""
         verb = load_verb(self.verb)
         parameters, hints = inspect.signature(verb).parameters, get_type_hints(verb)
-        told = dict(argument_descriptions(verb.__doc__ or ""))
+        descriptions = dict(argument_descriptions(verb.__doc__ or ""))
         properties = {
             name: {
                 **schema_of(hints[name]),
                 **LIMITS.get(name, {}),
-                "description": DESCRIPTIONS.get(name) or told.get(name) or SHARED[name],
+                "description": DESCRIPTIONS.get(name) or descriptions.get(name) or SHARED[name],
             }
             for name in self.arguments
         }
@@ -138,8 +138,8 @@ def argument_descriptions(doc: str) -> Iterator[tuple[str, str]]:
     [('path', 'Where. It may be long.')]
     """
     _, _, arguments = doc.partition("Args:\n")
-    for name, told in ARGUMENT.findall(arguments.partition("Raises:")[0]):
-        yield name, re.sub(r"\s+", " ", told).strip()
+    for name, description in ARGUMENT.findall(arguments.partition("Raises:")[0]):
+        yield name, re.sub(r"\s+", " ", description).strip()
 
 
 SHARED: Final[Mapping[str, str]] = {

@@ -89,7 +89,7 @@ def play(call: VerbCall | EffectsCall, send: Send) -> VerbMessage:
         what = "the job's files changed while it was being started"
         raise UsageError(what, where=call.verb, fix="call it again once they are as they should be")
     answer = load_verb(call.verb)(**call.arguments, **progress_arguments(call.verb, send))
-    return VerbAnswer(answer=redacted_parts(told_to_agents(answer)))
+    return VerbAnswer(answer=redacted_parts(for_agents(answer)))
 
 
 def effects_of(verb: str, arguments: Mapping[str, Any]) -> RunEffects:
@@ -99,8 +99,8 @@ def effects_of(verb: str, arguments: Mapping[str, Any]) -> RunEffects:
     return find(**{name: value for name, value in arguments.items() if name in known})
 
 
-def told_to_agents(answer: Result | str) -> Json | str:
-    """Return what an agent is told: the object of `--format json`, or a text."""
+def for_agents(answer: Result | str) -> Json | str:
+    """Return the answer for an agent: the object of `--format json`, or a text."""
     if isinstance(answer, ExplainResult):
         return answer.text
     return answer if isinstance(answer, str) else to_json(answer)

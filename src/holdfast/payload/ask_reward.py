@@ -42,25 +42,25 @@ def main(question: Path, answer: Path) -> None:
     for stream in (0, 1, 2):
         os.dup2(quiet, stream)
     asked = json.loads(question.read_text(encoding="utf-8"))
-    told: dict[str, Any] = {}
+    outcome: dict[str, Any] = {}
     try:
         function = find(asked["function"])
         write(answer, {"imported": True})
         if "rows" in asked:
-            told["rows"] = [rewritten(function, row) for row in asked["rows"]]
+            outcome["rows"] = [rewritten(function, row) for row in asked["rows"]]
         elif "predictions" in asked:
-            told["rewards"] = measured(function, asked)
+            outcome["rewards"] = measured(function, asked)
         else:
-            told["rewards"] = call(function, asked)
+            outcome["rewards"] = call(function, asked)
     except UnusableError as error:
-        told["problem"] = str(error)
+        outcome["problem"] = str(error)
     except ModuleNotFoundError as error:
-        told["absent" if asked["function"].startswith(f"{TRL}:") else "problem"] = describe_error(
+        outcome["absent" if asked["function"].startswith(f"{TRL}:") else "problem"] = describe_error(
             error, asked["function"]
         )
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a function may raise what it likes, and leave the program too
-        told["problem"] = describe_error(error, asked["function"])
-    write(answer, {"imported": True, **told})
+        outcome["problem"] = describe_error(error, asked["function"])
+    write(answer, {"imported": True, **outcome})
     os._exit(0)  # threads that the function left behind are not waited for
 
 
@@ -167,13 +167,15 @@ def check_signature(function: Any, given: dict[str, Any]) -> None:
         for name, each in parameters.items()
         if each.default is each.empty and each.kind not in STARRED and (name not in given or name not in named)
     ]
-    told = []
+    problems = []
     if lacking:
-        told.append(f"it asks for {spell(lacking)}, which the trainer does not give it: the data has no such column")
+        problems.append(
+            f"it asks for {spell(lacking)}, which the trainer does not give it: the data has no such column"
+        )
     if unasked:
-        told.append(f"it does not take {spell(unasked)}, which the trainer gives it: add `**kwargs`")
-    if told:
-        raise UnusableError("; ".join(told))
+        problems.append(f"it does not take {spell(unasked)}, which the trainer gives it: add `**kwargs`")
+    if problems:
+        raise UnusableError("; ".join(problems))
 
 
 def spell(names: list[str]) -> str:

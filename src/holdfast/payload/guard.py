@@ -40,11 +40,11 @@ def main(folder: Path, command: list[str]) -> int:
         signal.signal(number, stay)
     kills = count_oom_kills()
     code = run(folder, command, claim)
-    told: dict[str, object] = {"exit_code": code, "at": time.time(), "oom_kills": count_oom_kills() - kills}
+    record: dict[str, object] = {"exit_code": code, "at": time.time(), "oom_kills": count_oom_kills() - kills}
     with suppress(OSError):
         disk = os.statvfs(folder)
-        told["disk_free_bytes"] = disk.f_bavail * disk.f_frsize
-    write_whole(folder / "exit.json", told)
+        record["disk_free_bytes"] = disk.f_bavail * disk.f_frsize
+    write_whole(folder / "exit.json", record)
     return code
 
 
@@ -52,8 +52,8 @@ def count_oom_kills() -> int:
     """Return the number of processes of this group, or of this machine, that the kernel has killed for lack of memory."""
     for name in ("/sys/fs/cgroup/memory.events", "/proc/vmstat"):
         with suppress(OSError):
-            told = [line.split() for line in Path(name).read_text().splitlines()]
-            if found := [int(words[1]) for words in told if words[0] == "oom_kill"]:
+            counters = [line.split() for line in Path(name).read_text().splitlines()]
+            if found := [int(words[1]) for words in counters if words[0] == "oom_kill"]:
                 return found[0]
     return 0
 

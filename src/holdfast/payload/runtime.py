@@ -62,7 +62,7 @@ PARTIAL = ".partial"  # ends the name of a folder that a script renames when all
 LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 MARK = "@holdfast"
 MARKED = 2000  # bytes of an event in one line of the log: a pipe takes that in one piece, and few services cut it
-SECRETS = ("token", "secret", "password", "api_key")  # ends of the names of settings that are not told
+SECRETS = ("token", "secret", "password", "api_key")  # ends of the names of settings that are not recorded
 
 
 def run_script(name: str, source: str, argv: list[str], module: str = "") -> None:
@@ -293,7 +293,7 @@ class AttemptProcess:
             if code and self.ending.status == "finished":
                 self.ending = ScriptEnding("failed", "exit", f"sys.exit({code!r})")
                 where = last_line(leave.__traceback__, space["__file__"])
-        except BaseException as error:  # noqa: BLE001 - told and shown, as the interpreter would
+        except BaseException as error:  # noqa: BLE001 - reported and shown, as the interpreter would
             self.fail(error)
             code, trace = 1, error.__traceback__
             while trace and trace.tb_frame.f_code.co_filename == execute.__code__.co_filename:
@@ -435,7 +435,7 @@ class TrainerWatch:
         self._logged: dict[str, Any] = {}
         self._epoch_began, self._saved = 0, -1  # steps
         self._finite = True  # the gradients that were logged last
-        self._failed_pushes: set[int] = set()  # of which it was told
+        self._failed_pushes: set[int] = set()  # those that were reported
 
     def on_train_begin(self, args: Any, state: Any, _control: Any, model: Any = None, **_: Any) -> None:
         """Report the training that begins: its configuration, model and hardware."""
@@ -532,7 +532,7 @@ class TrainerWatch:
             self._stop.leave()
 
     def on_push_begin(self, args: Any, state: Any, _control: Any, **_: Any) -> None:
-        """Tell that an upload begins: of what, and where to. That it fails is told to nobody."""
+        """Report that an upload begins, of what, and where to. transformers does not report that it fails."""
         where = {"repository": self._trainer.hub_model_id, "revision": getattr(args, "hub_revision", None)}
         self._attempt.write("push", step=state.global_step, folder=str(Path(args.output_dir).absolute()), **where)
 
@@ -549,8 +549,8 @@ class TrainerWatch:
         end_callbacks(self._attempt)
         self._report_step()
         self._report_failed_pushes()
-        told = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
-        self._attempt.ending = judge(state.global_step, state.max_steps, told_to_stop=told)
+        stopping = (control.should_training_stop or control.should_epoch_stop) and state.global_step > self._epoch_began
+        self._attempt.ending = judge(state.global_step, state.max_steps, told_to_stop=stopping)
         vars(self._trainer).pop("_run_epoch", None)
         self._stop.trained = self._attempt.ending.status == "finished"
         if self._stop.agreed(args.device) and self._saved == state.global_step and not self._stop.trained:
@@ -770,20 +770,20 @@ def stamps_of(folder: Path) -> dict[Path, tuple[int, int]]:
 
 def seal(folder: Path, files: Iterable[Path], *, step: int, world_size: int) -> int:
     """Make files durable, then write their sizes and hashes into the folder's manifest; return their bytes in all."""
-    told: dict[str, dict[str, Any]] = {}
+    entries: dict[str, dict[str, Any]] = {}
     for path in files:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
             os.fsync(file.fileno())
-            told[path.relative_to(folder).as_posix()] = {"bytes": file.tell(), "sha256": digest}
-    manifest = {"schema": 1, "step": step, "world_size": world_size, "files": told}
+            entries[path.relative_to(folder).as_posix()] = {"bytes": file.tell(), "sha256": digest}
+    manifest = {"schema": 1, "step": step, "world_size": world_size, "files": entries}
     partial = folder / f"_{MANIFEST}.partial"  # uploads to the Hub leave out such names
     with partial.open("w") as file:
         json.dump(manifest, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
     partial.replace(folder / MANIFEST)
-    return sum(each["bytes"] for each in told.values())
+    return sum(each["bytes"] for each in entries.values())
 
 
 def describe_training(args: Any, model: Any) -> dict[str, Any]:

@@ -28,5 +28,5 @@ class Result(ResultPart, frozen=True, kw_only=True, tag_field="schema", tag=1):
 
 def to_json(result: Result) -> Json:
     """Return a result as the object that `--format json` prints."""
-    told: Json = json.loads(json.dumps(to_builtins(result)))
-    return told
+    values: Json = json.loads(json.dumps(to_builtins(result)))
+    return values

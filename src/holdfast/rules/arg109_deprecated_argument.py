@@ -101,8 +101,8 @@ def _finding(job: Document, api: Api, call: Call, name: str, deprecation: Deprec
     signature = api.signature(call.path)
     new = (signature.shims.get(name) if signature else "") or (change.new if change else "")
     package, fate = _fate(api, call, name, change)
-    told = (fate, _instead(api, call, name, new, change) or _own_words(deprecation.message))
-    message = "; ".join((f"{subject(api, call, package)} takes `{name}` with a warning", *filter(None, told)))
+    parts = (fate, _instead(api, call, name, new, change) or _own_words(deprecation.message))
+    message = "; ".join((f"{subject(api, call, package)} takes `{name}` with a warning", *filter(None, parts)))
     key = f"{call.key}.{name}"
     return Finding(key, message, _fix(job, api, call, (name, new), change) if has_edits(job, call) else None)
 

@@ -34,13 +34,13 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     at_hand = installed([each for each in declared if isinstance(each, str)], api.versions)
     if at_hand is None:
         raise MissingFactError(REQUIREMENTS, "the dependencies of one of them are not known")
-    told: set[str] = set()
+    reported: set[str] = set()
     for each in job.imports:
         needed = providers(each.module)
         if needed and at_hand.isdisjoint(needed) and not each.guard.tolerates("ModuleNotFoundError"):
             package = needed[0]
-            if package not in told:
-                told.add(package)
+            if package not in reported:
+                reported.add(package)
                 fault = f"nothing that the header declares installs `{each.module.partition('.')[0]}`: add `{package}`"
                 added = Fix(f"add `{package}` to the header", (Set(REQUIREMENTS, [*declared, package]),))
                 fix = added if len(needed) == 1 else None

@@ -20,13 +20,13 @@ from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 from holdfast.core.script_header import find_header
 
-TOLD = ("extra-build-dependencies", "no-build-isolation", "find-links", "[tool.uv.sources")
+OTHER_BUILDS = ("extra-build-dependencies", "no-build-isolation", "find-links", "[tool.uv.sources")
 
 
 def check(job: Document) -> Iterator[Finding]:
     """Object to each package whose build is bound to fail."""
     header = find_header(job.text)
-    if any(each in header for each in TOLD):
+    if any(each in header for each in OTHER_BUILDS):
         return
     for key, requirement in declared_requirements(job).items():
         package = None if requirement.url else load_packages().get(requirement.name)

@@ -37,11 +37,11 @@ def check(job: Document) -> Iterator[Finding]:
     started = [(call, _words(call)) for call in job.calls if call.path in (*STARTING, "os.system", "shutil.which")]
     installed = {word for _, words in started if "install" in words for word in words}
     looked_for = {word for call, words in started if call.path == "shutil.which" for word in words}
-    told = named | installed | looked_for
+    handled = named | installed | looked_for
     for call, words in started:
         tool = words[0] if words else ""
-        if tool in TOOLS and tool not in told and not call.guard.tolerates("FileNotFoundError"):
-            told.add(tool)
+        if tool in TOOLS and tool not in handled and not call.guard.tolerates("FileNotFoundError"):
+            handled.add(tool)
             fault = f"`{tool}` is started here, and nothing in this script installs it: declare `{tool}` in the header"
             yield Finding(call.key, fault, place=call.name_place)
 

@@ -49,8 +49,8 @@ OPTIONS: Final[Mapping[str, Mapping[str, tuple[str, re.Pattern[str], str]]]] = {
 def check(job: Document) -> Iterator[Finding]:
     """Object to each value that its launcher refuses."""
     launcher = _launcher(job)
-    told = job.get("where", None)
-    where: Mapping[str, object] = told if isinstance(told, Mapping) else {}
+    section = job.get("where", None)
+    where: Mapping[str, object] = section if isinstance(section, Mapping) else {}
     for key, (option, taken, words) in OPTIONS.get(launcher, {}).items():
         value = where.get(key.removeprefix("where."))
         if isinstance(value, str) and not taken.fullmatch(value):

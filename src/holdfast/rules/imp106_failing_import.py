@@ -25,7 +25,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
 
 LIKELY = frozenset({"requests", "vllm", "liger-kernel"})
-"""Packages that are so often there for another reason that their absence cannot be told from the requirements."""
+"""Packages that are so often there for another reason that the requirements do not show their absence."""
 REPAIRS = "unsloth"
 """What tells trl when it is imported which optional packages there are."""
 

@@ -35,8 +35,8 @@ def check(job: Document, model: ModelFacts) -> Iterator[Finding]:
     ):
         return
     whose = (model.adapter or {}).get("base_model_name_or_path")
-    told = f", of `{whose}`" if isinstance(whose, str) else ""
-    yield base.finding(f"`{base.name}` holds an adapter{told}: it is loaded frozen, and nothing will be trained")
+    base_text = f", of `{whose}`" if isinstance(whose, str) else ""
+    yield base.finding(f"`{base.name}` holds an adapter{base_text}: it is loaded frozen, and nothing will be trained")
 
 
 def _is_changed(job: Document, path: str) -> bool:

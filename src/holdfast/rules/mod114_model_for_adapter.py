@@ -31,8 +31,8 @@ def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Findi
             continue
         if ADAPTER not in model.files:
             inside = sorted(name for name in model.files if name.endswith(f"/{ADAPTER}"))
-            told_of = f"; there is one in `{inside[0].rpartition('/')[0]}`" if inside else ""
-            yield finding(reference, f"`{reference.name}` holds no adapter: it has no {ADAPTER}{told_of}")
+            elsewhere = f"; there is one in `{inside[0].rpartition('/')[0]}`" if inside else ""
+            yield finding(reference, f"`{reference.name}` holds no adapter: it has no {ADAPTER}{elsewhere}")
 
 
 SCRIPT = """from peft import PeftModel

@@ -43,8 +43,8 @@ def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to each token for which the model has no row."""
     base, trainer = base_of(job, model), job.call("trainer")
     size, free = vocabulary_size(model.config or {}), _first_free(model.tokenizer or {})
-    told = base is None or trainer is None or size is None or free is None
-    if told or size is None or free is None or free < size or RESIZES.search(job.text):
+    is_unknown = base is None or trainer is None or size is None or free is None
+    if is_unknown or size is None or free is None or free < size or RESIZES.search(job.text):
         return
     if base is None or trainer is None or job.get("method", None) not in METHODS:
         return
@@ -77,7 +77,7 @@ def _is_given(job: Document, call: Call, trainer: Call, name: str) -> bool:
 
 
 def _first_free(tokenizer: Mapping[str, Any]) -> int | None:
-    """Return an id that no token before the next one that is added has; None where that is not told."""
+    """Return an id that no token before the next one that is added has; None if that is not known."""
     added = tokenizer.get("added_tokens_decoder")
     numbers = [int(each) for each in added if NUMBER.fullmatch(str(each))] if isinstance(added, Mapping) else []
     return max(numbers) + 1 if numbers else None

@@ -75,7 +75,7 @@ args = SFTConfig(output_dir="out", report_to="wandb")
 trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
 trainer.train()
 """
-UNTOLD = SCRIPT.replace(', report_to="wandb"', "")
+UNREPORTED = SCRIPT.replace(', report_to="wandb"', "")
 
 RULE = Rule(
     code="TRK105",
@@ -87,13 +87,13 @@ RULE = Rule(
         "transformers 4.57 and 5.0, the default of `report_to`. Tried with 5.23 and trackio 0.43: a run that the script opens "
         "holds no metric of the trainer's."
     ),
-    bad=(Case(script=UNTOLD, at="calls.0", fixed=SCRIPT),),
+    bad=(Case(script=UNREPORTED, at="calls.0", fixed=SCRIPT),),
     good=(
         Case(script=SCRIPT),
-        Case(script=UNTOLD, versions={"transformers": "4.57.6"}),
-        Case(script=UNTOLD + 'wandb.log({"score": 1.0})\n'),
-        Case(script=UNTOLD.replace('"out"', '"out", report_to="none"')),
-        Case(script=UNTOLD.replace("wandb.init", 'if options.report_to == "wandb":\n    wandb.init')),
+        Case(script=UNREPORTED, versions={"transformers": "4.57.6"}),
+        Case(script=UNREPORTED + 'wandb.log({"score": 1.0})\n'),
+        Case(script=UNREPORTED.replace('"out"', '"out", report_to="none"')),
+        Case(script=UNREPORTED.replace("wandb.init", 'if options.report_to == "wandb":\n    wandb.init')),
     ),
     kinds=PROGRAMS,
 )

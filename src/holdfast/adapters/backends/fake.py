@@ -198,8 +198,8 @@ class FakeBackend:
             for path in run.rglob("*"):
                 with suppress(FileNotFoundError):  # the attempt is writing
                     if path.is_file():
-                        told = path.stat()
-                        found[path.relative_to(run).as_posix()] = RemoteFile(told.st_size, str(told.st_mtime_ns))
+                        stat = path.stat()
+                        found[path.relative_to(run).as_posix()] = RemoteFile(stat.st_size, str(stat.st_mtime_ns))
             return found
 
         return self._line.call(listed)

@@ -196,7 +196,7 @@ def _doubted(each: Requirement, doubt: str) -> Requirement:
 
 
 def _doubt(commands: Sequence[Command], at: int, ours: frozenset[str]) -> str:
-    """Return why it cannot be told which versions a command comes to; empty if it can.
+    """Return why the versions that a command installs cannot be known; empty if they can.
 
     A command without dependencies takes what it names and leaves the rest as it was. One after another, each may change
     what those before it brought, unless all name one version, or none sets a limit.

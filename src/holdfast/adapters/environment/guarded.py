@@ -17,7 +17,7 @@ from holdfast.core.json_text import parse_json
 
 GUARD = Path(__file__).parents[2] / "payload" / "guard.py"
 MARK = "HOLDFAST_ATTEMPT"
-"""The variable by whose value the processes of an attempt are told from all others."""
+"""The variable whose value marks the processes of an attempt."""
 
 
 @dataclass(frozen=True, slots=True)

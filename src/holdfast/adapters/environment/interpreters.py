@@ -105,8 +105,8 @@ def _select_for_project(declared: ProjectRequirements, source: str, added: Seque
     missing = [*find_missing([*needed, *added], declared.python)]
     if not missing:
         return (sys.executable,)
-    told = {"--exclude-newer": declared.before, "--python": declared.python}
-    options = [word for name, value in told.items() if value for word in (name, value)]
+    values = {"--exclude-newer": declared.before, "--python": declared.python}
+    options = [word for name, value in values.items() if value for word in (name, value)]
     return (*_uv(missing), "--isolated", *options, *_with([*map(written, asked), *added]), "python")
 
 

@@ -69,8 +69,8 @@ def query_gpus(environment: Mapping[str, str]) -> list[tuple[str, Gpu]] | None:
     program = shutil.which("nvidia-smi", path=environment.get("PATH", ""))
     if program is None:
         return None
-    told = output_of([program, *QUERY], environment)
-    return None if told is None else [gpu for line in told.splitlines() if (gpu := parse_gpu(line))]
+    table = output_of([program, *QUERY], environment)
+    return None if table is None else [gpu for line in table.splitlines() if (gpu := parse_gpu(line))]
 
 
 def parse_gpu(line: str) -> tuple[str, Gpu] | None:
@@ -149,8 +149,8 @@ def _cpu_limits(cgroup: Path) -> Iterator[int]:
 
 def _memory_limits(cgroup: Path) -> Iterator[int]:
     """Yield the limits in bytes; `max` and the huge number that version 1 writes for it are none that bind."""
-    told = (_read(cgroup / name) for name in MEMORY_LIMITS)
-    return (int(limit) for limit in told if limit.isdigit())
+    limits = (_read(cgroup / name) for name in MEMORY_LIMITS)
+    return (int(limit) for limit in limits if limit.isdigit())
 
 
 def _read(path: Path) -> str:

@@ -18,21 +18,21 @@ SANDBOX: Final = (sys.executable, "-P", "-m", "holdfast.payload.rehearsal.sandbo
 def driver_version() -> str | None:
     """Return the version of the NVIDIA driver; None where none answers."""
     program = shutil.which("nvidia-smi")
-    told = output_of([program, "--query-gpu=driver_version", "--format=csv,noheader"]) if program else None
-    return told.splitlines()[0].strip() if told else None
+    output = output_of([program, "--query-gpu=driver_version", "--format=csv,noheader"]) if program else None
+    return output.splitlines()[0].strip() if output else None
 
 
 def uv_version() -> str | None:
     """Return the version of uv; None where there is none."""
     program = find_uv()
-    told = output_of([program, "--version"]) if program else None
-    return told.split()[1] if told and len(told.split()) > 1 else None
+    output = output_of([program, "--version"]) if program else None
+    return output.split()[1] if output and len(output.split()) > 1 else None
 
 
 def why_no_sandbox() -> str | None:
     """Return why the kernel does not confine rehearsals; None where it does."""
-    told = output_of([*SANDBOX])
-    return "it could not be tried" if told is None else told or None
+    output = output_of([*SANDBOX])
+    return "it could not be tried" if output is None else output or None
 
 
 def unmet_requirements(packages: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -102,8 +102,8 @@ class EvaluationStore:
         Raises:
             LedgerError: The rows cannot be written.
         """
-        told = json.encode([asdict(model), identity, kind, asdict(generation) if kind == "generate" else None])
-        path = self.folder / OUTPUTS / f"{hashlib.sha256(told + b''.join(lines)).hexdigest()[:SHORT]}.jsonl"
+        identity_line = json.encode([asdict(model), identity, kind, asdict(generation) if kind == "generate" else None])
+        path = self.folder / OUTPUTS / f"{hashlib.sha256(identity_line + b''.join(lines)).hexdigest()[:SHORT]}.jsonl"
         write_whole(path.with_suffix(".rows"), b"".join(lines).decode())
         return OutputFile(path, len(OutputFile(path, 0, 0).read()), len(lines))
 

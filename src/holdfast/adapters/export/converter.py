@@ -59,8 +59,8 @@ class KeptConverter:
 
     def architectures(self) -> frozenset[str]:
         """Return the architectures that it can convert."""
-        told = ARCHITECTURES.search((self.folder / "conversion" / "__init__.py").read_text(encoding="utf-8"))
-        return frozenset(NAME.findall(told[1])) if told else frozenset()
+        table = ARCHITECTURES.search((self.folder / "conversion" / "__init__.py").read_text(encoding="utf-8"))
+        return frozenset(NAME.findall(table[1])) if table else frozenset()
 
 
 def open_converter(cache: Path, release: str, *, offline: bool) -> KeptConverter:

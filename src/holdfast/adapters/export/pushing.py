@@ -19,6 +19,6 @@ def push_folder(folder: Path, repository: str, *, private: bool) -> None:
         hub.create_repo(repository, private=private, exist_ok=True)
         hub.upload_folder(repo_id=repository, folder_path=folder, commit_message="Export with holdfast")
     except (HfHubHTTPError, OSError, ValueError) as error:
-        told = " ".join(str(error).split())[:300]
-        what = f"the push to {repository} failed, and the export is whole in {folder}: {told}"
+        message = " ".join(str(error).split())[:300]
+        what = f"the push to {repository} failed, and the export is whole in {folder}: {message}"
         raise SourceError(what, where="--push", fix=f"hf upload {repository} {folder}") from error

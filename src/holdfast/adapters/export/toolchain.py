@@ -74,10 +74,10 @@ def _system() -> tuple[str, ...]:
     if sys.platform == "darwin":
         return ("darwin",)
     try:
-        told = platform.freedesktop_os_release()
+        release = platform.freedesktop_os_release()
     except OSError:
         return ()
-    return (told.get("ID", ""), *told.get("ID_LIKE", "").split())
+    return (release.get("ID", ""), *release.get("ID_LIKE", "").split())
 
 
 def _existing(path: Path) -> Path:

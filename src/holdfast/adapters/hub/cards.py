@@ -63,23 +63,23 @@ def parse_card(card: Any, files: Sizes) -> Card:
 
 
 def _infos(card: Any) -> list[Json]:
-    told = card.get("dataset_info") if isinstance(card, Mapping) else None
-    return [told] if isinstance(told, Mapping) else entries(card, "dataset_info")
+    info = card.get("dataset_info") if isinstance(card, Mapping) else None
+    return [info] if isinstance(info, Mapping) else entries(card, "dataset_info")
 
 
 def _config(config: Json, about: Json, files: Sizes) -> Config:
     """Return a configuration, of which the files say what splits there are, and its description how many rows each has."""
-    told = {text(each, "name"): each for each in entries(about, "splits")}
+    listed = {text(each, "name"): each for each in entries(about, "splits")}
     found = files_of_config(config, sorted(files))
     splits = {split: data for split, names in found.items() if (data := [name for name in names if endings_of(name)])}
     return Config(
-        splits={name: _split(told.get(name, {}), splits.get(name, ()), files) for name in splits or told},
+        splits={name: _split(listed.get(name, {}), splits.get(name, ()), files) for name in splits or listed},
         types=parse_types(about.get("features")),
     )
 
 
-def _split(told: Json, paths: Iterable[str], files: Sizes) -> Split:
-    rows, sizes = told.get("num_examples"), [files.get(path) for path in paths]
+def _split(listed: Json, paths: Iterable[str], files: Sizes) -> Split:
+    rows, sizes = listed.get("num_examples"), [files.get(path) for path in paths]
     known = [size for size in sizes if size is not None]
     return Split(
         rows=rows if isinstance(rows, int) else None, bytes=sum(known) if known and len(known) == len(sizes) else None

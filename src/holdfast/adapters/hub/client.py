@@ -20,7 +20,7 @@ from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
 from holdfast.core.reference import Reference
 
 ANSWERS = ResponseCache()
-"""What this process was told."""
+"""The answers that this process received."""
 REACH = CircuitBreaker()
 """Which hosts it did not reach."""
 

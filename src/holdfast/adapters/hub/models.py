@@ -58,5 +58,5 @@ def parse_parameters(info: Mapping[str, Any]) -> dict[str, int]:
     """Return the number of parameters by dtype as the Hub counts them; empty where it does not."""
     weights = info.get("safetensors")
     counts = weights.get("parameters") if isinstance(weights, Mapping) else None
-    told = counts if isinstance(counts, Mapping) else {}
-    return {str(kind): count for kind, count in told.items() if isinstance(count, int)}
+    known = counts if isinstance(counts, Mapping) else {}
+    return {str(kind): count for kind, count in known.items() if isinstance(count, int)}

@@ -1,4 +1,4 @@
-"""What a repository holds at this moment, with the digests by which its files can be told from others.
+"""What a repository holds at this moment, with the digest of each file.
 
 Source: the siblings of `repo_info(files_metadata=True)` of huggingface_hub 2.4: `blobId` is the SHA-1 of the git blob, which for a large
 file is that of its pointer, `lfs.sha256` the digest of a large file itself.

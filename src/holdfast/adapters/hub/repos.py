@@ -167,14 +167,14 @@ def parse_files(info: Json) -> Iterable[tuple[str, int | None]]:
         yield text(each, "rfilename"), size if isinstance(size, int) else None
 
 
-def parse_time(told: str) -> float:
+def parse_time(stamp: str) -> float:
     """Return the Unix time of a moment as the Hub writes it, 0 where it is none.
 
     >>> parse_time("2026-01-02T00:00:00.000Z"), parse_time("")
     (1767312000.0, 0.0)
     """
     try:
-        return datetime.fromisoformat(told).timestamp()
+        return datetime.fromisoformat(stamp).timestamp()
     except ValueError:
         return 0.0
 

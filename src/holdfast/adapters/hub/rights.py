@@ -1,4 +1,4 @@
-"""What the token at hand may write to, asked once and told to those who cannot ask: a rehearsal's dry Hub.
+"""What the token may write to: asked once, and passed on to a rehearsal's dry Hub, which cannot ask.
 
 Source: `GET /api/whoami-v2`, and the roles of `targets`.
 """

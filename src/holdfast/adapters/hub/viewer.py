@@ -31,9 +31,9 @@ def fetch_viewed(asking: HubSession, name: str) -> Json:
 
 def _fetch_viewed(asking: HubSession, name: str) -> Json:
     info, size = asking.together(*(partial(_fetch, asking, path, name) for path in ("info", "size")))
-    told = info.get("dataset_info") if isinstance(info, Mapping) else None
+    datasets = info.get("dataset_info") if isinstance(info, Mapping) else None
     sizes = {} if isinstance(size, SourceError) else size.get("size")
-    return {"info": told if isinstance(told, Mapping) else {}, "splits": entries(sizes, "splits")}
+    return {"info": datasets if isinstance(datasets, Mapping) else {}, "splits": entries(sizes, "splits")}
 
 
 def _fetch(asking: HubSession, path: str, name: str) -> Json:
@@ -54,8 +54,8 @@ def complete(card: Card, viewed: Json) -> Card:
 
 
 def _completed(name: str, config: Config, viewed: Json) -> Config:
-    told = viewed.get("info", {}).get(name)
-    about: Json = told if isinstance(told, Mapping) else {}
+    info = viewed.get("info", {}).get(name)
+    about: Json = info if isinstance(info, Mapping) else {}
     rows = {
         text(each, "split"): each.get("num_rows") for each in viewed.get("splits", ()) if text(each, "config") == name
     }

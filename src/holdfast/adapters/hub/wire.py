@@ -195,8 +195,10 @@ class HubTransport:
         params = dict(request.params) or None
         with session.stream(request.method, request.url, params=params, headers=headers, timeout=left_s) as response:
             body = b"" if request.method == "HEAD" else self._read(response, request, deadline_s)
-            told = {name.lower(): value for name, value in response.headers.items()}
-            return Reply(status=response.status_code, headers=told, body=body, url=str(response.url).partition("?")[0])
+            reply_headers = {name.lower(): value for name, value in response.headers.items()}
+            return Reply(
+                status=response.status_code, headers=reply_headers, body=body, url=str(response.url).partition("?")[0]
+            )
 
     def _read(self, response: Any, request: HubRequest, deadline_s: float) -> bytes:
         """Return the body, as far as it is wanted; one that drips in is given up in time."""

@@ -1,7 +1,7 @@
 """Models, adapters and tokenizers in folders of this machine, and models that holdfast makes itself.
 
 Covered: the files of a folder, what the small ones say, and of the weights in safetensors what their headers tell.
-Not covered: weights in other formats, of which only the names are told; the Hub, which `adapters.hub` asks.
+Not covered: weights in other formats, of which only the names are read; the Hub, which `adapters.hub` asks.
 """
 
 import json
@@ -55,7 +55,7 @@ class LocalModels:
         """Return the facts about the folder of a model, an adapter or a tokenizer; None where the name is one of the Hub's.
 
         Args:
-            name: As a job writes it, of a chat template too. Of a path that nobody can mistake for a Hub id, and that is not there, no files are told.
+            name: As a job writes it, of a chat template too. Of a path that nobody can mistake for a Hub id, and that does not exist, no files are listed.
         """
         if made := builtin_model(name):
             return made

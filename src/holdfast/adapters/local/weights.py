@@ -1,7 +1,7 @@
 """Weights in safetensors files: their names, types and shapes, out of the header alone.
 
 Source: the format's description in the safetensors package 0.8: 8 bytes with the header's length, a JSON header, and tensors
-without gaps up to the end of the file. Tried: every damage that is told here is refused by it, too.
+without gaps up to the end of the file. Tried: it refuses every damage that is reported here, too.
 """
 
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def parse_header(header: bytes) -> dict[str, Tensor]:
     """
     try:
         found = parse_json(header)
-        return {name: _tensor(told) for name, told in found.items() if name != METADATA}
+        return {name: _tensor(entry) for name, entry in found.items() if name != METADATA}
     except (KeyError, TypeError, AttributeError, IndexError, OverflowError) as error:
         raise ValueError("no header of a safetensors file") from error
 

@@ -74,23 +74,23 @@ def rewrite_rows(name: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str,
     Raises:
         UsageError: The function fails for them.
     """
-    told, over = _call(name, {"rows": rows}, Path(), LIMIT_S)
-    if "rows" not in told:
-        what = f"`map` cannot rewrite the rows: {told.get('problem', over)}"
+    answer, over = _call(name, {"rows": rows}, Path(), LIMIT_S)
+    if "rows" not in answer:
+        what = f"`map` cannot rewrite the rows: {answer.get('problem', over)}"
         raise UsageError(what, where=name, fix="correct the function; `holdfast rehearse` runs it too")
-    return list(told["rows"])
+    return list(answer["rows"])
 
 
 def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -> RewardResult:
-    told, over = _call(f"{MODULE}:{name}" if name in TRL_REWARDS else name, question, folder, limit_s)
+    answer, over = _call(f"{MODULE}:{name}" if name in TRL_REWARDS else name, question, folder, limit_s)
     answered = bool(question.get("answered"))
-    if "rewards" in told:
-        return RewardResult(name=name, rewards=tuple(told["rewards"]), answered=answered)
-    if "absent" in told:
+    if "rewards" in answer:
+        return RewardResult(name=name, rewards=tuple(answer["rewards"]), answered=answered)
+    if "absent" in answer:
         return RewardResult(
             name=name, skipped=f"TRL is not installed here: {install_command('train')}", answered=answered
         )
-    return RewardResult(name=name, problem=told.get("problem", over), answered=answered)
+    return RewardResult(name=name, problem=answer.get("problem", over), answered=answered)
 
 
 def _call(function: str, question: Mapping[str, Any], folder: Path, limit_s: float) -> tuple[dict[str, Any], str]:
@@ -136,7 +136,7 @@ def _wait(child: subprocess.Popen[bytes], answer: Path, limit_s: float) -> str:
 
 def _read(answer: Path) -> dict[str, Any]:
     try:
-        told: dict[str, Any] = parse_json(answer.read_text(encoding="utf-8"))
+        values: dict[str, Any] = parse_json(answer.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return told
+    return values

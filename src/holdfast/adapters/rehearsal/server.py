@@ -269,9 +269,9 @@ def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) 
 
 def stands_still(part_request: PartRequest) -> bool:
     """True if the fault of a part that is to stall has struck."""
-    told = Path(part_request.folder, HOOK_EVENTS)
-    struck = part_request.fault == "stall" and '"about": "fault"' in _text(told)
-    return struck and time.time() - told.stat().st_mtime > STALLED_S
+    events = Path(part_request.folder, HOOK_EVENTS)
+    struck = part_request.fault == "stall" and '"about": "fault"' in _text(events)
+    return struck and time.time() - events.stat().st_mtime > STALLED_S
 
 
 def read_played(part: _RunningPart) -> PartResult:

@@ -11,7 +11,7 @@ from typing import IO, Final
 
 from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rows.names import BadDataError
-from holdfast.adapters.rows.types import JSON, OTHER, merge_told, types_in_metadata
+from holdfast.adapters.rows.types import JSON, OTHER, types_in_metadata, with_declared
 from holdfast.core.columns import ListOf, Scalar, ScalarName, Struct, Type
 from holdfast.core.json_text import DEEPEST
 
@@ -140,8 +140,8 @@ def unpacked_bytes(file: IO[bytes], message: ArrowMessage, path: Path) -> int:
 def _unpacked(file: IO[bytes], start: int, length: int) -> int:
     """Return the length of a compressed buffer when it is unpacked; -1 is written where it is not compressed."""
     file.seek(start)
-    told = int.from_bytes(file.read(LENGTH_BYTES), "little", signed=True) if length else 0
-    return length if told < 0 else told
+    length_after_marker = int.from_bytes(file.read(LENGTH_BYTES), "little", signed=True) if length else 0
+    return length if length_after_marker < 0 else length_after_marker
 
 
 def read_schema(path: Path) -> tuple[ArrowMessage, dict[str, Type]]:
@@ -188,10 +188,10 @@ def columns_of(schema: bytes) -> dict[str, Type]:
         header = FlatbufferTable.root(schema).table(HEADER)
         budget = iter(range(MOST_FIELDS))
         found = dict(_column(part, 0, budget) for part in header.tables(FIELDS))
-        told = {pair.text(0): pair.text(1) for pair in header.tables(SCHEMA_METADATA)}
+        metadata = {pair.text(0): pair.text(1) for pair in header.tables(SCHEMA_METADATA)}
     except IndexError as error:
         raise ValueError("the schema is damaged") from error
-    return merge_told(found, types_in_metadata(told.get(b"huggingface")))
+    return with_declared(found, types_in_metadata(metadata.get(b"huggingface")))
 
 
 def _column(part: "FlatbufferTable", depth: int, budget: Iterator[int]) -> tuple[str, Type]:

@@ -256,10 +256,10 @@ def _types_of(texts: Any) -> list[Type]:
         pl.all().str.contains(NUMBER).all(),
         pl.all().is_in(list(TRUTH)).all(),
     )
-    told = zip(*(texts.select(sign).row(0) for sign in signs), strict=True)
+    signs_of_columns = zip(*(texts.select(sign).row(0) for sign in signs), strict=True)
     return [
         _type_of(whole=count == texts.height, none=not count, integer=integer, number=number, truth=truth)
-        for count, integer, number, truth in told
+        for count, integer, number, truth in signs_of_columns
     ]
 
 
@@ -276,7 +276,7 @@ def _type_of(*, whole: bool, none: bool, integer: bool, number: bool, truth: boo
 
 def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Pieces:
     """Yield the rows of a file, put into the columns."""
-    start = faults = told = 0
+    start = faults = reported = 0
     with opened(path) as source:
         table = CsvRecords(path, source, delimiter)
         records = table.records()
@@ -287,9 +287,9 @@ def read_csv(path: Path, columns: Columns, delimiter: str = ",") -> Pieces:
                 if faults >= MOST_BROKEN:
                     yield UnreadablePart(str(path), f"{MOST_BROKEN} rows cannot be read; what follows is not looked at")
                     return start + len(batch)
-            yield from table.faults[told:]
-            told, start = len(table.faults), start + len(batch)
-        yield from table.faults[told:]
+            yield from table.faults[reported:]
+            reported, start = len(table.faults), start + len(batch)
+        yield from table.faults[reported:]
     return start
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from holdfast.adapters.foreign_files import open_foreign
 from holdfast.adapters.rows.arrow_messages import CONTINUES, FILE_HEAD_BYTES, columns_of
 from holdfast.adapters.rows.names import BadDataError
-from holdfast.adapters.rows.types import OTHER, merge_told, types_in_metadata
+from holdfast.adapters.rows.types import OTHER, types_in_metadata, with_declared
 from holdfast.core.columns import ListOf, Scalar, ScalarName, Struct, Type
 from holdfast.core.json_text import DEEPEST
 
@@ -121,8 +121,8 @@ def _parse(data: bytes) -> Footer:
     found = dict(_column(schema, 0) for _ in range(root.get(CHILDREN, 0)))
     values = {_text(pair[1]): pair.get(2) for pair in fields.get(KEY_VALUES, ())}
     groups = tuple(RowGroup(group[GROUP_ROWS], group.get(GROUP_BYTES, 0)) for group in fields[ROW_GROUPS])
-    columns = merge_told(found, _types_of_arrow(values.get("ARROW:schema")))
-    return Footer(merge_told(columns, types_in_metadata(values.get("huggingface"))), fields[NUM_ROWS], groups)
+    columns = with_declared(found, _types_of_arrow(values.get("ARROW:schema")))
+    return Footer(with_declared(columns, types_in_metadata(values.get("huggingface"))), fields[NUM_ROWS], groups)
 
 
 def _types_of_arrow(schema: bytes | None) -> Mapping[str, Type]:
@@ -172,8 +172,8 @@ def _is_map(element: dict[int, Any]) -> bool:
 def _word(element: dict[int, Any]) -> ScalarName:
     for logical in element.get(LOGICAL, {}):
         return LOGICAL_TYPES.get(logical, "other")
-    if (told := CONVERTED_TYPES.get(element.get(CONVERTED, -1))) is not None:
-        return told
+    if (converted := CONVERTED_TYPES.get(element.get(CONVERTED, -1))) is not None:
+        return converted
     return PHYSICAL[element[TYPE]] if TYPE in element else OTHER.word
 
 

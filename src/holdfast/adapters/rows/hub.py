@@ -1,6 +1,6 @@
 """Rows of a dataset on the Hub: its data files, fetched one at a time into the cache of `huggingface_hub`, where trainers look too.
 
-Covered: the repository's own files, told apart as `datasets` does; where they are of a kind that is not read here, the
+Covered: the repository's own files, split as `datasets` does; where they are of a kind that is not read here, the
 Parquet files that the Hub made of them. Not covered: names that do not exist, which `holdfast.adapters.hub` resolves.
 """
 
@@ -115,7 +115,7 @@ def _converted(repo_id: str, error: SourceError) -> HubDataset:
     """Return the Hub's converted copy of a dataset.
 
     Raises:
-        SourceError: It made nothing of it; what is told is why the files themselves cannot be read.
+        SourceError: It has no rows of it either; the message says why the files themselves cannot be read.
     """
     try:
         return _repository(repo_id, PARQUET_BRANCH, None)

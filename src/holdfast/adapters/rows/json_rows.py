@@ -65,11 +65,11 @@ def look_at_json(path: Path, chunk_bytes: int = CHUNK_BYTES) -> FilePreview:
         what = f"`{place}` has values of several types, which `load_dataset` reads only where each line is one row: {seen.odd_line}"
         seen.problems.append(UnreadablePart(str(path), what))
     if layout == "array" and (size := path.stat().st_size) > LARGE_ARRAY_BYTES:
-        seen.problems.append(UnreadablePart(str(path), _told_of_size(size)))
+        seen.problems.append(UnreadablePart(str(path), _too_large(size)))
     return FilePreview(columns=columns, whole=layout == "array", problems=tuple(seen.problems))
 
 
-def _told_of_size(size: int) -> str:
+def _too_large(size: int) -> str:
     memory = f"into about {size * MEMORY_PER_BYTE / 1e9:.0f} GB of memory"
     return f"one JSON array of {size / 1e9:.1f} GB, which `load_dataset` reads whole, {memory}: write one row a line"
 
@@ -126,7 +126,7 @@ class _Beginning:
             return None
 
     def blame(self, what: str, line: int | None) -> None:
-        """Note a fault, of which the first is told where there are no rows."""
+        """Note a fault; if there are no rows, the first one is reported."""
         self.fault = self.fault or UnreadablePart(str(self.path), what, line)
 
     def without_rows(self) -> BadDataError:

@@ -242,31 +242,31 @@ class Elements:
             self._at -= 1
             self._check_end()
         else:
-            self.problem = self._told("the array does not end" if not following else "a comma is missing")
+            self.problem = self._with_line("the array does not end" if not following else "a comma is missing")
 
     def _check_end(self) -> None:
         self._at += 1
         if self._next():
-            self.problem = self._told("something follows the array")
+            self.problem = self._with_line("something follows the array")
 
     def _element(self) -> str | None:
         """Return the next element's text, having read as much as it takes; None where there is none."""
         if not self._next():
-            self.problem = self._told("the array does not end")
+            self.problem = self._with_line("the array does not end")
             return None
         while True:
             try:
                 _, end = DECODER.raw_decode(self._text, self._at)
             except JSONDecodeError as error:
                 if not self._may_go_on(error):
-                    self.problem = self._told(f"not JSON ({error.msg}){_hint(error)}", error.pos)
+                    self.problem = self._with_line(f"not JSON ({error.msg}){_hint(error)}", error.pos)
                     return None
             else:
                 if end < len(self._text) or self._ended:
                     element, self._at = self._text[self._at : end], end
                     return element
             if not self._more():
-                self.problem = self.problem or self._told("the array does not end")
+                self.problem = self.problem or self._with_line("the array does not end")
                 return None
 
     def _may_go_on(self, error: JSONDecodeError) -> bool:
@@ -295,11 +295,11 @@ class Elements:
         try:
             decoded = self._decoder.decode(more, final=self._ended)
         except UnicodeDecodeError as error:
-            self.problem = self._told(tell_undecodable(more, error))
+            self.problem = self._with_line(tell_undecodable(more, error))
             decoded = ""
         self._text, self._at = self._text[self._at :] + decoded, 0
 
-    def _told(self, what: str, at: int | None = None) -> str:
+    def _with_line(self, what: str, at: int | None = None) -> str:
         line = self._lines + self._text.count("\n", 0, self._at if at is None else at) + 1
         return f"line {line}: {what}"
 

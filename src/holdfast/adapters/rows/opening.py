@@ -136,11 +136,11 @@ class SplitFiles:
         """Return the number of rows; counting may read all of them."""
         last = 0
         for number in range(len(self.paths)):
-            told = self._told(number)
-            last += told if told is not None else _length(self._pieces_of(number, look))
+            count = self._declared_rows(number)
+            last += count if count is not None else _length(self._pieces_of(number, look))
         return last
 
-    def _told(self, number: int) -> int | None:
+    def _declared_rows(self, number: int) -> int | None:
         """Return the number of rows that a file states; None where it does not."""
         try:
             path = self.paths[number]

@@ -1,4 +1,4 @@
-"""Rows of Parquet files, a row group or a part of one at a time; what is damaged is left out, and told.
+"""Rows of Parquet files, a row group or a part of one at a time; what is damaged is left out and reported.
 
 Covered: what polars reads. Not covered: encrypted files; damage that decompression does not show, unless pages have a CRC.
 """

@@ -132,18 +132,18 @@ def files_of_config(config: Mapping[str, Any], names: Sequence[str]) -> dict[str
     """Return the files of each split of a configuration, of whatever kind."""
     base = str(config.get("data_dir") or "").strip("/")
     inside = {name.removeprefix(f"{base}/"): name for name in names if not base or name.startswith(f"{base}/")}
-    told = config.get("data_files")
-    if told is None:
+    declared = config.get("data_files")
+    if declared is None:
         return {split: [inside[name] for name in found] for split, found in group_by_split(list(inside)).items()}
-    patterns = _patterns(told)
+    patterns = _patterns(declared)
     return {
         split: [inside[name] for each in listed for name in match(each, inside)] for split, listed in patterns.items()
     }
 
 
-def _patterns(told: Any) -> dict[str, list[str]]:
+def _patterns(declared: Any) -> dict[str, list[str]]:
     """Return the patterns of each split; what names no split is all for training."""
-    listed = told if isinstance(told, list) else [told]
+    listed = declared if isinstance(declared, list) else [declared]
     if not any(isinstance(each, Mapping) for each in listed):
         return {"train": [str(each) for each in listed]}
     pairs = [
@@ -299,8 +299,10 @@ def check_configs(found: Any, path: Path) -> list[Mapping[str, Any]]:
     if not isinstance(found, list) or not all(isinstance(each, Mapping) and "config_name" in each for each in found):
         raise BadDataError(f"{path}: `configs` is a list, of which each has a `config_name`", path)
     for each in found:
-        told = each.get("data_files", "")
-        if not isinstance(told, str | list) or any(not _is_entry(entry) for entry in told if isinstance(told, list)):
+        declared = each.get("data_files", "")
+        if not isinstance(declared, str | list) or any(
+            not _is_entry(entry) for entry in declared if isinstance(declared, list)
+        ):
             raise BadDataError(f"{path}: `data_files` is a path, or a list of paths or of `split` with `path`", path)
     return found
 

@@ -30,16 +30,16 @@ def look_at_text(path: Path) -> FilePreview:
 
 def read_text(path: Path, columns: Columns) -> Pieces:
     """Yield the lines of a file."""
-    row, told = 0, False
+    row, reported = 0, False
     with opened(path) as source:
         while chunk := source.chunk(CHUNK_BYTES):
             try:
                 text = chunk.decode()
             except UnicodeDecodeError as error:
-                if not told:
+                if not reported:
                     at = row + chunk.count(b"\n", 0, error.start)
                     yield UnreadablePart(str(path), tell_undecodable(chunk, error), at + 1, at)
-                text, told = chunk.decode(errors="replace"), True
+                text, reported = chunk.decode(errors="replace"), True
             lines = [line.rstrip("\n") for line in io.StringIO(text, newline=None)]
             yield RowChunk(row, pl.DataFrame(dict.fromkeys(columns, lines), schema=dict.fromkeys(columns, pl.String)))
             row += len(lines)

@@ -162,6 +162,6 @@ def types_in_metadata(text: str | bytes | None) -> dict[str, Type]:
     return types_of_features(features) if isinstance(features, Mapping) else {}
 
 
-def merge_told(found: Mapping[str, Type], told: Mapping[str, Type]) -> dict[str, Type]:
+def with_declared(found: Mapping[str, Type], declared: Mapping[str, Type]) -> dict[str, Type]:
     """Return the columns that were found, each with the type that the file tells of it, if it tells one."""
-    return {name: told.get(name, kind) for name, kind in found.items()}
+    return {name: declared.get(name, kind) for name, kind in found.items()}

@@ -133,7 +133,7 @@ class CheckCache:
             return None
         if entry is None or entry.content != basis.content:
             return None
-        if any(digest(basis.read_module(name)) != told for name, told in entry.modules.items()):
+        if any(digest(basis.read_module(name)) != expected for name, expected in entry.modules.items()):
             return None
         return entry.found
 
@@ -145,8 +145,8 @@ class CheckCache:
             result: What was found.
             modules: Names of the modules that were looked for with the file.
         """
-        told = {name: digest(basis.read_module(name)) for name in sorted(modules)}
-        entry = CacheEntry(content=basis.content, modules=told, found=result)
+        digests = {name: digest(basis.read_module(name)) for name in sorted(modules)}
+        entry = CacheEntry(content=basis.content, modules=digests, found=result)
         body = json.dumps(redacted_parts(to_builtins(entry)))
         with suppress(OSError):
             self._make_folder()
@@ -156,7 +156,7 @@ class CheckCache:
         return self._folder / f"{digest(basis.name)[:40]}.json"
 
     def _make_folder(self) -> None:
-        """Make the folder, which git is told to leave alone."""
+        """Make the folder, and have git ignore it."""
         if not (self._folder / ".gitignore").exists():
             write_private(self._folder / ".gitignore", "*\n")
 

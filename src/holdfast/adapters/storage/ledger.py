@@ -313,8 +313,8 @@ def start_journal(folder: Path, event: Event) -> None:
 def _line(event: Event, secrets: Sequence[str]) -> str:
     """Return an event as a journal keeps it: without secrets, and with its names and paths as they are."""
     kind, fields = event_to_json(event)
-    for told in (fields, fields.get("said", {})):
-        told |= {name: redact(told[name], secrets) for name in PROSE if isinstance(told.get(name), str)}
+    for part in (fields, fields.get("said", {})):
+        part |= {name: redact(part[name], secrets) for name in PROSE if isinstance(part.get(name), str)}
     return redact(_spell(kind, fields))
 
 

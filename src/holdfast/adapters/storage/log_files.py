@@ -22,7 +22,7 @@ from holdfast.core.json_text import parse_json
 
 CHUNK: Final = 8 * 2**20
 SNIFFED: Final = 64 * 2**10
-"""Bytes from which it is told whether a file is a log at all."""
+"""Bytes that decide whether a file is a log at all."""
 MOST_NULS: Final = 0.01
 """Share of zero bytes up to which a file is text: a machine that crashed leaves some."""
 STDIN: Final = "-"

@@ -113,5 +113,5 @@ def note_versions(folder: Path, events: Sequence[Event]) -> None:
     path = folder / FILE
     begun = [each.said for each in events if isinstance(each, Reported) and each.said.get("event") == "start"]
     if begun and path.is_file():
-        with suppress(OSError, LedgerError):  # a full disk is told by what cannot do without it
+        with suppress(OSError, LedgerError):  # a full disk is reported by what cannot do without it
             write_redacted(path, with_versions(read_foreign_text(path), begun[-1].get("versions", {})))

@@ -109,13 +109,13 @@ class LoadedTokenizer:
 
     def pieces(self, ids: Sequence[int]) -> list[tuple[str, int]]:
         """Return the text of each token, with the number of tokens that are one character only together."""
-        told: list[tuple[str, int]] = []
+        counted: list[tuple[str, int]] = []
         at = 0
         while at < len(ids):
             text, count = self._piece(ids, at)
-            told.append((text, count))
+            counted.append((text, count))
             at += count
-        return told
+        return counted
 
     def _piece(self, ids: Sequence[int], at: int) -> tuple[str, int]:
         """Return the text of the fewest tokens from a place on that make whole characters."""

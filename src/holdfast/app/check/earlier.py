@@ -37,7 +37,7 @@ def find_earlier(request: TargetRequest, target: Target) -> Earlier:
 
 
 def _rehearsed(request: TargetRequest) -> str:
-    """Return when a rehearsal passed, by itself or before a run; nothing where none did, or none can be told from here."""
+    """Return when a rehearsal passed, by itself or before a run; None if none did, or none is known here."""
     with suppress(HoldfastError):
         program = program_of(request.path, request.sets, request.arguments)
         words, inputs = interpreter_of(program), input_digests(program)

@@ -25,7 +25,7 @@ from holdfast.engine.check.job_facts import FactSources, JobFacts
 from holdfast.engine.check.renamed import check_with_renames
 from holdfast.engine.check.rule_runner import needed_facts, run_rules
 
-TOLD = ("trl", "transformers", "peft")
+LOCKED = ("trl", "transformers", "peft")
 
 
 def check(
@@ -49,7 +49,7 @@ def check(
     return CheckedTarget(
         document=target.document,
         method=job.method.value,
-        resolved={name: facts.api.versions[name] for name in TOLD},
+        resolved={name: facts.api.versions[name] for name in LOCKED},
         because="the versions that a job file gets",
         findings=tuple(result for result in results if isinstance(result, Finding)),
         skips=tuple(result for result in results if isinstance(result, Skip)),

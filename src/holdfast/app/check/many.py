@@ -41,7 +41,7 @@ def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None]
     if len(questions) > FILES_PER_PROCESS:
         gc.enable()
     if caches is None:
-        return [told.result for told in share_out(questions, check_one_of_many)]
+        return [checked.result for checked in share_out(questions, check_one_of_many)]
     surroundings = CheckEnvironment(os.environ)
     kept = [
         CachedAnswer(question, CheckCache(cache_folder(folder, os.environ)), surroundings)
@@ -49,9 +49,11 @@ def answer_all(questions: Sequence[TargetRequest], caches: Sequence[Path | None]
     ]
     answers = [each.load() for each in kept]
     open_ = [number for number, answer in enumerate(answers) if answer is None]
-    for number, told in zip(open_, share_out([questions[number] for number in open_], check_one_of_many), strict=True):
-        kept[number].save(told)
-        answers[number] = told.result
+    for number, checked in zip(
+        open_, share_out([questions[number] for number in open_], check_one_of_many), strict=True
+    ):
+        kept[number].save(checked)
+        answers[number] = checked.result
     return [answer for answer in answers if answer is not None]
 
 

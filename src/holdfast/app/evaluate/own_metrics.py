@@ -24,17 +24,17 @@ def values_of(
     columns = _columns(examples)
     found: dict[str, Sequence[float | None]] = {}
     for name in functions:
-        told = call_metric(
+        answer = call_metric(
             name,
             [each.text for each in outputs],
             [each.reference for each in examples],
             {each: column for each, column in columns.items() if each not in ("predictions", "references")},
             limit_s=LIMIT_S,
         )
-        found[name] = _rewards(told.name, told.problem or told.skipped, told.rewards)
+        found[name] = _rewards(answer.name, answer.problem or answer.skipped, answer.rewards)
     question = _question(examples, outputs, columns)
-    for told in call_rewards(rewards, question, folder=Path(), limit_s=LIMIT_S) if rewards else ():
-        found[told.name] = _rewards(told.name, told.problem or told.skipped, told.rewards)
+    for answer in call_rewards(rewards, question, folder=Path(), limit_s=LIMIT_S) if rewards else ():
+        found[answer.name] = _rewards(answer.name, answer.problem or answer.skipped, answer.rewards)
     return found
 
 

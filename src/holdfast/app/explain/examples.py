@@ -13,8 +13,8 @@ def objections(rule: Rule, case: Case) -> tuple[str, ...]:
     """Return a rule's distinct findings for an example, with their lines."""
     facts = {"api": Api({**newest(), **case.versions}), **case.known}
     found = (result for document in _read(case) for result in run_rules([rule], document, facts))
-    told = (_rendered_finding(result) for result in found if isinstance(result, Finding))
-    return tuple(dict.fromkeys(told))
+    rendered = (_rendered_finding(result) for result in found if isinstance(result, Finding))
+    return tuple(dict.fromkeys(rendered))
 
 
 def _rendered_finding(finding: Finding) -> str:

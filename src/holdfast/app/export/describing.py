@@ -33,9 +33,9 @@ def write_card(request: ExportRequest, files: list[ExportedFile], versions: dict
     dataset = source.found.trained_on or ""
     facts = CardFacts(
         name=Path(source.name).name,
-        base=_told(base),
+        base=_shown_name(base),
         method=method[1] if method else "",
-        dataset=_told(dataset),
+        dataset=_shown_name(dataset),
         settings=settings,
         base_licence=_licence(base),
         data_licence=_licence(dataset),
@@ -60,15 +60,15 @@ def write_modelfile(files: list[ExportedFile], original: ReferenceAnswer, draft:
 def command_of(request: ExportRequest) -> str:
     """Return the command that makes the same again."""
     source = request.source
-    words = ["holdfast", "export", _told(source.name)]
-    words += ["--base", _told(source.base or "")] if source.base_chosen else []
-    words += [word for each in source.adapters[1:] for word in ("--adapter", _told(each))]
+    words = ["holdfast", "export", _shown_name(source.name)]
+    words += ["--base", _shown_name(source.base or "")] if source.base_chosen else []
+    words += [word for each in source.adapters[1:] for word in ("--adapter", _shown_name(each))]
     words += ["--dtype", request.dtype] if request.dtype else []
     words += ["--gguf", ",".join(request.gguf)] if request.gguf else []
     return shlex.join(words)
 
 
-def _told(name: str) -> str:
+def _shown_name(name: str) -> str:
     """Return a name as others may read it: without the folders of this machine."""
     return Path(name).name if Path(name).is_absolute() else name
 

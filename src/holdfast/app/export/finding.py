@@ -100,15 +100,15 @@ def _problems(source: ExportSource) -> Iterator[HoldfastError]:
     stored = source.config.get("quantization_config")
     if stored:
         method = stored.get("quant_method") if isinstance(stored, Mapping) else None
-        told = f"stored quantized ({method or 'as its config.json says'})"
+        state = f"stored quantized ({method or 'as its config.json says'})"
         if source.adapters:
-            what = f"the base {path} is {told}: merging into rounded weights makes another model than was trained"
+            what = f"the base {path} is {state}: merging into rounded weights makes another model than was trained"
             yield UsageError(
                 what, where=f"{path}/config.json", fix="name the model that it was quantized from with --base"
             )
         else:
             fix = "name the model that it was quantized from"
-            yield UsageError(f"{path} is {told}", where=f"{path}/config.json", fix=fix)
+            yield UsageError(f"{path} is {state}", where=f"{path}/config.json", fix=fix)
 
 
 def _foreign(more: Sequence[str], first: Sequence[str], *, offline: bool) -> Iterator[HoldfastError]:
@@ -125,16 +125,16 @@ def _foreign(more: Sequence[str], first: Sequence[str], *, offline: bool) -> Ite
 
 
 def _base_named(adapter: str, *, offline: bool) -> str:
-    told = str((model_facts(adapter, offline=offline, where="--adapter").adapter or {}).get("base_model_name_or_path"))
-    return str(expanded(told).resolve()) if is_there(expanded(told)) else told
+    base = str((model_facts(adapter, offline=offline, where="--adapter").adapter or {}).get("base_model_name_or_path"))
+    return str(expanded(base).resolve()) if is_there(expanded(base)) else base
 
 
 def _revision(adapters: Sequence[str], *, offline: bool) -> str | None:
     """Return the revision of the base that an adapter was trained on; None if it does not say."""
     if not adapters:
         return None
-    told = (model_facts(adapters[0], offline=offline, where="MODEL").adapter or {}).get("revision")
-    return told if isinstance(told, str) and told else None
+    revision = (model_facts(adapters[0], offline=offline, where="MODEL").adapter or {}).get("revision")
+    return revision if isinstance(revision, str) and revision else None
 
 
 def _notes(named: str, path: str, found: FoundModel) -> Iterator[str]:

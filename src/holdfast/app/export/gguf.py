@@ -16,7 +16,7 @@ from holdfast.app.models.model_files import model_facts
 from holdfast.catalog.builtin import stdlib_docstrings
 from holdfast.core.errors import GroupedError, HoldfastError, UsageError
 from holdfast.core.export import FileAnswer, ReferenceAnswer, StageAnswer, VocabularyAnswer
-from holdfast.engine.export.proofs import file_checks, pre_tokenizer_told, vocabulary_because, vocabulary_notes
+from holdfast.engine.export.proofs import describe_pre_tokenizer, file_checks, vocabulary_because, vocabulary_notes
 from holdfast.engine.export.quantizations import FIRST, QUANTIZATIONS, fallback_notes, needed_bytes
 from holdfast.engine.export.readiness import why_not_ready, why_unknown
 from holdfast.results.export import ExportCheck, ExportedFile
@@ -40,14 +40,14 @@ class GgufPlan:
     vocabulary: VocabularyAnswer
 
     @property
-    def told(self) -> str:
+    def converter_text(self) -> str:
         """The converter with its release and the digest of its archive."""
         return f"llama.cpp in llama-cpp-python {self.converter.release}, sha256 {self.converter.sha256}"
 
     @property
-    def pre_tokenizer_told(self) -> str:
+    def pre_tokenizer_text(self) -> str:
         """How texts are split, and how that was found out."""
-        return pre_tokenizer_told(self.vocabulary)
+        return describe_pre_tokenizer(self.vocabulary)
 
 
 def prepare_gguf(export: Export, scratch: Path) -> GgufPlan:

@@ -69,14 +69,14 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
     Raises:
         UsageError: There is no such dataset or method, or the dataset cannot be read.
     """
-    told = {
+    settings = {
         "dataset.split": split,
         "dataset.eval_split": eval_split,
         "dataset.config": config,
         "method": method,
         "model": {"path": model} if model else None,
     }
-    edits = [Set(key, value) for key, value in told.items() if value is not None]
+    edits = [Set(key, value) for key, value in settings.items() if value is not None]
     asked = read_request(as_path(data), edits, as_overrides(set))
     _want_model(asked)
     return inspect_result(look_at(asked, RowSource(asked, offline=offline), rewards=as_texts(rewards), limit=rows))

@@ -115,8 +115,8 @@ def _with_errors(result: PlanResult, target: Target, request: TargetRequest) -> 
     """Return the result with what `check` finds wrong in the target itself: a misspelt setting is planned as if it were not there."""
     asked = replace(request, only=OF_TARGET, hub=HubAccess.OFFLINE)
     errors = [each for each in check_rules(target, asked).findings if severity_of(each) is Severity.ERROR]
-    told = [_error_of(target.document, each) for each in errors[:MOST_ERRORS]]
-    return structs.replace(result, check_errors=len(errors), errors=told)
+    shown = [_error_of(target.document, each) for each in errors[:MOST_ERRORS]]
+    return structs.replace(result, check_errors=len(errors), errors=shown)
 
 
 def _error_of(document: Document, finding: Finding) -> CheckError:

@@ -29,7 +29,7 @@ FILE_LINE: Final = re.compile(r'^\s*File "([^"]+)", line (\d+)', re.MULTILINE)
 MODULE: Final = "<module>"
 CONFIG: Final = "--config"
 EXIT: Final = "<exit>"
-"""In the place of the function that a script left in, which nobody told."""
+"""In the place of the function that a script left in, if it is not known."""
 
 
 def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> FailureContext:

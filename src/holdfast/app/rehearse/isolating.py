@@ -85,10 +85,10 @@ def _blamed(
 
 def _played(play: Play, part_requests: Sequence[tuple[Instead, PartRequest]], base: Path) -> list[Replay]:
     """Play the script with each replacement, side by side."""
-    told = play([replace(each, folder=str(base / f"with-{name}")) for name, each in part_requests])
+    results = play([replace(each, folder=str(base / f"with-{name}")) for name, each in part_requests])
     return [
         Replay(name, again.failures, error_of(parts["whole"]), bool(parts["whole"].facts("known_rows")))
-        for (name, _), (parts, again) in zip(part_requests, told, strict=True)
+        for (name, _), (parts, again) in zip(part_requests, results, strict=True)
     ]
 
 

@@ -138,10 +138,10 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
         found = check_rules(read_check_target(question), question).findings
     except (HoldfastError, ExceptionGroup):  # the rehearsal itself says what is wrong with it
         return None
-    told = [each for each in _objections(found, "import") if each.fails or each.code == NO_HEADER]
+    objections = [each for each in _objections(found, "import") if each.fails or each.code == NO_HEADER]
     named = (
         (("pep723-header-invalid",) if each.code == NO_HEADER else prevented_by(each.code), each.message)
-        for each in told
+        for each in objections
     )
     return next(((names[0], message) for names, message in named if names), None)
 

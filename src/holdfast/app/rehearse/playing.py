@@ -46,8 +46,8 @@ def run_parts(
     stopped = replace(part_of(part_request, "stop"), fault="sigterm")
     part_requests = [part_of(part_request, "whole"), stopped]
     server.play(part_requests, limit_s=limit_s, limit_bytes=limit_bytes, then=go_on)
-    told: tuple[Part, ...] = ("whole", "stop", "resume") if _came_through(parts["whole"]) else ("whole", "stop")
-    return {each: without_frames_of_ours(parts[each]) for each in told if each in parts}
+    reported: tuple[Part, ...] = ("whole", "stop", "resume") if _came_through(parts["whole"]) else ("whole", "stop")
+    return {each: without_frames_of_ours(parts[each]) for each in reported if each in parts}
 
 
 def _came_through(played: PartResult) -> bool:

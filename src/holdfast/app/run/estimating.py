@@ -39,7 +39,7 @@ def estimate_job(target: Target, hub: HubAccess) -> EstimatedJob:
 
 
 def _names_hardware(job: Job) -> bool:
-    """True if a job may run on GPUs, as far as can be told before the tables of models are imported."""
+    """True if a job may run on GPUs, as far as is known before the tables of models are imported."""
     backend = capabilities_of(job.where.backend)
     return bool(LocalMachine().fetch().gpus) if backend.is_here else bool(job.where.hardware)
 

@@ -35,7 +35,7 @@ def check_webhook(given: str, environment: Mapping[str, str]) -> None:
 
 @contextmanager
 def telling(plan: Plan, environment: Mapping[str, str]) -> Iterator[Tell]:
-    """Have the new events of a run told while it is supervised; those that it had before were told then."""
+    """Send a run's new events while it is supervised; earlier ones were sent when they happened."""
     webhook, before = _open(plan, environment), True
 
     def tell(state: RunState, events: Sequence[Event]) -> None:

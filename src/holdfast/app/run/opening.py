@@ -40,7 +40,7 @@ def open_running_run(name: PathName, runs: PathName | None) -> Run:
     """Return the run that a name means; of several, the only one that has not ended.
 
     Raises:
-        UsageError: There is none, or it cannot be told which one is meant.
+        UsageError: There is none, or several match.
     """
     base, ledger, matching = _matching(name, runs)
     found = [Run(name=each, folder=base / each, ledger=ledger) for each in matching]

@@ -26,12 +26,12 @@ def effects_of_study(study: PathName, *, show: bool = False, dry_run: bool = Fal
     file = read_study(as_path(study))
     effects = [effects_of_run(file.target, set=file.sets_of(trial)) for trial in _differing(file)]
     costly = [each for each in effects if each.costs]
-    told = [file.document.text, *(each.digest for each in effects)]
+    basis = [file.document.text, *(each.digest for each in effects)]
     return RunEffects(
         pushes=sorted({name for each in effects for name in each.pushes}),
         backend=(costly or effects)[0].backend,
         costs=bool(costly),
-        digest=hashlib.sha256(render_canonical(told).encode()).hexdigest(),
+        digest=hashlib.sha256(render_canonical(basis).encode()).hexdigest(),
     )
 
 

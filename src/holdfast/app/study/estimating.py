@@ -60,7 +60,7 @@ def estimate_study(
 
 def estimate_first(file: StudyFile, count: int, hub: HubAccess) -> Iterator[str]:
     """Yield how long so many trials take and what they cost, by the plan of the first: before any other is looked at."""
-    with suppress(HoldfastError, ExceptionGroup):  # what is wrong with the first is told with all else
+    with suppress(HoldfastError, ExceptionGroup):  # what is wrong with the first is reported with everything else
         target = file.target_of(file.trials[0])
         seconds, because = _planned(target, hub)
         price = price_of(target.job) if target.job else None

@@ -110,8 +110,8 @@ def _confirm(file: StudyFile, options: StudyOptions, confirm: Callable[[str], bo
     if limit <= MANY:
         return
     hub = HubAccess.OFFLINE if options.offline else HubAccess.ASKED
-    told = "; ".join([f"{file.name} has {render_counted(count, 'trial')}", *estimate_first(file, limit, hub)])
-    if confirm(f"{told}. Start them?"):
+    summary = "; ".join([f"{file.name} has {render_counted(count, 'trial')}", *estimate_first(file, limit, hub)])
+    if confirm(f"{summary}. Start them?"):
         return
     fix = "`--dry-run` checks them; `--yes` starts them; `budget: {trials: 100}` limits them"
-    raise UsageError(f"so many trials need a confirmation: {told}", where=file.path, fix=fix)
+    raise UsageError(f"so many trials need a confirmation: {summary}", where=file.path, fix=fix)

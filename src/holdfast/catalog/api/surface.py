@@ -17,7 +17,7 @@ HARMLESS: Final = frozenset(
     {"object", "abc.ABC", "ABC", "typing.Generic", "Generic", "typing.Protocol", "typing_extensions.Protocol"}
 )
 """Bases that add neither parameters nor methods that a script would call."""
-UNTOLD: Final = re.compile(r"\.(\w*tests?\w*|__\w+__)(\.|$)|^transformers\.models\.")
+NOT_LISTED: Final = re.compile(r"\.(\w*tests?\w*|__\w+__)(\.|$)|^transformers\.models\.")
 """Modules of which no history tells: those for tests, and the parts of each model."""
 INHERITS: Final = frozenset({"dataclass", "inherits"})
 MANY: Final = 20
@@ -161,7 +161,7 @@ class Api:
     def _is_missing(self, module: str) -> bool:
         """True if no release ever had a module, going by what the module around it is known to hold."""
         parent = self._module(module.rpartition(".")[0])
-        if parent is None or UNTOLD.search(module) or f"\nm {module}." in parent.history.text:
+        if parent is None or NOT_LISTED.search(module) or f"\nm {module}." in parent.history.text:
             return False
         return not is_in(parent.history.releases(parent.entry.get("star") or ""), parent.release)
 

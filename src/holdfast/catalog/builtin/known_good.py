@@ -49,7 +49,7 @@ def load_known_rows() -> Mapping[str, KnownGood]:
     >>> dict(load_known_rows()["kto-standard"].columns)
     {'prompt': 'text', 'completion': 'text', 'label': 'truth'}
     """
-    return {name: _known_good(name, told) for name, told in load_table("known_good")["rows"].items()}
+    return {name: _known_good(name, row) for name, row in load_table("known_good")["rows"].items()}
 
 
 @cache
@@ -59,7 +59,7 @@ def load_known_models() -> Mapping[str, KnownGood]:
     >>> [*load_known_models()]
     ['qwen2-bytes']
     """
-    return {name: _known_good(name, told) for name, told in load_table("known_good")["model"].items()}
+    return {name: _known_good(name, row) for name, row in load_table("known_good")["model"].items()}
 
 
 def columns_of(method: str, *, turns: bool) -> Mapping[str, KnownRowKind]:

@@ -20,7 +20,7 @@ NEGATIVE: Final = re.compile(r"-[\d.]+[eE][-+]?\d+")
 ARGUMENT: Final = "argument "
 """How `argparse` begins what it writes about one option."""
 LACKING: Final = "the following arguments are required"
-"""What `argparse` writes; of options this is told of without it."""
+"""What `argparse` writes; for options, messages leave it out."""
 READ: Final[dict[str, Callable[[str], Any]]] = {"int": int, "float": float}
 VALUELESS: Final = frozenset({"store_true", "store_false", "store_const", "append_const", "count", "help", "version"})
 

@@ -39,8 +39,10 @@ def missing_attributes(job: Document, api: Api) -> Iterator[Finding]:
 
 def _lost_by_trainers(api: Api, read: AttributeRead) -> Iterator[Finding]:
     """Yield an objection to `trainer.tokenizer`; trainers that are experiments may set one of their own."""
-    untold = read.exposed or read.guard.tolerates("AttributeError") or ".experimental." in (api.home(read.path) or "")
-    if read.name == "tokenizer" and since(api, TOKENIZER.package, "5.0.0") and not untold:
+    may_exist = (
+        read.exposed or read.guard.tolerates("AttributeError") or ".experimental." in (api.home(read.path) or "")
+    )
+    if read.name == "tokenizer" and since(api, TOKENIZER.package, "5.0.0") and not may_exist:
         what = "renamed to `processing_class` in transformers 4.46.0, removed in 5.0.0"
         yield _finding(api, read, what, _renamed(read, "processing_class", safe=True), TOKENIZER)
 

@@ -85,16 +85,16 @@ class _Use:
 
 def absences(job: Document, api: Api, kind: Absence) -> Iterator[MissingImport]:
     """Yield the names and modules that are not where the program imports them from; a missing module once a statement."""
-    told = set[tuple[str, int | None, int | None]]()
+    reported = set[tuple[str, int | None, int | None]]()
     for use, found in _all_absences(job, api):
         if found.absence is not kind:
             continue
         settled = found.fix or kind not in LEFT or use.raises != "ImportError"
         absent = replace(found, fix=_with_arguments(job, use, found.fix) if settled else _without(job, use))
         statement = (use.module, use.place.line, use.place.cell)
-        if kind is not Absence.MODULE or absent.fix or statement not in told:
+        if kind is not Absence.MODULE or absent.fix or statement not in reported:
             yield absent
-        told.add(statement)
+        reported.add(statement)
 
 
 @cache_last_call

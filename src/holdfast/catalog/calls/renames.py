@@ -171,8 +171,10 @@ def job_note(name: str) -> str:
 def _arguments() -> Mapping[str, tuple[Renamed, ...]]:
     found: dict[str, tuple[Renamed, ...]] = {}
     for row in load_table("renames")["argument"]:
-        told: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in row.items()}
-        each = Renamed(**told)
+        fields: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
+        }
+        each = Renamed(**fields)
         found[each.old] = (*found.get(each.old, ()), each)
     return found
 

@@ -1,4 +1,4 @@
-"""How a renamed argument is told of and fixed: in the call, and in every place where the program reads it back."""
+"""How a renamed argument is reported and fixed: in the call, and wherever the program reads it back."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What rules about rows have in common: how many there are, which come first, and how that is told."""
+"""What rules about rows have in common: how many there are, which come first, and how that is reported."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -8,7 +8,7 @@ from holdfast.core.document import Document
 from holdfast.core.finding import Finding, MissingFactError, Severity
 from holdfast.core.scan import DamagedRows, Mark, Scan
 
-TOLD: Final = 5
+MOST_LISTED: Final = 5
 """So many row numbers stand in a message; `inspect` lists more of them."""
 REWRITTEN: Final = ("dataset.map", "train.dataset_kwargs", "train.formatting_func")
 
@@ -66,8 +66,8 @@ def numbers(marked: DamagedRows) -> str:
     """
     if not marked.rows:
         return ""
-    told = [str(row) for row in marked.rows[:TOLD]]
-    return ": " + ", ".join([*told, "…"] if marked.count > len(told) else told)
+    listed = [str(row) for row in marked.rows[:MOST_LISTED]]
+    return ": " + ", ".join([*listed, "…"] if marked.count > len(listed) else listed)
 
 
 def share(scan: Scan, marked: DamagedRows) -> float:

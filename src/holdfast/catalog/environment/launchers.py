@@ -59,7 +59,7 @@ def wanted_launcher(source: str) -> NeededLauncher | None:
     NeededLauncher(name='torchrun', variable='RANK', line=2)
     >>> wanted_launcher('import os\nrank = int(os.environ.get("RANK", 0))')
     """
-    if not any(name in source for name in (GROUP, PORT, *(name for told in ALONE.values() for name in told))):
+    if not any(name in source for name in (GROUP, PORT, *(name for variables in ALONE.values() for name in variables))):
         return None
     try:
         tree = ast.parse(source)
@@ -71,8 +71,8 @@ def wanted_launcher(source: str) -> NeededLauncher | None:
     named = (
         NeededLauncher(name, read.name, read.line)
         for read in strict
-        for name, told in ALONE.items()
-        if read.name in told or read.name == PORT
+        for name, variables in ALONE.items()
+        if read.name in variables or read.name == PORT
     )
     return next((each for each in named if not _sets(tree, each.variable)), None)
 
@@ -141,7 +141,7 @@ def _variable_read(node: ast.AST) -> tuple[str, int, bool] | None:
 
 
 def _is_numbered(call: ast.Call) -> bool:
-    """True if `init_process_group` is told its rank, or where to meet."""
+    """True if `init_process_group` is given its rank, or where to meet."""
     given = {each.arg: each.value for each in call.keywords}
     by_address = "init_method" in given and not _is_env(given["init_method"])
     return bool(given.keys() & NUMBERED) or by_address

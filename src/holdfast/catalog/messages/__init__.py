@@ -1,6 +1,6 @@
 """What the libraries say when they refuse or warn: by which a message in a log is known again, and dated.
 
-Source: `ast` over released wheels, `history/messages`, where the format of the files is told; see each file's first line for
+Source: `ast` over released wheels, `history/messages`, which describes the format of the files; see each file's first line for
 its releases. Nothing is imported.
 """
 

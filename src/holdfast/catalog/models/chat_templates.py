@@ -64,5 +64,7 @@ def token_number(tokenizer: Mapping[str, Any], token: str) -> int | None:
     2
     """
     added = tokenizer.get("added_tokens_decoder")
-    told = added.items() if isinstance(added, Mapping) else ()
-    return next((int(each) for each, about in told if token_text(about) == token and NUMBER.fullmatch(str(each))), None)
+    entries = added.items() if isinstance(added, Mapping) else ()
+    return next(
+        (int(each) for each, about in entries if token_text(about) == token and NUMBER.fullmatch(str(each))), None
+    )

@@ -39,7 +39,7 @@ class Targets:
 
     @classmethod
     def of(cls, settings: Mapping[str, Any]) -> "Targets | None":
-        """Return where an adapter with these settings goes; None where that does not hang on names, or cannot be told.
+        """Return where an adapter with these settings goes; None if that does not depend on names, or is not known.
 
         >>> Targets.of({"target_modules": "all-linear"}) is None
         True

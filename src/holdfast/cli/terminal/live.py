@@ -38,7 +38,7 @@ class LiveView:
         self.progress = Progress()
         self._console, self._run, self._now_s = console, run, now_s
         self._streams = fresh_streams()
-        self._polled = ""  # what the last poll was told as
+        self._polled = ""  # the line of the last poll
         self._since_s: float | None = None  # of an attempt that began before: what is older is no news
         self._question = ""
         self._live = self._make_live() if console.is_terminal and not console.is_dumb_terminal else None
@@ -100,8 +100,8 @@ class LiveView:
             self._end_streams()
         line = render_news(event, self.progress, self._now_s())
         if isinstance(event, Polled):
-            told, self._polled = self._polled, line.plain if line else ""
-            line = line if self._polled != told else None  # one outage or one phase has many polls
+            before, self._polled = self._polled, line.plain if line else ""
+            line = line if self._polled != before else None  # one outage or one phase has many polls
         is_step = isinstance(event, Reported) and isinstance(event.training_event, StepDone)
         if not (is_step and self._live):  # the panel shows each step
             self._say(line)
@@ -156,9 +156,9 @@ def render_panel(progress: Progress, run: str, now_s: float, *, width: int = WID
     """
     attempt = progress.attempt
     nth = f", attempt {attempt.number}" if attempt and attempt.number > 1 else ""
-    told = [*_figures(progress, trail=trail)], [*_times(progress, now_s)]
+    lines = [*_figures(progress, trail=trail)], [*_times(progress, now_s)]
     return Panel(
-        Group(_bar(progress), *(Text("   ").join(parts) for parts in told if parts)),
+        Group(_bar(progress), *(Text("   ").join(parts) for parts in lines if parts)),
         title=Text(run, "bold"),
         title_align="left",
         subtitle=Text(f"{progress.phase}{nth}", "cyan"),

@@ -26,7 +26,7 @@ def render_checklists(result: CheckResult) -> str:
 def render_checklist(path: str, rows: Sequence[ChecklistItem]) -> str:
     """Return the table of one target, with a heading that counts the verdicts."""
     counts = Counter(row.verdict for row in rows)
-    told = ", ".join(f"{counts[verdict]} {verdict}" for verdict in STYLES if counts[verdict])
+    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in STYLES if counts[verdict])
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("verdict", no_wrap=True)
     table.add_column("item")
@@ -35,7 +35,7 @@ def render_checklist(path: str, rows: Sequence[ChecklistItem]) -> str:
     for row in rows:
         cells = (row.asks, ", ".join(row.lists), _because(row, path))
         table.add_row(Text(row.verdict, STYLES[row.verdict]), *map(Text, cells))
-    return f"{style('checklist', bold=True)} of {path}: {told}\n{drawn(table)}"
+    return f"{style('checklist', bold=True)} of {path}: {summary}\n{drawn(table)}"
 
 
 def _because(row: ChecklistItem, path: str) -> str:
@@ -47,5 +47,5 @@ def _because(row: ChecklistItem, path: str) -> str:
         return row.because  # which names the rules that were not checked
     where = f"line {first.line}" if first.path == path else f"{first.path}:{first.line}"
     more = f", and {len(row.evidence) - 1} more" if len(row.evidence) > 1 else ""
-    told = " ".join(part for part in (first.code, where if first.line else "") if part)
-    return f"{told}: {row.because}{more}" if told else f"{row.because}{more}"
+    label = " ".join(part for part in (first.code, where if first.line else "") if part)
+    return f"{label}: {row.because}{more}" if label else f"{row.because}{more}"

@@ -170,9 +170,9 @@ def _shown(text: str) -> str:
 
 
 def _paragraph(name: str, text: str) -> str:
-    told = " ".join(text.split())
+    paragraph = " ".join(text.split())
     first, rest = f"  {style(name, dim=True)} ", " " * (3 + len(name))
     # Addresses and commands stay whole, to be copied.
     return fill(
-        told, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+        paragraph, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )

@@ -23,8 +23,8 @@ def _place(place: PlaceResult) -> Iterator[str]:
     if not isinstance(place.facts, LocalFacts) and not place.facts.asked:
         ready = style(f"not checked: {place.facts.because}", dim=True)
     yield f"{style(TITLES[place.name], bold=True)}: {ready}"
-    for name, told in _facts(place):
-        yield f"  {style(f'{name:{WIDTH}}', dim=True)} {told}"
+    for name, fact in _facts(place):
+        yield f"  {style(f'{name:{WIDTH}}', dim=True)} {fact}"
     for problem in place.problems:
         yield from _problem(problem)
 

@@ -67,8 +67,8 @@ def _dataset(result: EvaluateResult, dataset: EvaluatedDataset) -> Iterator[str]
 def _remarks(dataset: EvaluatedDataset) -> Iterator[str]:
     """Yield what is to be known of the rows before the figures are believed."""
     if dataset.unreadable:
-        told = f"  {render_counted(dataset.unreadable, 'part')} of its files cannot be read: `holdfast inspect` shows where"
-        yield style(told, fg="yellow")
+        warning = f"  {render_counted(dataset.unreadable, 'part')} of its files cannot be read: `holdfast inspect` shows where"
+        yield style(warning, fg="yellow")
     if dataset.unfit:
         rows = ", ".join(map(str, dataset.first_unfit))
         yield style(f"  {render_counted(dataset.unfit, 'row')} left out ({rows}): {dataset.because}", fg="yellow")
@@ -107,12 +107,12 @@ def _compared(base: BaseFigure, rows: int) -> str:
     if base.low is None or base.high is None or base.difference is None:
         return f"no interval beside the base's {spell_figure(base.value)}: rows too few, or none differs"
     change = f"{base.difference:+.3g} ({base.low:+.3g} to {base.high:+.3g}, p = {base.p_value:.2g})"
-    told = f"{base.verdict} than the base's {spell_figure(base.value)}" if base.verdict != "undecided" else ""
+    verdict = f"{base.verdict} than the base's {spell_figure(base.value)}" if base.verdict != "undecided" else ""
     if base.verdict == "undecided":
-        told = f"undecided with {render_counted(rows, 'row')}"
-        told += f": {base.rows_needed:,} would be needed" if base.rows_needed else ""
-        told += f"; base {spell_figure(base.value)}"
-    return f"{style(told, fg=COLOURS[base.verdict])}, {change}"
+        verdict = f"undecided with {render_counted(rows, 'row')}"
+        verdict += f": {base.rows_needed:,} would be needed" if base.rows_needed else ""
+        verdict += f"; base {spell_figure(base.value)}"
+    return f"{style(verdict, fg=COLOURS[base.verdict])}, {change}"
 
 
 def _confusion(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Iterator[str]:
@@ -134,24 +134,24 @@ def _leaked(result: EvaluateResult, dataset: EvaluatedDataset, width: int) -> It
             yield "  none of the rows stands in the training data"
             continue
         rows = ", ".join(map(str, (*leaked.exact, *leaked.near)[:5]))
-        told = f"{render_counted(leaked.rows, 'row')} ({leaked.fraction:.1%}) in the training data: {rows}. Without:"
-        yield style(f"  {told}", fg="yellow")
+        warning = f"{render_counted(leaked.rows, 'row')} ({leaked.fraction:.1%}) in the training data: {rows}. Without:"
+        yield style(f"  {warning}", fg="yellow")
         for each in leaked.without:
             yield from _figure(each, width)
 
 
 def _leaks_unknown(because: str) -> str:
-    told = f"not compared with the training data: {because}. Name it with --trained-on"
-    return style(told, fg="yellow")
+    warning = f"not compared with the training data: {because}. Name it with --trained-on"
+    return style(warning, fg="yellow")
 
 
 def _worst(row: WorstRow) -> Iterator[str]:
     beside = f", base {spell_figure(row.base_value)}" if row.base_value is not None else ""
     yield f"    row {row.row}: {spell_figure(row.value)}{beside}"
-    told = {"prompt": row.prompt, "reference": row.reference}
+    texts = {"prompt": row.prompt, "reference": row.reference}
     has_base = bool(row.base_answer or (row.reference and beside))
     answers = {"answer": row.answer} | ({"base": row.base_answer} if has_base else {})
-    shown = {name: _shortened(text) for name, text in told.items() if text}
+    shown = {name: _shortened(text) for name, text in texts.items() if text}
     shown |= {name: _shortened(text) or "(empty)" for name, text in answers.items()}
     yield from (f"      {name:9}  {text}" for name, text in shown.items())
 
@@ -195,7 +195,7 @@ def _gates(result: EvaluateResult) -> Iterator[str]:
 
 def _verdict(result: EvaluateResult) -> Iterator[str]:
     if result.datasets or result.failed:
-        told = f"{result.verdict}: {render_counted(len(result.datasets), 'dataset')} evaluated"
-        told += f", {len(result.failed)} failed" if result.failed else ""
-        yield style(told, fg="green" if result.verdict == "pass" else "red", bold=True)
+        summary = f"{result.verdict}: {render_counted(len(result.datasets), 'dataset')} evaluated"
+        summary += f", {len(result.failed)} failed" if result.failed else ""
+        yield style(summary, fg="green" if result.verdict == "pass" else "red", bold=True)
     yield f"written: {', '.join(map(short_path, result.files))}"

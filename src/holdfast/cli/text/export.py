@@ -44,10 +44,10 @@ def _verdict(result: ExportResult) -> Iterator[str]:
     for step in result.steps:
         took = f"{render_duration(step.elapsed_s)}, {render_bytes(step.peak_bytes)} of memory"
         yield style(f"{step.name}: {took}", dim=True)
-    told = f"{result.verdict}: {result.model}"
+    summary = f"{result.verdict}: {result.model}"
     if result.base:
-        told += f", merged into {result.base} in {result.precision}, saved as {result.dtype}"
-    yield style(told, fg=COLOURS[result.verdict], bold=True)
+        summary += f", merged into {result.base} in {result.precision}, saved as {result.dtype}"
+    yield style(summary, fg=COLOURS[result.verdict], bold=True)
     yield f"written: {short_path(result.output)}" if result.output else "nothing is written"
     if result.pushed:
         because = f": {result.pushed.because}" if result.pushed.because else ""

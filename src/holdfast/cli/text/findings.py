@@ -145,8 +145,8 @@ def _skips(target: TargetResult, *, verbose: bool, alone: bool) -> Iterator[str]
         yield from dict.fromkeys(_skip(skip, target.path) for skip in target.skipped)
     elif skipped and (alone or target.findings):
         reasons = Counter(skip.because.split(BETWEEN_REASONS)[0] for skip in skipped)
-        told = "; ".join(f"{because} ({count})" for because, count in reasons.most_common())
-        yield f"{target.path}: {style(f'{len(skipped)} rules skipped', dim=True)}: {told}; --verbose names them"
+        counted = "; ".join(f"{because} ({count})" for because, count in reasons.most_common())
+        yield f"{target.path}: {style(f'{len(skipped)} rules skipped', dim=True)}: {counted}; --verbose names them"
 
 
 def _skip(skip: ReportedSkip, path: str) -> str:
@@ -157,8 +157,8 @@ def _skip(skip: ReportedSkip, path: str) -> str:
 def _let_pass(finding: SuppressedFinding) -> str:
     by = finding.suppressed_by
     reason = f": {by.reason}" if by.reason else ""
-    told = style(f"{finding.code} suppressed by the comment in line {by.line}", dim=True)
-    return f"{_place(finding)}: {told}{reason}"
+    text = style(f"{finding.code} suppressed by the comment in line {by.line}", dim=True)
+    return f"{_place(finding)}: {text}{reason}"
 
 
 def _assumed(target: TargetResult, *, verbose: bool) -> str:
@@ -182,8 +182,10 @@ def _versions(targets: Sequence[TargetResult]) -> Iterator[str]:
             ground.paths.append(target.path)
     for ground in groups:
         which = ground.paths[0] if len(ground.paths) == 1 else render_counted(len(ground.paths), "file")
-        told = ", ".join(f"{name} {version}" for name, version in ground.versions.items())
-        yield style(f"{which}: checked against {told}" + (f" ({ground.because})" if ground.because else ""), dim=True)
+        versions = ", ".join(f"{name} {version}" for name, version in ground.versions.items())
+        yield style(
+            f"{which}: checked against {versions}" + (f" ({ground.because})" if ground.because else ""), dim=True
+        )
 
 
 @dataclass
@@ -212,9 +214,9 @@ def _fix_summary(targets: Sequence[TargetResult]) -> Iterator[str]:
     fixes = [(path, fix) for path, fix in every if fix and not fix.by_hand]
     writable = [fix.safe for path, fix in fixes if path not in UNWRITABLE]
     safe, unsafe = writable.count(True), writable.count(False)
-    told = [f"{safe} with --fix"] * bool(safe) + [f"{unsafe} with --unsafe-fixes"] * bool(unsafe)
+    applicable = [f"{safe} with --fix"] * bool(safe) + [f"{unsafe} with --unsafe-fixes"] * bool(unsafe)
     if fixes:
-        counted = f"{render_counted(len(fixes), 'fix')}{': ' if told else ''}{', '.join(told)}"
+        counted = f"{render_counted(len(fixes), 'fix')}{': ' if applicable else ''}{', '.join(applicable)}"
         yield f"{counted}; --diff shows what changes"
 
 
@@ -225,8 +227,8 @@ def _summary(result: CheckResult) -> str:
     colour = next((COLOURS[grade] for grade in COLOURS if grade in grades), "green")
     if not targets:
         counts, colour = ["nothing to check"], "yellow"
-    told = style(", ".join(counts) or "no problems found", fg=colour, bold=True)
-    return "; ".join([f"{told} in {render_counted(len(targets), 'file')}", *_beside(result)])
+    summary = style(", ".join(counts) or "no problems found", fg=colour, bold=True)
+    return "; ".join([f"{summary} in {render_counted(len(targets), 'file')}", *_beside(result)])
 
 
 def _beside(result: CheckResult) -> Iterator[str]:

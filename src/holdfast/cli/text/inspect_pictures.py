@@ -39,13 +39,13 @@ def draw_histogram(tokens: TokenReport, *, width: int = WIDTH) -> Text:
 def draw_mask(row: MaskedRow) -> Text:
     """Return a sample row: between « and » what is trained on, the rest as context, and what is cut off."""
     view = draw_row(row)
-    told = Text(f"row {view.row}, {view.part}: {view.learned} of {view.kept} tokens are trained on\n")
+    picture = Text(f"row {view.row}, {view.part}: {view.learned} of {view.kept} tokens are trained on\n")
     for run in view.runs:
         before, after = SIGNS[run.role]
-        told.append(f"{before}{_printable(run.text)}{after}", STYLES[run.role])
+        picture.append(f"{before}{_printable(run.text)}{after}", STYLES[run.role])
     if view.left:
-        told.append(f"\n… {view.left} more tokens")
-    return told
+        picture.append(f"\n… {view.left} more tokens")
+    return picture
 
 
 def _block(bar: Bar, width: int) -> str:

@@ -134,8 +134,8 @@ def _rewards(rewards: Sequence[RewardResult]) -> Iterator[str]:
         if each.skipped:
             yield f"{style('reward', dim=True)} {each.name}: not called: {each.skipped}"
         elif given:
-            told = f"from {min(given):g} to {max(given):g} for {len(each.rewards)} completions"
-            yield f"{style('reward', dim=True)} {each.name}: {told}"
+            span = f"from {min(given):g} to {max(given):g} for {len(each.rewards)} completions"
+            yield f"{style('reward', dim=True)} {each.name}: {span}"
 
 
 def _tokens(result: InspectResult) -> Iterator[str]:
@@ -202,14 +202,14 @@ def _outcome(result: InspectResult) -> Iterator[str]:
     counts = [render_counted(grades.count(grade), grade) for grade in COLOURS if grade in grades]
     colour = next((COLOURS[grade] for grade in COLOURS if grade in grades), "green")
     not_ready = _not_ready(result)
-    told = [style(", ".join(counts), fg=colour)] if counts else []
-    told += [style(not_ready, fg="red" if result.method else "yellow")] if not_ready else []
+    parts = [style(", ".join(counts), fg=colour)] if counts else []
+    parts += [style(not_ready, fg="red" if result.method else "yellow")] if not_ready else []
     if skipped := len(_skipped(result)):
-        told += [style(f"{render_counted(skipped, 'rule')} skipped", fg="yellow")]
-        told += [] if result.problems else ["no other row problems found"]
-    told = told or [style("No row problems found", fg="green")]
-    told += [style("tokens not counted", fg="yellow")] if result.untold else []
-    yield "; ".join(told)
+        parts += [style(f"{render_counted(skipped, 'rule')} skipped", fg="yellow")]
+        parts += [] if result.problems else ["no other row problems found"]
+    parts = parts or [style("No row problems found", fg="green")]
+    parts += [style("tokens not counted", fg="yellow")] if result.untold else []
+    yield "; ".join(parts)
 
 
 def _not_ready(result: InspectResult) -> str:

@@ -142,8 +142,8 @@ def render(result: CheckResult, format_: str, *, verbose: bool = False, quiet: b
             return redacted(unstyle("\n".join([*github.render_github(result), *outcome])))
         case _:
             sources = {path: redacted_lines(text) for path, text in read_sources(result).items()}
-            told = render_check(result, sources, verbose=verbose, quiet=quiet)
-            return redacted(f"{_checklists(result)}{told}")
+            rendered = render_check(result, sources, verbose=verbose, quiet=quiet)
+            return redacted(f"{_checklists(result)}{rendered}")
 
 
 def _checklists(result: CheckResult) -> str:

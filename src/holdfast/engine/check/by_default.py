@@ -25,8 +25,8 @@ def add_by_default(results: Sequence[Finding | Skip], by_default: Sequence[Findi
 
 def _as_warning(finding: Finding) -> Finding:
     """Return a finding as a warning that says which default it rests on; an option's value is not for a fix to write over."""
-    told = f"{finding.message} ({_origin(finding)}, which the command line may override)"
-    return replace(finding, severity=Severity.WARNING, message=told, fix=None)
+    message = f"{finding.message} ({_origin(finding)}, which the command line may override)"
+    return replace(finding, severity=Severity.WARNING, message=message, fix=None)
 
 
 def _origin(finding: Finding) -> str:

@@ -29,12 +29,12 @@ def undecided(documents: Iterable[Document], ask: Callable[[Document], Iterable[
         documents: What the program says of each job that it trains.
         ask: Asks those rules about a document that have said nothing of the program yet.
     """
-    told = set[str]()
+    reported = set[str]()
     for document in documents:
         reasons = _reasons(document)
         for finding in _errors(ask(_unguarded(document))) if reasons else ():
-            if finding.rule and finding.rule.code not in told:
-                told.add(finding.rule.code)
+            if finding.rule and finding.rule.code not in reported:
+                reported.add(finding.rule.code)
                 yield Skip(finding.rule, (finding.key,), _nearest_reason(reasons, finding))
 
 

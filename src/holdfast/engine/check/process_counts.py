@@ -1,6 +1,6 @@
 """Asking rules about a program of which nothing says in how many processes it will run.
 
-Started as it is, it is one process. What is wrong then is told; if it is right with other numbers, as a warning that says with which it is wrong.
+Started as it is, it is one process. What is wrong then is reported. If it is right with other numbers, it is a warning that says with which it is wrong.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -51,7 +51,7 @@ def check_any_count(ask: Callable[[int], Iterable[Finding | Skip]]) -> Iterator[
 def _with_other_counts(
     alone: Iterable[Finding | Skip], ask: Callable[[int], Iterable[Finding | Skip]]
 ) -> list[list[Finding | Skip]]:
-    """Return the results for the other numbers of processes; none where nothing was found with the first, since none would be told."""
+    """Return the results for the other numbers of processes; none if nothing was found with the first, since none would be reported."""
     is_found = any(isinstance(each, Finding) for each in alone)
     return [list(ask(count)) for count in COUNTS[1:]] if is_found else []
 
@@ -68,5 +68,5 @@ def _only_for(finding: Finding, counts: Sequence[int]) -> Finding:
     """Return a finding that some numbers of processes have as the warning that it is."""
     *first, last = (str(count) for count in counts if count <= NAMED)
     named = f"{', '.join(first)} or {last} processes" if first else f"{last} process"
-    told = f"{finding.message} (with {named}; nothing says how many there will be)"
-    return replace(finding, severity=Severity.WARNING, message=told)
+    message = f"{finding.message} (with {named}; nothing says how many there will be)"
+    return replace(finding, severity=Severity.WARNING, message=message)

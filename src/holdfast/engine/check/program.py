@@ -39,8 +39,8 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], context:
     said = {result.rule.code for result in results if result.rule}
     silent = [rule for rule in rules if rule.code not in said]
     results += undecided(documents, lambda each: passes.ask_one(silent, each, context.versions))
-    told = {identity(result) for result in results}
-    return [*results, *(each for each in _older(rules, documents, passes) if identity(each) not in told)]
+    reported = {identity(result) for result in results}
+    return [*results, *(each for each in _older(rules, documents, passes) if identity(each) not in reported)]
 
 
 def _resting_on_guesses(
@@ -60,9 +60,9 @@ def _resting_on_guesses(
     for sample in _other_releases(context.assumed):
         at = {**context.versions, **sample}
         certain &= {identity(result) for result in passes.ask(rules, documents, at)}
-    told = {f"{package} {version}" for package, version in context.assumed.items()}
+    assumed = {f"{package} {version}" for package, version in context.assumed.items()}
     return frozenset(
-        identity(each) for each in results if identity(each) not in certain or _mentions_version(each, told)
+        identity(each) for each in results if identity(each) not in certain or _mentions_version(each, assumed)
     )
 
 
@@ -78,7 +78,7 @@ def _other_releases(assumed: Mapping[str, str]) -> Iterator[dict[str, str]]:
 
 
 def _rules_not_checked(rules: Sequence[Rule], documents: Sequence[Document], context: VersionContext) -> Iterator[Skip]:
-    """Yield the rules that nothing could be told of a library that the program trains with."""
+    """Yield the rules that could not judge a library that the program trains with."""
     unknown = {name: because for name, because in context.unknown.items() if name in TRAINING}
     for rule in rules if unknown else ():
         if "api" in rule.needs and any(document.kind in rule.kinds for document in documents):
@@ -93,15 +93,15 @@ def _unsure(finding: Finding, context: VersionContext) -> Finding:
     newest = ", ".join(f"{package} {version}" for package, version in concerned.items())
     fits = "" if all(version == released(package)[-1] for package, version in concerned.items()) else " that fits"
     because = context.declared.unsure or f"nothing pins {' or '.join(concerned)}"
-    told = f"{finding.message} ({because}: checked against the newest{fits}, {newest})"
-    return replace(finding, severity=Severity.WARNING, message=told)
+    message = f"{finding.message} ({because}: checked against the newest{fits}, {newest})"
+    return replace(finding, severity=Severity.WARNING, message=message)
 
 
 def _concerned(finding: Finding, context: VersionContext) -> Mapping[str, str]:
     """Return the versions that a finding speaks of and nothing pins; if there is none, those of the libraries that train."""
     versions = context.assumed if context.firm else context.versions
-    told = {package: version for package, version in versions.items() if f"{package} {version}" in finding.message}
-    return told or {package: version for package, version in versions.items() if package in TRAINING} or versions
+    mentioned = {package: version for package, version in versions.items() if f"{package} {version}" in finding.message}
+    return mentioned or {package: version for package, version in versions.items() if package in TRAINING} or versions
 
 
 def _older(rules: Sequence[Rule], documents: Sequence[Document], passes: Passes) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 An argument under its old name hides what its value does, and a class that is imported from its old place what it is given.
 Rules are asked about the program as it will be too, so that all there is to say is said at once; and what they say of it
-only because of an old name is left out, for the old name itself is told.
+only because of an old name is left out, for the old name itself is reported.
 
 Covered: arguments that were renamed or misspelt, names that are imported from elsewhere now. Not covered: arguments that move to
 another call, switches that became choices.
@@ -49,8 +49,8 @@ def check_with_renames(
 
 def without_known(kept: Sequence[Finding | Skip], later: Iterable[Result]) -> Iterator[Result]:
     """Yield those later results that the kept ones do not tell of: a rule may say several things of one place."""
-    told, left = set(map(_words, kept)), Counter(map(identity, kept))
-    in_same_words_first = sorted(later, key=lambda each: _words(each) not in told)
+    kept_words, left = set(map(_words, kept)), Counter(map(identity, kept))
+    in_same_words_first = sorted(later, key=lambda each: _words(each) not in kept_words)
     for result in in_same_words_first:
         if left[identity(result)]:
             left[identity(result)] -= 1

@@ -10,16 +10,16 @@ from holdfast.results.check import ReportedFinding, TargetResult
 
 def without_repeats(targets: Sequence[TargetResult]) -> list[TargetResult]:
     """Return the results of several targets with each finding once: at the file that it is in, else at the first that has it."""
-    told = {_identity(each) for target in targets for each in target.findings if _is_own(target, each)}
+    reported = {_identity(each) for target in targets for each in target.findings if _is_own(target, each)}
     result: list[TargetResult] = []
     for target in targets:
         alone = {_identity(each): each for each in reversed(target.findings)}
         kept = [
             each
             for each in target.findings
-            if alone[_identity(each)] is each and (_is_own(target, each) or _identity(each) not in told)
+            if alone[_identity(each)] is each and (_is_own(target, each) or _identity(each) not in reported)
         ]
-        told |= {_identity(each) for each in kept}
+        reported |= {_identity(each) for each in kept}
         result.append(target if len(kept) == len(target.findings) else structs.replace(target, findings=kept))
     return result
 

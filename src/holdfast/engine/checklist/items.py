@@ -105,8 +105,8 @@ def _known_good(_: Document) -> ItemState:
 
 def _hardware(job: Document) -> ItemState:
     asked = job.get("where.hardware")
-    told = f"no rule objects to {asked}, but how much memory it takes is not known" if isinstance(asked, str) else ""
-    return _unknown(told or f"how much memory it takes is not known: {NOT_ESTIMATED}")
+    because = f"no rule objects to {asked}, but how much memory it takes is not known" if isinstance(asked, str) else ""
+    return _unknown(because or f"how much memory it takes is not known: {NOT_ESTIMATED}")
 
 
 def _dependencies(job: Document) -> ItemState:
@@ -126,8 +126,12 @@ def _dependencies(job: Document) -> ItemState:
 def _build_tools(job: Document) -> ItemState:
     if job.kind == "job":
         system = job.get("environment.system", None)
-        told = f"the script installs {', '.join(map(str, system))} first" if isinstance(system, list) and system else ""
-        return _pass(told, _at(job, "environment.system")) if told else _not_applicable("it starts no other program")
+        because = (
+            f"the script installs {', '.join(map(str, system))} first" if isinstance(system, list) and system else ""
+        )
+        return (
+            _pass(because, _at(job, "environment.system")) if because else _not_applicable("it starts no other program")
+        )
     started = list(starts(job))
     named = {each.name for each in declared_requirements(job).values()}
     installed = named | {word for each in started if "install" in each.words for word in each.words}
@@ -280,8 +284,8 @@ def _kept_settings(job: Document) -> ItemState:
         return _pass("the run keeps `job.resolved.yaml`, with versions and seeds")
     if not _trains(job):
         return _not_applicable("it trains nothing")
-    told = job.get("train.report_to")
-    named = {each for each in (told if _is_list(told) else [told]) if isinstance(each, str)}
+    trackers = job.get("train.report_to")
+    named = {each for each in (trackers if _is_list(trackers) else [trackers]) if isinstance(each, str)}
     if kept := sorted(named & KEEPING):
         return _pass(f"{kept[0]} keeps the trainer's settings with the run", _at(job, "train.report_to"))
     return _unknown("no tracker is named that would keep the settings")

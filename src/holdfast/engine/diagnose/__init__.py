@@ -38,11 +38,11 @@ def diagnose(
     raised = find_raised(log)
     # No numbers make a process healthy of which it is known that it did not end well.
     died = any(line.path in (ENDING, LEDGER) for each in beside for line in each.lines)
-    told = [*(each for each in find_silent(log) if each.name != HEALTHY or not died), *beside]
+    evidence = [*(each for each in find_silent(log) if each.name != HEALTHY or not died), *beside]
     excluded = ruled_out(declared, patterns.signatures) - {each.name for each in beside} if declared else ()
-    ranked = rank(log, matches, told, patterns.signatures, excluded)
+    ranked = rank(log, matches, evidence, patterns.signatures, excluded)
     if not is_identified(ranked) and (begun := patterns.beginnings.find(log)):
-        ranked = rank(log, matches, [*told, *begun], patterns.signatures, excluded)
+        ranked = rank(log, matches, [*evidence, *begun], patterns.signatures, excluded)
     candidates = with_low_confidence(ranked, raised, patterns.signatures, log)
     echoes = [match for match in matches if match.pattern.role == "echo"]
     found = answer(log, candidates, echoes, raised, {**subject_of(log, declared), **absent_ranks(log)})

@@ -37,9 +37,9 @@ class Likeness:
 
     def scores(self, text: str) -> Counter[str]:
         """Return a score for each class for which enough of a text's words speak."""
-        told = [self._weights.get(term, {}) for term in terms_of(text)]
-        scores, terms = Counter[str](), Counter(name for weights in told for name in weights)
-        for weights in told:
+        term_weights = [self._weights.get(term, {}) for term in terms_of(text)]
+        scores, terms = Counter[str](), Counter(name for weights in term_weights for name in weights)
+        for weights in term_weights:
             scores.update({name: weight for name, weight in weights.items() if terms[name] >= FEWEST})
         return scores
 

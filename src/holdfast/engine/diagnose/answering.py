@@ -28,9 +28,9 @@ DIAGNOSED: Final = 0.5
 EVEN: Final = 0.5
 RIVAL: Final = 0.5
 """Share of what an answer is surer than even that another class takes from it which is as sure as can be. Of 140 fresh logs 16 had a
-rival of 0.6 or more: four in five of the first answers were right, where they told 0.91; of the others it was 91 in a hundred."""
-TOLD: Final = 0.1
-"""Confidence from which a cause is told at all."""
+rival of 0.6 or more: four in five of the first answers were right, where they stated 0.91; of the others it was 91 in a hundred."""
+LEAST_CONFIDENCE: Final = 0.1
+"""Confidence from which a cause is shown at all."""
 MOST_CAUSES: Final = 5
 SURE: Final = 0.9
 """Confidence from which a general class says nothing beside the special one that covers it."""
@@ -98,7 +98,7 @@ def with_guesses(diagnosis: Diagnosis, candidates: Sequence[Candidate]) -> Diagn
 
 
 def is_identified(candidates: Sequence[Candidate]) -> bool:
-    """True if something that a signature knows is the cause, and no exception that is told by its kind alone."""
+    """True if something that a signature knows is the cause, and no exception of which only the kind is known."""
     return bool(candidates) and candidates[0].score >= DIAGNOSED and candidates[0].exception is None
 
 
@@ -125,12 +125,12 @@ def _causes(
     subject: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Cause, ...]:
     shown = _open(candidates)[:MOST_CAUSES]
-    told = [_cause(each, raised, subject, _rival_of(each, candidates)) for each in shown]
+    causes = [_cause(each, raised, subject, _rival_of(each, candidates)) for each in shown]
     # Beside a cause, that the cause may be elsewhere says nothing.
     others = sorted(
-        (each for each in told[1:] if each.signature.name != NOT_IN_LOG), key=lambda cause: -cause.confidence
+        (each for each in causes[1:] if each.signature.name != NOT_IN_LOG), key=lambda cause: -cause.confidence
     )
-    return tuple(cause for cause in (*told[:1], *others) if cause.confidence >= TOLD)
+    return tuple(cause for cause in (*causes[:1], *others) if cause.confidence >= LEAST_CONFIDENCE)
 
 
 def _open(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -39,7 +39,7 @@ def diagnose_result(
         diagnosis: The diagnosis.
         paths: The logs.
         settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
-        is_applied: Tells whether the job has a change already: then it is not told.
+        is_applied: Says whether the job has a change already; if so, the change is not proposed.
         job: The job's own file; empty where none is known.
         reported: Codes of the rules that object to that file; None where it was not read.
     """

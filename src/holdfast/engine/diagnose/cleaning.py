@@ -36,7 +36,7 @@ GLOG: Final = re.compile(r"\[?[EWIF](\d\d?)(\d\d) (\d\d):(\d\d):(\d\d)\.(\d+)")
 
 @dataclass(slots=True)
 class Cleaned:
-    """A text, and what the prefixes that were taken off told."""
+    """A text, and the fields of the prefixes that were taken off."""
 
     text: str
     rank: int | None = None
@@ -186,18 +186,18 @@ def prefix_of(texts: Sequence[str]) -> re.Pattern[str] | None:
     >>> found.sub("", "job/8 worker 31: KeyError: 1")
     'KeyError: 1'
     """
-    told = [text for text in texts if text.strip()]
-    if len(told) > 1 and (indent := min(len(text) - len(text.lstrip()) for text in told)):
+    filled = [text for text in texts if text.strip()]
+    if len(filled) > 1 and (indent := min(len(text) - len(text.lstrip()) for text in filled)):
         return re.compile(rf"\s{{{indent}}}")
-    if len(told) < FEWEST_LINES:
+    if len(filled) < FEWEST_LINES:
         return None
-    for model in (told[0], told[len(told) // 2], told[-1]):
+    for model in (filled[0], filled[len(filled) // 2], filled[-1]):
         ends = [found.end() for found in SEPARATOR.finditer(model[:LONGEST_PREFIX])]
         for end in reversed(ends if re.match(r"\S*\d", model) else ends[1:]):
             pattern = re.compile(re.sub(r"\d+", r"\\d+", re.escape(model[:end])))
-            rest = [text[found.end() :] for text in told if (found := pattern.match(text))]
+            rest = [text[found.end() :] for text in filled if (found := pattern.match(text))]
             kinds = {re.sub(r"\d+", "#", text) for text in rest}
-            if len(rest) >= EVERY * len(told) and len(kinds) >= FEWEST_LINES // 2:
+            if len(rest) >= EVERY * len(filled) and len(kinds) >= FEWEST_LINES // 2:
                 return pattern
     return None
 
@@ -278,7 +278,7 @@ def time_in(text: str) -> float | None:
 
 
 def _glog_time(text: str) -> float | None:
-    """Return seconds since the beginning of a year that is not told: such times order lines, and tell no date."""
+    """Return seconds since the beginning of an unknown year: such times order lines, and give no date."""
     found = GLOG.match(text)
     if found is None:
         return None

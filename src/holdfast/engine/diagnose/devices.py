@@ -20,8 +20,8 @@ def shared_devices(log: Log) -> dict[str, str]:
         As texts, which conditions compare as numbers: `shared_gpus`, how many GPUs are shared; `neighbours_share`, 1 where two ranks that follow
         one another share one.
     """
-    found = [told for hit in log.hits if (told := SHARED.search(hit.line.text))]
+    found = [match for hit in log.hits if (match := SHARED.search(hit.line.text))]
     if not found:
         return {}
-    neighbours = any(abs(int(told[1]) - int(told[2])) == 1 for told in found)
-    return {"shared_gpus": str(len({told[3] for told in found})), "neighbours_share": str(int(neighbours))}
+    neighbours = any(abs(int(match[1]) - int(match[2])) == 1 for match in found)
+    return {"shared_gpus": str(len({match[3] for match in found})), "neighbours_share": str(int(neighbours))}

@@ -72,7 +72,7 @@ class EndingFact:
     needs: tuple[str, ...] = (RECORD,)
 
 
-def read_ending(told: str) -> EndingFact:
+def read_ending(text: str) -> EndingFact:
     """Return the fact that an exit code, a signal's name or a scheduler's state stands for.
 
     Raises:
@@ -81,11 +81,11 @@ def read_ending(told: str) -> EndingFact:
     >>> read_ending("143").text, read_ending("0:15").name, read_ending("1").text
     ('SIGTERM ended it', 'job-preempted-or-requeued', 'the training process ended with exit code 1')
     """
-    if state := name_state(told):
+    if state := name_state(text):
         return state
-    slurms = SLURMS.fullmatch(told)
+    slurms = SLURMS.fullmatch(text)
     signalled = bool(slurms and int(slurms["signal"]))
-    number = told if slurms is None else f"-{slurms['signal']}" if signalled else slurms["code"]
+    number = text if slurms is None else f"-{slurms['signal']}" if signalled else slurms["code"]
     name = f"SIG{number.upper().removeprefix('SIG')}"
     if name in Signals.__members__:
         return _of_signal(Signals[name])
@@ -93,8 +93,8 @@ def read_ending(told: str) -> EndingFact:
         code = int(number)
     except ValueError:
         raise UsageError(
-            f"`{told}` is not an exit code, a signal or a scheduler's state",
-            where=f"--ended {told}",
+            f"`{text}` is not an exit code, a signal or a scheduler's state",
+            where=f"--ended {text}",
             fix="give a number such as 1, 137 or -9, a name such as SIGTERM, or a state such as TIMEOUT or OUT_OF_MEMORY",
         ) from None
     signal = signal_of(code)
@@ -110,9 +110,9 @@ def signal_of(code: int) -> Signals | None:
     return Signals(number) if number in set(Signals) else None
 
 
-def name_state(told: str) -> EndingFact | None:
+def name_state(text: str) -> EndingFact | None:
     """Return the fact that a scheduler's state stands for."""
-    return next((EndingFact(told, name, weight) for words, name, weight in STATES if words.search(told)), None)
+    return next((EndingFact(text, name, weight) for words, name, weight in STATES if words.search(text)), None)
 
 
 def _of_signal(signal: Signals) -> EndingFact:

@@ -16,7 +16,7 @@ from holdfast.engine.diagnose.tracebacks import ERROR, FRAME, LINKS, START
 
 MOST: Final = 12
 MESSAGE: Final = 4
-"""Lines of a message that are told."""
+"""Most lines of a message that are shown."""
 ERRORS: Final = 2
 """Other exceptions right beside the decisive one."""
 CODE: Final = re.compile(r'^\s+\S|^\S*", line \d+, in ')

@@ -16,7 +16,7 @@ from holdfast.engine.diagnose.reading import joined_error
 from holdfast.engine.diagnose.renaming import spans_of
 
 SENSED: Final = 0.55
-"""Score of a class that is told by what a sentence is about alone."""
+"""Score of a class that is known only by what a sentence is about."""
 KNOWN: Final = 0.8
 """And of one where the libraries' releases say what is lacking."""
 STATED: Final = 0.66

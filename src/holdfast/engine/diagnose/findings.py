@@ -1,7 +1,7 @@
 """What rules find in a job's script or file, as evidence beside its log.
 
 A finding alone is no cause. It counts where the log tells of the same class, where it says why the log tells of another, and,
-of faults that no log shows, where training came to its end. A log that tells of nothing is told what is wrong with the job, as a hint.
+of faults that no log shows, where training came to its end. If a log shows nothing, what is wrong with the job is shown as a hint.
 """
 
 import re
@@ -69,11 +69,11 @@ def findings_evidence(findings: Iterable[Finding], alone: Diagnosis, *, began: b
         PreventiveFinding(finding, prevented_by(finding.rule.code if finding.rule else "")) for finding in findings
     ]
     decisive = {cause.signature.name: cause.evidence[0].text for cause in alone.causes if cause.evidence}
-    told = [(each, said) for each in named if each.classes for said in _finding_evidence(each, alone, began=began)]
-    about = {said.name for each, said in told if each.is_about(decisive.get(said.name, ""))}
+    supported = [(each, said) for each in named if each.classes for said in _finding_evidence(each, alone, began=began)]
+    about = {said.name for each, said in supported if each.is_about(decisive.get(said.name, ""))}
     return [
         said
-        for each, said in told
+        for each, said in supported
         if each.is_about(text := decisive.get(said.name, "")) or (said.name not in about and not TAKES.search(text))
     ]
 
@@ -92,16 +92,16 @@ def refusal_evidence(refusals: Iterable[tuple[str, Line]]) -> list[ClassEvidence
 
 
 def _finding_evidence(named: PreventiveFinding, alone: Diagnosis, *, began: bool) -> Iterator[ClassEvidence]:
-    told = [cause.signature.name for cause in alone.causes if cause.signature.name != HEALTHY]
-    why = next((name for name in named.classes if told[:1] == [EXPLAINS.get(name)]), None)
-    agreed = next((name for name in told if name in named.classes), None)
+    names = [cause.signature.name for cause in alone.causes if cause.signature.name != HEALTHY]
+    why = next((name for name in named.classes if names[:1] == [EXPLAINS.get(name)]), None)
+    agreed = next((name for name in names if name in named.classes), None)
     if why:
         yield ClassEvidence(name=why, weight=EXPLAINED, lines=(named.line,), explains=True)
     elif agreed:
         yield ClassEvidence(name=agreed, weight=AGREES, lines=(named.line,), explains=True)
     elif alone.verdict == "healthy" and _is_quiet(named.finding):
         yield ClassEvidence(name=named.classes[0], weight=SURE[severity_of(named.finding)], lines=(named.line,))
-    elif _is_hint(named, alone) and not told and not began:
+    elif _is_hint(named, alone) and not names and not began:
         yield ClassEvidence(name=named.classes[0], weight=HINT, lines=(named.line,), explains=True)
 
 

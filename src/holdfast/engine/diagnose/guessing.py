@@ -1,4 +1,4 @@
-"""What a log that nothing else tells anything of may be about, told by the words of the lines that speak of a failure.
+"""A guess at what a log is about that no signature matches, by the words of the lines that speak of a failure.
 
 Such an answer is a guess, never sure enough to be called the cause. It shows at least the lines where a person would begin to read.
 """
@@ -25,9 +25,9 @@ TELLS_NOTHING: Final = frozenset({HEALTHY, NOT_IN_LOG})
 LEAST: Final = 0.2
 MOST: Final = 0.45
 """Scores of a class that is as likely as the next one, and of one that is twice as likely. Of texts which signatures had yet to see, and that nothing
-else was said of, 26 of 121 were of the class that was told with 0.2 to 0.25, and 74 of 148 of that with 0.45."""
+else was said of, 26 of 121 were of the class that was guessed with 0.2 to 0.25, and 74 of 148 of that with 0.45."""
 CLOSE: Final = 0.75
-"""Share of the first class' likeness from which another one is told too."""
+"""Share of the first class' likeness from which another one is shown too."""
 MOST_GUESSES: Final = 2
 LOUD: Final = re.compile(
     r"(?i)error|exception|fatal|fail|abort|crash|kill|corrupt|cannot|can't|unable|could(?: not|n't)|do(?:es)?(?: not|n't)|did(?: not|n't)|not found|no such"

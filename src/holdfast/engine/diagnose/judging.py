@@ -64,7 +64,7 @@ RETRIED: Final = re.compile(r"\b[Rr]etry(?:ing)?\b|thrown while requesting |Tryi
 FAILED: Final = re.compile(r"failed \(exitcode: -?\d+\) local_rank: (?P<rank>\d+)")
 """A launcher's line about a process that failed."""
 YEARLESS_S: Final = 1e8
-"""Times below it are seconds of a year that was not told."""
+"""Times below it are seconds of an unknown year."""
 
 
 def rank(
@@ -173,14 +173,14 @@ def _is_victim(line: Line, context: LogContext) -> bool:
 
 
 def _last_attempt(log: Log, matches: Iterable[Match]) -> Line | None:
-    """Return the last line with which an attempt began behind which something is told of it; None where there is none."""
+    """Return the last line with which an attempt began and after which the log reports on it; None if there is none."""
     roots = [match.line for match in matches if match.pattern.role == "root"]
-    told = [*roots, *(last.start for last in log.tracebacks), *(step.line for step in log.metrics)]
+    reported = [*roots, *(last.start for last in log.tracebacks), *(step.line for step in log.metrics)]
     return next(
         (
             line
             for line in reversed(log.restarts)
-            if any(each.path == line.path and each.number > line.number for each in told)
+            if any(each.path == line.path and each.number > line.number for each in reported)
         ),
         None,
     )

@@ -137,8 +137,8 @@ class WindowLines:
         states = self.data[max(start, end - BEHIND) : end].rsplit(b"\r", STATES)
         number = self.number_at(start)
         cleaned = [clean(decode(state)) for state in states[-STATES:] if state.strip()]
-        told = [each for each in cleaned if not is_bar(each.text)] or cleaned
-        line = self._made(number, told[-1] if told else Cleaned(""))
+        texts = [each for each in cleaned if not is_bar(each.text)] or cleaned
+        line = self._made(number, texts[-1] if texts else Cleaned(""))
         self._cleaned[start] = line
         return line
 

@@ -29,7 +29,7 @@ class LogContext:
         log: The log.
         parts: What each exception of a chain counts for, by where its traceback begins.
         ended: The line with which training ended well; None where it did not.
-        restarted: The line with which the last attempt began, if something is told behind it; None where there was one.
+        restarted: The line with which the last attempt began, if the log reports on it; None if there was only one.
         raised: The ranks of which the log has an exception of their own, that does not say that something else failed.
     """
 
@@ -47,7 +47,7 @@ def read_log_context(log: Log) -> LogContext:
 
 
 def _raised(log: Log) -> frozenset[int]:
-    """Return the ranks that raised something of their own, after which no step was taken; where no rank is told, the one there is is rank 0."""
+    """Return the ranks that raised something of their own, after which no step was taken; a log without ranks is that of rank 0."""
     stepped = {step.line.path: step.line.number for step in log.metrics}
     own = (
         last.start

@@ -89,7 +89,7 @@ class PatternIndex:
             | shared_devices(log)
             | dict(zip(("step", "steps"), map(str, log.progress or ()), strict=False))
         )
-        told = frozenset(
+        logs = frozenset(
             expression
             for hit in log.hits
             for expression in self._log_conditions(hit.words)
@@ -97,7 +97,7 @@ class PatternIndex:
         )
         for hit in log.hits:
             for signature, pattern in self._with(hit.words):
-                if (pattern.log and pattern.log not in told) or pattern.not_log in told:
+                if (pattern.log and pattern.log not in logs) or pattern.not_log in logs:
                     continue
                 values = match(pattern, hit, known)
                 if values is not None:
@@ -150,17 +150,17 @@ def match(
 
 def _condition_values(hit: Hit, pattern: Pattern, known: Mapping[str, str | None]) -> dict[str, str | None]:
     """Return the values for a mark's condition at the place of a line: the phase of the job, and the step."""
-    told: dict[str, str | None] = {}
+    facts: dict[str, str | None] = {}
     if "phase" in pattern.when:
-        told["phase"] = phase_of(hit)
+        facts["phase"] = phase_of(hit)
     glued = (hit.traceback.start.bar, hit.traceback.start.text) if hit.traceback else ()
     if (
         "step" in pattern.when
         and (found := furthest_step((*glued, *_near(hit))))
         and found[0] > int(known.get("step") or 0)
     ):
-        told |= {"step": str(found[0]), "steps": str(found[1]) if found[1] else None}
-    return told
+        facts |= {"step": str(found[0]), "steps": str(found[1]) if found[1] else None}
+    return facts
 
 
 def is_source(hit: Hit) -> bool:

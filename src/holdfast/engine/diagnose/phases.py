@@ -68,8 +68,8 @@ def phase_of(hit: Hit) -> str | None:
         hit: The line, and the traceback that it ended.
     """
     frames = hit.traceback.frames if hit.traceback else ()
-    told = chain(_phases_of_frames(frames), _phases_of_code(_shown(hit)), _phases_of_bar(hit))
-    return next(told, None)
+    phases = chain(_phases_of_frames(frames), _phases_of_code(_shown(hit)), _phases_of_bar(hit))
+    return next(phases, None)
 
 
 def _phases_of_frames(frames: Iterable[Frame]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from holdfast.engine.diagnose.tracebacks import ERROR
 from holdfast.engine.diagnose.unknown_exceptions import USER_CODE
 
 CAREFUL: Final = 0.58
-"""Score of a class that is told by where a message is raised, and not by what a signature's author knows of it."""
+"""Score of a class that is known by where a message is raised, and not by what a signature's author knows of it."""
 SURE_WORDS: Final = 6
 """Literal words from which a message is known again without the frame that raised it: Python itself says `tuple index out of range`."""
 MOST_LINES: Final = 400
@@ -92,8 +92,10 @@ def versions_of(raised: Iterable[LibraryMessage]) -> dict[str, str]:
     for each in raised:
         _, before = left.get(each.said.package, (each.known, -1))
         left[each.said.package] = (each.known, before & each.releases)
-    told = {package: required(known.versions, releases) for package, (known, releases) in left.items() if releases}
-    return {package: required for package, required in told.items() if required}
+    required_by = {
+        package: required(known.versions, releases) for package, (known, releases) in left.items() if releases
+    }
+    return {package: required for package, required in required_by.items() if required}
 
 
 def message_at(raised: Iterable[LibraryMessage], lines: Iterable[Line]) -> LibraryMessage | None:
@@ -140,9 +142,9 @@ def _guesses(
     """
     taken = {match.line.place for each in candidates for match in each.matches if match.pattern.role == "root"}
     ended = read_log_context(log).ended
-    told = ((each.name, CAREFUL, each.exception) for each in raised if each.exception)
+    known = ((each.name, CAREFUL, each.exception) for each in raised if each.exception)
     sensed = ((*sense_of(each), each) for each in exceptions_of(log))
-    for name, score, exception in chain(told, sensed):
+    for name, score, exception in chain(known, sensed):
         first = exception.error[0]
         is_known = any(line.place in taken for line in exception.error)
         if not is_known and not TEARDOWN.search(first.text) and not (ended and survived(first, ended)):

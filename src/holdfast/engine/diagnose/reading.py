@@ -141,8 +141,8 @@ class _LogReader:
 
     def read(self, name: str, chunks: Iterable[bytes]) -> str:
         """Read one file; return its name."""
-        told = RANK_IN_NAME.search(name)
-        rank = int(told[1] or told[2]) if told else None
+        match = RANK_IN_NAME.search(name)
+        rank = int(match[1] or match[2]) if match else None
         members: dict[int, tuple[Traceback, Line]] = {}
         collector: re.Pattern[str] | None = None
         for window in windows(chunks):
@@ -335,8 +335,8 @@ def _read_wrapped(reader: _LogReader, lines: WindowLines, paragraph: Sequence[tu
             )
             words = reader.signature_words(joined)
             if words - frozenset().union(*known[at:end]) or (words and ERROR.match(joined)):
-                told, around = replace(line, text=joined), lines.around(position, line)
-                reader.hits.add(Hit(line=told, around=around, words=words, traceback=_headless(lines, position, line)))
+                whole, around = replace(line, text=joined), lines.around(position, line)
+                reader.hits.add(Hit(line=whole, around=around, words=words, traceback=_headless(lines, position, line)))
 
 
 def joined_error(traceback: Traceback) -> str:
@@ -357,13 +357,13 @@ def _read_progress(reader: _LogReader, lines: WindowLines) -> None:
     """Take how far the training's bar got in the body: the last ones may be those of saving."""
     window = lines.window
     for unit in (b"it/s]", b"s/it]"):
-        end, told = window.end, None
+        end, step = window.end, None
         for _ in range(MOST_BARS):
             end = window.data.rfind(unit, window.start, end)
-            if end < 0 or (told := _training_step(lines, end)):
+            if end < 0 or (step := _training_step(lines, end)):
                 break
-        if told:
-            reader.progress = max(told, reader.progress or told)
+        if step:
+            reader.progress = max(step, reader.progress or step)
 
 
 def _training_step(lines: WindowLines, position: int) -> tuple[int, int] | None:

@@ -272,7 +272,7 @@ def _lost_schedule(course: MetricHistory) -> Iterator[ClassEvidence]:
         return
     drop, pace = rates[0] - rates[1], epochs[1] - epochs[0]
     if drop <= 0 or pace <= 0 or not all(math.isclose(one - two, drop, rel_tol=0.05) for one, two in pairwise(rates)):
-        return  # not a linear schedule in its descent: nothing can be told
+        return  # not a linear schedule in its descent: nothing is known
     before = epochs[0] / pace - 1
     left = rates[-1] / drop - 1
     total = rates[0] / drop
@@ -334,29 +334,33 @@ def _mean_loss(steps: Sequence[Metrics]) -> float:
 
 
 def _divergence(course: MetricHistory) -> Iterator[ClassEvidence]:
-    """A loss that rises, or drops to exactly zero after good steps; of the losses around zero of GRPO nothing is told."""
+    """A loss that rises, or drops to exactly zero after good steps; the losses around zero of GRPO are left out."""
     losses = [step for step in course.steps if math.isfinite(step.values["loss"])]
     if len(losses) < FEW or course.every("reward"):
         return
     first, ends = losses[0].values["loss"], losses[1:][-FEW:]
     rate = _peak_rate(course)
-    told: dict[str, float | str] = {"first": first, "loss": ends[-1].values["loss"], **({"rate": rate} if rate else {})}
+    facts: dict[str, float | str] = {
+        "first": first,
+        "loss": ends[-1].values["loss"],
+        **({"rate": rate} if rate else {}),
+    }
     lowest = min(losses, key=lambda step: step.values["loss"])
     turn = next(
         (step for step in losses[losses.index(lowest) + 1 :] if step.values["loss"] > RISEN * lowest.values["loss"]),
         None,
     )
     if turn:
-        told |= {"least": lowest.values["loss"], "least_when": _when(lowest, course), "when": _when(turn, course)}
+        facts |= {"least": lowest.values["loss"], "least_when": _when(lowest, course), "when": _when(turn, course)}
     curve = (lowest, turn, losses[-1]) if turn and turn is not losses[-1] else ends
     if first > 0 and _least(ends) > max(FAR * first, GUESSING if len(losses) > FEW else NO_VOCABULARY):
-        yield course.found("lr-too-high-divergence", 0.8, curve, **told)
+        yield course.found("lr-too-high-divergence", 0.8, curve, **facts)
     elif course.every("rewards/chosen"):
         return
     elif _has_risen(losses):
-        yield course.found("lr-too-high-divergence", 0.75, curve, **told)
+        yield course.found("lr-too-high-divergence", 0.75, curve, **facts)
     elif len(losses) >= LONG and not any(step.values["loss"] for step in ends) and _least(losses[:FEW]) > FLAT:
-        yield course.found("lr-too-high-divergence", 0.7, ends, **told)
+        yield course.found("lr-too-high-divergence", 0.7, ends, **facts)
 
 
 def _has_risen(losses: Sequence[Metrics]) -> bool:

@@ -10,7 +10,7 @@ STEPS: Final = (
     re.compile(r"\bepoch \d+: +(\d+) ?/ *(\d+)"),
     re.compile(r"(?i)\bloss\b.{0,60}?\b(\d+)(it) \[\d+:\d\d"),
 )
-"""How a step is written, and how many there are where that is told."""
+"""How a step is written, and how many there are, if the line says so."""
 
 
 def furthest_step(texts: Iterable[str]) -> tuple[int, int] | None:
@@ -21,8 +21,8 @@ def furthest_step(texts: Iterable[str]) -> tuple[int, int] | None:
     >>> furthest_step(["loss: 5.09 ||: : 8613it [27:42,  5.34it/s]"]), furthest_step(["RuntimeError: CUDA out of memory"])
     ((8613, 0), None)
     """
-    found = (told for text in texts for pattern in STEPS if (told := pattern.search(text)))
-    return max(((_count(told[1]), _count(told[2])) for told in found), default=None)
+    found = (match for text in texts for pattern in STEPS if (match := pattern.search(text)))
+    return max(((_count(match[1]), _count(match[2])) for match in found), default=None)
 
 
 def _count(digits: str) -> int:

@@ -272,7 +272,7 @@ def _step(reading: PartialTraceback, line: Line) -> bool:
     text = line.text[reading.indent :] if not line.text[: reading.indent].strip() else line.text
     found = _frame(reading, text)
     if found and reading.error and REMOTE in reading.error[0].text:
-        reading.frames, reading.error = [], []  # what was raised elsewhere, and is told here
+        reading.frames, reading.error = [], []  # what was raised elsewhere, and is shown here
     if reading.error:
         return _continues(reading, line, text)
     return _goes_on(reading, line, text, found) if text.strip() else reading.apart or not reading.frames

@@ -1,4 +1,4 @@
-"""A sentence that was cut off: told by how those begin that signatures have seen whole.
+"""A sentence that was cut off, recognized by how those begin that signatures have seen whole.
 
     begun = Beginnings(all_signatures())
     begun.find(log)

@@ -19,7 +19,7 @@ from holdfast.core.json_text import parse_json
 SOFT: Final = b"\x0b"
 JOINED: Final = b"\x0c"
 SNIFFED: Final = 256 * 2**10
-"""Bytes from which it is told how a log is packed."""
+"""Bytes that decide how a log is packed."""
 LONGEST: Final = 256 * 2**10
 """Bytes of a line that is waited for; of a longer one nothing is unpacked."""
 OBJECTS: Final = 0.2
@@ -144,8 +144,8 @@ def _each_line(chunks: Iterable[bytes], change: LineDecoder) -> Iterator[bytes]:
 
 def _are_objects(lines: Sequence[str]) -> bool:
     """True if the lines are objects of JSON that have a text."""
-    told = sum(_object_in(line) is not None for line in lines if "{" in line)
-    return told > OBJECTS * len(lines)
+    objects = sum(_object_in(line) is not None for line in lines if "{" in line)
+    return objects > OBJECTS * len(lines)
 
 
 def _object_in(line: str) -> Mapping[str, Any] | None:

@@ -27,9 +27,9 @@ TIMES: Final = {
 MEASURE: Final = re.compile(r"([-+]?[\d,]*\.?\d+(?:e[-+]?\d+)?)\s*([A-Za-z]*)", re.IGNORECASE)
 CLOCK: Final = re.compile(r"(?:(\d+)-)?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
 ABSENT: Final = re.compile(r"\{!(\w+)\}")
-"""Marks a sentence that is told where a value is not given."""
+"""Marks a sentence that is shown if a value is missing."""
 PRESENT: Final = re.compile(r"\{\?(\w+)\}")
-"""Marks a sentence that is told where a value is given, and does not show it."""
+"""Marks a sentence that is shown if a value is there, without the value."""
 SENTENCE: Final = re.compile(r"(?<=[.!?;])\s+(?=[A-Z`{\"'(]|vLLM|llama\.cpp|torchrun|pip\b|uv\b)")
 
 
@@ -67,7 +67,7 @@ def _parsed(condition: str) -> ast.expr:
 
 
 def holds(condition: str, values: Mapping[str, str | None]) -> bool:
-    """True if a mark's condition is true of what its groups matched; what cannot be told is not true.
+    """True if a mark's condition is true of what its groups matched; what is not known is not true.
 
     Args:
         condition: As Python writes it: `total - allocated < tried`.

@@ -27,7 +27,7 @@ MOST_ABSENT: Final = 7
 
 
 class Wait(NamedTuple):
-    """The collective that a rank waited in: its group, its number in order there, its kind, and its elements, where they are told."""
+    """The collective that a rank waited in: its group, its number in order there, its kind, and its elements, if the log says so."""
 
     group: str
     number: int
@@ -88,9 +88,9 @@ def _first_waits(log: Log) -> dict[int, Wait]:
     first: dict[int, Wait] = {}
     for hit in log.hits:
         if found := WAIT.search(hit.line.text):
-            told = found["rank"] or hit.line.rank
+            rank = found["rank"] or hit.line.rank
             first.setdefault(
-                int(told) if told is not None else UNKNOWN,
+                int(rank) if rank is not None else UNKNOWN,
                 Wait(_group_of(hit.line.text), int(found["number"] or 0), found["kind"], found["size"]),
             )
     return first

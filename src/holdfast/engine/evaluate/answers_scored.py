@@ -107,7 +107,7 @@ def _json_equal(answer: str, reference: str) -> float:
 
 
 def _spelled(value: Any) -> str:
-    """Return a value as text, so that 1, 1.0 and true are told apart, and the order of keys does not matter."""
+    """Return a value as text, so that 1, 1.0 and true differ, and the order of keys does not matter."""
     return json.dumps(value, sort_keys=True, default=str)
 
 

@@ -80,10 +80,10 @@ def confusion_of(task: TaskName, examples: Examples, outputs: Outputs) -> Confus
         given = [chosen_label(example, output) for example, output in zip(examples, outputs, strict=True)]
     labels = sorted(set(right))
     others = [] if set(given) <= set(labels) else [""]
-    told = [each if each in labels else "" for each in given]
+    predicted = [each if each in labels else "" for each in given]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of rows that all have one label
-        counts = confusion_matrix(right, told, labels=[*labels, *others])
+        counts = confusion_matrix(right, predicted, labels=[*labels, *others])
     return ConfusionMatrix(labels=(*labels, *others), counts=tuple(tuple(map(int, row)) for row in counts))
 
 

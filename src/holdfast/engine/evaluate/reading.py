@@ -72,7 +72,7 @@ def find_tasks(
     Args:
         data: The dataset, with whether the model has a chat template in its settings.
         model_labels: The labels of the model's own head; none of a model that writes.
-        rows: All of its rows, whose labels are told apart: rows that are sorted by label have few in the samples.
+        rows: All of its rows, whose labels are collected: rows that are sorted by label have few in the samples.
     """
     chat = data.settings.chat_template is not False
     readers = (
@@ -200,7 +200,7 @@ def _label(value: Any, labels: Sequence[str], names: Sequence[str]) -> int:
 
     Args:
         value: What the row has.
-        labels: Those that are told apart.
+        labels: Those that differ.
         names: Those of the dataset, by number; none where its card does not name them.
     """
     if is_whole(value):

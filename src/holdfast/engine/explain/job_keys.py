@@ -30,7 +30,7 @@ def render_keys(schema: Schema, under: str = "", file: str = "job", about: str =
 
     Args:
         schema: The JSON Schema.
-        under: A key: only it and those under it are told.
+        under: A key: only it and those under it are listed.
         file: Which file: `job` or `study`.
         about: What to know beside that.
     """
@@ -83,8 +83,8 @@ def _bounds(key: Schema) -> str:
     (' above 0 and below 1', ' from 0')
     """
     words = {"exclusiveMinimum": "above", "minimum": "from", "exclusiveMaximum": "below"}
-    told = [f"{word} {key[name]}" for name, word in words.items() if name in key]
-    return f" {' and '.join(told)}" if told else ""
+    bounds = [f"{word} {key[name]}" for name, word in words.items() if name in key]
+    return f" {' and '.join(bounds)}" if bounds else ""
 
 
 def _default(key: Schema, name: str, owner: Schema) -> str:

@@ -33,14 +33,14 @@ def merge_checks(answer: MergeAnswer, size: int) -> list[ExportCheck]:
     if answer.relative is None or answer.saved_difference is None:
         unmeasured = "the logits cannot be compared: some are not numbers"
         return [whole, ExportCheck(name="logits", verdict="fail", value=None, because=unmeasured)]
-    told = (
+    because = (
         f"before and after merging in {answer.precision}: apart by {answer.relative:.1e} of their variation (allowed: {allowed:g}), "
         f"the same likeliest token at {answer.agreement or 0.0:.1%} of positions; once saved as {answer.dtype}: "
         f"{answer.saved_difference:.1e} (allowed: {kept:g})"
     )
     fine = answer.relative <= allowed and answer.saved_difference <= kept
     value = max(answer.relative, answer.saved_difference)
-    return [whole, ExportCheck(name="logits", verdict="pass" if fine else "fail", value=value, because=told)]
+    return [whole, ExportCheck(name="logits", verdict="pass" if fine else "fail", value=value, because=because)]
 
 
 def merge_notes(answer: MergeAnswer, *, adapters: bool) -> Iterator[str]:

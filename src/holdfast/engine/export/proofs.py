@@ -27,7 +27,7 @@ def vocabulary_because(answer: VocabularyAnswer) -> str:
     )
 
 
-def pre_tokenizer_told(answer: VocabularyAnswer) -> str:
+def describe_pre_tokenizer(answer: VocabularyAnswer) -> str:
     """Return how texts are split, and how that was found out."""
     listed = (
         f"with {answer.listed}, which the converter's table names, they are not"
@@ -73,23 +73,23 @@ def file_checks(
 
 def _ids(file: FileAnswer) -> ExportCheck:
     equal = file.equal == file.texts
-    told = f"the ids of {file.equal:,} of {file.texts:,} texts are equal"
+    because = f"the ids of {file.equal:,} of {file.texts:,} texts are equal"
     if not equal:
-        told += f". The first that differs: {file.first}"
+        because += f". The first that differs: {file.first}"
     if not file.template:
-        told += "; the chat template is another than that of the tokenizer"
-    return _check("token-ids", fine=equal and file.template, value=file.equal / file.texts, because=told)
+        because += "; the chat template is another than that of the tokenizer"
+    return _check("token-ids", fine=equal and file.template, value=file.equal / file.texts, because=because)
 
 
 def _logits(quantization: str, file: FileAnswer) -> ExportCheck:
     if file.relative is None or file.agreement is None:
         return _check("logits", fine=False, value=None, because="some logits are not numbers")
     allowed = CLOSE if quantization == FIRST else COARSE
-    told = (
+    because = (
         f"apart from the original's by {file.relative:.2g} of their variation (allowed: {allowed:g}), the same likeliest token at "
         f"{file.agreement:.1%} of positions"
     )
-    return _check("logits", fine=file.relative <= allowed, value=file.relative, because=told)
+    return _check("logits", fine=file.relative <= allowed, value=file.relative, because=because)
 
 
 def _perplexity(quantization: str, file: FileAnswer, original: ReferenceAnswer, max_loss: float | None) -> ExportCheck:
@@ -98,22 +98,22 @@ def _perplexity(quantization: str, file: FileAnswer, original: ReferenceAnswer, 
     usual = QUANTIZATIONS[quantization].usual_loss
     allowed = max(LEAST, TIMES * usual) if max_loss is None else max_loss
     loss = file.perplexity / original.perplexity - 1
-    told = (
+    because = (
         f"{file.perplexity:.4g} on {original.tokens:,} tokens, the original {original.perplexity:.4g}: {loss:+.2%} (usual with 7 billion "
         f"parameters: {usual:+.2%}, allowed: {allowed:+.2%})"
     )
-    return _check("perplexity", fine=loss <= allowed, value=loss, because=told)
+    return _check("perplexity", fine=loss <= allowed, value=loss, because=because)
 
 
 def _generation(file: FileAnswer, original: ReferenceAnswer) -> ExportCheck:
     if file.endless:
-        told = f"the runtime would go on after {', '.join(file.endless)}, with which the original ends an answer"
-        return _check("generation", fine=False, value=float(file.generated), because=told)
+        because = f"the runtime would go on after {', '.join(file.endless)}, with which the original ends an answer"
+        return _check("generation", fine=False, value=float(file.generated), because=because)
     how = "the model ended it" if file.ended else f"cut off after {file.generated}"
     theirs = "ended it" if original.ended else "was cut off too"
-    told = f"{file.generated} tokens, {how}; the original {theirs} ({original.generated} tokens). {file.answer!r}"
+    because = f"{file.generated} tokens, {how}; the original {theirs} ({original.generated} tokens). {file.answer!r}"
     fine = file.generated > 0 and (file.ended or not original.ended)
-    return _check("generation", fine=fine, value=float(file.generated), because=told)
+    return _check("generation", fine=fine, value=float(file.generated), because=because)
 
 
 def _check(

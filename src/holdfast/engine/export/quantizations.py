@@ -57,9 +57,9 @@ def row_lengths(config: Mapping[str, Any]) -> Mapping[str, int]:
     {'hidden_size': 896, 'intermediate_size': 4864}
     """
     nested = config.get("text_config")
-    told = {**config, **nested} if isinstance(nested, Mapping) else config
+    settings = {**config, **nested} if isinstance(nested, Mapping) else config
     names = ("hidden_size", "n_embd", "intermediate_size", "n_inner", "moe_intermediate_size")
-    return {name: told[name] for name in names if isinstance(told.get(name), int)}
+    return {name: settings[name] for name in names if isinstance(settings.get(name), int)}
 
 
 def fallback_notes(config: Mapping[str, Any], quantizations: Sequence[str]) -> Iterator[str]:
@@ -76,5 +76,5 @@ def fallback_notes(config: Mapping[str, Any], quantizations: Sequence[str]) -> I
             yield f"{quantization}: rows of {rows} are not a multiple of {SMALL_BLOCK} or of {BLOCK}, so some tensors stay F16"
         elif own and odd:
             others = "" if quantization.startswith("q6") else ", Q8_0 instead of Q6_K"
-            told = f"{own} instead of {quantization[:4].upper()}{others}"
-            yield f"{quantization}: rows of {rows} are not a multiple of {BLOCK}, so their tensors become {told}"
+            substitute = f"{own} instead of {quantization[:4].upper()}{others}"
+            yield f"{quantization}: rows of {rows} are not a multiple of {BLOCK}, so their tensors become {substitute}"

@@ -162,10 +162,10 @@ def _agreement(run: FaultyRun, state: RunState) -> LossAgreement:
     if _compare({step: loss for step, loss in before.items() if step < struck}, whole) == "differs":
         return "not_compared"  # two runs of this script from the beginning differ
     last = state.attempts[-1].number
-    told = [event.training_event for event in run.events if isinstance(event, Reported) and event.attempt == last]
+    reported = [event.training_event for event in run.events if isinstance(event, Reported) and event.attempt == last]
     asked = run.undisturbed.first("training").get("arguments", {})
     is_half = bool(asked.get("bf16") or asked.get("fp16"))
-    agreement = _compare(losses_of(told), whole, is_half=is_half)
+    agreement = _compare(losses_of(reported), whole, is_half=is_half)
     if agreement == "same" and run.same_weights is False:
         return "rounded"
     redrawn = any(run.undisturbed.first(about) for about in REDRAWN)

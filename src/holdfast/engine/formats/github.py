@@ -25,8 +25,8 @@ def render_annotation(finding: ReportedFinding) -> str:
     """Return the workflow command for one finding: `::error file=a%2Cb.py,line=3,…,title=ARG101::50%25 of it`."""
     fix = f" Fix: {finding.fix.title}." if finding.fix else ""
     message = f"{_where(finding)}{finding.message}{fix}"
-    told = {"file": finding.overrides or finding.path, **_lines(finding), "title": finding.code}
-    properties = ",".join(f"{name}={str(value).translate(IN_PROPERTY)}" for name, value in told.items())
+    values = {"file": finding.overrides or finding.path, **_lines(finding), "title": finding.code}
+    properties = ",".join(f"{name}={str(value).translate(IN_PROPERTY)}" for name, value in values.items())
     return f"::{COMMANDS[finding.severity]} {properties}::{message.translate(IN_MESSAGE)}"
 
 
@@ -50,8 +50,8 @@ def _lines(finding: ReportedFinding) -> dict[str, int]:
     line, last = finding.line, finding.end_line
     if line is None or finding.cell:
         return {}
-    told = {"line": line, "endLine": last or line}
+    region = {"line": line, "endLine": last or line}
     if last in (None, line) and finding.column is not None:
         end = finding.end_column
-        told |= {"col": finding.column} | ({"endColumn": max(end - 1, finding.column)} if end else {})
-    return told
+        region |= {"col": finding.column} | ({"endColumn": max(end - 1, finding.column)} if end else {})
+    return region

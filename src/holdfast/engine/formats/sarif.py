@@ -74,8 +74,8 @@ def _describe(code: str, rule: Rule | None) -> Json:
 def _notifications(result: CheckResult) -> Iterator[Json]:
     for target in result.targets:
         if target.skipped:
-            told = "; ".join(f"{skip.code}: {skip.because}" for skip in target.skipped)
-            yield _note(target.path, f"{len(target.skipped)} rules not checked. {told}")
+            reasons = "; ".join(f"{skip.code}: {skip.because}" for skip in target.skipped)
+            yield _note(target.path, f"{len(target.skipped)} rules not checked. {reasons}")
     for passed in result.passed_over:
         yield _note(passed.path, f"not checked: {passed.because}")
 
@@ -140,13 +140,13 @@ def _region(start: Iterable[int | None], end: Iterable[int | None], text: str) -
     """Return a range of characters as a region, in UTF-16 code units; ends are exclusive in both."""
     lines = LINE_BREAK.split(text)
     (line, column), (end_line, end_column) = start, end
-    told = {
+    region = {
         "startLine": line,
         "startColumn": _column(lines, line, column),
         "endLine": end_line,
         "endColumn": _column(lines, end_line or line, end_column),
     }
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in region.items() if value is not None}
 
 
 def _column(lines: list[str], line: int | None, column: int | None) -> int | None:

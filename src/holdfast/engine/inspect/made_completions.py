@@ -43,13 +43,13 @@ def make_question(rows: Sequence[Mapping[str, Any]], encode: Callable[[str], lis
     """
     answer = next((name for name in ANSWERS if rows and name in rows[0]), None)
     chat = bool(rows) and isinstance(rows[0].get("prompt"), list)
-    told = [(row, text) for row in rows for text in _texts(row.get(answer) if answer else None)]
+    answers = [(row, text) for row in rows for text in _texts(row.get(answer) if answer else None)]
     kept = [name for name in (rows[0] if rows else ()) if name not in OWN]
     return RewardRequest(
-        prompts=[row.get("prompt") for row, _ in told],
-        completions=[[{"role": "assistant", "content": text}] if chat else text for _, text in told],
-        completion_ids=[[*(encode or _bytes)(text), 0] for _, text in told],
-        columns={name: [row.get(name) for row, _ in told] for name in kept},
+        prompts=[row.get("prompt") for row, _ in answers],
+        completions=[[{"role": "assistant", "content": text}] if chat else text for _, text in answers],
+        completion_ids=[[*(encode or _bytes)(text), 0] for _, text in answers],
+        columns={name: [row.get(name) for row, _ in answers] for name in kept},
         answered=answer is not None,
     )
 

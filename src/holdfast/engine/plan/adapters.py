@@ -50,7 +50,7 @@ def read_adapter(job: Document, api: Api, model_type: str, model: Architecture) 
     """Return the adapter that a job trains; None where it trains the model itself.
 
     Raises:
-        MissingFactError: It is no LoRA adapter, or where it goes cannot be told.
+        MissingFactError: It is no LoRA adapter, or its target modules are not known.
     """
     if not adapts(job):
         return None

@@ -231,7 +231,7 @@ class StepReader:
         return packed and self._given("packing_strategy") in PACKED
 
     def _masks_texts(self, attention: AttentionKernel) -> bool:
-        """Whether texts that share a row are kept apart by a mask; flash attention is told where each begins instead."""
+        """Whether texts that share a row are kept apart by a mask; flash attention is given where each begins instead."""
         return attention != "flash" and self._fact("packed_mask") is True
 
     def _eval_batch(self) -> int:

@@ -56,7 +56,7 @@ def count_processes(job: Document, placed: Hardware | None) -> ProcessCount:
 
 
 def _launched(job: Document, gpus: int, machines: int) -> ProcessCount:
-    """Return how many processes a program's launcher starts where it is not told."""
+    """Return how many processes a program's launcher starts if no number is given."""
     launched_by = [str(name) for name in job.get("launch.by", None) or ()]
     by_accelerate = any(call.path.startswith("trl ") for call in job.calls)
     if by_accelerate or any(name in launcher for launcher in launched_by for name in ONE_PER_GPU):

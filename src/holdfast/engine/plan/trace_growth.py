@@ -187,9 +187,9 @@ class _Growth:
         if shallow is None or shallow.key != section.key:
             raise UnlikeLayersError
         before = [token for _, token in _tokens(self.few, Births.of(self.shallow), shallow)]
-        told = list(_tokens(self.many, self.births, section))
-        added = _added(before, [token for _, token in told])
-        own = {place: stop for (place, _), stop in zip(told, added, strict=True)}
+        tokens = list(_tokens(self.many, self.births, section))
+        added = _added(before, [token for _, token in tokens])
+        own = {place: stop for (place, _), stop in zip(tokens, added, strict=True)}
         block: list[int] = []
         for place, event in enumerate(section.events):
             self._pass(event)

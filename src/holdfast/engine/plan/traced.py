@@ -143,12 +143,12 @@ def with_trace(found: JobPlan, answers: Sequence[TraceAnswer], period: int, *, e
         as_is=traced(found.as_is),
         chosen=traced(found.chosen) if found.chosen else None,
         options=options,
-        because=(_told(answers, found.step.model.layers), *found.because),
+        because=(_describe_trace(answers, found.step.model.layers), *found.because),
         closed_form=found.as_is.memory,
     )
 
 
-def _told(answers: Sequence[TraceAnswer], layers: int) -> str:
+def _describe_trace(answers: Sequence[TraceAnswer], layers: int) -> str:
     """Return how the step was traced, in words."""
     first = answers[0]
     releases = ", ".join(f"{name} {release}" for name, release in first.versions)

@@ -58,7 +58,7 @@ def is_config(call: Call) -> bool:
 
 
 def pushes(document: Document) -> bool:
-    """True if a trainer surely pushes to the Hub: by its config, or when it is told to."""
+    """True if a trainer surely pushes to the Hub: by its config, or by a call."""
     for call in document.calls:
         if is_config(call) and is_true(call.arguments.get("push_to_hub")):
             return True

@@ -18,7 +18,7 @@ from holdfast.engine.diagnose.values import ABSENT
 from holdfast.engine.rehearse.absence_advice import advise_absence
 from holdfast.engine.rehearse.circumstances import Advice, Circumstances, describe_function, listed, nodes_of
 from holdfast.engine.rehearse.column_changes import find_column_change
-from holdfast.engine.rehearse.naming import CODE, OURS, UNTOLD, split_sentences
+from holdfast.engine.rehearse.naming import CODE, GENERIC, OURS, split_sentences
 from holdfast.engine.rehearse.reward_advice import advise_reward
 from holdfast.engine.rehearse.tracebacks import FailingLine, spell_place
 
@@ -76,16 +76,16 @@ SET: Final = re.compile(r"`(?P<name>\w+)=(?P<value>\w+)`")
 def advise(cause: Cause, about: Circumstances) -> tuple[str, str]:
     """Return the cause and the fix of a failure, in as few words as are true of it."""
     found = next(_known_advice(cause.signature.name, about), None)
-    told = found.cause if found and found.cause else _own_words(cause, about)
+    because = found.cause if found and found.cause else _own_words(cause, about)
     fix = found.fix if found else _short(cause.fix, cause.signature.fix)
-    return OURS.sub("", told), OURS.sub("", fix)
+    return OURS.sub("", because), OURS.sub("", fix)
 
 
 def _own_words(cause: Cause, about: Circumstances) -> str:
     """Return why a job failed: in the user's own code what raised, else the sentences that the log gave its values to."""
     if cause.signature.name == CODE and about.is_job and not about.line:
         return f"{_first_line(about.error)}."
-    if cause.signature.name in UNTOLD and about.line and about.error:
+    if cause.signature.name in GENERIC and about.line and about.error:
         error, entered = _first_line(about.error), about.line.entered
         if about.exited:
             return f"{describe_function(about.line)} leaves with `{error}`."
@@ -94,9 +94,9 @@ def _own_words(cause: Cause, about: Circumstances) -> str:
         calls = f"calls `{entered}`, which raises" if entered else "raises"
         return f"{describe_function(about.line)} {calls} {error}."
     first, *_ = split_sentences(cause.cause) or [""]
-    told = _short(cause.cause, cause.signature.cause)
+    because = _short(cause.cause, cause.signature.cause)
     return (
-        told if told[1:].startswith(first[1:]) else f"{first} {told}"
+        because if because[1:].startswith(first[1:]) else f"{first} {because}"
     )  # which begins with "it" where the first has named it
 
 
@@ -107,9 +107,9 @@ def _first_line(error: str) -> str:
 def _short(filled: str, page: str) -> str:
     """Return the sentences that hold values of a log, else the first that holds none."""
     general = {sentence for each in split_sentences(page) if "{" not in (sentence := ABSENT.sub("", each))}
-    told = split_sentences(filled)
-    values = [sentence for sentence in told if sentence not in general]
-    short = " ".join(values or told[:1]).replace(";.", ".")
+    sentences = split_sentences(filled)
+    values = [sentence for sentence in sentences if sentence not in general]
+    short = " ".join(values or sentences[:1]).replace(";.", ".")
     later = short.removeprefix("Or ")
     return short if later == short else later[:1].upper() + later[1:]  # a name of the Hub keeps its case
 
@@ -145,9 +145,9 @@ def _known_advice(name: str, about: Circumstances) -> Iterator[Advice]:
         yield Advice(
             "", f"Correct {about.line.where}, or run the job with a newer Python, if that understands the line."
         )
-    if name in UNTOLD and about.exited:
+    if name in GENERIC and about.exited:
         yield Advice("", f"Correct what the script complains about, or the condition under which it leaves{about.at}.")
-    if name in UNTOLD and about.line:
+    if name in GENERIC and about.line:
         yield Advice("", f"Correct {_named(about.line)}.")
 
 

@@ -146,8 +146,8 @@ def _redrawn(whole: PartResult) -> str:
 
 def _steps(played: PartResult, number: int) -> _Steps:
     """Return the steps of one of a part's trainings, the first one being 0."""
-    told = _trainings(played)[number : number + 1]
-    return _Steps({step: loss for losses in told for step, loss in losses})
+    trainings = _trainings(played)[number : number + 1]
+    return _Steps({step: loss for losses in trainings for step, loss in losses})
 
 
 def _trainings(played: PartResult) -> list[list[tuple[int, float]]]:

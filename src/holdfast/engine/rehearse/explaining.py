@@ -103,7 +103,7 @@ def _as_job_failure(failure: Failure) -> Failure:
 
 
 def _explained_without_exception(failure: Failure, context: FailureContext) -> Failure:
-    """Return a failure that no exception told, or a limit ended, with its fix in one sentence."""
+    """Return a failure without an exception, or one that a limit ended, with its fix in one sentence."""
     about = Circumstances(error="", target=context.target, adapted=_makes_adapter(context), place=failure.where)
     cause, fix = failure.cause.cause, failure.cause.fix
     if fix == general_advice(failure.cause.signature):
@@ -129,7 +129,7 @@ def _as_sentence(text: str) -> str:
 
 
 def _reported_line(failure: Failure, context: FailureContext) -> FailingLine | None:
-    """Return the line of the user's own code that was told beside what is wrong, else of the setting that it is about."""
+    """Return the line of the user's own code that was reported with the failure, else that of the setting that it is about."""
     path, _, number = failure.where.rpartition(":")
     if path not in context.sources or not number.isdigit():
         said = f"{failure.cause.cause} {failure.cause.fix}"
@@ -264,12 +264,12 @@ def _shown(cause: Cause, traceback: Traceback | None) -> list[Evidence]:
     kept = [each for each in kept if each.text.strip() not in code]
     if not kept and traceback:
         kept = [Evidence(path="stderr.log", line=each.number, text=each.text) for each in traceback.error[:1]]
-    told = [replace(each, text=OURS.sub("", each.text)) for each in kept]
+    shown = [replace(each, text=OURS.sub("", each.text)) for each in kept]
     messages = [
-        each.text.removeprefix(SAID_BEFORE).strip() for each in told
+        each.text.removeprefix(SAID_BEFORE).strip() for each in shown
     ]  # a rendered script says it, and raises then
     return [
         each
-        for each, message in zip(told, messages, strict=True)
-        if not any(message in other.text for other in told if other is not each)
+        for each, message in zip(shown, messages, strict=True)
+        if not any(message in other.text for other in shown if other is not each)
     ]

@@ -1,4 +1,4 @@
-"""The key of a job file that a failure of its script comes from: nobody wrote the script, so no line of it is told."""
+"""The key of a job file that a failure of its script comes from: nobody wrote the script, so no line of it is shown."""
 
 import re
 from collections.abc import Iterator

@@ -84,9 +84,9 @@ GUESSED: Final[Mapping[str, tuple[str, ...]]] = {
     "no-trainable-parameters": ("weights-not-updated",),
     BAD_ROWS: ("user-code-error",),
 }
-"""What a failure looks like, and what it is where that was told: no parameter is trained, a function made the values."""
+"""What a failure looks like, and what it is if that was reported: no parameter is trained, a function made the values."""
 NO_GRADIENT: Final = ("no-trainable-parameters", "weights-not-updated")
-"""What a loss without a gradient is where that was told: a log cannot tell which parameters are trained, a rehearsal can."""
+"""What a loss without a gradient is if that was reported: a log cannot tell which parameters are trained, a rehearsal can."""
 ZERO: Final = re.compile(r"^ZeroDivisionError: integer (?:division or )?modulo by zero")
 LACKING: Final = re.compile(
     r"(?:FileNotFound|ModuleNotFound|DatasetNotFound|EmptyDataset|CalledProcess)Error\b|\b(?:No such file|Unable to find|"
@@ -201,7 +201,7 @@ def _same_failure(cause: Cause, failures: Sequence[Failure]) -> Failure | None:
 
 
 def _names(cause: Cause) -> tuple[str, ...]:
-    """Return the class of a failure, and those that it may be where one of them was told."""
+    """Return the class of a failure, and those that it may be if one of them was reported."""
     cut_off = any("does not require grad" in text for text in (cause.cause, *(line.text for line in cause.evidence)))
     return (cause.signature.name, *GUESSED.get(cause.signature.name, ()), *(NO_GRADIENT if cut_off else ()))
 
@@ -288,8 +288,8 @@ def _about(name: str, stage: StageName, *, own: bool) -> StageName:
 
 def failed_stage(played: PartResult) -> StageName:
     """Return the stage that a part ended in: the one that its last exception left, else the one that it was in."""
-    if told := _raised(played):
-        return cast(StageName, told[-1]["stage"])
+    if failures := _raised(played):
+        return cast(StageName, failures[-1]["stage"])
     if played.end.reason in IN_TRAINING:
         return "step"
     ended = played.reported("script_ended") or played.reported("enter") or played.reported("stage")

@@ -94,10 +94,10 @@ def _checkpoint_figures(fact: Fact, model: Fact, trained: Fact) -> dict[str, Any
         count, width = kind["r"] * sum(model["linear"][name] for name in kind["modules"]), BYTES.get(kind["dtype"])
     else:
         return {}
-    told: dict[str, Any] = {"trained_parameters": count}
+    facts: dict[str, Any] = {"trained_parameters": count}
     if width and states is not None:
-        told["checkpoint_bytes"] = count * width * (1 if fact.get("save_only_model") else 1 + states)
-    return told
+        facts["checkpoint_bytes"] = count * width * (1 if fact.get("save_only_model") else 1 + states)
+    return facts
 
 
 def _rows(whole: PartResult) -> int | None:

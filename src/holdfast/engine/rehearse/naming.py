@@ -37,7 +37,7 @@ OWN_FILES: Final = (
     ("checkpoint-not-found", "FileNotFoundError", "save"),
 )
 """Classes, errors and stages (empty: any) of files that the script handles itself: made twice, gone already."""
-UNTOLD: Final = (CODE, REWARD)
+GENERIC: Final = (CODE, REWARD)
 """Classes that say little without the exception itself."""
 HARMLESS: Final = (HEALTHY, NOT_IN_LOG)
 NO_GPU: Final = ("no-gpu-visible", "bnb-native-lib-missing", "driver-too-old")
@@ -84,7 +84,7 @@ def _sharper(cause: Cause, played: PartResult, stage: StageName) -> Cause:
 
 def _with_whole_message(cause: Cause, because: str) -> Cause:
     """Return a cause with the exception, where it says neither that nor anything else of its own."""
-    if cause.signature.name not in UNTOLD or len(split_sentences(cause.cause)) > 1:
+    if cause.signature.name not in GENERIC or len(split_sentences(cause.cause)) > 1:
         return cause
     first = OURS.sub("", because).strip().partition("\n")[0]
     return replace(cause, cause=f"{cause.cause} {first.rstrip('.')}.")
@@ -99,8 +99,8 @@ def _better(name: str, played: PartResult, stage: StageName) -> Iterator[tuple[s
     if name == "custom-trainer-signature" and _is_own_line(played) and not _passes_to_own_method(played):
         yield CODE, because
     if name == "gradient-checkpointing-no-grad-input" and _keeps_states(played):
-        told = f"{because}; nothing is checkpointed, so nothing is trained that the loss depends on: it is frozen, or cut off by `detach`"
-        yield "no-trainable-parameters", told
+        message = f"{because}; nothing is checkpointed, so nothing is trained that the loss depends on: it is frozen, or cut off by `detach`"
+        yield "no-trainable-parameters", message
     if name == "framework-version-incompatible" and UNKNOWN_ARGUMENT.search(because) and _is_own_line(played):
         yield "third-party-arg-unknown", because
     if name == "framework-version-incompatible" and because.startswith("AttributeError"):
@@ -124,8 +124,8 @@ def _file_causes(name: str, because: str, stage: StageName) -> Iterator[tuple[st
 def _column_causes(name: str, column: str, played: PartResult, stage: StageName) -> Iterator[tuple[str, str]]:
     """Yield class and cause of a key that something does not have, where it may be a column."""
     if name == "dataset-missing-column" and stage == "step" and column in _dropped(played):
-        told = f"the column `{column}` is in the data; `remove_unused_columns` took it away before the collator"
-        yield "dataset-columns-dropped", told
+        message = f"the column `{column}` is in the data; `remove_unused_columns` took it away before the collator"
+        yield "dataset-columns-dropped", message
     if name == "dataset-columns-dropped" and _is_not_given(column, played, stage):
         yield "dataset-missing-column", f"the rows have no column `{column}`, and the collator asks for it"
     if name == REWARD and _reads_column(column, played) and _is_not_given(column, played, stage):
@@ -149,8 +149,8 @@ def _is_not_given(name: str, played: PartResult, stage: StageName) -> bool:
 
 def _keeps_states(played: PartResult) -> bool:
     """True if it is known of each training that it checkpoints no activations; a loop has no arguments that say so."""
-    told = played.facts("trains")
-    return not any(each["checkpointing"] for each in told) if told else not played.facts("checkpoints")
+    trainings = played.facts("trains")
+    return not any(each["checkpointing"] for each in trainings) if trainings else not played.facts("checkpoints")
 
 
 def _reads_column(name: str, played: PartResult) -> bool:
@@ -195,10 +195,10 @@ def because_of(played: PartResult) -> str:
     """Return the reason for failure that a part reported last."""
     over = (event for event in played.happened(TrainingEnded) if event.status != "finished")
     ends = [event.because for event in over if event.because]
-    told = [str(each["error"]) for each in played.reported("failed")]
+    failures = [str(each["error"]) for each in played.reported("failed")]
     lines = [line for line in played.logs.get("stderr.log", "").splitlines() if line.strip()]
     code = f"it ended with exit code {played.code}"
-    return next(iter([*reversed(ends), *reversed(told), *reversed(lines), code]))
+    return next(iter([*reversed(ends), *reversed(failures), *reversed(lines), code]))
 
 
 def name_cause(name: str, because: str, evidence: Mapping[str, Any], *, fix: str = "") -> Cause:

@@ -26,8 +26,8 @@ def with_objection(failure: Failure, whole: PartResult, objections: Sequence[Obj
     if objection is None or not (name == BAD_ROWS or is_guessed):
         return failure
     cause = name_cause(BAD_ROWS, "", {}) if is_guessed else failure.cause
-    told = f"{objection.message}. {cause.cause}"
-    return replace(failure, cause=replace(cause, cause=told, fix=REPAIR.format(objection.code)))
+    message = f"{objection.message}. {cause.cause}"
+    return replace(failure, cause=replace(cause, cause=message, fix=REPAIR.format(objection.code)))
 
 
 def objected(objections: Sequence[Objection], failures: Sequence[Failure]) -> Iterator[Failure]:

@@ -179,7 +179,7 @@ def _innermost(frames: Sequence[Frame], sources: Mapping[str, str], cells: Cells
 
 
 def _entered(frames: Sequence[Frame]) -> str:
-    """Return the function of a library that raised: Python's own modules, such as `json`, only do what they are told."""
+    """Return the function of a library that raised: Python's own modules, such as `json`, only do as they are called."""
     others = [frame.function for frame in frames if not PYTHONS_OWN.search(frame.file)]
     return (others or [frame.function for frame in frames] or [""])[-1]
 

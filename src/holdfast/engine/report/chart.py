@@ -227,8 +227,8 @@ def _value(point: Point) -> float:
 def _trace(series: Series, x: Axis, y: Axis, spell: Callable[[float], str]) -> Trace:
     last = spell(series.points[-1][1])
     if series.role == "dots":
-        told = evenly(series.points, DOTS)
-        dots = tuple(Dot(x.percent(at), y.from_top(v), f"step {at:g}: {spell(v)}") for at, v in told)
+        shown = evenly(series.points, DOTS)
+        dots = tuple(Dot(x.percent(at), y.from_top(v), f"step {at:g}: {spell(v)}") for at, v in shown)
         return Trace(series.name, series.role, last, "", dots)
     placed = [f"{x.percent(step):g} {y.from_top(value):g}" for step, value in thin(series.points)]
     return Trace(series.name, series.role, last, "M" + "L".join(placed))
@@ -250,10 +250,10 @@ def evenly(items: Sequence[T], count: int) -> list[T]:
 
 
 def _summary(title: str, shown: Sequence[Series], spell: Callable[[float], str]) -> str:
-    told = [
+    parts = [
         f"{each.name} from {spell(each.points[0][1])} at step {each.points[0][0]:g} "
         f"to {spell(each.points[-1][1])} at step {each.points[-1][0]:g}"
         for each in shown
         if each.name
     ]
-    return f"{title}: {'; '.join(told)}."
+    return f"{title}: {'; '.join(parts)}."

@@ -170,7 +170,7 @@ class _Loop:
             passed_over=attempt.passed_over,
         )
         self._record(starting)
-        begun = self.catch_up()  # what goes wrong from here on is told of this attempt
+        begun = self.catch_up()  # what goes wrong from here on belongs to this attempt
         try:
             attempt_id = self._reach(lambda: backend.submit(attempt))
             self._record(Started(at_s=self._now, attempt=number, id=attempt_id))

@@ -35,8 +35,8 @@ def apply_job(plan: Plan, job: Job) -> Plan:
     """Return the plan of a script, completed with its job's settings: backend, hardware, variables, secrets, limits."""
     placed = apply_place(plan, job.where, job.environment)
     evaluations = tuple(convert({**each.model_dump(), "seed": job.seed}, PlannedEvaluation) for each in job.evaluate)
-    told = replace(placed, webhook=job.notify.webhook or "", webhook_format=job.notify.format)
-    return replace(told, script_name=f"{plan.name}.py", attempts=job.recover.attempts, evaluations=evaluations)
+    notified = replace(placed, webhook=job.notify.webhook or "", webhook_format=job.notify.format)
+    return replace(notified, script_name=f"{plan.name}.py", attempts=job.recover.attempts, evaluations=evaluations)
 
 
 def apply_place(plan: Plan, where: Where, environment: Environment) -> Plan:

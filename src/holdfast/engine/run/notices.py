@@ -1,4 +1,4 @@
-"""Which events of a run people are told of who do not look at it, and in what words."""
+"""Which events of a run are sent as notices, and in what words."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
@@ -20,8 +20,8 @@ from holdfast.core.run_state import RunState
 def notices_of(events: Iterable[Event], state: RunState) -> Iterator[RunNotice]:
     """Yield the messages about some events, given the state after them."""
     for event in events:
-        if told := _told(event):
-            kind, text = told
+        if notice := _notice_of(event):
+            kind, text = notice
             yield RunNotice(
                 kind=kind,
                 run=PurePath(state.folder).name,
@@ -33,7 +33,7 @@ def notices_of(events: Iterable[Event], state: RunState) -> Iterator[RunNotice]:
             )
 
 
-def _told(event: Event) -> tuple[NoticeKind, str] | None:
+def _notice_of(event: Event) -> tuple[NoticeKind, str] | None:
     match event:
         case Starting():
             begins = f"attempt {event.attempt} begins on {event.backend}"
@@ -47,10 +47,10 @@ def _told(event: Event) -> tuple[NoticeKind, str] | None:
         case Closed():
             return "ended", f"{event.stage}: {event.because}" if event.because else event.stage.value
         case _:
-            return _told_of_failure(event)
+            return _failure_notice(event)
 
 
-def _told_of_failure(event: Event) -> tuple[NoticeKind, str] | None:
+def _failure_notice(event: Event) -> tuple[NoticeKind, str] | None:
     match event:
         case Diagnosed():
             stops = f"; no other attempt: {event.stops}" if event.stops else ""

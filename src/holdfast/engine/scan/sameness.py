@@ -95,8 +95,8 @@ class Sameness:
         if count := len(again):
             copies = every.is_in(again.unique().implode())
             later = every.to_frame("hash").with_row_index("at").filter(copies)  # null, where there is no hash, is no
-            told = later.filter(~pl.col("hash").is_first_distinct()).get_column("at")
-            yield DamagedRows("duplicate", "", count, self._numbers(told))
+            repeats = later.filter(~pl.col("hash").is_first_distinct()).get_column("at")
+            yield DamagedRows("duplicate", "", count, self._numbers(repeats))
         if evaluated is not None:
             leaked = every.is_in(evaluated.together().drop_nulls().unique().implode())
             if count := int(leaked.sum()):
@@ -104,11 +104,11 @@ class Sameness:
 
     def _numbers(self, positions: pl.Series) -> tuple[int, ...]:
         """Return the rows' numbers, which are not their positions where rows could not be read."""
-        told: list[int] = []
+        rows: list[int] = []
         for position in positions.head(FIRST_ROWS).to_list():
             before, start = self.starts[bisect_right(self.starts, position, key=lambda each: each[0]) - 1]
-            told.append(start + position - before)
-        return tuple(told)
+            rows.append(start + position - before)
+        return tuple(rows)
 
 
 def repeated(hashes: pl.Series) -> pl.Series:

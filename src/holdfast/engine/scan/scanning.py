@@ -50,7 +50,7 @@ def scan_rows(
     Args:
         rows: The rows, a `polars.DataFrame` a batch; read once.
         shape: What TRL would take them for.
-        eval_rows: Those that the model is evaluated on: rows that are in both are told, nothing else of them is.
+        eval_rows: Those that the model is evaluated on: rows that are in both are reported, nothing else of them is.
         method: The method that they are to be used for; without one, that which reads data of this type.
         settings: What of the job's settings decides which columns are read.
         whole: Whether `rows` gives all that there are.

@@ -10,7 +10,7 @@ import polars as pl
 from holdfast.core.scan import FIRST_ROWS, DamagedRows, Mark
 
 MOST_DETAILS: Final = 20
-"""Of one kind of damage in one column, so many details are told apart; data may hold a new one in each row."""
+"""Most details that are counted apart for one kind of damage in one column; data may hold a new one in each row."""
 OTHERS: Final = "others"
 
 
@@ -48,8 +48,8 @@ class DamageTally:
                 key = (mark, column, OTHERS)
             self.details[mark, column] += key not in self.counts
         self.counts[key] = self.counts.get(key, 0) + len(rows)
-        told = self.first.setdefault(key, [])
-        told += rows.head(FIRST_ROWS - len(told)).to_list()
+        listed = self.first.setdefault(key, [])
+        listed += rows.head(FIRST_ROWS - len(listed)).to_list()
 
     def judge(self, table: pl.DataFrame, numbers: pl.Series, column: str, signs: Sequence[DamageSign]) -> None:
         """Look for signs in a table.

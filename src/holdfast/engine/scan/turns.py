@@ -199,16 +199,16 @@ def _judge_presence(turns: pl.DataFrame, column: str, place: TextPart, tally: Da
     """Look at whole conversations: who speaks in them, and who last."""
     row = turns.get_column("row")
     role = turns.get_column("role").fill_null("")
-    told = row.filter(row.ne_missing(row.shift(1)))
+    roles = row.filter(row.ne_missing(row.shift(1)))
     answered = row.filter(role == "assistant").unique()
     asked = row.filter(role == "user").unique()
     if place != "prompt":
-        tally.add("no-assistant", column, told.filter(~told.is_in(answered.implode())))
+        tally.add("no-assistant", column, roles.filter(~roles.is_in(answered.implode())))
         last = row.ne_missing(row.shift(-1))
         unanswered = row.filter(last & (role != "assistant"))
         tally.add("last-turn", column, unanswered.filter(unanswered.is_in(answered.implode())))
     if place != "answer":
-        tally.add("no-user", column, told.filter(~told.is_in(asked.implode())))
+        tally.add("no-user", column, roles.filter(~roles.is_in(asked.implode())))
         opening = row.ne_missing(row.shift(1)) | (role.shift(1) == "system")
         early = row.filter(opening & (role == "assistant"))
         tally.add("role-order", column, early.filter(early.is_in(asked.implode())), ASSISTANT_FIRST)

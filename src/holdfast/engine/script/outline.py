@@ -15,7 +15,7 @@ from holdfast.core.nearest import suggest_one
 from holdfast.engine.script.carried_files import NamedFunction, map_function, reward_functions, template_file
 
 LOADERS = {ending: builder for ending, builder in READ.items() if builder != "tsv"}
-"""Loader for each ending of a data file; that of CSV reads tabs only where it is told so."""
+"""Loader for each ending of a data file; that of CSV reads tabs only if it is set to."""
 
 ASKED_ELSEWHERE = {
     "output_dir": "the run's folder holds it; `output.folder` names the folder of all runs",

@@ -1,7 +1,7 @@
 """The files whose rows a program hands its trainer as they are.
 
 Covered: one file a split, read by `load_dataset` or `Dataset.from_…` without further arguments, whose rows are shuffled or parted at
-most. Not covered: rows that the program changes, selects or leaves out, and trainers that are told to format them.
+most. Not covered: rows that the program changes, selects or leaves out, and trainers that are set to format them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -71,7 +71,7 @@ def _is_usual(document: Document) -> bool:
 
 
 def _evaluated(trained: _GivenRows, evaluated: _GivenRows) -> tuple[Mapping[str, str], str]:
-    """Return the files of both, and the split that is evaluated on; an empty one where it cannot be told apart."""
+    """Return the files of both, and the split that is evaluated on; an empty one if it is not known."""
     if trained.parted or evaluated.parted:
         return trained.files, ""
     if trained.files == evaluated.files:  # to evaluate on what is trained on has a rule of its own

@@ -151,7 +151,7 @@ def makes_all_columns(step: Call) -> bool:
 
 
 def _removes_all(step: Call) -> bool:
-    """True if a method is told to remove all columns of what it is called on: `remove_columns=rows.column_names`."""
+    """True if a method removes all columns of what it is called on: `remove_columns=rows.column_names`."""
     removed = step.arguments.get(REMOVED)
     asked = isinstance(removed, CallResult) and removed.path.endswith(f".{COLUMN_NAMES}")
     return asked and step.receiver is not None and isinstance(removed, CallResult) and removed.key == step.receiver.key

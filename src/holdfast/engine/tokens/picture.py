@@ -106,21 +106,21 @@ def figure_lines(tokens: TokenReport) -> tuple[tuple[str, str, str], ...]:
     """Return the figures that go above a picture: name, value, and a note."""
     rows = tokens.rows
     sample = f"of {tokens.of}" if tokens.of is not None and tokens.of > rows else ""
-    told = [
+    figures = [
         ("rows", f"{rows}", sample),
         ("half have up to", f"{tokens.p50}", "tokens"),
         ("95 in 100 up to", f"{tokens.p95}", "tokens"),
         ("longest", f"{tokens.max}", "tokens"),
     ]
     if tokens.max_length is not None:
-        told.append(("cut", render_share(tokens.truncated, rows), f"at max_length {tokens.max_length}"))
+        figures.append(("cut", render_share(tokens.truncated, rows), f"at max_length {tokens.max_length}"))
     if tokens.dropped:
-        told.append(("left out", render_share(tokens.dropped, rows), "by the trainer"))
+        figures.append(("left out", render_share(tokens.dropped, rows), "by the trainer"))
     if tokens.packed is not None:
-        told.append(("packs filled", f"{100 * tokens.packed:.0f} %", f"{tokens.units} packs"))
+        figures.append(("packs filled", f"{100 * tokens.packed:.0f} %", f"{tokens.units} packs"))
     if tokens.steps is not None:
-        told.append(("steps", f"{tokens.steps}", "of the optimizer"))
-    return tuple(told)
+        figures.append(("steps", f"{tokens.steps}", "of the optimizer"))
+    return tuple(figures)
 
 
 def render_page(title: str, tokens: TokenReport, rows: Sequence[MaskedRow] = ()) -> str:

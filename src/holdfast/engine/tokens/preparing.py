@@ -74,7 +74,7 @@ def prepare_rows(
 
     Args:
         numbered: The rows, each with its number.
-        context: What the first row of all told.
+        context: What the first row of all showed.
         recipe: How the trainer makes tokens.
         tokenizer: The model's.
     """

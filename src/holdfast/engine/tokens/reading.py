@@ -122,7 +122,7 @@ def read_row(
     Args:
         number: The row's, counted from 0.
         row: Its values.
-        context: What the first row told.
+        context: What the first row showed.
         recipe: How the trainer makes tokens.
         eos: The token that ends a text.
 

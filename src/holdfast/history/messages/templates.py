@@ -76,7 +76,7 @@ def _texts(node: ast.expr, lookup: ExpressionLookup, depth: int) -> Iterator[str
 
 
 def _without(lookup: ExpressionLookup, name: str) -> ExpressionLookup:
-    """Return a lookup that does not know a name: what it is made of itself cannot be told."""
+    """Return a lookup that does not know a name: its value, which depends on itself, is not known."""
     return lambda other: () if other == name else lookup(other)
 
 

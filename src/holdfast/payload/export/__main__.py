@@ -76,15 +76,15 @@ def main(stage: str, request: Path) -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     try:
-        told: dict[str, Any] = STAGES[stage](json.loads(request.read_text(encoding="utf-8")))
-        told["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
+        answer: dict[str, Any] = STAGES[stage](json.loads(request.read_text(encoding="utf-8")))
+        answer["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
     except Exception as error:  # noqa: BLE001 - libraries raise what they like for a model that they cannot use
         traceback.print_exc()
-        told = {"failed": kind_of(error), "because": describe(error)}
-    told = {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in told.items()
+        answer = {"failed": kind_of(error), "because": describe(error)}
+    answer = {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in answer.items()
     }
-    print(json.dumps(told), file=answers, flush=True)
+    print(json.dumps(answer), file=answers, flush=True)
 
 
 def kind_of(error: BaseException) -> str:

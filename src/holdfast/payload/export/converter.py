@@ -58,8 +58,8 @@ class Converter:
 
     def pre_tokenizers(self) -> list[str]:
         """Return the names of all pre-tokenizers of this release."""
-        told = NAME.findall((self._folder / "conversion" / "base.py").read_text(encoding="utf-8"))
-        return list(dict.fromkeys([*FIRST, *told]))
+        names = NAME.findall((self._folder / "conversion" / "base.py").read_text(encoding="utf-8"))
+        return list(dict.fromkeys([*FIRST, *names]))
 
     def convert(self, model: Path, out: Path, *options: str, pre_tokenizer: str = "") -> Recognized:
         """Convert a model; return how texts are split.
@@ -107,11 +107,11 @@ class Converter:
         special: Any = import_module("gguf").SpecialVocab
         add = special.add_to_gguf
 
-        def told(vocabulary: Any, *args: Any, **named: Any) -> None:
+        def add_with_flags(vocabulary: Any, *args: Any, **named: Any) -> None:
             vocabulary.add_special_token.update(more)
             add(vocabulary, *args, **named)
 
-        special.add_to_gguf = told
+        special.add_to_gguf = add_with_flags
         try:
             yield
         finally:

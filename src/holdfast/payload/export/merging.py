@@ -59,16 +59,16 @@ def merge(request: MergeRequest) -> dict[str, Any]:
         return _copy(folder, tokenizer, request)
     model, precision, kept = _in_full_precision(load_base(request))
     added = fit_embeddings(model, request.adapters, len(tokenizer))
-    merged, told = _merged(model, tokenizer, request.adapters)
+    merged, facts = _merged(model, tokenizer, request.adapters)
     tied = _say_whether_tied(merged)
     _cast(merged, kept, request.dtype)
-    dtype, before = _dtype_of(merged), told.pop("before")
+    dtype, before = _dtype_of(merged), facts.pop("before")
     merged.config.dtype = merged.dtype
     save(merged, tokenizer, request, Path(request.out))
     del model, merged  # the saved model is loaded beside nothing
     saved = _load(request.out, None, classifies=request.classifies, dtype=torch.float32)
     after = relative_difference(before, list(logits_of(saved, tokenizer)))
-    return {**told, "saved_difference": after, "dtype": dtype, "precision": precision, "tied": tied, "resized": added}
+    return {**facts, "saved_difference": after, "dtype": dtype, "precision": precision, "tied": tied, "resized": added}
 
 
 def _copy(folder: Path, tokenizer: Any, request: MergeRequest) -> dict[str, Any]:
@@ -174,8 +174,10 @@ def save(model: Any, tokenizer: Any, request: MergeRequest, out: Path) -> None:
     save_tokenizer(tokenizer, [request.tokenizer, request.path], out)
     if generation is None:
         return
-    told = generation.to_diff_dict().items()
-    settings = {key: value for key, value in told if value is not None and not key.startswith(("_", "output_", "use_"))}
+    changed = generation.to_diff_dict().items()
+    settings = {
+        key: value for key, value in changed if value is not None and not key.startswith(("_", "output_", "use_"))
+    }
     ends = settings.get("eos_token_id", [])
     ends = ends if isinstance(ends, list) else [ends]
     own = tokenizer.eos_token_id

@@ -32,21 +32,21 @@ class ProofRequest:
 
 def prove(request: ProofRequest) -> dict[str, Any]:
     """Return what was measured on a GGUF file."""
-    told = json.loads(Path(request.reference, "reference.json").read_text(encoding="utf-8"))
+    reference = json.loads(Path(request.reference, "reference.json").read_text(encoding="utf-8"))
     logits = np.load(Path(request.reference, "logits.npy"))
     converter = Converter(request.converter)
-    model = Gguf(request.file, context=WINDOW + LIMIT + len(told["prompt"]))
-    answer = list(model.answer(told["prompt"], LIMIT))
+    model = Gguf(request.file, context=WINDOW + LIMIT + len(reference["prompt"]))
+    answer = list(model.answer(reference["prompt"], LIMIT))
     return {
         "types": converter.tensor_types(Path(request.file)),
-        "texts": len(told["pairs"]),
-        **compare(model, told["pairs"]),
-        "template": converter.text_of(Path(request.file), TEMPLATE) == told["template"],
-        **_measure(model, told["windows"], logits),
+        "texts": len(reference["pairs"]),
+        **compare(model, reference["pairs"]),
+        "template": converter.text_of(Path(request.file), TEMPLATE) == reference["template"],
+        **_measure(model, reference["windows"], logits),
         "generated": len(answer),
         "ended": bool(answer) and model.ends(answer[-1]),
         "answer": model.text(answer[:SHOWN]),
-        "endless": [token for number, token in told["ends"].items() if not model.ends(int(number))],
+        "endless": [token for number, token in reference["ends"].items() if not model.ends(int(number))],
         "memory_bytes": model.memory_bytes(),
     }
 

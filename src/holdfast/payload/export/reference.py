@@ -38,7 +38,7 @@ class ReferenceRequest:
 
 
 def refer(request: ReferenceRequest) -> dict[str, Any]:
-    """Write what the original gives; return what is told of it."""
+    """Write what the original computes; return the facts about it."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(request.model)
     config = transformers.AutoConfig.from_pretrained(request.model)
     refuse_quantized(config, request.model)
@@ -51,7 +51,7 @@ def refer(request: ReferenceRequest) -> dict[str, Any]:
     ends = _ends(model, tokenizer)
     out = Path(request.out)
     np.save(out / "logits.npy", logits)
-    told = {
+    reference = {
         "pairs": reference_ids(tokenizer, request.texts),
         "windows": windows,
         "prompt": prompt,
@@ -59,7 +59,7 @@ def refer(request: ReferenceRequest) -> dict[str, Any]:
         "ends": {str(each): tokenizer.convert_ids_to_tokens(each) for each in ends},
         "template": tokenizer.chat_template,
     }
-    (out / "reference.json").write_text(json.dumps(told), encoding="utf-8")
+    (out / "reference.json").write_text(json.dumps(reference), encoding="utf-8")
     return {
         "perplexity": float(np.exp(np.mean(losses))),
         "tokens": len(losses),
@@ -114,6 +114,6 @@ def _answer(model: Any, prompt: list[int]) -> list[int]:
 
 
 def _ends(model: Any, tokenizer: Any) -> list[int]:
-    told = model.generation_config.eos_token_id
-    ends = [*(told if isinstance(told, list) else [told]), tokenizer.eos_token_id]
+    eos = model.generation_config.eos_token_id
+    ends = [*(eos if isinstance(eos, list) else [eos]), tokenizer.eos_token_id]
     return sorted({each for each in ends if each is not None})

@@ -65,10 +65,10 @@ def look(request: VocabularyRequest) -> dict[str, Any]:
         "first": "",
     }
     for name in dict.fromkeys(name for name in names if name or not found.asked):
-        told = _try(file, name, pairs)
-        if told["equal"] > best["equal"]:
+        trial = _try(file, name, pairs)
+        if trial["equal"] > best["equal"]:
             how = "none" if not found.asked else "hash" if name == found.name else "proof"
-            best = {**best, **told, "pre_tokenizer": name, "found_by": how}
+            best = {**best, **trial, "pre_tokenizer": name, "found_by": how}
         if best["equal"] == len(pairs):
             break
     return best

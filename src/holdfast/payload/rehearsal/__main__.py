@@ -49,8 +49,8 @@ def main(wanted: list[str]) -> None:
         os.dup2(said.fileno(), 1)
         os.execv(sys.executable, [sys.executable, __file__, *wanted])  # noqa: S606 - no shell is wanted
     prepare()
-    told = {"python": sys.version.split()[0], "versions": versions(), "no_sandbox": no_sandbox}
-    say(said, "ready", elapsed_s=time.perf_counter() - began_s, **told)
+    facts = {"python": sys.version.split()[0], "versions": versions(), "no_sandbox": no_sandbox}
+    say(said, "ready", elapsed_s=time.perf_counter() - began_s, **facts)
     children: dict[int, str] = {}
     rest = b""
     while True:

@@ -71,8 +71,8 @@ def _is_downloaded(folder: Path, base: Path) -> bool:
 def read_facts(part_request: PartRequest) -> list[Mapping[str, Any]]:
     """Return the facts that this process has recorded about the script's requests."""
     path = Path(part_request.folder, "rehearsal.jsonl")
-    told = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
-    return [each for each in told if each["event"] == "fact"]
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    return [each for each in records if each["event"] == "fact"]
 
 
 def _has_weights(base: Path) -> bool:
@@ -162,7 +162,7 @@ def look_at_names(model: Any, info: Mapping[str, Any], folder: Path, events: Eve
         model: What was loaded.
         info: What transformers says of it: `missing_keys`, `unexpected_keys`.
         folder: Where it was saved.
-        events: Where it is told.
+        events: Receives the report.
     """
     lacking, strange = (sorted(info.get(name) or ()) for name in ("missing_keys", "unexpected_keys"))
     if not lacking:

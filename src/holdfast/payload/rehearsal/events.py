@@ -76,7 +76,7 @@ class EventWriter:
 
     @contextmanager
     def during(self, stage: str) -> Iterator[None]:
-        """Go through a part of a stage; what leaves it as an exception is told as this stage's failure, once."""
+        """Go through a part of a stage; an exception that leaves it is reported once, as this stage's failure."""
         self._lap()
         self._open.append(stage)
         self._enter(stage)
@@ -160,7 +160,7 @@ class EventWriter:
 
     @contextmanager
     def listening(self) -> Iterator[list[str]]:
-        """Give the list of what is told as not rehearsed meanwhile, told before or not."""
+        """Give the list of what is reported as not rehearsed meanwhile, whether or not it was reported before."""
         before, self._heard = self._heard, []
         try:
             yield self._heard

@@ -116,7 +116,7 @@ def read_part_request(text: str) -> PartRequest:
     >>> read_part_request(request.written()) == request
     True
     """
-    told = json.loads(text)
-    told |= {name: tuple(told.get(name, ())) for name in ("argv", "elsewhere")}
-    told |= {name: tuple((key, value) for key, value in told[name]) for name in ("writable", "variables")}
-    return PartRequest(**told)
+    values = json.loads(text)
+    values |= {name: tuple(values.get(name, ())) for name in ("argv", "elsewhere")}
+    values |= {name: tuple((key, value) for key, value in values[name]) for name in ("writable", "variables")}
+    return PartRequest(**values)

@@ -331,13 +331,13 @@ def _distance(batch: ModelInput, targets: Any) -> int | None:
     if tokens.shape[1] < MANY:
         return None
     here, after, third = tokens[:, 1:-2], tokens[:, 2:-1], tokens[:, 3:]
-    told = (targets[:, 1:-2] != IGNORED) & attended[:, 1:-2] & attended[:, 2:-1] & attended[:, 3:]
-    told &= (here != after) & (after != third) & (here != third) & (tokens[:, :-3] != after)
-    count, wanted = int(told.sum()), targets[:, 1:-2][told]
+    scored = (targets[:, 1:-2] != IGNORED) & attended[:, 1:-2] & attended[:, 2:-1] & attended[:, 3:]
+    scored &= (here != after) & (after != third) & (here != third) & (tokens[:, :-3] != after)
+    count, wanted = int(scored.sum()), targets[:, 1:-2][scored]
     if count < MANY:
         return None
     near = {-1: tokens[:, :-3], 0: here, NEXT: after, 2: third}
-    shares = {distance: float((each[told] == wanted).float().mean()) for distance, each in near.items()}
+    shares = {distance: float((each[scored] == wanted).float().mean()) for distance, each in near.items()}
     distance = max(shares, key=lambda each: shares[each])
     return distance if shares[distance] >= MOSTLY else None
 

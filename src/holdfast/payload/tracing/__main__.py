@@ -33,11 +33,11 @@ def main(requests: Path, answers: Path) -> None:
     asked = [forms.read_request(line) for line in requests.read_text(encoding="utf-8").splitlines()]
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if lacking:
-        told = [forms.TraceAnswer(problem=f"{' and '.join(lacking)} are not installed")] * len(asked)
+        results = [forms.TraceAnswer(problem=f"{' and '.join(lacking)} are not installed")] * len(asked)
     else:
-        told = answer_requests(forms, asked)
+        results = answer_requests(forms, asked)
     partial = answers.with_suffix(".partial")
-    partial.write_text("\n".join(each.written() for each in told), encoding="utf-8")
+    partial.write_text("\n".join(each.written() for each in results), encoding="utf-8")
     partial.replace(answers)
 
 

@@ -185,14 +185,14 @@ def read_request(text: str) -> TraceRequest:
     >>> read_request(request.written()) == request
     True
     """
-    told = json.loads(text)
-    told["fused"] = tuple(told["fused"])
-    told["optimizer"] = OptimizerRequest(**told["optimizer"])
-    if adapter := told["adapter"]:
-        told["adapter"] = AdapterRequest(**{**adapter, "targets": tuple(adapter["targets"])})
-    if quantization := told["quantization"]:
-        told["quantization"] = QuantizationRequest(**quantization)
-    return TraceRequest(**told)
+    values = json.loads(text)
+    values["fused"] = tuple(values["fused"])
+    values["optimizer"] = OptimizerRequest(**values["optimizer"])
+    if adapter := values["adapter"]:
+        values["adapter"] = AdapterRequest(**{**adapter, "targets": tuple(adapter["targets"])})
+    if quantization := values["quantization"]:
+        values["quantization"] = QuantizationRequest(**quantization)
+    return TraceRequest(**values)
 
 
 def read_answer(text: str) -> TraceAnswer:
@@ -202,8 +202,8 @@ def read_answer(text: str) -> TraceAnswer:
     >>> read_answer(answer.written()) == answer
     True
     """
-    told = json.loads(text)
-    told["marks"] = tuple(TraceMark(**each) for each in told["marks"])
-    told["versions"] = tuple((name, release) for name, release in told["versions"])
-    told |= {name: tuple(told[name]) for name in ("sizes", "tags", "events", "emulated")}
-    return TraceAnswer(**told)
+    values = json.loads(text)
+    values["marks"] = tuple(TraceMark(**each) for each in values["marks"])
+    values["versions"] = tuple((name, release) for name, release in values["versions"])
+    values |= {name: tuple(values[name]) for name in ("sizes", "tags", "events", "emulated")}
+    return TraceAnswer(**values)

@@ -17,14 +17,14 @@ from collections.abc import Iterator
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
 from holdfast.core.scan import Scan, UnreadablePart
 
-TOLD = 3
+MOST_LISTED = 3
 
 
 def check(scan: Scan) -> Iterator[Finding]:
     """Object to the first places, and tell how many more there are."""
     every = len(scan.broken)
-    for index, broken in enumerate(scan.broken[:TOLD], start=1):
-        others = f" ({TOLD} of {every:,} such places are shown)" if index == TOLD < every else ""
+    for index, broken in enumerate(scan.broken[:MOST_LISTED], start=1):
+        others = f" ({MOST_LISTED} of {every:,} such places are shown)" if index == MOST_LISTED < every else ""
         # What is said of a file without any row names the file itself.
         said = broken.what if broken.what.startswith(broken.path) else f"{_where(broken)}: {broken.what}"
         yield Finding("dataset", f"{said}{others}")

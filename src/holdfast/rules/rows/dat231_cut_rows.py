@@ -20,7 +20,7 @@ from holdfast.core.scan import Lengths, Tokens, render_share
 
 KEY = "train.max_length"
 FEW = 0.01
-"""A smaller share of rows is told, and no warning."""
+"""A smaller share of rows is information, not a warning."""
 
 
 def check(job: Document, tokens: Tokens) -> Iterator[Finding]:

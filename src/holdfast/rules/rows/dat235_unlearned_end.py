@@ -31,9 +31,9 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     stops = " or ".join(f"`{token}`" for token in tokens.stops)
     ends = tokens.turn_end
     advice = f": try `train.eos_token: {ends!r}`" if "eos_token" in arguments(str(job.get("method"))) else ""
-    told = f"; their last special token is `{ends}`{advice}" if ends else ""
+    ending = f"; their last special token is `{ends}`{advice}" if ends else ""
     key = "train.assistant_only_loss" if job.get("train.assistant_only_loss", None) else "model"
-    yield Finding(key, f"{stops}, at which the model stops, is never a label, so it does not learn to stop{told}")
+    yield Finding(key, f"{stops}, at which the model stops, is never a label, so it does not learn to stop{ending}")
 
 
 JOB = """

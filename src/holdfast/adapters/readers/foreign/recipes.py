@@ -64,10 +64,10 @@ def read_recipe(document: Document) -> Document:
 
 def find_method(document: Document) -> str | None:
     """Return the one command of TRL that a recipe's name, folder or settings name; None where none or several do."""
-    told = [document.path.lower().replace("\\", "/").split("/")[-1]]
-    told += [str(document.get(key, "")).lower() for key in ("output_dir", "hub_model_id", "run_name")]
-    told += document.path.lower().split("/")[-3:-1]
-    for text in told:
+    words = [document.path.lower().replace("\\", "/").split("/")[-1]]
+    words += [str(document.get(key, "")).lower() for key in ("output_dir", "hub_model_id", "run_name")]
+    words += document.path.lower().split("/")[-3:-1]
+    for text in words:
         found = [command for command in COMMANDS if command in WORD.findall(text)]
         if len(found) == 1:
             return found[0]

@@ -54,22 +54,22 @@ class Option:
     default: Any
     convert: Callable[[str], Any] | None
     action: Any
-    told: ParserOption
+    declared: ParserOption
 
     @property
     def required(self) -> bool:
         """Whether it must be given."""
-        return self.told.required
+        return self.declared.required
 
     @property
     def single(self) -> bool:
         """Whether it takes one value."""
-        return self.told.count is None
+        return self.declared.count is None
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class ArgparseOptions:
-    """What a parser was told.
+    """The options of a parser.
 
     Attributes:
         by_attribute: Its options.
@@ -111,7 +111,7 @@ def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -
     path = "builtins.str" if kind is None else kind.path if isinstance(kind, LibraryName) else ""
     named, convert = KINDS.get(path, NO_KIND)
     required = arguments.argument(KEYWORD_ONLY, "required") is True and not reading.standing().because
-    told = ParserOption(
+    declared = ParserOption(
         flags=flags,
         action=_action(action),
         count=count if isinstance(count, str | int) else None,
@@ -120,7 +120,7 @@ def _add_argument(reading: ReadingState, site: Site, arguments: CallArguments) -
         required=required,
         place=reading.place(site.node),
     )
-    options.by_attribute[attribute] = Option(flags, default, convert, action, told)
+    options.by_attribute[attribute] = Option(flags, default, convert, action, declared)
     options.attributes.add(attribute)
     options.flags.update(flags)
     if isinstance(action, LibraryName) and action.path.endswith(NEGATABLE):
@@ -155,10 +155,10 @@ def _add_group(reading: ReadingState, site: Site, _: CallArguments) -> Any:
 
 
 def _set_defaults(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
-    told = _options(reading, site.receiver)
-    told.attributes.update(arguments.named.slots)
-    told.complete = told.complete and not arguments.open
-    for name, option in told.by_attribute.items():
+    options = _options(reading, site.receiver)
+    options.attributes.update(arguments.named.slots)
+    options.complete = options.complete and not arguments.open
+    for name, option in options.by_attribute.items():
         if slot := arguments.named.slots.get(name):
             option.default = settled(reading, slot.value)
         elif arguments.open:
@@ -179,7 +179,7 @@ def _parse_args(reading: ReadingState, site: Site, arguments: CallArguments) -> 
     options = _options(reading, site.receiver)
     own = arguments.argument(0, "args") is None and arguments.argument(1, "namespace") is None
     if own and site.library_call and _is_complete(reading, site.receiver, options):
-        every = tuple(option.told for option in options.by_attribute.values())
+        every = tuple(option.declared for option in options.by_attribute.values())
         site.library_call.parser = ParserOptions(frozenset(options.flags), every)
     return _parsed(reading, site, arguments, options, argv)
 
@@ -207,15 +207,15 @@ def _is_complete(reading: ReadingState, parser: Any, options: ArgparseOptions, *
     Args:
         reading: The state.
         parser: The parser.
-        options: What it was told.
+        options: Its options.
         more_words: Whether it may leave words for another.
     """
     if not isinstance(parser, ObjectValue) or parser.cls is not None or not options.complete:
         return False
     made = parser.library_call
-    told = made is not None and not made.open and not CHANGES_READING & made.arguments.keys()
+    is_known = made is not None and not made.open and not CHANGES_READING & made.arguments.keys()
     others = set(_others(reading)) - ({f"{PARSER}.parse_known_args"} if more_words else set())
-    return told and not options.addresses & reading.exposed and not others
+    return is_known and not options.addresses & reading.exposed and not others
 
 
 def _others(reading: ReadingState) -> Iterator[str]:
@@ -230,23 +230,23 @@ def _others(reading: ReadingState) -> Iterator[str]:
 
 def _slot(reading: ReadingState, option: Option, words: Argv | None, places: Sequence[Place]) -> Slot:
     """Return the value of an option, with its place if the command line gives it."""
-    told = replace(option.told, default=option.default)
+    declared = replace(option.declared, default=option.default)
     value = option_value(option, words)
     if words is None and _may_stay(option):
         reading.has_defaults = True
         value = default_of(option) if reading.by_default else value
         if reading.by_default and not isinstance(value, Unknown):
-            reading.assumed[told.name] = None
+            reading.assumed[declared.name] = None
     said = [index for index, word in enumerate(words or ()) if isinstance(word, str) and _gives(word, option.flags)]
     if value is COMMAND_LINE or not said or not places:
-        return Slot(value, option=told)
+        return Slot(value, option=declared)
     follows = "=" not in str((words or ())[said[-1]]) and option.action is None
-    return Slot(value, places[said[-1] + follows], option=told)
+    return Slot(value, places[said[-1] + follows], option=declared)
 
 
 def _may_stay(option: Option) -> bool:
     """True if a program may be started without an option: None, which stands for no value, tells nothing."""
-    return not option.required and not option.told.is_positional and option.default is not None
+    return not option.required and not option.declared.is_positional and option.default is not None
 
 
 def option_value(option: Option, words: Argv | None) -> Any:

@@ -130,7 +130,7 @@ def _of_partial(reading: ReadingState, site: Site, arguments: CallArguments) -> 
     partial: Partial = site.callee
     positional = [*(Slot(value) for value in partial.positional), *arguments.positional]
     merged = CallArguments(positional, partial.given.merged(arguments.named), arguments.more)
-    if partial.library_call is not None:  # what is called is told with all its arguments instead
+    if partial.library_call is not None:  # the callee is recorded with all its arguments instead
         reading.library_calls.pop((id(partial.library_call.node), partial.library_call.path, "partial"), None)
     return apply(reading, Site(site.node, partial.target), merged)
 

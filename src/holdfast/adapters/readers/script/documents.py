@@ -47,7 +47,7 @@ from holdfast.core.text import Place
 
 OUTPUT: Final = "output_dir"
 MOST_JOBS: Final = 12
-"""Trainers of one file that are told of as jobs: where there are more, it is a test suite. Every call is told all the same."""
+"""Most trainers of one file that become jobs: a file with more is a test suite. Every call is recorded all the same."""
 PLAIN: Final = (str, int, float, complex, bytes, set, frozenset, type(None), LibraryName, Unknown)
 COLUMN_NAMES: Final = (").column_names", ")[].column_names")
 """Ends of the paths by which the names of all columns of a dataset are reached."""
@@ -210,7 +210,7 @@ def _own(value: Any, path: str) -> Any:
 
     Args:
         value: The value.
-        path: The program's own file, of which places are told.
+        path: The program's own file; places are given for it alone.
     """
     if isinstance(value, Partial):
         target = _own(value.target, path)

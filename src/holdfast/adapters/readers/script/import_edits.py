@@ -121,7 +121,7 @@ def _renamed_uses(parts: Sequence[SourcePart], statements: Sequence[Statement]) 
 
 
 def uses_of(parts: Sequence[SourcePart], name: str, ours: set[ast.alias]) -> list[SourceSpan] | None:
-    """Return where a name is read; None where it is bound otherwise too, or told in a text."""
+    """Return where a name is read; None where it is also bound in another way, or stands in a text."""
     found: list[SourceSpan] = []
     for part in parts:
         for node in ast.walk(part.tree):
@@ -137,8 +137,8 @@ def uses_of(parts: Sequence[SourcePart], name: str, ours: set[ast.alias]) -> lis
 
 def _is_mentioned(node: ast.AST, name: str) -> bool:
     """True if anything but a name that is read goes by a name, or mentions it."""
-    told = (getattr(node, each, None) for each in ("name", "arg", "asname", "rest", "value", "names"))
-    return any(value == name or (isinstance(value, list) and name in value) for value in told)
+    fields = (getattr(node, each, None) for each in ("name", "arg", "asname", "rest", "value", "names"))
+    return any(value == name or (isinstance(value, list) and name in value) for value in fields)
 
 
 def _moved(statement: Statement) -> Iterator[TextEdit]:

@@ -25,7 +25,7 @@ from holdfast.core.text import Place
 
 @dataclass(slots=True, eq=False, repr=False)
 class Spec:
-    """What a parser was told.
+    """The arguments of a parser.
 
     Attributes:
         classes: The dataclasses that it makes.
@@ -89,7 +89,7 @@ def _parsed_classes(
     Args:
         reading: The state.
         site: The call.
-        spec: What the parser was told.
+        spec: The arguments of the parser.
         shares: What each dataclass is given.
         are_words: Whether all values are words, which are converted; what a file holds is taken as it is.
     """

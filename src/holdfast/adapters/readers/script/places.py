@@ -1,4 +1,4 @@
-"""Where the parts of a source stand: what `ast` counts in bytes from 0, told in characters from 1."""
+"""Where the parts of a source stand, in characters from 1; `ast` counts bytes from 0."""
 
 import ast
 from bisect import bisect_right

@@ -123,7 +123,7 @@ class ReadingState:
         modules: Frames of the modules beside the script; None for those that are not there.
         variables: Environment variables that the program sets.
         patched: Dotted paths that the program gives another value, and what stands for all of them.
-        specs: What parsers of a command line were told, by the parser's address.
+        specs: The arguments of command-line parsers, by the parser's address.
         trees: Syntax trees of modules beside the script, kept so that no two nodes share an identity.
         loops: How many loops are being read.
         branches: How many branches are being read of which it is not known whether they are taken.

@@ -3,7 +3,7 @@
 Plain values stand for themselves, `Unknown` for what the text does not decide, and `Named` for a library's names. The
 rest is here: dicts, whose entries remember where they were written; things that calls made; and the program's own
 functions and classes. Nothing here is changed in place but `ObjectValue.library_call`, `ProgramClass` and `LibraryCall`: what a program changes lies
-in the reading's store, under an address, so that the two branches of an `if` can be told apart and joined.
+in the reading's store, under an address, so that the two branches of an `if` can be kept apart and joined.
 
 Frozen dataclasses with comparison would say so too, but take a quarter of the time that the whole reader takes to import.
 """
@@ -142,7 +142,7 @@ class ObjectValue:
 
     Attributes:
         path: What was called; empty for a class that derives from no library's.
-        library_call: The call, None where it cannot be told which.
+        library_call: The call; None if it is not known which.
         address: Of the attributes set since.
         cls: The program's own class, if it is one.
     """

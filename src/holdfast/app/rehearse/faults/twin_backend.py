@@ -144,8 +144,8 @@ class TwinBackend:
     def read(self, attempt: AttemptState, at_s: float, *, ended: bool) -> OutputNews:
         """Return the reports that the supervisor does not have yet; of a process that stalls, that it is still there."""
         played = self._attempts[attempt.id]
-        told = [*played.said, *(played.end if ended else ())]
-        news = told[attempt.reports :]
+        reports = [*played.said, *(played.end if ended else ())]
+        news = reports[attempt.reports :]
         if played.stalls and not news:
             news = [{"event": "heartbeat", "phase": "train", "activity": "step", "idle_s": at_s - attempt.started_s}]
         return OutputNews(events=[Reported(at_s=at_s, attempt=attempt.number, said=each) for each in news])

@@ -1,7 +1,7 @@
 """A GPU that is not here: the script's own lines see one, libraries do not, and what is moved to it stays where it is.
 
 Memory that is asked for on "cuda" is given on the processor by kernels of torch's dispatcher, which cost nothing else
-anything; the few calls that look for the device before they get there are told the processor.
+anything; the few calls that look for the device before they get there are given the processor.
 
 Covered: moves, factories, default device, autocast, events, streams, random states, process groups of NCCL, torch.compile;
 settings of trainers are in `settings`. Not covered: a tensor's `device` says `cpu`; what `torch.cuda` tells of memory is 0.
@@ -172,7 +172,7 @@ class AssumedDevice:
         if "device" in kwargs:
             kwargs["device"] = given
         moved = original(thing, *args, **kwargs)
-        self._places.moved(moved, far=given is not asked, told=asked is not None)
+        self._places.moved(moved, far=given is not asked, named=asked is not None)
         return moved
 
     def _made(self, original: Any, *args: Any, **kwargs: Any) -> Any:
@@ -198,7 +198,7 @@ class AssumedDevice:
 
     def _stay(self, thing: Any) -> Any:
         self._touch()
-        self._places.moved(thing, far=True, told=True)
+        self._places.moved(thing, far=True, named=True)
         return thing
 
     def _take_memory(self) -> None:

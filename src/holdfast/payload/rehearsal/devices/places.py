@@ -70,16 +70,16 @@ class UntouchedPlaces:
         if numbers and self._own(frame):
             tensor.__dict__[MADE] = True
 
-    def moved(self, thing: Any, *, far: bool, told: bool) -> None:
+    def moved(self, thing: Any, *, far: bool, named: bool) -> None:
         """Take down that something was moved.
 
         Args:
             thing: A module or a tensor.
             far: Whether to a GPU.
-            told: Whether any place was named.
+            named: Whether any place was named.
         """
         if isinstance(thing, self._torch.nn.Module):
-            if far or told:
+            if far or named:
                 self._mark(thing, FAR if far else UNKNOWN)
                 for each in thing.buffers():
                     each.__dict__.pop(MADE, None)
@@ -90,7 +90,7 @@ class UntouchedPlaces:
 
     def _move_along(self, original: Any, tensor: Any, other: Any) -> Any:
         moved = original(tensor, other)
-        self.moved(moved, far=False, told=True)
+        self.moved(moved, far=False, named=True)
         return moved
 
     def _weigh(self, kernel: str, original: Any, logits: Any, target: Any, *args: Any, **kwargs: Any) -> Any:
@@ -101,7 +101,7 @@ class UntouchedPlaces:
         return original(logits, target, *args, **kwargs)
 
     def _on_processor(self) -> bool:
-        """True if accelerate was told to leave GPUs alone."""
+        """True if accelerate is set to leave GPUs alone."""
         state = sys.modules.get("accelerate.state")
         return bool(state and state.PartialState._shared_state.get("_cpu"))
 
@@ -126,7 +126,7 @@ class UntouchedPlaces:
         wrap(module.PreTrainedModel, "__call__", self._call)
 
     def _prepare(self, original: Any, accelerator: Any, model: Any, *args: Any, **kwargs: Any) -> Any:
-        self._mark(model, UNKNOWN)  # the accelerator may be told to leave it where it is
+        self._mark(model, UNKNOWN)  # the accelerator may be set to leave it where it is
         return original(accelerator, model, *args, **kwargs)
 
     def _send(self, original: Any, *args: Any, **kwargs: Any) -> Any:

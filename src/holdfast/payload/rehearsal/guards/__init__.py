@@ -1,4 +1,4 @@
-"""Guards: no network but reads from the Hub, no write outside the rehearsal's folder, nobody is asked, nobody is told.
+"""Guards: no network but reads from the Hub, no write outside the rehearsal's folder, no question to a person, no message to anyone.
 
 * `files`     what is written       * `children`  programs that the script starts
 * `trackers`  wandb and its like    * `shell_lines`  lines of the shell in a notebook

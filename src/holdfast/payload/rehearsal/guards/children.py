@@ -1,7 +1,7 @@
 """Programs that the script starts: in the rehearsal's process group, and none that installs, launches, uploads or deletes.
 
 Covered: `subprocess`, `os.system`, `os.popen`, `os.fork` and what builds on them (`multiprocessing`, data loaders). A program
-that is not run ends at once, well, and says nothing; where it may make files, that is told as the fact `not_run`. Programs of
+that is not run ends at once, well, and says nothing; where it may make files, that is reported as the fact `not_run`. Programs of
 Python are guarded as the script is: `inherited`. Folders that are to be made are made among what the script writes. Not
 covered: what other programs write; `posix_spawn`.
 """

@@ -4,7 +4,7 @@
 used as they are.
 
 Not covered: other libraries that open files in C, C++ or Rust, and programs that the script starts. What an audit hook sees
-of Python's own functions is told as a fact, `wrote`; what is deleted is told as `kept`.
+of Python's own functions is reported as the fact `wrote`; what is deleted, as `kept`.
 """
 
 import builtins
@@ -104,14 +104,14 @@ def _keep_bytecode_at_home() -> None:
     wrap(importlib.machinery.SourceFileLoader, "_cache_bytecode", cache)
 
 
-def _observe(overlay: Overlay, events: EventWriter, told: set[str], event: str, arguments: tuple[Any, ...]) -> None:
+def _observe(overlay: Overlay, events: EventWriter, reported: set[str], event: str, arguments: tuple[Any, ...]) -> None:
     """Report files that are opened for writing outside, whoever does it."""
     if event != "open" or not isinstance(arguments[0], str) or not (arguments[2] or 0) & WRITES:
         return
     whole = overlay.whole(arguments[0])
-    if whole in told or not overlay.guards(whole) or ".pyc" in whole:
+    if whole in reported or not overlay.guards(whole) or ".pyc" in whole:
         return
-    told.add(whole)
+    reported.add(whole)
     if not os.path.isdir(whole):  # which `tempfile` names where it opens a file in it
         events.fact("wrote", path=whole)
 

@@ -31,7 +31,7 @@ def guard():
     server.load(server.HERE.parent / "runtime.py", server.RUNTIME)
     server.load(server.HERE / "__init__.py", server.PACKAGE)
     part_request = importlib.import_module(server.PACKAGE + ".part_request").read_part_request({part_request!r})
-    tell = importlib.import_module(server.PACKAGE + ".events").EventWriter({told!r})
+    tell = importlib.import_module(server.PACKAGE + ".events").EventWriter({events_path!r})
     for name in ("guards", "pushes"):
         importlib.import_module(server.PACKAGE + "." + name).install(part_request, tell)
 
@@ -46,8 +46,10 @@ def make_guard(part_request: PartRequest) -> Path:
     """Write the module that guards a process; return the folder to look for it in."""
     folder = Path(part_request.folder, "guarded")
     folder.mkdir(exist_ok=True)
-    told = str(Path(part_request.folder, "rehearsal.jsonl"))
-    text = TEXT.format(server=str(REHEARSAL / "__main__.py"), part_request=part_request.written(), told=told)
+    events_path = str(Path(part_request.folder, "rehearsal.jsonl"))
+    text = TEXT.format(
+        server=str(REHEARSAL / "__main__.py"), part_request=part_request.written(), events_path=events_path
+    )
     (folder / NAME).write_text(text, encoding="utf-8")
     return folder
 

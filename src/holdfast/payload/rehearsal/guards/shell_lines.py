@@ -1,4 +1,4 @@
-"""Lines of the shell in a notebook, which are no part of its program: what they may make is told as not made.
+"""Lines of the shell in a notebook, which are no part of its program: what they may make is reported as not made.
 
 Folders are made. Covered: `!` at the beginning of a line, `%run`, cells of `%%bash` and `%%sh`, files of `%%writefile`.
 """
@@ -41,10 +41,10 @@ def commands(part_request: PartRequest) -> Iterator[str]:
 def _sources(path: Path) -> Iterator[str]:
     """Yield the texts of a notebook's cells of code; none of what is no notebook."""
     try:
-        told: Any = json.loads(path.read_text(encoding="utf-8"))
+        notebook: Any = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return
-    cells = told.get("cells", ()) if isinstance(told, dict) else ()
+    cells = notebook.get("cells", ()) if isinstance(notebook, dict) else ()
     for cell in cells if isinstance(cells, list) else ():
         source = cell.get("source", "") if isinstance(cell, dict) and cell.get("cell_type") == "code" else ""
         yield "".join(source) if isinstance(source, list) else str(source)

@@ -55,10 +55,10 @@ def _main(part_request: PartRequest) -> Iterator[None]:
     before = own.get_preparation_data
 
     def prepare(name: str) -> dict[str, Any]:
-        told: dict[str, Any] = before(name)
-        if MAIN in told and not part_request.script.endswith(NOTEBOOK):
-            told[MAIN] = str(Path(part_request.script).absolute())
-        return told
+        preparation: dict[str, Any] = before(name)
+        if MAIN in preparation and not part_request.script.endswith(NOTEBOOK):
+            preparation[MAIN] = str(Path(part_request.script).absolute())
+        return preparation
 
     own.get_preparation_data = prepare
     try:

@@ -120,7 +120,7 @@ def judge(part_request: PartRequest, events: EventWriter, *, saved: bool) -> Non
 
     Args:
         part_request: Has the script's text.
-        events: Where it is told.
+        events: Receives the report.
         saved: Whether anything was saved or pushed that may hold weights.
     """
     loops = next((each for each in _loops if each.ran), None)

@@ -38,7 +38,7 @@ def judge(
         updates: What its optimizers did.
         schedules: What its schedules did.
         source: The script's text.
-        events: Where it is told.
+        events: Receives the report.
     """
     _judge_numbers(losses, updates, events)
     _judge_updates(losses, updates, source, events)

@@ -61,7 +61,7 @@ class SavedModels:
 
         Args:
             source: The script's text.
-            events: Where it is told.
+            events: Receives the report.
         """
         if not self.untrained or not all(self.untrained) or OTHERWISE.search(source):
             return

@@ -57,7 +57,7 @@ def _switch_off_xet(constants: Any) -> None:
 
 
 def _stage_refusals(module: Any, events: EventWriter) -> None:
-    """Have what the dry Hub refuses told as a failure of the push, wherever the script is."""
+    """Report what the dry Hub refuses as a failure of the push, wherever the script is."""
 
     def judge(original: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
         if REFUSED not in response.headers:

@@ -4,7 +4,7 @@ Repositories that are made here are read from here again, so that a script can l
 
 Source: the requests of huggingface_hub 0.26 to 2.4, and the fields that it reads of the answers.
 Covered: repositories, commits, large files, branches, tags, settings. Other writes (Jobs, Spaces, discussions, buckets) are
-answered with nothing, and told.
+answered with nothing, and reported.
 """
 
 import base64
@@ -89,7 +89,7 @@ class DryHub:
         folder: Where files that are pushed are kept.
         part_request: What is known of what may be written to.
         ask: Asks the real Hub for a path, with a token; a status of 0 where it is not to be asked.
-        events: Where it is told.
+        events: Receives the report.
     """
 
     def __init__(self, endpoint: str, folder: Path, part_request: PartRequest, ask: Ask, events: EventWriter) -> None:
@@ -153,14 +153,14 @@ class DryHub:
         if "/" not in name:
             name = f"{asked.get('organization') or self._user(request)}/{name}"
         self._allow(name, request)
-        told = json.dumps({"url": self._page(kind, name), "name": name, "id": name}).encode()
+        body = json.dumps({"url": self._page(kind, name), "name": name, "id": name}).encode()
         private = bool(asked.get("private")) or asked.get("visibility") == "private"
         if self._find(kind, name, request) is not None:
             said = {"X-Error-Message": f"You already created this {kind} repo"}
-            return DryResponse(409, told, said | {"Content-Type": "application/json"})
+            return DryResponse(409, body, said | {"Content-Type": "application/json"})
         self._known[kind, name] = DryRepository(kind, name, private=private, is_new=True)
         self._events.fact("push", action="create", repository=name, kind=kind, private=private)
-        return DryResponse(200, told, {"Content-Type": "application/json"})
+        return DryResponse(200, body, {"Content-Type": "application/json"})
 
     def _user(self, request: DryRequest) -> str:
         """Return the name that a token belongs to."""
@@ -220,7 +220,7 @@ class DryHub:
         return repo or self._known.setdefault((kind, name), DryRepository(kind, name)), parts[3:]
 
     def _preupload(self, request: DryRequest) -> DryResponse:
-        told = [
+        uploads = [
             {
                 "path": each["path"],
                 "uploadMode": "lfs" if _is_large(each["path"], each["size"]) else "regular",
@@ -229,7 +229,7 @@ class DryHub:
             }
             for each in request.json()["files"]
         ]
-        return _as_json({"files": told, "commitOid": "0" * 40})
+        return _as_json({"files": uploads, "commitOid": "0" * 40})
 
     def _batch(self, request: DryRequest) -> DryResponse:
         objects = [
@@ -266,8 +266,8 @@ class DryHub:
                 added[value["path"]] = value.get("size") or (kept.stat().st_size if kept.exists() else 0)
         repo.sha = hashlib.sha1(repo.sha.encode() + body).hexdigest()  # noqa: S324 - as git names commits
         total = sum(added.values())
-        told = {"kind": repo.kind, "private": repo.private, "files": sorted(added), "bytes": total}
-        self._events.fact("push", action="commit", repository=repo.name, **told)
+        commit = {"kind": repo.kind, "private": repo.private, "files": sorted(added), "bytes": total}
+        self._events.fact("push", action="commit", repository=repo.name, **commit)
         page = self._page(repo.kind, repo.name)
         answer = {"success": True, "commitOid": repo.sha, "commitUrl": f"{page}/commit/{repo.sha}", "hookOutput": ""}
         if parse_qs(urlsplit(request.url).query).get("create_pr") == ["1"]:
@@ -321,7 +321,7 @@ class DryHub:
             return _as_json([])
         siblings = [{"rfilename": path, "size": kept.stat().st_size} for path, kept in repo.files.items()]
         author = repo.name.partition("/")[0]
-        told = {
+        info = {
             "_id": repo.sha,
             "id": repo.name,
             "modelId": repo.name,
@@ -329,8 +329,8 @@ class DryHub:
             "sha": repo.sha,
             "private": repo.private,
         }
-        told |= {"siblings": siblings, "tags": [], "downloads": 0, "likes": 0, "gated": False, "disabled": False}
-        return _as_json(told | {"lastModified": "2026-01-01T00:00:00.000Z", "createdAt": "2026-01-01T00:00:00.000Z"})
+        info |= {"siblings": siblings, "tags": [], "downloads": 0, "likes": 0, "gated": False, "disabled": False}
+        return _as_json(info | {"lastModified": "2026-01-01T00:00:00.000Z", "createdAt": "2026-01-01T00:00:00.000Z"})
 
     def _paths_info(self, request: DryRequest) -> DryResponse | None:
         parts = [unquote(part) for part in request.path.split("/") if part]
@@ -358,8 +358,8 @@ def _is_large(path: str, size: int) -> bool:
     return size > LARGE_BYTES or path.endswith(tuple(LARGE_NAMES.split()))
 
 
-def _as_json(told: Any) -> DryResponse:
-    return DryResponse(200, json.dumps(told).encode(), {"Content-Type": "application/json"})
+def _as_json(value: Any) -> DryResponse:
+    return DryResponse(200, json.dumps(value).encode(), {"Content-Type": "application/json"})
 
 
 def _missing(repo: DryRepository, because: str, code: str) -> DryResponse:

@@ -1,7 +1,7 @@
 """Somebody's login, where a notebook asks its user for one: its token is made up, and no request takes it along.
 
 What is read is then read as by somebody who is not logged in; what is written is answered here, and that it was not asked
-about is told.
+about is reported.
 """
 
 import os

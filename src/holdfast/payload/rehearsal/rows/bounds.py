@@ -106,10 +106,10 @@ def _in_pieces(builder: Any, files: list[Any], row_groups_list: Any = None) -> I
                 yield _Key(shard), builder._cast_table(pa.Table.from_batches([batch]))
 
 
-def _last_group(told: Any) -> list[int]:
+def _last_group(parquet: Any) -> list[int]:
     """Return the last row group of a file, none if rows of it may be among the first that were read."""
-    before = sum(told.row_group(number).num_rows for number in range(told.num_row_groups - 1))
-    return [told.num_row_groups - 1] if before >= ROWS else []
+    before = sum(parquet.row_group(number).num_rows for number in range(parquet.num_row_groups - 1))
+    return [parquet.num_row_groups - 1] if before >= ROWS else []
 
 
 class _Key(NamedTuple):
@@ -182,9 +182,9 @@ def _bytes(file: str) -> int:
 
 def rows_of(builder: Any, split: str, known: Any) -> float:
     """Return the number of rows in a split, by its card or its files; infinite where neither states it."""
-    told = (known or {}).get(split)
-    if told is not None and told.num_examples:
-        return int(told.num_examples)
+    info = (known or {}).get(split)
+    if info is not None and info.num_examples:
+        return int(info.num_examples)
     files = files_of(builder).get(split, [])
     if not files or is_remote(builder):
         return math.inf

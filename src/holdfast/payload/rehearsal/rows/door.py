@@ -23,7 +23,7 @@ def few(dataset: Any, count: int, events: EventWriter, role: str = "train") -> A
     Args:
         dataset: What the script gives: of `datasets` (map-style, a stream, a dict of them), of torch, a list, None.
         count: How many rows are kept at most.
-        events: Is told how many rows there were, and what was made smaller.
+        events: Receives how many rows there were, and what was made smaller.
         role: `train` or `eval`.
     """
     if isinstance(dataset, dict):

@@ -60,17 +60,17 @@ class DatasetHooks:
     def _load(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         asked = inspect.signature(original).bind(*args, **kwargs).arguments
         config = asked.pop("config_kwargs", {})
-        told = {
+        record = {
             name: _plain(value) for name, value in {**asked, **config}.items() if name in ASKED and value is not None
         }
         for name, change in (("path", self._places), ("data_dir", self._places), ("data_files", self._places.files)):
             if asked.get(name) is not None:
                 asked[name] = change(asked[name])
-        return self._recorded(lambda: original(**asked, **config), told)
+        return self._recorded(lambda: original(**asked, **config), record)
 
     def _load_from_disk(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         asked = inspect.signature(original).bind(*args, **kwargs).arguments
-        told = {"path": str(asked["dataset_path"]), "kind": "disk"}
+        record = {"path": str(asked["dataset_path"]), "kind": "disk"}
         asked["dataset_path"] = self._places(asked["dataset_path"])
 
         def load() -> Any:
@@ -78,7 +78,7 @@ class DatasetHooks:
                 return self._known.of_folder(asked["dataset_path"])
             return each_dataset(original(**asked), self._loading._trimmed)
 
-        return self._recorded(load, told)
+        return self._recorded(load, record)
 
     def _recorded(self, load: Callable[[], Any], record: dict[str, Any]) -> Any:
         """Load, and write the fact of it whether or not it fails."""

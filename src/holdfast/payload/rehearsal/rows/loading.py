@@ -136,8 +136,8 @@ class BuilderMethods:
 def rows_of_whole(builder: Any) -> dict[str, float]:
     """Return the rows of each split of a builder that was not read to its end; infinite where they are not known."""
     note = _beside(builder._output_dir)
-    told: dict[str, float] = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
-    return {split: max(rows, builder.info.splits[split].num_examples) for split, rows in told.items()}
+    counts: dict[str, float] = json.loads(note.read_text(encoding="utf-8")) if note.exists() else {}
+    return {split: max(rows, builder.info.splits[split].num_examples) for split, rows in counts.items()}
 
 
 def _beside(folder: str) -> Path:

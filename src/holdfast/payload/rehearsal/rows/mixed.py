@@ -28,7 +28,7 @@ def look_at_types(
         rows: The first rows, columns of such a type as JSON.
         features: The types of the columns, as `datasets` writes them.
         source: The script's text.
-        events: Where it is told.
+        events: Receives the report.
     """
     for name, kind in features.items():
         if isinstance(kind, Mapping) and kind.get("_type") == KIND and re.search(READ.format(re.escape(name)), source):

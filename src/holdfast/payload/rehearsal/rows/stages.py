@@ -25,7 +25,7 @@ WORKED = ("map", "filter")
 
 
 def install_stages(module: Any, events: EventWriter) -> None:
-    """Have what goes wrong with rows be told as of its stage."""
+    """Report what goes wrong with rows as of its stage."""
 
     def around(original: Any, *args: Any, **kwargs: Any) -> Any:
         if events.stage != "import":

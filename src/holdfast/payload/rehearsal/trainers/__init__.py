@@ -48,7 +48,7 @@ STAGES = {
 }
 """Methods of trainers, and the stage that they belong to."""
 EVENTS = {"on_save": "save", "on_evaluate": "evaluate", "on_predict": "evaluate", "on_prediction_step": "evaluate"}
-"""What callbacks are told of, and the stage that it belongs to."""
+"""The events of callbacks, and the stage that each belongs to."""
 SAVING = (("transformers.modeling_utils", "PreTrainedModel"), ("peft.peft_model", "PeftModel"))
 """Classes whose `save_pretrained` saves a model, by their module."""
 RESUMES = re.compile(r"\bget_last_checkpoint\(|\bresume_from_checkpoint\s*=")
@@ -193,9 +193,9 @@ class TrainerHooks:
     def _call_event(self, call: Any, handler: Any, event: str, args: Any, state: Any, *more: Any, **kwargs: Any) -> Any:
         self.redrawn.note_epoch(event, state, handler.train_dataloader)
         with self._events.during(EVENTS.get(event, self._events.stage)):
-            told = call_as_real(call, handler, event, args, state, *more, **kwargs)
+            result = call_as_real(call, handler, event, args, state, *more, **kwargs)
             self._periodic.report_round_step(call, handler, event, args, state, *more, **kwargs)
-            return told
+            return result
 
     def _push(self, push: Any, *args: Any, **kwargs: Any) -> Any:
         with in_push(self._events):

@@ -22,7 +22,7 @@ def cut(inputs: Any, model: Any, events: EventWriter) -> Any:
     Args:
         inputs: What a data loader gives; anything but a mapping of tensors is left as it is.
         model: The model, which tells the size of the vocabulary.
-        events: Where a cut is told.
+        events: Receives each cut.
     """
     if (
         not isinstance(inputs, Mapping)

@@ -21,7 +21,7 @@ NO_GPU = "a GPU is assumed; without one transformers refuses it, and `use_cpu=Tr
 
 
 def install(part_request: PartRequest, events: EventWriter) -> None:
-    """Have errors in settings told as of their stage."""
+    """Report errors in settings as of their stage."""
     arguments, base = ARGUMENTS
     when_imported(arguments, lambda module: ConfigHooks(part_request, events).watch(getattr(module, base)))
     for name, owner in CONFIGS:

@@ -81,9 +81,9 @@ def _ends(trainer: Any) -> set[int]:
     model = trainer.model
     if not getattr(model, "can_generate", lambda: False)() or getattr(model.config, "is_encoder_decoder", False):
         return set()
-    told = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
+    eos = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     own = getattr(getattr(trainer, "processing_class", None), "eos_token_id", None)
-    ends = {*(told if isinstance(told, list) else [told]), own}
+    ends = {*(eos if isinstance(eos, list) else [eos]), own}
     return {each for each in ends if isinstance(each, int)}
 
 

@@ -19,7 +19,7 @@ def look_at_formatting(trainer: Any, given: Mapping[str, Any], events: EventWrit
     Args:
         trainer: Any trainer; only `SFTTrainer` takes such a function.
         given: What it is given.
-        events: Where it is told.
+        events: Receives the report.
     """
     function: Any = given.get("formatting_func")
     rows: Any = given.get("train_dataset")

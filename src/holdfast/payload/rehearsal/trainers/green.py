@@ -1,7 +1,7 @@
 """What is wrong with a training that nothing complains about: no gradient, no labels, rewards that are all the same.
 
-Each is told as a class of failure with what shows it, and only where the twin cannot be what causes it: its weights are
-random, so losses are high, answers are nonsense, and neither is told.
+Each is reported as a class of failure with what shows it, and only where the twin cannot be what causes it: its weights are
+random, so losses are high, answers are nonsense, and neither is reported.
 """
 
 import math
@@ -16,7 +16,7 @@ from .regressions import look_at_classes, report_regression
 from .saved_adapters import largest_moved, lora_of
 from .targets import look_at_targets
 
-"""What is told where a batch was cut, and labels with it."""
+"""What is reported where a batch was cut, and labels with it."""
 IGNORED = -100
 """The label of tokens that no loss counts."""
 MASKED_LM = ("ForMaskedLM", "ForPreTraining")

@@ -1,4 +1,4 @@
-"""What callbacks of the script do every so many steps: a training of a few steps seldom comes to it, so they are told of a round one.
+"""What callbacks of the script do every so many steps: a training of a few steps seldom comes to it, so they are called with a round one.
 
 Such a call is made beside the real one, with copies of what it may change. What it raises is a warning: nobody says that this
 step would have come.
@@ -31,12 +31,12 @@ class Periodic:
         self._every = (
             [int(each or 1) for each in PERIODIC.findall(part_request.source)] if part_request.part == "whole" else []
         )
-        self._told: set[tuple[int, str]] = set()
+        self._called: set[tuple[int, str]] = set()
 
     def report_round_step(
         self, call: Any, handler: Any, event: str, args: Any, state: Any, control: Any, **more: Any
     ) -> None:
-        """Report it at the last step; what else callbacks are told is as in the real call.
+        """Report it at the last step; everything else that callbacks receive is as in the real call.
 
         Args:
             call: transformers' own `CallbackHandler.call_event`.
@@ -54,8 +54,8 @@ class Periodic:
         there = copy.copy(state)
         there.global_step = there.max_steps = ROUND
         for callback in handler.callbacks:
-            if type(callback).__module__ == MAIN and (id(callback), event) not in self._told:
-                self._told.add((id(callback), event))
+            if type(callback).__module__ == MAIN and (id(callback), event) not in self._called:
+                self._called.add((id(callback), event))
                 own = OwnHandler(handler, [callback])
                 error = raised_by(partial(call, own, event, args, there, copy.copy(control), **more))
                 if error and not isinstance(error, OSError):  # of files that the real step would have made

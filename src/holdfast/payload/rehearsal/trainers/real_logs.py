@@ -1,7 +1,7 @@
 """What the whole training would log: in a rehearsal each step is logged, in a job that logs too seldom for its steps none is.
 
 A script that reads a loss of such a job, in a callback or after the training, finds none. So it does here: its own callbacks
-are not told of those losses, and do not find them in the state.
+do not see those losses, and do not find them in the state.
 """
 
 from typing import Any

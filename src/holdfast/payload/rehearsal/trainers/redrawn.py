@@ -32,7 +32,7 @@ class RedrawnSteps:
         """Report a stream that is over before the training is.
 
         Args:
-            event: What callbacks are told of.
+            event: The event of the callbacks.
             trainer_state: The state of the trainer.
             loader: What it trains on.
         """

@@ -29,7 +29,7 @@ def look_at_checkpoint(folder: Path, trainer: Any, requested: Mapping[str, Any],
         folder: The checkpoint.
         trainer: The trainer that is to go on.
         requested: Its settings before they were shrunk.
-        events: Where it is told.
+        events: Receives the report.
     """
     events.fact("resume", path=str(folder), files=sorted(each.name for each in folder.iterdir()))
     damaged = [*_damages(folder)]

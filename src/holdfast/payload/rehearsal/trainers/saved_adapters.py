@@ -42,7 +42,7 @@ def look(
         final: Folders of what was saved at the end.
         trainings: The fact about each training; `adapter` is the largest weight of it that began as 0, if it has one.
         part_request: Has the script's text.
-        events: Where it is told.
+        events: Receives the report.
     """
     adapters = [each for each in final if trainings and (each / FILE).is_file()]
     for folder in adapters:
@@ -71,7 +71,7 @@ def look_for_whole(folders: Sequence[Path], trainings: Sequence[Mapping[str, Any
     Args:
         folders: Everything that was saved: models and adapters.
         trainings: The fact about each training.
-        events: Where it is told.
+        events: Receives the report.
     """
     if not folders or any(each.get("adapter") is not None for each in trainings):
         return
@@ -90,7 +90,7 @@ def look_at_frozen(model: Any, part_request: PartRequest, events: EventWriter) -
     Args:
         model: A `PeftModel`.
         part_request: Has the script's text.
-        events: Where it is told.
+        events: Receives the report.
     """
     named = dict(model.named_parameters())
     if not any(LORA in name for name in named) or any(
@@ -116,7 +116,7 @@ def is_for_another_task(folder: Path, trained: Mapping[str, Any], events: EventW
     Args:
         folder: What was saved.
         trained: The fact about the last training; `model` is the class of what was trained.
-        events: Where it is told.
+        events: Receives the report.
     """
     if not (folder / FILE).is_file() or not str(trained["model"]).endswith(WRITES):
         return False

@@ -16,8 +16,8 @@ def look_at_targets(model: Any, events: EventWriter) -> None:
     """Report names that fit nothing in the model; several may be meant for other models, so that nothing fails.
 
     Args:
-        model: What is about to be trained; of one without an adapter nothing is told.
-        events: Where it is told.
+        model: What is about to be trained; nothing is reported for one without an adapter.
+        events: Receives the report.
     """
     configs = getattr(model, "peft_config", None)
     tuner = getattr(model, "base_model", None)

@@ -51,7 +51,7 @@ def look_at_added(trainer: Any, events: EventWriter) -> None:
 
     Args:
         trainer: A trainer that is about to train.
-        events: Where it is told.
+        events: Receives the report.
     """
     tokenizer, find = tokenizer_of(trainer), getattr(trainer.model, "get_input_embeddings", None)
     loaded = getattr(tokenizer, SIZE, None)
@@ -78,7 +78,7 @@ def look_at_answers(trainer: Any, rows: Any, events: EventWriter) -> None:
     Args:
         trainer: A trainer that was made.
         rows: The conversations it was given, before they were made tokens of.
-        events: Where it is told.
+        events: Receives the report.
     """
     most = getattr(trainer.args, "max_length", None)
     tokenizer = getattr(trainer, "processing_class", None)
@@ -92,7 +92,7 @@ def look_at_answers(trainer: Any, rows: Any, events: EventWriter) -> None:
 
 
 def _length(row: Any, tokenizer: Any) -> int:
-    """Return the tokens before the last answer of a conversation; 0 where there is no answer, or none can be told."""
+    """Return the tokens before the last answer of a conversation; 0 if there is no answer, or none is known."""
     messages = row.get("messages") if isinstance(row, Mapping) else None
     if not messages or not isinstance(messages[-1], Mapping) or messages[-1].get("role") != "assistant":
         return 0
@@ -109,7 +109,7 @@ def look_at_prompts(rows: Any, events: EventWriter) -> None:
 
     Args:
         rows: What the trainer was given, before it was made tokens of.
-        events: Where it is told.
+        events: Receives the report.
     """
     looked = list(rows)[:LOOKED_AT]
     if not looked or "prompt" in looked[0] or not set(PAIR) <= looked[0].keys():
@@ -136,7 +136,7 @@ def look_at_updates(settings: Mapping[str, Any], rows: int, events: EventWriter)
     Args:
         settings: The arguments of a trainer, as they were asked for.
         rows: Its rows.
-        events: Where it is told.
+        events: Receives the report.
     """
     accumulated, batch = settings["gradient_accumulation_steps"], settings["per_device_train_batch_size"]
     if not all(isinstance(settings[name], int | float) for name in COUNTS):

@@ -106,9 +106,9 @@ class Builder:
         if parameters > BEARABLE:
             because = "its layers could not be made smaller; a machine that can hold it shows it"
             self._events.not_rehearsed(f"a model of the type {config.model_type}", because)
-            told = f"no small twin of the model type {config.model_type} could be made"
-            self._events.out_of_reach(told)
-            raise CannotRehearseError(told)
+            message = f"no small twin of the model type {config.model_type} could be made"
+            self._events.out_of_reach(message)
+            raise CannotRehearseError(message)
 
 
 def is_twin(model: Any) -> bool:

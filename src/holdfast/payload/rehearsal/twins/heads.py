@@ -1,6 +1,6 @@
 """Heads that are new: a model that is loaded to classify, from files of one that does not, has one that no file holds.
 
-PEFT trains and saves such a head only if it is told to, by `task_type` or `modules_to_save`; else it stays random, and is
+PEFT trains and saves such a head only if it is set to, by `task_type` or `modules_to_save`; else it stays random, and is
 another one wherever the adapter is loaded. Source: transformers 5.23, which draws what a file lacks; PEFT 0.21, whose
 `get_peft_model_state_dict` leaves out what is in no `modules_to_save`.
 """

@@ -19,15 +19,15 @@ def watch(module: Any, part_request: PartRequest, events: EventWriter) -> None:
     versions = getattr(module, "FLASH_ATTENTION_COMPATIBILITY_MATRIX", KNOWN)
     names = {f"flash_attention_{version}": "_supports_flash_attn" for version in versions}
     names["flex_attention"] = "_supports_flex_attn"
-    told: set[str] = set()
+    reported: set[str] = set()
 
     def instead(model: Any, requested: Any) -> Any:
         if part_request.gpu != "assumed" or not isinstance(requested, str) or not _needs_gpu(model, requested, names):
             return requested
-        if requested not in told:
-            told.add(requested)
+        if requested not in reported:
+            reported.add(requested)
             package = PACKAGES.get(requested, "kernels" if "/" in requested else "torch")
-            # The environment of the GPU may be another than this one: what is missing here is told, and is no failure.
+            # The environment of the GPU may be another than this one: what is missing here is reported, and is no failure.
             lacking = not (is_installed(package) or is_installed("kernels"))
             also = f"; `{package}` is not in this environment" if lacking else ""
             events.not_rehearsed(

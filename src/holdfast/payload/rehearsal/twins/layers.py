@@ -78,10 +78,10 @@ def choose_layers(fields: Mapping[str, Any]) -> dict[str, Any]:
     depths = sorted({*counts.values(), *uncounted}, reverse=True)
     for depth in depths:
         # Places and thresholds are those of the deepest stack.
-        told = fields if depth == depths[0] else {name: fields[name] for name in _lists(fields, depth)}
-        kept = _kept(told, depth)
+        stack = fields if depth == depths[0] else {name: fields[name] for name in _lists(fields, depth)}
+        kept = _kept(stack, depth)
         small |= {name: len(kept) for name, count in counts.items() if count == depth}
-        small |= _remapped(told, depth, kept)
+        small |= _remapped(stack, depth, kept)
     return small
 
 
@@ -103,11 +103,11 @@ def _period(fields: Mapping[str, Any], name: str) -> int:
 
 
 def _kind(fields: Mapping[str, Any], depth: int, place: int) -> tuple[Any, ...]:
-    told = [str(fields[name][place]) for name in _lists(fields, depth)]
+    listed = [str(fields[name][place]) for name in _lists(fields, depth)]
     there = [place in fields[name] for name in _place_lists(fields)]
     after = [place >= fields[name] for name in THRESHOLDS if isinstance(fields.get(name), int)]
     last = [place >= depth - fields[name] for name in LAST if isinstance(fields.get(name), int)]
-    return (*told, *there, *after, *last, str(overrides_of(fields).get(place)))
+    return (*listed, *there, *after, *last, str(overrides_of(fields).get(place)))
 
 
 def overrides_of(fields: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
@@ -141,19 +141,19 @@ def _place_lists(fields: Mapping[str, Any]) -> list[str]:
 
 def _remapped(fields: Mapping[str, Any], depth: int, kept: Sequence[int]) -> dict[str, Any]:
     """Return the settings that differ by layer, for the layers that stay."""
-    told: dict[str, Any] = {}
+    remapped: dict[str, Any] = {}
     for name in _lists(fields, depth):
         entries = [fields[name][place] for place in kept]
-        told[name] = "".join(entries) if isinstance(fields[name], str) else entries
+        remapped[name] = "".join(entries) if isinstance(fields[name], str) else entries
     for name in _place_lists(fields):
-        told[name] = [new for new, place in enumerate(kept) if place in fields[name]]
+        remapped[name] = [new for new, place in enumerate(kept) if place in fields[name]]
     for name in (name for name in THRESHOLDS if isinstance(fields.get(name), int)):
-        told[name] = sum(place < fields[name] for place in kept)
+        remapped[name] = sum(place < fields[name] for place in kept)
     for name in (name for name in LAST if isinstance(fields.get(name), int)):
-        told[name] = sum(place >= depth - fields[name] for place in kept)
+        remapped[name] = sum(place >= depth - fields[name] for place in kept)
     for name in (name for name in ENDS if isinstance(fields.get(name), int)):
-        told[name] = min(fields[name], len(kept) - 1)
+        remapped[name] = min(fields[name], len(kept) - 1)
     if overrides := overrides_of(fields):
         there = {new: overrides[place] for new, place in enumerate(kept) if place in overrides}
-        told = with_overrides({**told, OVERRIDES: fields[OVERRIDES]}, there)
-    return told
+        remapped = with_overrides({**remapped, OVERRIDES: fields[OVERRIDES]}, there)
+    return remapped

@@ -21,7 +21,7 @@ from .building import Builder, NotDownloadedError, is_twin
 from .paths import PATH, given, in_place_of, with_given, without_place, written_at
 from .weights import bytes_of, is_cached, is_cut, report_misfits, size_of, type_of
 
-UNTOLD = ("token", "use_auth_token", "config", "adapter_kwargs", "_from_auto", PATH)
+NOT_RECORDED = ("token", "use_auth_token", "config", "adapter_kwargs", "_from_auto", PATH)
 PLACING = ("device_map", "max_memory", "offload_folder", "offload_buffers", "offload_state_dict")
 SAFE = "model.safetensors"
 FILES = ("checkpoint_files", "resolved_archive_file")
@@ -73,9 +73,9 @@ class Loader:
             return
         if sum(size_of(path, name, where) or 0 for name in names) > LARGE_FILE:
             self._events.not_rehearsed("a model of a GGUF file", "the whole file would be downloaded; the job shows it")
-            told = f"no small twin of the model type GGUF: {path} would be downloaded as a whole"
-            self._events.out_of_reach(told)
-            raise NotDownloadedError(told)
+            because = f"no small twin of the model type GGUF: {path} would be downloaded as a whole"
+            self._events.out_of_reach(because)
+            raise NotDownloadedError(because)
 
     def weigh(self, sizes: list[int | None]) -> None:
         """Take down the bytes of files of weights on the Hub; 0 where it is not known."""
@@ -194,10 +194,10 @@ class Loader:
         if not self.active:
             return original(*args, **kwargs)
         with _quiet():
-            told = original(*args, **kwargs)
+            loaded = original(*args, **kwargs)
         _settle(given(args, kwargs, 0, "model"))
-        told.missing_keys = set()  # all of them are, which is no news of the script's model
-        return told
+        loaded.missing_keys = set()  # all of them are, which is no news of the script's model
+        return loaded
 
     def _report(self, original: Any, *args: Any, **kwargs: Any) -> Any:
         return None if self.active else original(*args, **kwargs)
@@ -229,7 +229,9 @@ class Loader:
             weights_bytes=self._bytes,
             dtype=str(model.dtype).removeprefix("torch."),
             quantized=str(getattr(model, "quantization_method", None) or "") or None,
-            kwargs={name: _plain(value) for name, value in kwargs.items() if name not in UNTOLD and value is not None},
+            kwargs={
+                name: _plain(value) for name, value in kwargs.items() if name not in NOT_RECORDED and value is not None
+            },
         )
 
 

@@ -140,8 +140,8 @@ def _stays(quantizer: Any) -> bool:
 
 
 def _options(quantizer: Any) -> dict[str, Any]:
-    told = {"pre_quantized": bool(quantizer.pre_quantized)}
+    settings = {"pre_quantized": bool(quantizer.pre_quantized)}
     for name in ("load_in_4bit", "load_in_8bit", "bits", "dequantize"):
         if (value := getattr(quantizer.quantization_config, name, None)) is not None:
-            told[name] = value
-    return told
+            settings[name] = value
+    return settings

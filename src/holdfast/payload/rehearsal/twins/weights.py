@@ -1,6 +1,6 @@
 """Files of weights: whether they are there is asked, what is in them is not.
 
-The libraries' own code decides which files it wants; here it is told that they are there, without a byte of them.
+The libraries' own code decides which files it wants; here they are said to be there, without a byte of them.
 """
 
 import re
@@ -123,7 +123,7 @@ def report_misfits(files: list[str], shapes: Mapping[str, tuple[int, ...]], even
     Args:
         files: Files of weights that lie here; those of the format safetensors alone tell shapes.
         shapes: Of the original's parameters.
-        events: Where it is told.
+        events: Receives the report.
     """
     for file in files:
         if not file.endswith(".safetensors") or not Path(file).is_file():
