@@ -232,7 +232,7 @@ class LocalReferences(Protocol):
 
 
 class Hub(Protocol):
-    """The Hub, as one token sees it. Every method raises SourceError if the Hub does not answer in time, or may not be asked."""
+    """The Hub, as one token sees it. Every method raises SourceError if the Hub does not answer in time, or may not be contacted."""
 
     def account(self) -> Account:
         """Return the account whose token is used."""

@@ -34,14 +34,14 @@ def trace_steps(
         tempfile.TemporaryDirectory(prefix="holdfast-trace-") as box,
         as_file(files("holdfast.payload") / "tracing") as package,
     ):
-        asked, answers = Path(box, "requests"), Path(box, "answers")
-        asked.write_text("\n".join(each.written() for each in requests), encoding="utf-8")
+        requests_path, answers = Path(box, "requests"), Path(box, "answers")
+        requests_path.write_text("\n".join(each.written() for each in requests), encoding="utf-8")
         program = package / "__main__.py"
         if header:
             starter = Path(box, "starter.py")
             starter.write_text(f"{header}\nimport runpy\nrunpy.run_path({str(program)!r}, run_name='__main__')\n")
             program = starter
-        problem = _run([*words, str(program), str(asked), str(answers)], limit_s)
+        problem = _run([*words, str(program), str(requests_path), str(answers)], limit_s)
         if not answers.exists():
             return (TraceAnswer(problem=problem),) * len(requests)
         return tuple(read_answer(line) for line in answers.read_text(encoding="utf-8").splitlines())

@@ -68,9 +68,9 @@ def as_texts(texts: Texts) -> tuple[str, ...]:
     return (texts,) if isinstance(texts, str) else tuple(texts)
 
 
-def runs_folder(asked: PathName | None, of_job: str | None = None) -> Path:
+def runs_folder(requested: PathName | None, of_job: str | None = None) -> Path:
     """Return the runs folder: the one asked for, else HOLDFAST_RUNS, else the job's, else `./runs`."""
-    named = (asked is not None and as_path(asked)) or os.environ.get("HOLDFAST_RUNS") or of_job or "runs"
+    named = (requested is not None and as_path(requested)) or os.environ.get("HOLDFAST_RUNS") or of_job or "runs"
     try:
         return Path(named).resolve()
     except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle

@@ -11,7 +11,7 @@ from holdfast.engine.check.hub_facts import ReferenceResolver
 
 
 class HubAccess(Enum):
-    """Whether the Hub is asked about a target."""
+    """Whether the Hub is contacted about a target."""
 
     ASKED = "asked"
     WALKED = "walked"

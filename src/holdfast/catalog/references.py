@@ -50,7 +50,7 @@ def repositories(
     """Yield each reference that a job certainly has, of any kind, with its repository on the Hub.
 
     Raises:
-        MissingFactError: See `given`.
+        MissingFactError: See `found_references`.
     """
     every: list[Lookup[Dataset] | Lookup[ModelFacts] | Lookup[Repo]] = [each for group in groups for each in group]
     for seen in sorted(every, key=lambda each: each.found is None):
@@ -160,5 +160,5 @@ def some_of(names: Iterable[str]) -> str:
 
 
 def is_there(repo: Repo | None) -> bool:
-    """True if a repository is there, at the revision that is asked for, so that its files can be spoken of."""
+    """True if a repository is there, at the revision that is requested, so that its files can be spoken of."""
     return repo is not None and repo.exists and repo.commit is not None

@@ -87,7 +87,7 @@ class LazyGroup(CommandGroup):
         "max_content_width": WIDTH,
     },
 )
-@click.version_option(package_name="holdfast", message="holdfast %(version)s")  # looked up when it is asked for
+@click.version_option(package_name="holdfast", message="holdfast %(version)s")  # looked up when it is requested
 def cli() -> None:
     """Check, rehearse, run, supervise and diagnose LLM fine-tuning jobs."""
 
@@ -99,7 +99,7 @@ def main(words: list[str] | None = None) -> None:
 
 
 def run_command(words: list[str]) -> int:
-    """Run one command; return its exit code. Errors are printed in the format that was asked for."""
+    """Run one command; return its exit code. Errors are printed in the format that was requested."""
     try:
         return _run_command(words)
     except OSError as error:

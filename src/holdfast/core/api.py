@@ -82,7 +82,7 @@ class CallSignature:
     """What a class or a function takes, in the versions at hand.
 
     Attributes:
-        path: The path that was asked for.
+        path: The path that was requested.
         home: Where it is defined.
         kind: Whether it is a class (then this is what makes an instance), a function, a method, or a command line.
         parameters: By name, in positional order, then those by keyword only. `self` is not among them.

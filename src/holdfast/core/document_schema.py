@@ -18,8 +18,8 @@ def document_schema(root: type[BaseModel], title: str, examples: Mapping[str, An
     for part in (schema, *schema.get("$defs", {}).values()):
         part.pop("title")
         required = part.get("required", ())
-        for name, asked in part.get("properties", {}).items():
-            part["properties"][name] = _key_schema(asked, may_be_empty=name not in required)
+        for name, key_part in part.get("properties", {}).items():
+            part["properties"][name] = _key_schema(key_part, may_be_empty=name not in required)
     for key, example in examples.items():
         _schema_of_key(schema, key.split("."))["examples"] = [example]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **schema}

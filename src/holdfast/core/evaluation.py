@@ -16,7 +16,7 @@ WorkKind = Literal["generate", "score", "classify"]
 
 @dataclass(frozen=True, slots=True)
 class ScoredText:
-    """A text whose likelihood is asked for.
+    """A text whose likelihood is requested.
 
     Attributes:
         prompt: What stands before it; may be empty.
@@ -35,7 +35,7 @@ class Example:
         row: Its number in the split, counted from 0.
         prompt: What the model is to answer.
         reference: The right answer or label; empty where there is none.
-        scored: The texts whose likelihood is asked for: choices, or the chosen answer and the rejected one, or turns.
+        scored: The texts whose likelihood is requested: choices, or the chosen answer and the rejected one, or turns.
         options: The names of the choices.
         right: Which of them is right.
         columns: The row's own columns.

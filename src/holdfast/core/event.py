@@ -142,7 +142,7 @@ class Reported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportsLost:
-    """Some of the training process' events did not arrive, however often they were asked for.
+    """Some of the training process' events did not arrive, however often they were requested.
 
     Attributes:
         process: The process that reported them; empty if that is not known.

@@ -83,14 +83,14 @@ class Split:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """What is known of a dataset that a job names, and of the split of it that is asked for.
+    """What is known of a dataset that a job names, and of the split of it that is requested.
 
     Attributes:
         columns: Column names.
         rows: Number of rows of the split, at least; None where counting them would mean reading all.
         eval_columns: Columns of the evaluation split, or None if the job names none.
         problem: Why the data surely cannot be read: missing, empty, malformed. Empty text for good data.
-        absent_part: The split or the configuration that the problem is about, as it was asked for; empty for another problem.
+        absent_part: The split or the configuration that the problem is about, as it was requested; empty for another problem.
         types: Type of each column, where that is known.
         configs: The splits of each configuration, where there are any; a plain folder has one, `default`.
         default_config: The one that is taken where the job names none; None where it has to name one.

@@ -13,7 +13,7 @@ class Repo:
     """A repository, as this token sees it.
 
     Attributes:
-        name: Its name today: another than was asked for where it has moved.
+        name: Its name today: another than was requested where it has moved.
         kind: What it holds.
         exists: Whether this token sees it at all: what is private to others looks as if it were not there.
         private: Whether only its owners see it.

@@ -23,9 +23,9 @@ def cache_last_call(function: Callable[Asked, Iterable[Each]]) -> Callable[Asked
 
     @wraps(function)
     def remembering(*args: Asked.args, **kwargs: Asked.kwargs) -> tuple[Each, ...]:
-        asked = (*args, *kwargs.values())
-        if not (last and _are_same(last[0][0], asked)):
-            last[:] = [(asked, outcome_of(lambda: tuple(function(*args, **kwargs))))]
+        arguments = (*args, *kwargs.values())
+        if not (last and _are_same(last[0][0], arguments)):
+            last[:] = [(arguments, outcome_of(lambda: tuple(function(*args, **kwargs))))]
         outcome = last[0][1]
         if isinstance(outcome, Raised):
             raise outcome.error.with_traceback(None)

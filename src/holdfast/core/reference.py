@@ -44,16 +44,16 @@ class Reference:
         key: Dotted key of the value in the Document, the primary location of a finding about it.
         place: Where it is written, where the key does not tell.
         repo_kind: On the Hub, what it would be there.
-        revision: Branch, tag or commit that is asked for; None for the default.
-        config: Of a dataset, the configuration that is asked for.
-        split: Of a dataset, the splits or slices that are asked for: `train[:90%]+test`.
-        files: Names or patterns of the files that are asked for; of all where there are none.
+        revision: Branch, tag or commit that is requested; None for the default.
+        config: Of a dataset, the configuration that is requested.
+        split: Of a dataset, the splits or slices that are requested: `train[:90%]+test`.
+        files: Names or patterns of the files that are requested; of all where there are none.
         label: The part of the job in its own words, for messages: `eval_dataset`, `ref_model`, `SFTConfig.hub_model_id`.
         guard: What stands around it.
         own_token: Whether the job asks with a token of its own, so that it may see and do what the one at hand may not.
         local: Whether the name can only be that of a folder, and nothing of the Hub.
         read: Of data on this machine, how its files are read.
-        hidden: Why the source does not show what is asked for; the name is the key then. Empty where it does.
+        hidden: Why the source does not show what is requested; the name is the key then. Empty where it does.
     """
 
     role: ReferenceRole

@@ -244,7 +244,7 @@ class Rehearsal:
         versions: Releases by package.
         learnt: Figures of the job at its full size, for `plan`.
         no_sandbox: Why there was no sandbox; empty if there was one; None if nothing was run.
-        faults: The faults that were injected; None if none were asked for.
+        faults: The faults that were injected; None if none were requested.
     """
 
     stages: tuple[StageResult, ...]

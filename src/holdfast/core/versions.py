@@ -63,10 +63,10 @@ def admits(specifier: str, version: str) -> bool:
     >>> admits(">=4.46,!=4.57.*", "4.57.6"), admits("~=0.12.1", "0.12.2")
     (False, True)
     """
-    number, asked = numbers(version), _plain_clauses(specifier)
-    if number is None or asked is None:
+    number, wanted = numbers(version), _plain_clauses(specifier)
+    if number is None or wanted is None:
         return _admits_unusual(specifier, version)
-    return all(_holds(operator, text, number) for operator, text in asked)
+    return all(_holds(operator, text, number) for operator, text in wanted)
 
 
 def can_meet(specifiers: Iterable[str]) -> bool:
@@ -165,10 +165,10 @@ def _is_plain(operator: str, version: str) -> bool:
 def _holds(operator: str, text: str, number: Numbers) -> bool:
     if text.endswith(".*"):
         return _begins(number, text.removesuffix(".*")) is (operator == "==")
-    asked = numbers(text) or ()
+    bound = numbers(text) or ()
     if operator == "~=":
-        return number >= asked and _begins(number, text.rpartition(".")[0])
-    return bool(COMPARE[operator](number, asked))
+        return number >= bound and _begins(number, text.rpartition(".")[0])
+    return bool(COMPARE[operator](number, bound))
 
 
 def _begins(number: Numbers, prefix: str) -> bool:

@@ -95,9 +95,9 @@ def _is_idle(node: FunctionNode, kwargs: str) -> bool:
     Source: BitsAndBytesConfig, `if kwargs: logger.info(f"Unused kwargs: ...")` (transformers 4.36 to 5.23).
     """
     reported = {id(name) for call in ast.walk(node) if _raises_or_warns(call) for name in ast.walk(call)}
-    asked = {id(name) for test in ast.walk(node) if isinstance(test, ast.If) for name in ast.walk(test.test)}
+    tested = {id(name) for test in ast.walk(node) if isinstance(test, ast.If) for name in ast.walk(test.test)}
     uses = [name for name in ast.walk(node) if isinstance(name, ast.Name) and name.id == kwargs]
-    return all(id(name) in reported | asked for name in uses)
+    return all(id(name) in reported | tested for name in uses)
 
 
 def _raises_or_warns(node: ast.AST) -> bool:

@@ -101,7 +101,7 @@ class Module:
 
 
 class PackageModules:
-    """The modules of one package, each parsed when it is asked for."""
+    """The modules of one package, each parsed when it is requested."""
 
     def __init__(self, name: str, sources: Mapping[str, bytes]) -> None:
         """Take the sources.

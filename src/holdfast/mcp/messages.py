@@ -25,7 +25,7 @@ class VerbCall(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class EffectsCall(Struct, frozen=True, kw_only=True, tag=True):
-    """A verb whose effects are asked for, with its arguments."""
+    """A verb whose effects are requested, with its arguments."""
 
     verb: str
     arguments: Mapping[str, Any]

@@ -100,12 +100,12 @@ class VerbServer:
         if OVERRIDES in given:
             given[OVERRIDES] = dict(flatten_keys(given[OVERRIDES]))
         if tool.is_confirmed:
-            asked = EffectsCall(verb=tool.verb, arguments={**given, FOLDER: folder})
-            effects = await call_effects(asked, folder, on_progress)
+            effects_call = EffectsCall(verb=tool.verb, arguments={**given, FOLDER: folder})
+            effects = await call_effects(effects_call, folder, on_progress)
             digest = effects.digest
             if confirmation:
-                self.confirmations.take(confirmation, asked, effects)
-            elif demand := self.confirmations.demand(asked, effects):
+                self.confirmations.take(confirmation, effects_call, effects)
+            elif demand := self.confirmations.demand(effects_call, effects):
                 return object_result(demand)
         call = VerbCall(verb=tool.verb, arguments={**given, **tool.fixed}, digest=digest)
         answer = await call_verb(call, folder, on_progress)

@@ -41,25 +41,25 @@ def main(question: Path, answer: Path) -> None:
     quiet = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(quiet, stream)
-    asked = json.loads(question.read_text(encoding="utf-8"))
+    work = json.loads(question.read_text(encoding="utf-8"))
     outcome: dict[str, Any] = {}
     try:
-        function = find(asked["function"])
+        function = find(work["function"])
         write(answer, {"imported": True})
-        if "rows" in asked:
-            outcome["rows"] = [rewritten(function, row) for row in asked["rows"]]
-        elif "predictions" in asked:
-            outcome["rewards"] = measured(function, asked)
+        if "rows" in work:
+            outcome["rows"] = [rewritten(function, row) for row in work["rows"]]
+        elif "predictions" in work:
+            outcome["rewards"] = measured(function, work)
         else:
-            outcome["rewards"] = call(function, asked)
+            outcome["rewards"] = call(function, work)
     except UnusableError as error:
         outcome["problem"] = str(error)
     except ModuleNotFoundError as error:
-        outcome["absent" if asked["function"].startswith(f"{TRL}:") else "problem"] = describe_error(
-            error, asked["function"]
+        outcome["absent" if work["function"].startswith(f"{TRL}:") else "problem"] = describe_error(
+            error, work["function"]
         )
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a function may raise what it likes, and leave the program too
-        outcome["problem"] = describe_error(error, asked["function"])
+        outcome["problem"] = describe_error(error, work["function"])
     write(answer, {"imported": True, **outcome})
     os._exit(0)  # threads that the function left behind are not waited for
 

@@ -55,7 +55,7 @@ def _grouping(api: Api, call: Call) -> str | None:
     if signature is None or not CONFIGS.intersection(names_of(api, call.path)) or call.guard.because:
         return None
     asks = {STRATEGY: call.arguments.get(STRATEGY) in BY_LENGTH, GROUPED: call.arguments.get(GROUPED) is True}
-    return next((name for name, asked in asks.items() if asked and signature.takes(name)), None)
+    return next((name for name, is_set in asks.items() if is_set and signature.takes(name)), None)
 
 
 def _may_have_lengths(job: Document, call: Call, columns: tuple[str, ...] | Unknown) -> bool:

@@ -34,8 +34,8 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
         there = dataset.configs.get(reference.config or dataset.default_config or "", {})
         if not there or reference.files or reference.split is None:
             continue
-        asked = dict.fromkeys(part.split for part in read_slices(reference.split))
-        missing = [name for name in asked if name not in there and name != ALL]
+        splits = dict.fromkeys(part.split for part in read_slices(reference.split))
+        missing = [name for name in splits if name not in there and name != ALL]
         if missing:
             key, place = _place(job, reference)
             yield Finding(

@@ -33,8 +33,8 @@ def check(
     """Object to the token once, at the first thing that it is needed for."""
     if account.token != REFUSED:
         return
-    asked = (each.reference for each in (*targets, *datasets, *models))
-    first = next((each for each in asked if each.certain and not each.own_token and stands(job, each)), None)
+    references = (each.reference for each in (*targets, *datasets, *models))
+    first = next((each for each in references if each.certain and not each.own_token and stands(job, each)), None)
     if first is not None:
         fault = f"the Hub refuses the current token, so the job cannot use `{first.name}`: run `hf auth login`, or set another HF_TOKEN"
         yield finding(first, fault)

@@ -160,7 +160,7 @@ class FakeBackend:
         return look
 
     def stop(self, attempt_id: str) -> None:
-        """Send SIGTERM once, however often it is asked for."""
+        """Send SIGTERM once, however often it is requested."""
 
         def send() -> None:
             stopped = self._folder(attempt_id) / "stopped"

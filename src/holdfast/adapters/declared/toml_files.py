@@ -195,8 +195,8 @@ def read_table(table: Mapping[str, Any], finder: Finder) -> Iterator[Requirement
         if url:
             yield Requirement(name=normalized(name), url=url, text=name, place=place)
             continue
-        asked = f"[{','.join(map(str, extras))}]" if extras else ""
-        each = read_requirement(f"{name}{asked}{_poetry_specifier(version)}", place)
+        suffix = f"[{','.join(map(str, extras))}]" if extras else ""
+        each = read_requirement(f"{name}{suffix}{_poetry_specifier(version)}", place)
         if each:
             yield each
 

@@ -37,7 +37,7 @@ def ask_uv(
     Args:
         declared: What a project declares.
         python: The Python that runs it: `3.12`.
-        lowest: Whether the lowest release that each declared range admits is asked for.
+        lowest: Whether the lowest release that each declared range admits is requested.
         run: What runs a command.
 
     Raises:
@@ -73,8 +73,8 @@ def written(each: Requirement) -> str:
     'trl[peft]>=1'
     """
     extras = f"[{','.join(sorted(each.extras))}]" if each.extras else ""
-    asked = f" @ {each.url}" if each.url else each.specifier
-    return f"{each.name}{extras}{asked}" + (f" ; {each.marker}" if each.marker else "")
+    version_part = f" @ {each.url}" if each.url else each.specifier
+    return f"{each.name}{extras}{version_part}" + (f" ; {each.marker}" if each.marker else "")
 
 
 def _run(command: list[str], given: str) -> tuple[int, str, str]:

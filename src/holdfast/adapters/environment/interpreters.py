@@ -100,14 +100,14 @@ def _select_for_project(declared: ProjectRequirements, source: str, added: Seque
         python = _python_of(Path(declared.path)) if declared.path else sys.executable
         missing = [*find_missing(added)]
         return (python,) if not missing else (*_uv(missing), "--python", python, *_with(added), "python")
-    asked = [each for each in declared.requirements if not each.constraint and not each.unknown]
-    needed = [written(each) for each in asked if _is_needed(each.name, source)]
+    open_requirements = [each for each in declared.requirements if not each.constraint and not each.unknown]
+    needed = [written(each) for each in open_requirements if _is_needed(each.name, source)]
     missing = [*find_missing([*needed, *added], declared.python)]
     if not missing:
         return (sys.executable,)
     values = {"--exclude-newer": declared.before, "--python": declared.python}
     options = [word for name, value in values.items() if value for word in (name, value)]
-    return (*_uv(missing), "--isolated", *options, *_with([*map(written, asked), *added]), "python")
+    return (*_uv(missing), "--isolated", *options, *_with([*map(written, open_requirements), *added]), "python")
 
 
 def _is_needed(name: str, source: str) -> bool:

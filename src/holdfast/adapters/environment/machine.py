@@ -49,7 +49,7 @@ class LocalMachine:
 
 
 class InstalledVersions(Mapping[str, str]):
-    """Installed versions by distribution name; each is looked up when it is asked for, which takes no import."""
+    """Installed versions by distribution name; each is looked up when it is requested, which takes no import."""
 
     def __getitem__(self, name: str) -> str:
         try:

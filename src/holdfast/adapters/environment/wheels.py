@@ -21,7 +21,7 @@ class ReleaseSources:
         version: As released.
         date: The newest time of a file in it, `2026-11-20`; empty where the builder wrote none.
         metadata: Its METADATA.
-        modules: The bytes of each module by path, `trl/trainer/sft_config.py`; read when they are asked for.
+        modules: The bytes of each module by path, `trl/trainer/sft_config.py`; read when they are requested.
     """
 
     package: str

@@ -67,10 +67,10 @@ def run_stage(
     """
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="holdfast-export-") as box:
-        asked = Path(box, "request.json")
-        asked.write_bytes(json.encode(request))
+        request_path = Path(box, "request.json")
+        request_path.write_bytes(json.encode(request))
         with marked_child(
-            [sys.executable, "-P", "-m", "holdfast.payload.export", stage, str(asked)],
+            [sys.executable, "-P", "-m", "holdfast.payload.export", stage, str(request_path)],
             MARK,
             variables={**VARIABLES, **({"HF_HUB_OFFLINE": "1"} if offline else {})},
             stdout=subprocess.PIPE,

@@ -16,7 +16,7 @@ from holdfast.core.hub import Account
 
 
 def fetch_account(asking: HubSession) -> Account:
-    """Return whose token is at hand. Without one, nothing is asked.
+    """Return whose token is at hand. Without one, no request is sent.
 
     Raises:
         SourceError: The Hub does not say.

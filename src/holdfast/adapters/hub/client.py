@@ -34,7 +34,7 @@ class HubClient:
     def __init__(
         self, settings: HubSettings, *, answers: ResponseCache = ANSWERS, reach: CircuitBreaker = REACH
     ) -> None:
-        """Take how the Hub is asked, and what is known of it."""
+        """Take how the Hub is contacted, and what is known of it."""
         self._asking = HubSession(settings, answers, reach)
 
     @classmethod
@@ -51,7 +51,7 @@ class HubClient:
         return cls(read_settings(environ), answers=ResponseCache() if anew else ANSWERS)
 
     def account(self) -> Account:
-        """Return whose token is at hand; without one, nothing is asked."""
+        """Return whose token is at hand; without one, no request is sent."""
         return fetch_account(self._asking)
 
     def reach(self) -> None:

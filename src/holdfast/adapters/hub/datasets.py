@@ -1,4 +1,4 @@
-"""Datasets of the Hub: their configurations and splits, the columns of the one that is asked for, without reading a row.
+"""Datasets of the Hub: their configurations and splits, the columns of the one that is requested, without reading a row.
 
 Covered: cards with `configs` and `dataset_info`, splits by the names of the files, the dataset viewer for what those leave open.
 Not covered: columns of a dataset of which neither card nor viewer tells; columns of files that are named one by one.

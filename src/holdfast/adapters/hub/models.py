@@ -1,6 +1,6 @@
 """Models, adapters and tokenizers of the Hub: what their small files say, and how many parameters the Hub counts.
 
-Covered: the files that `model_files.wanted` names, at the revision that is asked for. Not covered: models in subfolders; parameters of weights that
+Covered: the files that `model_files.wanted` names, at the revision that is requested. Not covered: models in subfolders; parameters of weights that
 are not safetensors.
 """
 

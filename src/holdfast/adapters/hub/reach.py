@@ -15,10 +15,10 @@ PORTS: Final = {"http": 80, "https": 443}
 
 def why_unreachable(address: str) -> str:
     """Return why no connection to an address, or to the proxy on the way to it, can be made; empty if one can."""
-    asked = urlsplit(address)
-    proxies = {} if proxy_bypass(asked.hostname or "") else getproxies()
-    proxy = proxies.get(asked.scheme) or proxies.get("all") or ""
-    way = urlsplit(proxy if not proxy or "//" in proxy else f"http://{proxy}") if proxy else asked
+    target = urlsplit(address)
+    proxies = {} if proxy_bypass(target.hostname or "") else getproxies()
+    proxy = proxies.get(target.scheme) or proxies.get("all") or ""
+    way = urlsplit(proxy if not proxy or "//" in proxy else f"http://{proxy}") if proxy else target
     try:
         host, port = way.hostname or "", way.port or PORTS.get(way.scheme, PORTS["https"])
         socket.create_connection((host, port), timeout=PATIENCE_S).close()

@@ -28,7 +28,7 @@ class HubSession:
     """One check's way to the Hub. The clock starts with the first question."""
 
     def __init__(self, settings: HubSettings, answers: ResponseCache, reach: CircuitBreaker) -> None:
-        """Take how the Hub is asked, and what this process knows of it."""
+        """Take how the Hub is contacted, and what this process knows of it."""
         self.settings = settings
         self._answers = answers
         self._wire = HubTransport(reach, patience_s=settings.timeout_s / 2)

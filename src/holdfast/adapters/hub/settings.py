@@ -1,4 +1,4 @@
-"""What the environment says of the Hub: where it is, whether it may be asked, and for how long."""
+"""What the environment says of the Hub: where it is, whether it may be contacted, and for how long."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ def _no_token() -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubSettings:
-    """How the Hub is asked.
+    """How the Hub is contacted.
 
     Attributes:
         endpoint: Its address, without a slash at the end.

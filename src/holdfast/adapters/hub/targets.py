@@ -30,7 +30,7 @@ def fetch_target(asking: HubSession, kind: RepoKind, name: str) -> PushTarget:
         SourceError: The Hub does not say.
     """
     owner, _, own = name.rpartition("/")
-    # What is asked about the repository is remembered, so that it may be asked before the answer is needed.
+    # Answers about the repository are remembered, so the question may come before its answer is needed.
     account, _ = asking.together(
         partial(fetch_account, asking), partial(fetch_info, asking, kind, name) if owner else bool
     )

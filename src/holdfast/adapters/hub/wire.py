@@ -37,7 +37,7 @@ SECRET: Final = re.compile(r"[A-Za-z0-9_.-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HubRequest:
-    """What is asked.
+    """The request.
 
     Attributes:
         url: The address.
@@ -74,7 +74,7 @@ class Reply:
 
     @property
     def ok(self) -> bool:
-        """Whether it holds what was asked for."""
+        """Whether it holds what was requested."""
         return 200 <= self.status < 300  # noqa: PLR2004 - as HTTP has it
 
     @property

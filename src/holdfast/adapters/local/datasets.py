@@ -88,14 +88,14 @@ def unreadable_data(error: OSError, path: str) -> SourceError:
 
 
 def find_part(folder: Path, name: str, config: str | None, split: str | None) -> Dataset:
-    """A split of the data of some name in a folder; the first one where no split is asked for.
+    """A split of the data of some name in a folder; the first one where no split is requested.
 
     Raises:
         SourceError: Nothing can be said of it.
     """
     path = folder / name
-    asked = split or ("train" if path.is_file() else _first_split(path))
-    return LocalDatasets(folder).read(name, config, asked)
+    wanted = split or ("train" if path.is_file() else _first_split(path))
+    return LocalDatasets(folder).read(name, config, wanted)
 
 
 def _first_split(path: Path) -> str:
@@ -108,13 +108,13 @@ def _first_split(path: Path) -> str:
 
 def head_of(splits: Splits, split: str, path: Path) -> Head:
     """Return the head of a split: the columns of its first file, and its rows if there are few files."""
-    asked = [part.split for part in _slices_of(split, path)]
-    missing = [name for name in asked if name not in splits and name != ALL]
+    wanted = [part.split for part in _slices_of(split, path)]
+    missing = [name for name in wanted if name not in splits and name != ALL]
     if missing:
         raise BadPartError(f"{path} has no split `{missing[0]}`; it has {', '.join(splits)}", path, split)
-    files = splits.get(asked[0]) or next(iter(splits.values()))
+    files = splits.get(wanted[0]) or next(iter(splits.values()))
     head = read_head(files[0])
-    whole = len(files) <= COUNTED_FILES and [split] == asked and split in splits
+    whole = len(files) <= COUNTED_FILES and [split] == wanted and split in splits
     return replace(head, rows=_count(head, files[1:]) if whole else None)
 
 

@@ -107,10 +107,10 @@ class Gate:
         writer.write(_line(answer=None))
         await _relay((reader, writer), outside, allowed, watched=(_named(host), port) in self._watched)
 
-    async def _look_up(self, asked: Mapping[str, Any], allowed: tuple[str, ...]) -> list[Any]:
-        if not is_allowed(asked["host"], allowed):
-            raise socket.gaierror(socket.EAI_FAIL, f"{asked['host']} cannot be reached from a sandbox")
-        found = await asyncio.get_running_loop().getaddrinfo(**asked)
+    async def _look_up(self, arguments: Mapping[str, Any], allowed: tuple[str, ...]) -> list[Any]:
+        if not is_allowed(arguments["host"], allowed):
+            raise socket.gaierror(socket.EAI_FAIL, f"{arguments['host']} cannot be reached from a sandbox")
+        found = await asyncio.get_running_loop().getaddrinfo(**arguments)
         self._known.update(str(each[4][0]) for each in found)
         return found
 
@@ -143,7 +143,7 @@ async def _hand_on_reads(
     writer: asyncio.StreamWriter,
     allowed: tuple[str, ...],
 ) -> None:
-    """Hand on requests that read; what follows a `CONNECT` to a host that may be asked is handed on as it is."""
+    """Hand on requests that read; what follows a `CONNECT` to a host that may be contacted is handed on as it is."""
     while first:
         if not first.isalpha():  # encrypted
             requests.write(first)

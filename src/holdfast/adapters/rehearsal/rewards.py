@@ -96,9 +96,9 @@ def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -
 def _call(function: str, question: Mapping[str, Any], folder: Path, limit_s: float) -> tuple[dict[str, Any], str]:
     """Return the result that a function's child process wrote, and a message where it wrote none."""
     with tempfile.TemporaryDirectory(prefix="holdfast-reward-") as box:
-        asked, answer = Path(box, "question.json"), Path(box, "answer.json")
-        asked.write_text(json.dumps({**question, "function": function}, default=str), encoding="utf-8")
-        over = _run(asked, answer, folder, limit_s)
+        question_path, answer = Path(box, "question.json"), Path(box, "answer.json")
+        question_path.write_text(json.dumps({**question, "function": function}, default=str), encoding="utf-8")
+        over = _run(question_path, answer, folder, limit_s)
         return _read(answer), over
 
 

@@ -314,6 +314,6 @@ def _text(path: Path) -> str:
 
 
 def _open(stream: Any) -> Any:
-    """Return a pipe that was asked for, and so is there."""
+    """Return a pipe that was requested, and so is there."""
     assert stream is not None  # noqa: S101 - Popen was given PIPE
     return stream

@@ -57,7 +57,7 @@ def open_hub_rows(
 
     Args:
         repo_id: Its name.
-        split: The split, slice or sum of splits that is asked for.
+        split: The split, slice or sum of splits that is requested.
         config: The configuration; None for the default.
         revision: Branch, tag or commit; None for the default.
         files: Names of its files; None to ask for them.
@@ -80,7 +80,7 @@ def open_hub_rows(
 
 
 class FetchedFiles(Sequence[Path]):
-    """Files of a repository, each fetched when it is asked for."""
+    """Files of a repository, each fetched when it is requested."""
 
     def __init__(self, repository: HubDataset, names: Sequence[str]) -> None:
         """Take their names."""

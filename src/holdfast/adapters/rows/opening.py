@@ -41,8 +41,8 @@ def open_rows(path: str | Path, split: str = "train", *, config: str | None = No
 
     Args:
         path: The file, or the folder as `load_dataset` would be given it.
-        split: The split, slice or sum of splits that is asked for: `train[:10%]+test`.
-        config: Of a folder, the configuration that is asked for, if one is.
+        split: The split, slice or sum of splits that is requested: `train[:10%]+test`.
+        config: Of a folder, the configuration that is requested, if one is.
 
     Raises:
         BadDataError: It is not there, holds no data, or its beginning cannot be read: the job would fail on it.
@@ -69,7 +69,7 @@ def rows_of_files(splits: Mapping[str, Sequence[Path]], split: str, where: Path)
         SourceError: As `open_rows`.
         UsageError: As `open_rows`.
     """
-    slices = tuple(part for asked in parse_slices(split) for part in _named(asked, splits, where))
+    slices = tuple(part for part_slice in parse_slices(split) for part in _named(part_slice, splits, where))
     first = SplitFiles(next(iter(splits.values())))
     files = {name: first if number == 0 else SplitFiles(paths) for number, (name, paths) in enumerate(splits.items())}
     return FileRows(files, slices, first.look())
@@ -192,7 +192,7 @@ def format_of(path: Path) -> Format:
 
 @dataclass(slots=True)
 class FileRows:
-    """The rows that are asked for, of files: the shape of `ports.Rows`.
+    """The rows that are requested, of files: the shape of `ports.Rows`.
 
     Each batch has the columns of `columns`, in that order and with one dtype each: Int64, Float64, Boolean, String, List and
     Struct. Of type `json` there is a String: a value's JSON, or, of a value that is a text, the text itself; so what parses as
@@ -200,7 +200,7 @@ class FileRows:
 
     Attributes:
         files: All splits.
-        slices: What is asked for, of which.
+        slices: What is requested, of which.
         look: What the beginning tells.
     """
 

@@ -64,7 +64,7 @@ def find_splits(folder: Path, config: str | None = None) -> Splits:
 
     Args:
         folder: The folder.
-        config: The configuration that is asked for, if one is.
+        config: The configuration that is requested, if one is.
 
     Raises:
         BadDataError: There are none, the configuration is not there, or the folder was written by `save_to_disk`.
@@ -87,7 +87,7 @@ def split_files(
     Args:
         names: All files, relative to the folder or repository, sorted.
         configs: `configs` of its README; none where it has none.
-        config: The configuration that is asked for; None for the default one.
+        config: The configuration that is requested; None for the default one.
         where: What the folder or repository is called, for messages.
 
     Raises:
@@ -172,10 +172,10 @@ def _spelled(part: str) -> str:
 
 def _is_hidden(name: str, pattern: str = "") -> bool:
     """True if a file is left out, being hidden or in a hidden folder, unless the pattern names that."""
-    path, asked = PurePosixPath(name), PurePosixPath(pattern)
-    dotted = [sum(part.startswith(".") for part in each.parts) for each in (path, asked)]
-    special = [sum(part.startswith("__") for part in each.parent.parts) for each in (path, asked)]
-    aside = path.name in ASIDE and path.name != asked.name
+    path, wanted = PurePosixPath(name), PurePosixPath(pattern)
+    dotted = [sum(part.startswith(".") for part in each.parts) for each in (path, wanted)]
+    special = [sum(part.startswith("__") for part in each.parent.parts) for each in (path, wanted)]
+    aside = path.name in ASIDE and path.name != wanted.name
     return aside or dotted[0] != dotted[1] or special[0] != special[1]
 
 

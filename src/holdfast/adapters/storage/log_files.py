@@ -1,7 +1,7 @@
 """The bytes of logs: files, compressed ones, folders of them, standard input.
 
 Covered: gzip by its first bytes, xz and bzip2 likewise, UTF-16 with its mark (PowerShell writes it), standard input as `-`,
-folders (every file in them whose name is a log's). Not covered: archives; logs that other programs are asked for.
+folders (every file in them whose name is a log's). Not covered: archives; logs that other programs hold.
 """
 
 import bz2

@@ -199,7 +199,7 @@ def read_text(path: str) -> str:
 
 @lru_cache(maxsize=1)
 def _read_whole(stream: TextIO) -> str:
-    """Return all that standard input holds, as often as it is asked for."""
+    """Return all that standard input holds, as often as it is requested."""
     return stream.read()
 
 

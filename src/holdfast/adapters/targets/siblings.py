@@ -39,7 +39,7 @@ class SiblingSettings:
     """Gives the settings of files by their names, from the first of some folders that has one.
 
     Attributes:
-        asked: Names of those that were asked for, whether they are there or not.
+        asked: Names of those that were requested, whether they are there or not.
         missing: Those of them that lie in none of the folders.
     """
 
@@ -66,7 +66,7 @@ class SiblingSettings:
         return None
 
     def require(self, words: Iterable[str], where: str) -> None:
-        """Object to the first file that words of a command line name, that was asked for, and that is not there.
+        """Object to the first file that words of a command line name, that was requested, and that is not there.
 
         Raises:
             UsageError: There is one.
@@ -85,7 +85,7 @@ class SiblingModules:
     """Gives the texts of modules that lie in a folder.
 
     Attributes:
-        asked: Names of those that were asked for, whether they are there or not.
+        asked: Names of those that were requested, whether they are there or not.
     """
 
     def __init__(self, folder: Path) -> None:

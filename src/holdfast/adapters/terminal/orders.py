@@ -44,7 +44,7 @@ class SignalOrders:
     interrupts.
 
     Args:
-        question: Asks the person at the terminal; None if nobody can be asked.
+        question: Asks the person at the terminal; None if there is no terminal.
         now_s: Returns a time in seconds; only differences count.
 
     Attributes:

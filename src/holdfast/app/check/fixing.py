@@ -96,15 +96,15 @@ def _fixed_source(request: TargetRequest, *, unsafe: bool) -> FixedSource | None
     opened = _opened(request, unsafe=unsafe)
     if opened is None:
         return None
-    source, asked = opened
+    source, target = opened
     for _ in range(ROUNDS):
-        found = check_rules(asked, request).findings
-        made = combine_fixes(_open(found, request.path, source.fixed), asked.place_edits, unsafe=unsafe)
+        found = check_rules(target, request).findings
+        made = combine_fixes(_open(found, request.path, source.fixed), target.place_edits, unsafe=unsafe)
         text = _applied(request.path, source.after, (edit for edit in made.edits if not edit.path))
         if text == source.after and not made.fixed:
             break
         try:
-            asked = read_check_target(request, text)
+            target = read_check_target(request, text)
         except (UsageError, ExceptionGroup):  # what cannot be read is no better
             break
         source.after = text
@@ -118,11 +118,11 @@ def _fixed_source(request: TargetRequest, *, unsafe: bool) -> FixedSource | None
 def _opened(request: TargetRequest, *, unsafe: bool) -> tuple[FixedSource, Target] | None:
     """Return a target and its text; of a job file with misspelt keys, with the right ones. None where it cannot be read."""
     try:
-        asked = read_check_target(request)
+        target = read_check_target(request)
     except (UsageError, ExceptionGroup) as error:
         misspelt = [each for each in flatten(error) if isinstance(each, MisspeltKeyError)]
         return _with_right_keys(request, misspelt) if unsafe and misspelt else None
-    return FixedSource(asked.document.text, asked.document.text), asked
+    return FixedSource(target.document.text, target.document.text), target
 
 
 def _with_right_keys(request: TargetRequest, misspelt: Iterable[MisspeltKeyError]) -> tuple[FixedSource, Target] | None:
@@ -133,7 +133,7 @@ def _with_right_keys(request: TargetRequest, misspelt: Iterable[MisspeltKeyError
     try:
         edits = reader.place_edits(reader.read(text, request.path), [Rename(each.key, each.meant) for each in misspelt])
         after = apply_text_edits(text, edits)
-        asked = read_check_target(request, after)
+        target = read_check_target(request, after)
     except (UsageError, ExceptionGroup):
         return None
     renamed = [
@@ -147,7 +147,7 @@ def _with_right_keys(request: TargetRequest, misspelt: Iterable[MisspeltKeyError
         )
         for each in misspelt
     ]
-    return FixedSource(text, after, renamed=renamed), asked
+    return FixedSource(text, after, renamed=renamed), target
 
 
 def _open(findings: Iterable[Finding], path: str, fixed: Iterable[Finding]) -> list[Finding]:

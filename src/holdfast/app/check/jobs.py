@@ -31,7 +31,7 @@ LOCKED = ("trl", "transformers", "peft")
 def check(
     target: Target, job: Job, rules: Sequence[Rule], outside: ReferenceResolver, hub: HubAccess = HubAccess.ASKED
 ) -> CheckedTarget:
-    """Check a job file, given its job, and whether the Hub is asked about it."""
+    """Check a job file, given its job, and whether the Hub is contacted about it."""
     folder, rows = job_folder(target.document, hub), local_rows(target, hub)
     sources = FactSources(
         datasets=LocalDatasets(folder),

@@ -94,7 +94,7 @@ def find_targets(targets: Sequence[str], options: CheckOptions) -> CheckRequest:
 
 
 def _hub_access(options: CheckOptions, *, walked: bool = False) -> HubAccess:
-    """Return whether the Hub is asked about a file. Files that are judged like those of a folder come from a hook, by the hundred."""
+    """Return whether the Hub is contacted about a file. Files that are judged like those of a folder come from a hook, by the hundred."""
     if walked or options.force_exclude:
         return HubAccess.WALKED
     return HubAccess.OFFLINE if options.offline else HubAccess.ASKED

@@ -35,8 +35,8 @@ def check_rows(
         return
     for document in documents:
         if rows := rows_at_hand(document, outside):
-            asked = question_of_rows(document, rows)
-            yield from run_rules(of_rows, asked, {SCAN: _scan(document, asked, rows, context, outside)})
+            rows_document = question_of_rows(document, rows)
+            yield from run_rules(of_rows, rows_document, {SCAN: _scan(document, rows_document, rows, context, outside)})
 
 
 def question_of_rows(document: Document, rows: TrainedRows) -> Document:
@@ -55,7 +55,7 @@ def question_of_rows(document: Document, rows: TrainedRows) -> Document:
 
 
 def _scan(
-    document: Document, asked: Document, rows: TrainedRows, context: VersionContext, outside: ReferenceResolver
+    document: Document, rows_document: Document, rows: TrainedRows, context: VersionContext, outside: ReferenceResolver
 ) -> Scan | MissingFact:
     facts = ProgramFacts(context, document)
     hidden = next((each.hidden for each in facts.hidden if each.key == rows.reference.key), "")
@@ -67,6 +67,6 @@ def _scan(
     from holdfast.app.inspect.rows import scan_small  # which imports polars
 
     try:
-        return scan_small(asked, files)
+        return scan_small(rows_document, files)
     except SourceError as error:
         return MissingFact(error.what)

@@ -33,7 +33,7 @@ class TargetRequest:
         resolve: What resolves the versions that a program gets: `catalog` or `uv`.
         checklist: Whether to fill in the checklists too.
         edits: Whether the result contains the text edits of fixes.
-        hub: Whether the Hub is asked about what the target names.
+        hub: Whether the Hub is contacted about what the target names.
     """
 
     path: str

@@ -34,12 +34,12 @@ class JobContext:
     """What a script or job file adds to a log.
 
     Attributes:
-        asked: Its training settings; None if it trains several jobs, since it is unknown which one the log is from.
+        declared: Its training settings; None if it trains several jobs, since it is unknown which one the log is from.
         findings: What the rules find in it.
         unread: Why it could not be read; empty if it could.
     """
 
-    asked: DeclaredTraining | None = None
+    declared: DeclaredTraining | None = None
     findings: tuple[Finding, ...] = ()
     unread: str = ""
 
@@ -58,7 +58,7 @@ def read_job(path: str, versions: Mapping[str, str], text: str | None = None) ->
     except (HoldfastError, ExceptionGroup) as error:
         return JobContext(unread=str(error).splitlines()[0])
     of_rows = () if target.job else tuple(find_in_rows(target.document))
-    return JobContext(asked=_declared_training(target), findings=(*_findings(target, question, versions), *of_rows))
+    return JobContext(declared=_declared_training(target), findings=(*_findings(target, question, versions), *of_rows))
 
 
 def _findings(target: Target, request: TargetRequest, versions: Mapping[str, str]) -> tuple[Finding, ...]:

@@ -48,8 +48,8 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     alone = judge(log, patterns, past.knows)
     job = _read_job(past, alone)
     beside = _beside(log, alone, past, job)
-    asked = past.asked or (job.asked if job else None)
-    found = judge(log, patterns, beside, asked) if beside or asked else alone
+    declared = past.declared or (job.declared if job else None)
+    found = judge(log, patterns, beside, declared) if beside or declared else alone
     if past.running and found.is_quiet:
         found = replace(found, verdict="healthy", missing=(), is_quiet=False)
     if found.verdict == "unknown":
@@ -57,8 +57,8 @@ def diagnose(targets: PathNames, *, ended: str | int = "", runs: PathName | None
     paths = [path for path, _ in past.files]
     reported = {each.rule.code for each in job.findings if each.rule} if job and not job.unread else None
     result = (
-        diagnose_result(found, paths, asked.settings, asked.is_applied, job=past.job, reported=reported)
-        if asked
+        diagnose_result(found, paths, declared.settings, declared.is_applied, job=past.job, reported=reported)
+        if declared
         else diagnose_result(found, paths, job=past.job, reported=reported)
     )
     result = structs.replace(
@@ -82,11 +82,11 @@ def _read_job(past: RunHistory, alone: Diagnosis) -> "JobContext | None":
 
 def _beside(log: Log, alone: Diagnosis, past: RunHistory, job: "JobContext | None") -> list[ClassEvidence]:
     """Return the evidence from outside the log: from the ledger, the settings, and the findings of rules."""
-    asked = [each for each in (past.asked, job.asked if job else None) if each]
+    declared = [each for each in (past.declared, job.declared if job else None) if each]
     return [
         *past.knows,
         *refusal_evidence(past.refused),
-        *_first_of_each(found for each in asked for found in find_contradictions(log, each)),
+        *_first_of_each(found for each in declared for found in find_contradictions(log, each)),
         *findings_evidence(job.findings if job else (), alone, began=bool(log.progress and log.progress[0])),
     ]
 

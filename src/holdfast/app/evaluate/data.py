@@ -20,7 +20,7 @@ from holdfast.engine.mapping.found import DataProfile, lacking_rows
 from holdfast.ports import Rows
 
 SPLITS: Final = ("test", "validation", "train")
-"""The split that is taken where none is asked for: the first of them that there is."""
+"""The split that is taken where none is requested: the first of them that there is."""
 MESSAGES: Final = "messages"
 
 Row = Mapping[str, Any]
@@ -139,7 +139,7 @@ def _open(source: RowSource, split: str | None) -> tuple[Rows, str]:
 
 
 def _limited(data: EvaluationData, limit: int | None, seed: int) -> EvaluationData:
-    """Return the data with as many rows as are asked for, drawn at random, in their order."""
+    """Return the data with as many rows as are requested, drawn at random, in their order."""
     if limit is None or limit >= len(data.rows):
         return data
     drawn = sorted(random.Random(seed).sample(sorted(data.rows), limit))  # noqa: S311 - no secret

@@ -84,14 +84,14 @@ def prepare(
             raise DatasetError(because, fix, "dataset-bad-row-values")
         _want_template(reading.task, read, model)
         named = tuple(each for each in options.metrics if reading.task in METRICS[each].tasks)
-        asked = options.metrics or options.functions or options.rewards
+        chosen = options.metrics or options.functions or options.rewards
         yield PreparedDataset(
             name=name,
             key=key,
             data=data,
             task=reading.task,
             read=read,
-            metrics=named if asked else default_metrics(reading.task, read.examples),
+            metrics=named if chosen else default_metrics(reading.task, read.examples),
             kind=_kind(reading.task, model),
         )
 
@@ -129,7 +129,7 @@ def _columns(data: EvaluationData) -> str:
 def _asked(
     readings: Mapping[TaskName, TaskReading], data: EvaluationData, model: FoundModel, options: EvaluationOptions
 ) -> list[TaskReading]:
-    """Return the readings of the tasks that the metrics ask for; the first if none are asked for.
+    """Return the readings of the tasks that the metrics ask for; the first if none are requested.
 
     Raises:
         DatasetError: There is none.

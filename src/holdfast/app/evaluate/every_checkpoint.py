@@ -56,7 +56,7 @@ def _evaluate(
     options = replace(request.options, by=(), at_least=())
     try:
         model = find_model(str(path), runs=None, offline=True)
-        asked = replace(
+        of_checkpoint = replace(
             request,
             name=str(path),
             model=model,
@@ -67,7 +67,7 @@ def _evaluate(
             prompts=(),
             options=options,
         )
-        result = run_evaluation(asked, EvaluationStore(folder, SystemClock().now_s()), on_progress)
+        result = run_evaluation(of_checkpoint, EvaluationStore(folder, SystemClock().now_s()), on_progress)
     except (UsageError, SourceError) as error:
         return _left_out(step, path, error.what)
     because = "; ".join(f"{failed.dataset} failed: {failed.because}" for failed in result.failed)

@@ -134,7 +134,7 @@ def _trained_on(model: FoundModel, *, offline: bool) -> tuple[list[tuple[str, Ro
 
 
 def results_folder(results: str | None, model: FoundModel) -> Path:
-    """Return the folder for results: the one that is asked for, a run's own, or `./results`."""
+    """Return the folder for results: the one that is requested, a run's own, or `./results`."""
     if results is not None:
         return Path(results)
     return model.run / RESULTS if model.run and model.is_final else Path(RESULTS)

@@ -82,9 +82,9 @@ def write_results(request: EvaluationRequest, work: FinishedWork, store: Evaluat
 def _gates(request: EvaluationRequest, work: FinishedWork, figures: Sequence[EvaluationFigure]) -> list[GateResult]:
     found = [gate for each in request.options.at_least for gate in judge_at_least(each, figures)]
     if request.gated and request.base is not None:
-        asked = {*request.options.metrics, *request.options.functions, *request.options.rewards}
+        chosen = {*request.options.metrics, *request.options.functions, *request.options.rewards}
         main = {rows.dataset: MAIN.get(rows.task, "") for _, rows in work.rows}
-        decisive = [each for each in figures if each.metric in (asked or {main[each.dataset]})]
+        decisive = [each for each in figures if each.metric in (chosen or {main[each.dataset]})]
         found += judge_not_worse(request.base.name, decisive)
     return found
 

@@ -90,7 +90,7 @@ def _safetensors(out: Path, merged: MergeAnswer, size: int) -> ExportedFile:
 
 def _merge(export: Export, draft: Path) -> MergeAnswer:
     source = export.request.source
-    asked = {
+    stage_request = {
         "path": source.found.source.path,
         "revision": source.revision,
         "adapters": source.adapters,
@@ -101,7 +101,7 @@ def _merge(export: Export, draft: Path) -> MergeAnswer:
         "shard_size": export.request.shard_size,
         "out": str(draft),
     }
-    merged = export.do("merge" if source.adapters else "copy", "merge", asked, MergeAnswer)
+    merged = export.do("merge" if source.adapters else "copy", "merge", stage_request, MergeAnswer)
     export.notes += merge_notes(merged, adapters=bool(source.adapters))
     return merged
 

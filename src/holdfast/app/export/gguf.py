@@ -103,7 +103,7 @@ def _look(export: Export, converter: KeptConverter, scratch: Path) -> Vocabulary
     source = export.request.source
     folder = scratch / "vocabulary"
     folder.mkdir()
-    asked = {
+    stage_request = {
         "converter": str(converter.folder),
         "path": source.found.source.path,
         "revision": source.revision,
@@ -112,7 +112,7 @@ def _look(export: Export, converter: KeptConverter, scratch: Path) -> Vocabulary
         "texts": TEXTS,
         "scratch": str(folder),
     }
-    answer = export.do("vocabulary", "vocabulary", asked, VocabularyAnswer)
+    answer = export.do("vocabulary", "vocabulary", stage_request, VocabularyAnswer)
     if because := vocabulary_because(answer):
         fix = "use the tokenizer files of the base if training did not change them, or a newer llama-cpp-python; leave out --gguf otherwise"
         raise UsageError(because, where=source.found.source.tokenizer, fix=fix)
@@ -155,27 +155,27 @@ class _Maker:
         sample = self.scratch / "sample.txt"
         text = self.export.request.sample or "\n\n".join(islice(stdlib_docstrings.texts(), SAMPLE_ROWS))
         sample.write_text(text, encoding="utf-8")
-        asked = {"model": str(self.draft), "sample": str(sample), "texts": TEXTS, "out": str(self.scratch)}
-        return self.export.do("reference", "reference", asked, ReferenceAnswer)
+        stage_request = {"model": str(self.draft), "sample": str(sample), "texts": TEXTS, "out": str(self.scratch)}
+        return self.export.do("reference", "reference", stage_request, ReferenceAnswer)
 
     def first(self, original: ReferenceAnswer) -> ExportedFile:
         """Return the file that the others are made from."""
-        asked = {
+        stage_request = {
             "converter": str(self.plan.converter.folder),
             "model": str(self.draft),
             "out": str(self._file(FIRST)),
             "name": Path(self.export.request.source.name).name,
             "pre_tokenizer": self.plan.vocabulary.pre_tokenizer,
         }
-        self.export.do("convert", "convert", asked, StageAnswer)
+        self.export.do("convert", "convert", stage_request, StageAnswer)
         return self._proved(FIRST, original)
 
     def quantized(self, quantization: str, original: ReferenceAnswer) -> ExportedFile:
         """Return a file of another quantization."""
         file_type = QUANTIZATIONS[quantization].file_type
-        asked = {"file": str(self._file(FIRST)), "out": str(self._file(quantization)), "file_type": file_type}
+        stage_request = {"file": str(self._file(FIRST)), "out": str(self._file(quantization)), "file_type": file_type}
         try:
-            self.export.do(f"quantize {quantization}", "quantize", asked, StageAnswer)
+            self.export.do(f"quantize {quantization}", "quantize", stage_request, StageAnswer)
             return self._proved(quantization, original)
         except HoldfastError as error:
             return _failed(quantization, f"{error.what}; {error.fix}")
@@ -183,8 +183,12 @@ class _Maker:
     def _proved(self, quantization: str, original: ReferenceAnswer) -> ExportedFile:
         """Return a file with its proofs; it gets its name if they hold."""
         made = self._file(quantization)
-        asked = {"converter": str(self.plan.converter.folder), "file": str(made), "reference": str(self.scratch)}
-        file = self.export.do(f"prove {quantization}", "prove", asked, FileAnswer)
+        stage_request = {
+            "converter": str(self.plan.converter.folder),
+            "file": str(made),
+            "reference": str(self.scratch),
+        }
+        file = self.export.do(f"prove {quantization}", "prove", stage_request, FileAnswer)
         checks = file_checks(quantization, file, original, self.export.request.max_loss)
         good = all(check.verdict == "pass" for check in checks)
         size = made.stat().st_size

@@ -34,7 +34,7 @@ BROKEN: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportRequest:
-    """What is asked for.
+    """The request.
 
     Attributes:
         source: What is exported.
@@ -66,7 +66,7 @@ class Export:
     """An export on its way.
 
     Attributes:
-        request: What is asked for.
+        request: The request.
         on_progress: Receives each line of progress.
         steps: What was done.
         notes: What is worth knowing.
@@ -79,7 +79,7 @@ class Export:
     notes: list[str] = field(default_factory=list[str])
     original: ReferenceAnswer | None = None
 
-    def do(self, name: str, stage: str, asked: Mapping[str, Any], answer: type[Answer]) -> Answer:
+    def do(self, name: str, stage: str, stage_request: Mapping[str, Any], answer: type[Answer]) -> Answer:
         """Do a step.
 
         Raises:
@@ -87,7 +87,7 @@ class Export:
             SourceError: It failed.
         """
         self.on_progress(name)
-        report = run_stage(stage, asked, answer, offline=self.request.offline)
+        report = run_stage(stage, stage_request, answer, offline=self.request.offline)
         if isinstance(report.answer, FailedStage):
             raise error_of(name, report.answer, self.request)
         self.steps.append(ExportStep(name=name, elapsed_s=report.elapsed_s, peak_bytes=report.answer.peak_bytes))

@@ -21,7 +21,7 @@ def reward_samples(
     """Return each reward function's results; the job's own `map` rewrites the rows first.
 
     Args:
-        document: What is asked.
+        document: The request.
         samples: Rows of the data, as they are.
         names: `file.py:function`, `module:function`, or the name of one of TRL's.
 

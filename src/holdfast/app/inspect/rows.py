@@ -39,7 +39,7 @@ def scan_small(document: Document, files: Mapping[str, Path] | None = None) -> S
     """Return a scan of every row of a job's data, if it is small and local.
 
     Args:
-        document: What is asked.
+        document: The request.
         files: The file of each split; of a file or folder that the job names itself, None.
 
     Raises:
@@ -82,7 +82,7 @@ class RowSource:
     """Where the rows of what is asked about come from; each pass over them opens them anew.
 
     Attributes:
-        asked: What is asked.
+        asked: The request.
         path: The dataset.
         split: Its split.
         offline: Whether the Hub is left alone.
@@ -92,7 +92,7 @@ class RowSource:
         """Find the dataset.
 
         Args:
-            document: What is asked.
+            document: The request.
             offline: Whether the Hub is left alone.
             files: The file of each split, where these are known.
 

@@ -40,7 +40,7 @@ def count_training_rows(document: Document, there: int) -> int:
     """Return the number of rows to train on: those that a job draws, without those it holds out.
 
     Args:
-        document: What is asked.
+        document: The request.
         there: Rows of the split.
 
     >>> job = {"dataset": {"path": "rows.jsonl", "rows": 50, "eval_fraction": 0.1}}

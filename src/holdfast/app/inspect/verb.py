@@ -77,9 +77,11 @@ def inspect(  # noqa: PLR0913 - a verb has as many arguments as its command has 
         "model": {"path": model} if model else None,
     }
     edits = [Set(key, value) for key, value in settings.items() if value is not None]
-    asked = read_request(as_path(data), edits, as_overrides(set))
-    _want_model(asked)
-    return inspect_result(look_at(asked, RowSource(asked, offline=offline), rewards=as_texts(rewards), limit=rows))
+    document = read_request(as_path(data), edits, as_overrides(set))
+    _want_model(document)
+    return inspect_result(
+        look_at(document, RowSource(document, offline=offline), rewards=as_texts(rewards), limit=rows)
+    )
 
 
 def _read_method(document: Document) -> Method | None:
@@ -116,8 +118,8 @@ def read_request(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Docum
     """
     if data.endswith(JOB_FILES) and Path(data).is_file():
         return read_target(data, tuple(sets)).document.with_values(edits, TYPED)
-    asked = Document(path=data, kind="data", values={"dataset": {"path": data, "split": "train"}})
-    return apply_overrides(asked.with_values(edits, TYPED), map(parse_set, sets))
+    document = Document(path=data, kind="data", values={"dataset": {"path": data, "split": "train"}})
+    return apply_overrides(document.with_values(edits, TYPED), map(parse_set, sets))
 
 
 def look_at(document: Document, source: RowSource, *, rewards: Sequence[str], limit: int) -> Inspection:

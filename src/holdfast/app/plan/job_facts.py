@@ -13,7 +13,7 @@ from holdfast.engine.check.job_facts import FactSources, JobFacts
 
 
 def job_facts(document: Document, job: Job, outside: ReferenceResolver, hub: HubAccess) -> JobFacts:
-    """Return the facts of a job file, looked up when they are asked for."""
+    """Return the facts of a job file, looked up when they are requested."""
     folder = job_folder(document, hub)
     sources = FactSources(
         datasets=LocalDatasets(folder),

@@ -34,14 +34,18 @@ def measure_trained_rows(document: Document, api: Api, outside: ReferenceResolve
     """
     if document.kind == "job":
         _require_local(document, outside)
-        asked, files = document, None
+        rows_document, files = document, None
     else:
-        asked, files = _script_question(document, api, outside)
-    source = RowSource(asked, offline=True, files=files)
-    tokenizer = load_tokenizer(want_tokenizer(asked, offline=hub is not HubAccess.ASKED))
+        rows_document, files = _script_question(document, api, outside)
+    source = RowSource(rows_document, offline=True, files=files)
+    tokenizer = load_tokenizer(want_tokenizer(rows_document, offline=hub is not HubAccess.ASKED))
     there = sum(batch.frame.height for batch in source.open().batches())
     return measure_rows(
-        source.open(), tokenizer, read_recipe(asked, api=api), limit=LIMIT, of=count_training_rows(asked, there)
+        source.open(),
+        tokenizer,
+        read_recipe(rows_document, api=api),
+        limit=LIMIT,
+        of=count_training_rows(rows_document, there),
     )
 
 
@@ -73,5 +77,5 @@ def _script_question(program: Document, api: Api, outside: ReferenceResolver) ->
     if not since(api, "trl", OLDEST):
         raise MissingFactError(NAME, f"what its trainers make of rows is known from trl {OLDEST} on")
     files = {split: path for split, name in rows.files.items() if (path := outside.here.path(name))}
-    asked = question_of_rows(program, rows)
-    return asked.with_values([Set("model", {"path": model})], asked.place("dataset")), files
+    rows_document = question_of_rows(program, rows)
+    return rows_document.with_values([Set("model", {"path": model})], rows_document.place("dataset")), files

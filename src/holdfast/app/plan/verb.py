@@ -113,8 +113,8 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
 
 def _with_errors(result: PlanResult, target: Target, request: TargetRequest) -> PlanResult:
     """Return the result with what `check` finds wrong in the target itself: a misspelt setting is planned as if it were not there."""
-    asked = replace(request, only=OF_TARGET, hub=HubAccess.OFFLINE)
-    errors = [each for each in check_rules(target, asked).findings if severity_of(each) is Severity.ERROR]
+    check_request = replace(request, only=OF_TARGET, hub=HubAccess.OFFLINE)
+    errors = [each for each in check_rules(target, check_request).findings if severity_of(each) is Severity.ERROR]
     shown = [_error_of(target.document, each) for each in errors[:MOST_ERRORS]]
     return structs.replace(result, check_errors=len(errors), errors=shown)
 
@@ -133,7 +133,7 @@ def _read(request: TargetRequest) -> Target:
 def _placed(
     target: Target, *, hardware: str | None, budget: float | None, processes: int | None, strategy: str | None
 ) -> Target:
-    """Return the target with what was asked for beside it.
+    """Return the target with what was requested beside it.
 
     Raises:
         UsageError: One of these is no such value.
@@ -144,13 +144,13 @@ def _placed(
         _require_hardware(hardware)
     if processes is not None and processes < 1:
         raise UsageError(f"{processes} is not a number of processes", where="processes", fix="give 1 or more")
-    asked = {
+    settings = {
         "where.hardware": hardware,
         "where.budget_usd": budget,
         "where.processes": processes,
         "where.strategy": strategy,
     }
-    edits: list[Edit] = [Set(key, value) for key, value in asked.items() if value is not None]
+    edits: list[Edit] = [Set(key, value) for key, value in settings.items() if value is not None]
     if processes is not None:
         edits += [Remove(key) for key in ("where.world_size",) if target.document.get(key) is not ABSENT]
     if hardware is not None and target.document.get(BACKEND_KEY, None) == LOCAL.name:

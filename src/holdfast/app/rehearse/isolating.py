@@ -53,8 +53,8 @@ def isolate(
         play: Plays the script again.
         forced: Whether failures of the machine's are asked about too, and those of parts that did not come to an end.
     """
-    asked = [each for each in rehearsal.failures if may_be_isolated(each, machines=forced)]
-    if not asked or (any(each.over for each in parts.values()) and not forced):
+    suspects = [each for each in rehearsal.failures if may_be_isolated(each, machines=forced)]
+    if not suspects or (any(each.over for each in parts.values()) and not forced):
         return rehearsal
     whole, base = parts["whole"], Path(part_request.folder, "isolated")
     base.mkdir()
@@ -63,14 +63,14 @@ def isolate(
     given = _write_rows(base, noted, whole, part_request, mapped=mapped)
     model, error = str(base / "model"), error_of(whole)
     replays = _played(play, [(name, replace(part_request, known_rows=rows)) for name, rows in given.items()], base)
-    if any(find_blame(each, error, replays, part_request.source)[0] != "data" for each in asked):
+    if any(find_blame(each, error, replays, part_request.source)[0] != "data" for each in suspects):
         others: list[tuple[Instead, PartRequest]] = [("model", replace(part_request, known_model=model))]
         if rows := given.get("typed") or given.get("method"):
             others.append(("both", replace(part_request, known_model=model, known_rows=rows)))
         replays += _played(play, others, base)
     return replace(
         rehearsal,
-        failures=tuple(_blamed(each, error, replays, asked, part_request.source) for each in rehearsal.failures),
+        failures=tuple(_blamed(each, error, replays, suspects, part_request.source) for each in rehearsal.failures),
     )
 
 
@@ -120,7 +120,7 @@ def _write_rows(
 
 
 def _write(folder: Path, datasets: Sequence[tuple[RecordedRows, Sequence[Row]]], *, own: bool) -> str:
-    """Write the rows of each dataset, and those of the first for whatever else is asked for; return that file."""
+    """Write the rows of each dataset, and those of the first for whatever else is requested; return that file."""
     folder.mkdir(parents=True)
     rows = folder / "rows.jsonl"
     rows.write_text(_lines(datasets[0][1]), encoding="utf-8")

@@ -62,22 +62,22 @@ def _why_not(model: Path) -> str:
     return ""
 
 
-def _evaluate(folder: Path, asked: PlannedEvaluation, on_progress: Callable[[str], None]) -> EvaluateResult:
+def _evaluate(folder: Path, planned: PlannedEvaluation, on_progress: Callable[[str], None]) -> EvaluateResult:
     from holdfast.app.evaluate.verb import evaluate  # few jobs evaluate
 
     return evaluate(
         folder,
-        on=asked.dataset,
-        split=asked.split,
-        config=asked.config,
-        rows=asked.rows,
-        metric=asked.metric,
-        rewards=asked.rewards,
-        by=asked.by,
-        at_least=asked.at_least,
-        not_worse_than=asked.not_worse_than,
-        max_new_tokens=asked.max_new_tokens,
-        seed=asked.seed,
+        on=planned.dataset,
+        split=planned.split,
+        config=planned.config,
+        rows=planned.rows,
+        metric=planned.metric,
+        rewards=planned.rewards,
+        by=planned.by,
+        at_least=planned.at_least,
+        not_worse_than=planned.not_worse_than,
+        max_new_tokens=planned.max_new_tokens,
+        seed=planned.seed,
         on_progress=on_progress,
     )
 

@@ -39,7 +39,7 @@ def read_history(run: Run) -> RunHistory:
     job, text = _job(run)
     return RunHistory(
         files=[*files, *known],
-        asked=reported_training(events, text, state.about.method or "", has_model=has_model),
+        declared=reported_training(events, text, state.about.method or "", has_model=has_model),
         knows=evidence,
         run=run.name,
         refused_by=state.refused_by,

@@ -44,7 +44,7 @@ def estimate_study(
         proposed: As many trials as a search will still propose, each the one that it is taken to be like.
         outcomes: What became of the others.
         parallel: How many run at once.
-        hub: Whether the Hub is asked about the job.
+        hub: Whether the Hub is contacted about the job.
     """
     left = distinct(waiting)
     shapes = {each.shape for each in left}

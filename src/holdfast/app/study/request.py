@@ -46,7 +46,7 @@ class StudyRequest:
 
     @property
     def hub(self) -> HubAccess:
-        """Whether the Hub is asked."""
+        """Whether the Hub is contacted."""
         return HubAccess.OFFLINE if self.options.offline else HubAccess.ASKED
 
     def found(self) -> dict[str, TrialRun]:

@@ -80,12 +80,12 @@ def study(
     file = with_proposals(file, folder)
     if not (show or dry_run or yes):
         _confirm(file, options, confirm)
-    asked = StudyRequest(file, prepare_trials(file), options, observer)
+    request = StudyRequest(file, prepare_trials(file), options, observer)
     if show:
-        return asked.shown()
+        return request.shown()
     if dry_run:
-        asked.check(asked.waiting(asked.found()))
-        return asked.looked_at()
+        request.check(request.waiting(request.found()))
+        return request.looked_at()
     require_own_folder(folder, file.path)
     make_study_folder(folder)
     with running_study(folder) as mine:
@@ -93,10 +93,10 @@ def study(
             fix = f"wait until it is done; `holdfast study {file.path} --show` shows how far it is"
             raise UsageError(f"another process runs the study {file.name}", where=str(folder), fix=fix)
         if not detach:
-            return asked.run(folder)
-        asked.check(asked.waiting(asked.found()))
+            return request.run(folder)
+        request.check(request.waiting(request.found()))
     run_in_background(file.path, folder, options)
-    return asked.looked_at()
+    return request.looked_at()
 
 
 def _confirm(file: StudyFile, options: StudyOptions, confirm: Callable[[str], bool]) -> None:

@@ -1,4 +1,4 @@
-"""One package's history: what each of its releases holds, a line a thing, parsed when it is asked for."""
+"""One package's history: what each of its releases holds, a line a thing, parsed when it is requested."""
 
 import json
 from collections.abc import Container, Iterator, Mapping

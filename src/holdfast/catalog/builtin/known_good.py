@@ -108,13 +108,13 @@ def good_turns(
     speaker, text = keys
     user, assistant = ROLES.get(keys, ROLES[PERSON])
     part = part_of(column)
-    asked = {speaker: user, text: _filled("question", number)}
+    question = {speaker: user, text: _filled("question", number)}
     if part == "question":
-        return [asked]
+        return [question]
     if part in ("answer", "wrong"):
         answer = {speaker: assistant, text: _filled(part, number)}
-        return [asked, answer] if alone else [answer]
-    return [asked, {speaker: assistant, text: _filled("answer", number)}]
+        return [question, answer] if alone else [answer]
+    return [question, {speaker: assistant, text: _filled("answer", number)}]
 
 
 def part_of(column: str) -> str:

@@ -54,7 +54,7 @@ def rows(config: str, split: str, seed: int = 0) -> list[dict[str, Any]]:
 
 
 def texts() -> Iterator[str]:
-    """Yield every question and every answer; nothing is parsed before the first is asked for."""
+    """Yield every question and every answer; nothing is parsed before the first is requested."""
     for entry in entries():
         yield from entry
 

@@ -144,8 +144,8 @@ def names_of(api: Api, path: str) -> tuple[str, ...]:
 
 def subject(api: Api, call: Call, *packages: str) -> str:
     """Return a call's name with the versions it is judged by: `SFTConfig of trl 1.16.0`."""
-    asked = dict.fromkeys((call.package, *packages))
-    versions = ", ".join(f"{package} {api.versions[package]}" for package in asked if package in api.versions)
+    concerned = dict.fromkeys((call.package, *packages))
+    versions = ", ".join(f"{package} {api.versions[package]}" for package in concerned if package in api.versions)
     return f"`{called(call)}` of {versions}" if versions else f"`{called(call)}`"
 
 

@@ -78,8 +78,8 @@ def _reads(method: Method, forms: Forms, settings: ColumnSettings) -> Sequence[s
         case Method.DPO | Method.KTO:
             return ("prompt", "chosen", "rejected", "tools")
         case Method.GRPO | Method.RLOO:
-            asked = any(name in MATHEMATICAL for name in settings.rewards)
-            return ("prompt", "solution") if asked else ("prompt",)
+            needs_solution = any(name in MATHEMATICAL for name in settings.rewards)
+            return ("prompt", "solution") if needs_solution else ("prompt",)
 
 
 def _sft_reads(forms: Forms, settings: ColumnSettings) -> Sequence[str]:

@@ -135,8 +135,8 @@ class LiveView:
         width = min(WIDTH, self._console.width)
         unicode = self._console.encoding.lower().startswith("utf")
         panel = render_panel(self.progress, self._run, self._now_s(), width=width, trail=unicode)
-        asked = [Text(self._question, "bold")] if self._question else []
-        return Group(*drawn, panel, *asked)
+        prompt = [Text(self._question, "bold")] if self._question else []
+        return Group(*drawn, panel, *prompt)
 
 
 def fresh_streams() -> dict[str, TerminalStream]:

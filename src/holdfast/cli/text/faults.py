@@ -28,7 +28,7 @@ NO_OTHER: Final = "no other attempt: "
 
 
 def render_faults(faults: Sequence[RehearsedFault] | UnsetType) -> Iterator[str]:
-    """Yield the lines of the faults that were injected; none if none was asked for."""
+    """Yield the lines of the faults that were injected; none if none was requested."""
     if faults is UNSET:
         return
     yield ""

@@ -102,10 +102,10 @@ def _what(result: InspectResult) -> str:
 
 def _methods(result: InspectResult) -> Iterator[str]:
     """Yield a line for each method, or only for the requested one."""
-    asked, shown = result.method, _shown_mapping(result)
+    method_wanted, shown = result.method, _shown_mapping(result)
     faulty = any(problem.severity is Severity.ERROR for problem in result.problems)
     for method, found in result.methods.items():
-        if asked and method != asked:
+        if method_wanted and method != method_wanted:
             continue
         if found.ready:
             caveat = f": {found.caveat}" if found.caveat else ""
@@ -113,9 +113,9 @@ def _methods(result: InspectResult) -> Iterator[str]:
             yield f"{style('ready', fg=colour)} {method}{but}{caveat}{_mapped(method, found, shown)}"
         else:
             yield f"{style('not', fg='yellow')}   {method}: {found.because}{_mapped(method, found, shown)}"
-            if asked and found.unmapped:
+            if method_wanted and found.unmapped:
                 yield f"      no mapping: {found.unmapped}"
-    if not asked:
+    if not method_wanted:
         reads = [found.unmapped for found in result.methods.values() if found.field and found.unmapped]
         yield from (f"      {reading}" for reading in reads[:1])
 
@@ -187,10 +187,10 @@ def render_call(path: str, readiness: MethodReadiness) -> str:
 
 def _shown_mapping(result: InspectResult) -> str | None:
     """Return the method whose mapping is printed: the requested one, or, if no method is ready, the first that has a mapping."""
-    asked = result.method
+    method_wanted = result.method
     wanting = [name for name, found in result.methods.items() if found.mapping]
-    if asked:
-        return asked if asked in wanting else None
+    if method_wanted:
+        return method_wanted if method_wanted in wanting else None
     ready = any(found.ready and name not in wanting for name, found in result.methods.items())
     return None if ready else next(iter(wanting), None)
 
@@ -214,13 +214,13 @@ def _outcome(result: InspectResult) -> Iterator[str]:
 
 def _not_ready(result: InspectResult) -> str:
     """Return that the requested method, or every method, is not ready; empty otherwise."""
-    asked, methods = result.method, result.methods
+    method_wanted, methods = result.method, result.methods
     shown = _shown_mapping(result)
     but = ", except for the errors" if any(each.severity is Severity.ERROR for each in result.problems) else ""
     mapped = f"; the mapping above makes the rows ready for {shown}{but}" if shown else ""
-    if asked:
+    if method_wanted:
         before = f" before `{result.rewritten_by}` rewrites the rows" if result.rewritten_by else ""
-        return "" if methods[asked].ready else f"not ready for {asked}{before}{mapped}"
+        return "" if methods[method_wanted].ready else f"not ready for {method_wanted}{before}{mapped}"
     return "" if any(found.ready for found in methods.values()) else f"no method is ready{mapped}"
 
 

@@ -99,8 +99,8 @@ class HubFacts:
 
         def placed(each: Reference) -> Reference:
             is_here = here.has_all(each)
-            asked = each.local and (each.read is not None or not is_here)
-            return replace(each, hidden=made.why(each.name, here=is_here) or here.elsewhere(each)) if asked else each
+            is_open = each.local and (each.read is not None or not is_here)
+            return replace(each, hidden=made.why(each.name, here=is_here) or here.elsewhere(each)) if is_open else each
 
         return tuple(map(placed, named))
 
@@ -265,9 +265,9 @@ class HubFacts:
 
     def _only(self, role: ReferenceRole) -> Reference:
         """Return the one thing of a role that the job names."""
-        asked = [each for each in self.references if each.role == role]
+        of_role = [each for each in self.references if each.role == role]
         # Another split of the same data is no other dataset; the first is trained on.
-        named = {(each.name, each.revision, each.config): each for each in reversed(asked)}
+        named = {(each.name, each.revision, each.config): each for each in reversed(of_role)}
         if len(named) != 1:
             hidden = [each for each in self.hidden if each.role == role and not named]
             raise self._nothing(f"the job names {len(named)} {role}s", hidden)

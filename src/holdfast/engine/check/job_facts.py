@@ -63,9 +63,9 @@ def process_count(machine: Machine, job: Job) -> int:
     >>> process_count(Machine(cpus=2), Job(method="sft", model="m", dataset="d"))
     1
     """
-    asked = job.where.processes
-    if asked != "auto":
-        return asked
+    processes = job.where.processes
+    if processes != "auto":
+        return processes
     flavor = load_flavors().get(job.where.hardware or "") if capabilities_of(job.where.backend).has_flavors else None
     return max(1, len(flavor.gpus if flavor else machine.gpus))
 
@@ -126,8 +126,8 @@ class JobFacts(HubFacts):
     @cached_property
     def processes(self) -> int:
         """Training processes on all machines together: the world size."""
-        asked = self._job.where.processes
-        here = process_count(self.machine, self._job) if asked == "auto" else asked
+        processes = self._job.where.processes
+        here = process_count(self.machine, self._job) if processes == "auto" else processes
         return here * self._job.where.nodes
 
     @property

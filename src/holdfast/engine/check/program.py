@@ -113,8 +113,8 @@ def _older(rules: Sequence[Rule], documents: Sequence[Document], passes: Passes)
     floors = _Floors(passes, lowest)
     for finding in passes.ask(bound, documents, lowest):
         if isinstance(finding, Finding) and severity_of(finding) is Severity.ERROR:
-            asked = "; ".join(f"require `{name}>={version}`" for name, version in floors.of(finding).items())
-            message = f"{finding.message} (not with the newest, but with the oldest versions that are allowed: {asked})"
+            requirements = "; ".join(f"require `{name}>={version}`" for name, version in floors.of(finding).items())
+            message = f"{finding.message} (not with the newest, but with the oldest versions that are allowed: {requirements})"
             yield replace(finding, severity=Severity.WARNING, message=message, fix=None)
 
 

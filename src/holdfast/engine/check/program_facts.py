@@ -152,8 +152,8 @@ class ProgramFacts(HubFacts):
             raise SourceError(because, where=flow.source.key, fix="nothing to do")
         if bool(flow.split) == bool(reference.split) and flow.source.path in SPLIT_BY_NAME:
             raise SourceError("it is not one split of what is loaded", where=reference.key, fix="name one split")
-        asked = replace(reference, split=flow.split) if flow.split else reference
-        found = self._find_dataset(asked)
+        of_split = replace(reference, split=flow.split) if flow.split else reference
+        found = self._find_dataset(of_split)
         if found.problem:
             raise SourceError("the data cannot be read", where=reference.key, fix="see what is found of its files")
         return usable_dataset(found, evaluated=False)

@@ -104,8 +104,10 @@ def _known_good(_: Document) -> ItemState:
 
 
 def _hardware(job: Document) -> ItemState:
-    asked = job.get("where.hardware")
-    because = f"no rule objects to {asked}, but how much memory it takes is not known" if isinstance(asked, str) else ""
+    hardware = job.get("where.hardware")
+    because = (
+        f"no rule objects to {hardware}, but how much memory it takes is not known" if isinstance(hardware, str) else ""
+    )
     return _unknown(because or f"how much memory it takes is not known: {NOT_ESTIMATED}")
 
 

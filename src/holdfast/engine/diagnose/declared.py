@@ -33,7 +33,7 @@ ADAPTIVE: Final = re.compile("adam|adafactor|lion|rmsprop|adagrad")
 """Optimizers that change each weight by about the learning rate; source: the rule CMB106."""
 OWN_OPTIMIZER: Final = re.compile("optimizers|optimizer_cls_and_kwargs|create_optimizer")
 NEAR: Final = 0.1
-"""Share by which a rate that was read off a schedule may differ from the one that was asked for."""
+"""Share by which a rate that was read off a schedule may differ from the one that was requested."""
 FEW: Final = 3
 RESUMED: Final = 1.5
 """Steps' worth of epochs before the first step that is logged: the run was resumed."""
@@ -132,7 +132,7 @@ def _never_saved(course: MetricHistory, declared: DeclaredTraining) -> Iterator[
 
 
 def _other_rate(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
-    """A resumed run whose learning rates lie on the schedule of another peak than the one that was asked for."""
+    """A resumed run whose learning rates lie on the schedule of another peak than the one that was requested."""
     rates, epochs = course.every("learning_rate"), course.every("epoch")
     wanted = declared.number("learning_rate")
     plain = declared.settings.get("lr_scheduler_type") in LINEAR and not _warms_up(declared)
@@ -182,7 +182,7 @@ def _every_row_cut(course: MetricHistory, declared: DeclaredTraining) -> Iterato
 
 
 def _no_accelerator(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
-    """A precision of GPUs that was asked for, where the data loader finds none."""
+    """A precision of GPUs that was requested, where the data loader finds none."""
     wanted = [name for name in ("fp16", "tf32") if declared.settings.get(name) is True]
     if wanted and not declared.settings.get("use_cpu") and "no_accelerator" in course.said:
         yield _evidence("no-gpu-visible", 0.7, (course.said["no_accelerator"], *declared.setting_lines(*wanted)))

@@ -22,7 +22,7 @@ class RunHistory:
 
     Attributes:
         files: Its logs: for a run, those of the newest attempt, and what the ledger knows, as another log.
-        asked: The settings of its trainer; None if it never got so far.
+        declared: The settings of its trainer; None if it never got so far.
         knows: Evidence from the ledger, the machine and the stacks.
         needs: What would show more of how it ended, if nothing else does.
         run: The name of the run; empty if its logs were named.
@@ -39,7 +39,7 @@ class RunHistory:
     """
 
     files: OpenedLogs
-    asked: DeclaredTraining | None = None
+    declared: DeclaredTraining | None = None
     knows: tuple[ClassEvidence, ...] = ()
     needs: tuple[str, ...] = ()
     run: str = ""

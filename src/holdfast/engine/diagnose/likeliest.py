@@ -15,7 +15,7 @@ def likeliest_cause(history: RunHistory, attempt: int, now_s: float) -> Diagnose
         now_s: Unix time.
     """
     patterns = PatternIndex(history.possible(all_signatures()))
-    found = diagnose(read_log(history.files, patterns.sought), patterns, history.knows, history.asked)
+    found = diagnose(read_log(history.files, patterns.sought), patterns, history.knows, history.declared)
     cause = next(iter(found.causes), None) if found.verdict == "diagnosed" else None
     if cause is None:
         return Diagnosed(at_s=now_s, attempt=attempt, where=history.standstill)

@@ -26,7 +26,7 @@ Examples = Sequence[Example]
 
 
 def default_metrics(task: TaskName, examples: Examples) -> tuple[str, ...]:
-    """Return the metrics that a dataset gets where none are asked for."""
+    """Return the metrics that a dataset gets where none are requested."""
     if task != "answers":
         return tuple(name for name, metric in METRICS.items() if task in metric.tasks)
     references = [each.reference for each in examples]

@@ -65,12 +65,12 @@ def worst_rows(rows: EvaluatedRows) -> list[WorstRow]:
 def _main(
     rows: EvaluatedRows, outputs: Sequence[ModelOutput], own: Mapping[str, Sequence[float | None]]
 ) -> tuple[str, list[float]]:
-    """Return the metric by which rows are the worst, and their values: the first that was asked for, if there is only one a row."""
-    asked = [name for name in rows.metrics if METRICS[name].combination == "mean"]
+    """Return the metric by which rows are the worst, and their values: the first that was requested, if there is only one a row."""
+    means = [name for name in rows.metrics if METRICS[name].combination == "mean"]
     if not rows.metrics and own:
         name, values = next(iter(own.items()))
         return name, [math.nan if value is None else value for value in values]
-    name = MAIN[rows.task] if MAIN[rows.task] in rows.metrics or not asked else asked[0]
+    name = MAIN[rows.task] if MAIN[rows.task] in rows.metrics or not means else means[0]
     return name, row_scores(rows.task, name, rows.examples, outputs)
 
 
@@ -102,5 +102,5 @@ def last_text(prompt: Prompt) -> str:
 
 
 def _scored(example: Example) -> str:
-    """Return the text whose likelihood was asked for, of rows in which the model writes none."""
+    """Return the text whose likelihood was requested, of rows in which the model writes none."""
     return last_text(example.scored[-1].answer) if example.scored else ""

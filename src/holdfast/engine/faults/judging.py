@@ -163,8 +163,8 @@ def _agreement(run: FaultyRun, state: RunState) -> LossAgreement:
         return "not_compared"  # two runs of this script from the beginning differ
     last = state.attempts[-1].number
     reported = [event.training_event for event in run.events if isinstance(event, Reported) and event.attempt == last]
-    asked = run.undisturbed.first("training").get("arguments", {})
-    is_half = bool(asked.get("bf16") or asked.get("fp16"))
+    arguments = run.undisturbed.first("training").get("arguments", {})
+    is_half = bool(arguments.get("bf16") or arguments.get("fp16"))
     agreement = _compare(losses_of(reported), whole, is_half=is_half)
     if agreement == "same" and run.same_weights is False:
         return "rounded"

@@ -42,12 +42,12 @@ class Inspection:
     """What was found out about one split of a dataset.
 
     Attributes:
-        path: The dataset, as it was asked for.
+        path: The dataset, as it was requested.
         split: The split.
         shape: What TRL would take it for.
         methods: Whether each method can train on it.
         scan: What reading every row showed.
-        method: The method that was asked for; None where none was.
+        method: The method that was requested; None where none was.
         tokens: What a model's tokenizer makes of the rows; None where no model was named, or nobody could tell.
         untold: Why there are no tokens.
         mapped: The method whose mapping went over the rows before their tokens were counted; None where none did.
@@ -75,7 +75,7 @@ class Inspection:
 
     @property
     def fails(self) -> bool:
-        """Whether something is an error, or the method that was asked for is not ready and nothing rewrites the rows for it."""
+        """Whether something is an error, or the method that was requested is not ready and nothing rewrites the rows for it."""
         errors = any(severity_of(finding) is Severity.ERROR for finding in self.findings)
         unready = self.method is not None and not self.methods[self.method].ready
         return errors or (unready and not self.rewritten_by)

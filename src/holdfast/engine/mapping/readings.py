@@ -259,8 +259,8 @@ def read_answers(data: DataProfile, besides: tuple[str, ...] = (), results: tupl
     name = answers[0]
     mixed = data.columns[name] == MIXED  # a text such as "7" is read as a number there
     code = cell(name) if name in texts and not mixed else _number_as_text(data, name)
-    asked = ", ".join(f"`{each}`" for each in request.uses)
-    yield add(request, f"A prompt of {asked}, and its answer `{name}`.", {"completion": RowExpression(code)}, name)
+    parts = ", ".join(f"`{each}`" for each in request.uses)
+    yield add(request, f"A prompt of {parts}, and its answer `{name}`.", {"completion": RowExpression(code)}, name)
 
 
 def _number_as_text(data: DataProfile, name: str) -> str:

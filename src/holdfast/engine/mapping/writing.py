@@ -171,8 +171,8 @@ def _generating(reading: ColumnReading, data: DataProfile) -> MappingDraft | Non
     if "prompt" not in reading.parts:
         return None
     prompt = reading.parts["prompt"]
-    asked = any(name in TRL_REWARDS for name in data.settings.rewards)
-    if prompt.code == cell("prompt") and prompt.kind == "text" and not asked:
+    needs_solution = any(name in TRL_REWARDS for name in data.settings.rewards)
+    if prompt.code == cell("prompt") and prompt.kind == "text" and not needs_solution:
         # It is a prompt already: whether as text or as a message is not for us to say.
         prompt = RowExpression(prompt.code, "plain")
     return MappingDraft(

@@ -216,8 +216,8 @@ class StepReader:
         if rollout:
             return rollout.prompt + rollout.completion
         written = [name for name in LENGTHS if self.job.get(f"train.{name}") is not ABSENT]
-        asked = written if "max_length" in written else (*written, *LENGTHS)
-        value = next((found for name in asked if (found := self._given(name)) is not None), None)
+        names = written if "max_length" in written else (*written, *LENGTHS)
+        value = next((found for name in names if (found := self._given(name)) is not None), None)
         if type(value) is not int or value < 1:
             raise MissingFactError(
                 "train.max_length", f"rows of {method.value} are not cut, and the longest is not known"
@@ -238,8 +238,8 @@ class StepReader:
         """Return the rows of an evaluation batch: no more than there are; 0 without evaluation."""
         if not self._evaluates():
             return 0
-        asked = self._count("per_device_eval_batch_size")
-        return asked if self.eval_rows is None else min(asked, max(1, self.eval_rows))
+        batch = self._count("per_device_eval_batch_size")
+        return batch if self.eval_rows is None else min(batch, max(1, self.eval_rows))
 
     def _evaluates(self) -> bool:
         if self.job.kind == "job":

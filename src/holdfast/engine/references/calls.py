@@ -138,7 +138,7 @@ def _kind(given: ArgumentLookup, naming: Naming) -> Any:
 
 
 def _files(given: ArgumentLookup, naming: Naming) -> tuple[str, ...] | Unknown:
-    """Return the files that are asked for, each with its folder; Unknown where they are not known."""
+    """Return the files that are requested, each with its folder; Unknown where they are not known."""
     folder = given.value(naming.folder)
     found: list[str] = [*naming.fixed]
     for parameter in naming.files:

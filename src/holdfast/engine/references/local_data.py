@@ -79,8 +79,8 @@ def _named(given: ArgumentLookup) -> Iterator[Reference]:
     """Yield the folder that a command of TRL's reads: it loads what is named, and takes one split of it."""
     name, split = given.value(NAME), given.value("dataset_train_split")
     if isinstance(name, str) and _is_folder(name) and given.value("dataset_config") is None:
-        asked = TRAIN if split is None else split
-        yield from (replace(each, split=split_of(asked)) for each in _read(given, NAME, A_FOLDER))
+        wanted = TRAIN if split is None else split
+        yield from (replace(each, split=split_of(wanted)) for each in _read(given, NAME, A_FOLDER))
 
 
 def _is_folder(name: str) -> bool:
@@ -89,7 +89,7 @@ def _is_folder(name: str) -> bool:
 
 
 def _read(given: ArgumentLookup, argument: str, reader: str) -> Iterator[Reference]:
-    splits, asked = _splits(given.value(argument)), given.value("split")
+    splits, wanted = _splits(given.value(argument)), given.value("split")
     names = [name for _, files in splits for name in files]
     if not names or any(sign in name for name in names for sign in ADDRESS):
         return
@@ -100,7 +100,7 @@ def _read(given: ArgumentLookup, argument: str, reader: str) -> Iterator[Referen
         key=given.key(argument),
         place=given.place(argument),
         repo_kind="dataset",
-        split=split_of(asked),
+        split=split_of(wanted),
         files=tuple(names),
         label=call.label,
         guard=call.guard,

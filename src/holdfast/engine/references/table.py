@@ -26,7 +26,7 @@ class Naming:
         split: The parameter with its splits.
         files: Parameters with names or patterns of files.
         folder: The parameter with a folder that the files are in.
-        fixed: Files that are asked for whatever is given.
+        fixed: Files that are requested whatever is given.
     """
 
     role: ReferenceRole

@@ -168,10 +168,10 @@ def _environment(about: Circumstances) -> Iterator[Advice]:
 
 def _precision(name: str, about: Circumstances) -> Iterator[Advice]:
     """Yield the setting that trains on a machine without a GPU, where a precision is refused for want of one."""
-    if name == NO_GPU and (asked := PRECISION.search(about.error)):
+    if name == NO_GPU and (precision := PRECISION.search(about.error)):
         yield Advice(
-            f"`{asked[0]}` asks for a GPU, and this process finds none.",
-            f"Write `use_cpu=True` or `{asked[0]}=False`{about.at} to train on the processor, or run the job on a GPU.",
+            f"`{precision[0]}` asks for a GPU, and this process finds none.",
+            f"Write `use_cpu=True` or `{precision[0]}=False`{about.at} to train on the processor, or run the job on a GPU.",
         )
 
 
@@ -185,7 +185,7 @@ def _file_of_rows(name: str, about: Circumstances) -> Iterator[Advice]:
 
 
 def _column(name: str, about: Circumstances) -> Iterator[Advice]:
-    """Yield the column that is asked for, beside those that there are."""
+    """Yield the column that is requested, beside those that there are."""
     missing = MISSING.match(about.error)
     if not missing or not about.columns or missing[1] in about.columns or name != "dataset-missing-column":
         return

@@ -40,7 +40,7 @@ class Replay:
         instead: What.
         failures: What failed then.
         error: The exception that ended it: `KeyError`; empty where none did.
-        rows_given: Whether rows were asked for in a way in which others could be given.
+        rows_given: Whether rows were requested in a way in which others could be given.
     """
 
     instead: Instead

@@ -1,6 +1,6 @@
 """What a rehearsal teaches about the job at its full size: rows and tokens a step, steps, bytes of a checkpoint.
 
-The settings are those that were asked for, the rows those that the script gave its trainer, the parameters those of the
+The settings are those that were requested, the rows those that the script gave its trainer, the parameters those of the
 model that it named. For one process: more of them take as many times the rows a step. Sources: `Trainer` of transformers
 5.23 (`set_initial_training_values`), `RepeatSampler` of TRL 1.16.
 """

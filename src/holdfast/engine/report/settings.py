@@ -68,8 +68,8 @@ def list_settings(job: Document | None, about: RequestedJob, start: TrainingStar
     config, train = start.config, job.get("train", {}) if job else {}
     if batch := _batch(config, start.world_size):
         yield batch
-    asked = [name for name in train if name not in USUAL]
-    for name in (*USUAL, *asked):
+    others = [name for name in train if name not in USUAL]
+    for name in (*USUAL, *others):
         if name in train or config.get(name):
             yield RequestedSetting(name, spell_value(train.get(name, config.get(name))), default=name not in train)
 

@@ -46,20 +46,20 @@ def assume_versions(
     found: dict[str, str] = {}
     for group in groups:
         own = tuple(each for each in declared.requirements if each.package in group)
-        asked = replace(declared, requirements=own) if resolution.conflict else declared
-        together = _newest_together(_loosened(asked, group), resolution.python, resolution.date, folder)
+        loosened = replace(declared, requirements=own) if resolution.conflict else declared
+        together = _newest_together(_loosened(loosened, group), resolution.python, resolution.date, folder)
         found |= {name: together[name] for name in group if name in together}
     return found
 
 
 def _may_be_assumed(declared: ProjectRequirements, package: str) -> bool:
     """True if nothing says which version of a package there will be, or the newest fits what does."""
-    asked = declared.named(package)
-    if asked is None or declared.unsure:
+    requirement = declared.named(package)
+    if requirement is None or declared.unsure:
         return not declared.exact
-    if asked.url:
-        return _follows_a_branch(asked.url)
-    return not asked.unknown and any(admits(asked.specifier, version) for version in released(package))
+    if requirement.url:
+        return _follows_a_branch(requirement.url)
+    return not requirement.unknown and any(admits(requirement.specifier, version) for version in released(package))
 
 
 def _follows_a_branch(url: str) -> bool:
@@ -68,7 +68,7 @@ def _follows_a_branch(url: str) -> bool:
 
 
 def _loosened(declared: ProjectRequirements, lacking: Iterable[str]) -> ProjectRequirements:
-    """Return the same requirements, where those of repositories are of any release, and what is lacking is asked for."""
+    """Return the same requirements, where those of repositories are of any release, and what is lacking is requested."""
     lacking = set(lacking)
     kept = () if declared.unsure else declared.requirements
     named = [

@@ -78,12 +78,12 @@ class Constraint(NamedTuple):
 
     @property
     def pin(self) -> str | None:
-        """The one version that is asked for."""
+        """The one version that is requested."""
         return next(iter(self.pins), None)
 
     @property
     def pins(self) -> tuple[str, ...]:
-        """Every one version that is asked for; several contradict one another."""
+        """Every one version that is requested; several contradict one another."""
         return tuple(each.pin for each in self.requirements if each.pin)
 
     @property
@@ -108,7 +108,7 @@ def constraints_of(requirements: Iterable[Requirement], python: str, *, limits: 
     Args:
         requirements: All that are declared.
         python: The Python that runs it.
-        limits: Whether those are asked for that only limit what something else needs, or all others.
+        limits: Whether those are requested that only limit what something else needs, or all others.
     """
     environment = environment_of(python)
     found: dict[str, Constraint] = {}

@@ -14,7 +14,7 @@ from holdfast.engine.resolve.uncertainty import number_outside, why_outside
 
 
 class ReleaseIndex(Mapping[str, PackageReleases]):
-    """The shelves of all packages with a history, each filled when it is asked for."""
+    """The shelves of all packages with a history, each filled when it is requested."""
 
     def __init__(self, names: Iterable[str], fill: Callable[[str], PackageReleases]) -> None:
         self._names, self._fill = frozenset(names), fill
@@ -48,7 +48,7 @@ class ResolverInput:
         folder: Where the histories lie.
         limits: What is declared only for the case that something needs it.
         before: The day from which on releases do not count; empty where all do.
-        lowest: Whether the lowest release that a declared range admits is asked for.
+        lowest: Whether the lowest release that a declared range admits is requested.
     """
 
     wishes: Mapping[str, Constraint]

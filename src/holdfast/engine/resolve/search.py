@@ -1,4 +1,4 @@
-"""The search for releases that fit together: the best for the package that is asked for first, then for the next."""
+"""The search for releases that fit together: the best for the package that is requested first, then for the next."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -131,11 +131,11 @@ class Search:
 
     def _others_fit(self, domains: Domains) -> bool:
         """True if the packages without a history can meet all that the decided releases ask of them."""
-        asked = {name: [specifier] for name, specifier in self.others.items()}
+        specifiers_of = {name: [specifier] for name, specifier in self.others.items()}
         for package, choices in domains.items():
             for need in self.needs(package, choices) if choices.bit_count() == 1 else ():
-                asked.setdefault(need.name, []).append(need.specifier)
-        return all(can_meet(sorted(set(specifiers))) for specifiers in asked.values())
+                specifiers_of.setdefault(need.name, []).append(need.specifier)
+        return all(can_meet(sorted(set(specifiers))) for specifiers in specifiers_of.values())
 
     def _by_preference(self, package: str, choices: Choices) -> Iterator[Choices]:
         """Yield each choice alone: from the newest or the oldest on, and last what stands outside the history."""

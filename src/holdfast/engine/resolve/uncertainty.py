@@ -52,12 +52,12 @@ def why_outside(package: str, constraint: Constraint, releases: PackageReleases,
         return constraint.hidden or f"{package} is taken from {constraint.url}"
     if releases.fitting(constraint.specifier) & ~OUTSIDE:
         return None
-    asked = f"`{constraint.first.text or constraint.specifier}`"
+    specifier = f"`{constraint.first.text or constraint.specifier}`"
     if admits_newer(constraint.specifier, versions[-1]):
-        return f"{asked} asks for a release newer than {versions[-1]}, the newest known on {date}"
+        return f"{specifier} asks for a release newer than {versions[-1]}, the newest known on {date}"
     if admits_older(constraint.specifier, versions[0]):
-        return f"{asked} asks for a release older than {versions[0]}, the oldest known"
-    return f"{asked} names none of the releases of {package} known on {date}"
+        return f"{specifier} asks for a release older than {versions[0]}, the oldest known"
+    return f"{specifier} names none of the releases of {package} known on {date}"
 
 
 def number_outside(constraint: Constraint) -> str:

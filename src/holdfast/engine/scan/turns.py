@@ -201,17 +201,17 @@ def _judge_presence(turns: pl.DataFrame, column: str, place: TextPart, tally: Da
     role = turns.get_column("role").fill_null("")
     roles = row.filter(row.ne_missing(row.shift(1)))
     answered = row.filter(role == "assistant").unique()
-    asked = row.filter(role == "user").unique()
+    questions = row.filter(role == "user").unique()
     if place != "prompt":
         tally.add("no-assistant", column, roles.filter(~roles.is_in(answered.implode())))
         last = row.ne_missing(row.shift(-1))
         unanswered = row.filter(last & (role != "assistant"))
         tally.add("last-turn", column, unanswered.filter(unanswered.is_in(answered.implode())))
     if place != "answer":
-        tally.add("no-user", column, roles.filter(~roles.is_in(asked.implode())))
+        tally.add("no-user", column, roles.filter(~roles.is_in(questions.implode())))
         opening = row.ne_missing(row.shift(1)) | (role.shift(1) == "system")
         early = row.filter(opening & (role == "assistant"))
-        tally.add("role-order", column, early.filter(early.is_in(asked.implode())), ASSISTANT_FIRST)
+        tally.add("role-order", column, early.filter(early.is_in(questions.implode())), ASSISTANT_FIRST)
 
 
 def _judge_calls(turns: pl.DataFrame, column: str, kind: Type, tally: DamageTally) -> None:

@@ -30,7 +30,7 @@ LOADS: Final = frozenset(
     | {f"datasets.Dataset.from_{builder}" for builder in ("json", "csv", "parquet", "text")}
 )
 SPLIT_BY_NAME: Final = frozenset({"datasets.load_dataset"})
-"""Those of them that give every split where none is asked for."""
+"""Those of them that give every split where none is requested."""
 SPLITS_ITSELF: Final = "train_test_split"
 COMPUTED: Final = "computed at run time"
 MAP: Final = "map"
@@ -153,8 +153,13 @@ def makes_all_columns(step: Call) -> bool:
 def _removes_all(step: Call) -> bool:
     """True if a method removes all columns of what it is called on: `remove_columns=rows.column_names`."""
     removed = step.arguments.get(REMOVED)
-    asked = isinstance(removed, CallResult) and removed.path.endswith(f".{COLUMN_NAMES}")
-    return asked and step.receiver is not None and isinstance(removed, CallResult) and removed.key == step.receiver.key
+    is_column_names = isinstance(removed, CallResult) and removed.path.endswith(f".{COLUMN_NAMES}")
+    return (
+        is_column_names
+        and step.receiver is not None
+        and isinstance(removed, CallResult)
+        and removed.key == step.receiver.key
+    )
 
 
 def _mapped(step: Call) -> ColumnChange | None:

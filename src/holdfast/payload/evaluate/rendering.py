@@ -39,9 +39,9 @@ def encode_answered(tokenizer: Any, prompt: Any, answer: Any) -> tuple[list[int]
 
 
 def _render_answered(tokenizer: Any, prompt: Any, answer: Any, before: str) -> str:
-    asked = prompt if is_chat(prompt) else ([{"role": "user", "content": prompt}] if prompt else [])
+    turns = prompt if is_chat(prompt) else ([{"role": "user", "content": prompt}] if prompt else [])
     said = answer if is_chat(answer) else [{"role": "assistant", "content": answer}]
-    return str(tokenizer.apply_chat_template([*asked, *said], tokenize=False)) or before
+    return str(tokenizer.apply_chat_template([*turns, *said], tokenize=False)) or before
 
 
 def _content(answer: Any) -> str:

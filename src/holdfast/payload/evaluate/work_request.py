@@ -79,6 +79,6 @@ def read_whole_lines(path: Path) -> list[dict[str, Any]]:
 
 def read_request(path: Path) -> tuple[ModelRequest, list[WorkRequest]]:
     """Return the model and the work of a request."""
-    asked = json.loads(path.read_text(encoding="utf-8"))
-    work = [WorkRequest(**{**each, "generation": GenerationRequest(**each["generation"])}) for each in asked["work"]]
-    return ModelRequest(**asked["model"]), work
+    request = json.loads(path.read_text(encoding="utf-8"))
+    work = [WorkRequest(**{**each, "generation": GenerationRequest(**each["generation"])}) for each in request["work"]]
+    return ModelRequest(**request["model"]), work

@@ -22,43 +22,43 @@ FULL = (errno.ENOSPC, errno.EDQUOT)
 KIB = 1024
 
 
-def _merge(asked: dict[str, Any]) -> dict[str, Any]:
+def _merge(request: dict[str, Any]) -> dict[str, Any]:
     from .merging import MergeRequest, merge
 
-    return merge(MergeRequest(**asked))
+    return merge(MergeRequest(**request))
 
 
-def _vocabulary(asked: dict[str, Any]) -> dict[str, Any]:
+def _vocabulary(request: dict[str, Any]) -> dict[str, Any]:
     from .vocabulary import VocabularyRequest, look
 
-    return look(VocabularyRequest(**asked))
+    return look(VocabularyRequest(**request))
 
 
-def _reference(asked: dict[str, Any]) -> dict[str, Any]:
+def _reference(request: dict[str, Any]) -> dict[str, Any]:
     from .reference import ReferenceRequest, refer
 
-    return refer(ReferenceRequest(**asked))
+    return refer(ReferenceRequest(**request))
 
 
-def _convert(asked: dict[str, Any]) -> dict[str, Any]:
-    words = ("--outtype", "f16", "--model-name", asked["name"])
-    Converter(asked["converter"]).convert(
-        Path(asked["model"]), Path(asked["out"]), *words, pre_tokenizer=asked["pre_tokenizer"]
+def _convert(request: dict[str, Any]) -> dict[str, Any]:
+    words = ("--outtype", "f16", "--model-name", request["name"])
+    Converter(request["converter"]).convert(
+        Path(request["model"]), Path(request["out"]), *words, pre_tokenizer=request["pre_tokenizer"]
     )
     return {}
 
 
-def _quantize(asked: dict[str, Any]) -> dict[str, Any]:
+def _quantize(request: dict[str, Any]) -> dict[str, Any]:
     from .runtime import quantize
 
-    quantize(asked["file"], asked["out"], asked["file_type"])
+    quantize(request["file"], request["out"], request["file_type"])
     return {}
 
 
-def _prove(asked: dict[str, Any]) -> dict[str, Any]:
+def _prove(request: dict[str, Any]) -> dict[str, Any]:
     from .proving import ProofRequest, prove
 
-    return prove(ProofRequest(**asked))
+    return prove(ProofRequest(**request))
 
 
 STAGES: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {

@@ -152,11 +152,11 @@ def _say_whether_tied(model: Any) -> bool:
 
 
 def _cast(model: Any, kept: dict[str, torch.dtype], dtype: str | None) -> None:
-    """Give each weight the dtype that it was stored in, or the one that is asked for."""
+    """Give each weight the dtype that it was stored in, or the one that is requested."""
     usual = max(kept.values(), key=list(kept.values()).count)
-    asked = getattr(torch, dtype) if dtype else None
+    chosen = getattr(torch, dtype) if dtype else None
     for name, each in model.named_parameters():
-        each.data = each.data.to(asked or kept.get(name, usual))
+        each.data = each.data.to(chosen or kept.get(name, usual))
         if not bool(each.data.isfinite().all()):
             raise ExportError("overflow", f"{name} is not finite in {str(each.dtype).removeprefix('torch.')}")
 

@@ -52,7 +52,7 @@ class Gguf:
         self._c.llama_model_free(self._model)
 
     def ids(self, text: str, *, special: bool = False) -> list[int]:
-        """Return the token ids of a text; with those that stand around every text, if that is asked for."""
+        """Return the token ids of a text; with those that stand around every text, if that is requested."""
         given = text.encode()
         room = len(given) + MARGIN
         tokens = (self._c.llama_token * room)()

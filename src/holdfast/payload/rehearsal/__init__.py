@@ -12,5 +12,5 @@ the place of some functions of the libraries that the script calls, by `install(
 * `devices`   a GPU that is not here            * `hosts`     what a notebook's host gives it
 * `pushes`    the Hub, up to the commit         * `after`     what was saved: does it load, and end its sentences
 * `adapted`   adapters that were saved            * `sandbox`   what the kernel holds; `enclosing` a part in it
-* `reach`     hosts that may be asked
+* `reach`     hosts that may be contacted
 """

@@ -14,7 +14,7 @@ from .part_request import PartRequest
 from .trainers import saved_adapters
 
 WORDS = 8
-"""Tokens that a saved model is asked for."""
+"""Tokens that a saved model is asked to write."""
 MOST = 3
 """Folders that are looked at."""
 WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt", ".gguf", ".npz", ".onnx", ".pkl", ".msgpack", ".h5")

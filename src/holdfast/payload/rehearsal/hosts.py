@@ -24,7 +24,7 @@ BECAUSE = "the host of the notebook has it; here nothing was asked or shown"
 
 
 class Nothing(str):
-    """The answer to anything: false, empty, and whatever it is asked for it has and can do; what it is made with it keeps."""
+    """The answer to anything: false, empty, and it has and can do whatever it is asked for; it keeps what it is made with."""
 
     __slots__ = ("__dict__",)
 

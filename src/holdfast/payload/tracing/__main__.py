@@ -24,31 +24,31 @@ NEEDED = ("torch", "transformers")
 
 
 def main(requests: Path, answers: Path) -> None:
-    """Trace each step that is asked for."""
+    """Trace each step that is requested."""
     os.environ["HF_HUB_OFFLINE"] = "1"
     warnings.filterwarnings("ignore")
     logging.disable(logging.ERROR)
     begin_package()
     forms = importlib.import_module(f"{PACKAGE}.request")
-    asked = [forms.read_request(line) for line in requests.read_text(encoding="utf-8").splitlines()]
+    parsed = [forms.read_request(line) for line in requests.read_text(encoding="utf-8").splitlines()]
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if lacking:
-        results = [forms.TraceAnswer(problem=f"{' and '.join(lacking)} are not installed")] * len(asked)
+        results = [forms.TraceAnswer(problem=f"{' and '.join(lacking)} are not installed")] * len(parsed)
     else:
-        results = answer_requests(forms, asked)
+        results = answer_requests(forms, parsed)
     partial = answers.with_suffix(".partial")
     partial.write_text("\n".join(each.written() for each in results), encoding="utf-8")
     partial.replace(answers)
 
 
-def answer_requests(forms: ModuleType, asked: Sequence[Any]) -> list[Any]:
+def answer_requests(forms: ModuleType, parsed: Sequence[Any]) -> list[Any]:
     """Return the answer to each request; where the installed libraries cannot be imported, the answers say so."""
     try:
         answering = importlib.import_module(f"{PACKAGE}.answering")
     except ImportError as error:
-        return [forms.TraceAnswer(problem=f"the installed libraries cannot be imported: {error}")] * len(asked)
+        return [forms.TraceAnswer(problem=f"the installed libraries cannot be imported: {error}")] * len(parsed)
     versions = answering.installed_versions()
-    return [replace(answering.answer_request(each), versions=versions) for each in asked]
+    return [replace(answering.answer_request(each), versions=versions) for each in parsed]
 
 
 def begin_package() -> None:

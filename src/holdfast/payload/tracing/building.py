@@ -21,7 +21,7 @@ class UntraceableError(Exception):
 
 
 def make_config(request: TraceRequest) -> Any:
-    """Return the configuration, of as many layers as are asked for.
+    """Return the configuration, of as many layers as are requested.
 
     Raises:
         UntraceableError: transformers has no class for it, or its weights are quantized.

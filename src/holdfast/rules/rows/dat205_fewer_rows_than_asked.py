@@ -22,11 +22,11 @@ from holdfast.core.scan import Scan
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
     """Object to a number that is not reached, and to a fraction of one row."""
-    asked = job.get("dataset.rows", None)
-    number = is_whole(asked)
-    if number and scan.whole and 0 < scan.rows < asked:
-        yield Finding("dataset.rows", f"asks for {asked:,} rows, and there are {scan.rows:,}")
-    used = min(scan.rows, asked) if number else scan.rows
+    wanted = job.get("dataset.rows", None)
+    number = is_whole(wanted)
+    if number and scan.whole and 0 < scan.rows < wanted:
+        yield Finding("dataset.rows", f"asks for {wanted:,} rows, and there are {scan.rows:,}")
+    used = min(scan.rows, wanted) if number else scan.rows
     if used == 1 and job.get("dataset.eval_fraction", None) is not None:
         yield Finding("dataset.eval_fraction", "holds out a part of one row", severity=Severity.ERROR)
 

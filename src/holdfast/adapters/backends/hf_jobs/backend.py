@@ -30,7 +30,7 @@ REFERENCE: Final = re.compile(r"\$(?:[A-Za-z_]\w*|\{[A-Za-z_]\w*\})")
 PLAINEST: Final = "cpu-basic"
 """The flavor that everybody may use."""
 REQUESTS: Final = frozenset({"stop", "stacks"})
-"""Files by which the runtime is asked for what it does on SIGTERM and SIGUSR1, in the attempt's folder."""
+"""Files in the attempt's folder that ask the runtime for what it does on SIGTERM and SIGUSR1."""
 
 
 class HfJobsBackend:

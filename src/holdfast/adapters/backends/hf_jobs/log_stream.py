@@ -69,7 +69,7 @@ class LogStream:
         self._was_read = False
 
     def read(self, offset: int, *, ended: bool) -> LogPart:
-        """Return what has arrived from an offset on. From 0 on, what was read before is asked for once more.
+        """Return what has arrived from an offset on. From 0 on, what was read before is requested once more.
 
         Args:
             offset: Where the part begins.

@@ -67,17 +67,17 @@ def waiting_phase(flavor: str, waited_s: float, message: str = "") -> str:
 def fitting_flavors(flavor: str) -> list[str]:
     """Return the cheapest flavors with as many GPUs, each of which has as much memory."""
     known = load_flavors()
-    asked = known.get(flavor)
-    if asked is None:
+    chosen = known.get(flavor)
+    if chosen is None:
         return []
-    memory = min((gpu.memory_bytes for gpu in asked.gpus), default=0)
+    memory = min((gpu.memory_bytes for gpu in chosen.gpus), default=0)
     fitting = [
         each
         for each in known.values()
         if each.name != flavor
-        and len(each.gpus) == len(asked.gpus)
+        and len(each.gpus) == len(chosen.gpus)
         and min((gpu.memory_bytes for gpu in each.gpus), default=0) >= memory
-        and (asked.gpus or (each.memory_gb or 0) >= (asked.memory_gb or 0))
+        and (chosen.gpus or (each.memory_gb or 0) >= (chosen.memory_gb or 0))
     ]
     return [each.name for each in sorted(fitting, key=lambda each: each.usd_per_hour)[:SHOWN]]
 

@@ -129,7 +129,7 @@ class TwinRun:
         known, evidence = attempt_evidence(state, ending)
         history = RunHistory(
             files=[*((name, iter([text.encode()])) for name, text in played.logs.items() if text), *known],
-            asked=reported_training(self.ledger.events, self.job.plan.script, self.job.about.method or ""),
+            declared=reported_training(self.ledger.events, self.job.plan.script, self.job.about.method or ""),
             knows=evidence,
             standstill=ending.standstill.text if state.stop and ending.standstill else "",
             changed=bool(state.remedies),

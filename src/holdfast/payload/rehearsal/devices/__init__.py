@@ -1,6 +1,6 @@
 """A GPU that is not here: the script's own lines see one, libraries do not, and what is moved to it stays where it is.
 
-Memory that is asked for on "cuda" is given on the processor by kernels of torch's dispatcher, which cost nothing else
+Memory that is requested on "cuda" is given on the processor by kernels of torch's dispatcher, which cost nothing else
 anything; the few calls that look for the device before they get there are given the processor.
 
 Covered: moves, factories, default device, autocast, events, streams, random states, process groups of NCCL, torch.compile;
@@ -165,20 +165,20 @@ class AssumedDevice:
         return "cpu"
 
     def _moved(self, original: Any, thing: Any, *args: Any, **kwargs: Any) -> Any:
-        asked = kwargs.get("device", args[0] if args else None)
-        given = self.near(asked)
+        device = kwargs.get("device", args[0] if args else None)
+        given = self.near(device)
         if args:
             args = (given if "device" not in kwargs else args[0], *args[1:])
         if "device" in kwargs:
             kwargs["device"] = given
         moved = original(thing, *args, **kwargs)
-        self._places.moved(moved, far=given is not asked, named=asked is not None)
+        self._places.moved(moved, far=given is not device, named=device is not None)
         return moved
 
     def _made(self, original: Any, *args: Any, **kwargs: Any) -> Any:
-        if (asked := kwargs.get("device")) is not None:
-            kwargs["device"] = self.near(asked)
-            self._places.crowded = self._places.crowded or kwargs["device"] is not asked
+        if (device := kwargs.get("device")) is not None:
+            kwargs["device"] = self.near(device)
+            self._places.crowded = self._places.crowded or kwargs["device"] is not device
         elif (default := self._default()) is not None:
             self._places.crowded = True
             kwargs["device"] = self.near(default)
@@ -202,7 +202,7 @@ class AssumedDevice:
         return thing
 
     def _take_memory(self) -> None:
-        """Give memory of the processor where some of a GPU is asked for."""
+        """Give memory of the processor where some of a GPU is requested."""
         torch = self._torch
         library = torch.library.Library("aten", "IMPL", "CUDA")
 

@@ -19,7 +19,7 @@ class Float16State:
     """What is known of float16 in this process.
 
     Attributes:
-        asked: Whether a trainer or an accelerator was asked for fp16.
+        asked: Whether a trainer or an accelerator was set to fp16.
         scaled: Whether it would scale its gradients by torch's scaler: DeepSpeed and FSDP have their own ways.
         weights: Whether any model has weights of float16.
     """
@@ -30,7 +30,7 @@ class Float16State:
         self.weights = False
 
     def ask(self, *, sharded: bool) -> None:
-        """Take down that fp16 was asked for."""
+        """Take down that fp16 was requested."""
         by_launcher = any(os.environ.get(name, "").lower() in ("true", "1") for name in SHARDING)
         self.asked, self.scaled = True, self.scaled or not (sharded or by_launcher)
 

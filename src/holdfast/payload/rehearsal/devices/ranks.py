@@ -2,7 +2,7 @@
 
 Covered: launchers that number processes by variables, `torch.multiprocessing.spawn`, `notebook_launcher`, groups of processes
 that are named by number and rank, `DistributedDataParallel`. Not covered: `multiprocessing.Process` whose function trains.
-Source: torch 2.13 and accelerate 1.15, whose signatures are asked for names.
+Source: torch 2.13 and accelerate 1.15, whose signatures give the names.
 """
 
 import inspect
@@ -67,12 +67,12 @@ def _play_first(events: EventWriter, original: Any, *args: Any, **kwargs: Any) -
     """Take the place of `spawn`: call what each process would, with its number."""
     given = inspect.signature(original).bind(*args, **kwargs)
     given.apply_defaults()
-    asked = given.arguments
-    if asked["nprocs"] > 1:
+    arguments = given.arguments
+    if arguments["nprocs"] > 1:
         events.not_rehearsed(WHAT, SHOWN_BY)
-    ForkingPickler.dumps(asked["fn"])  # which raises as it would
-    asked["fn"](0, *asked["args"])
-    return None if asked["join"] else SimpleNamespace(processes=[], join=lambda *_, **__: True)
+    ForkingPickler.dumps(arguments["fn"])  # which raises as it would
+    arguments["fn"](0, *arguments["args"])
+    return None if arguments["join"] else SimpleNamespace(processes=[], join=lambda *_, **__: True)
 
 
 def _launch(events: EventWriter, original: Any, *args: Any, **kwargs: Any) -> Any:

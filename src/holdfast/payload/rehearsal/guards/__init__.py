@@ -89,7 +89,7 @@ def guard_network(part_request: PartRequest, events: EventWriter) -> None:
 
 
 class Network:
-    """Hosts that may be asked, and their addresses as they become known.
+    """Hosts that may be contacted, and their addresses as they become known.
 
     Args:
         allowed: The hosts.
@@ -102,7 +102,7 @@ class Network:
         self._numbers: set[str] = set()
 
     def look_up(self, original: Any, host: Any, *args: Any, **kwargs: Any) -> Any:
-        """Return the addresses of a host. Raises OutOfReachError if it may not be asked."""
+        """Return the addresses of a host. Raises OutOfReachError if it may not be contacted."""
         name = os.fsdecode(host) if host else ""
         self._check(name)
         if self._gate and not is_local(name):
@@ -113,11 +113,11 @@ class Network:
         return found
 
     def look_up_one(self, _original: Any, host: Any) -> Any:
-        """Return the first address of a host. Raises OutOfReachError if it may not be asked."""
+        """Return the first address of a host. Raises OutOfReachError if it may not be contacted."""
         return socket.getaddrinfo(host, None, socket.AF_INET)[0][4][0]
 
     def connect(self, original: Any, connection: Any, address: Any) -> Any:
-        """Connect. Raises OutOfReachError if the other side may not be asked."""
+        """Connect. Raises OutOfReachError if the other side may not be contacted."""
         if connection.family not in (socket.AF_INET, socket.AF_INET6):
             return original(connection, address)
         host, port = str(address[0]), address[1]
@@ -128,7 +128,7 @@ class Network:
         return original(connection, address)
 
     def connect_ex(self, original: Any, connection: Any, address: Any) -> int:
-        """Connect; return the number of the error. Raises OutOfReachError if the other side may not be asked."""
+        """Connect; return the number of the error. Raises OutOfReachError if the other side may not be contacted."""
         try:
             return int(self.connect(original, connection, address) or 0)
         except OutOfReachError:

@@ -176,12 +176,12 @@ def _program(words: Sequence[str]) -> str:
 
 
 def make_folders(lines: Sequence[Sequence[str]], cwd: Any = None) -> bool:
-    """Make the folders that `mkdir` is asked for; return whether that is all that is asked."""
-    asked = [_folders(words) for words in lines if words]
-    for each in (each for folders in asked for each in folders):
+    """Make the folders that `mkdir` is to make; return whether the lines do nothing else."""
+    folders_of = [_folders(words) for words in lines if words]
+    for each in (each for folders in folders_of for each in folders):
         with suppress(OSError):  # which `mkdir` itself would only complain of
             Path(cwd or "", each).mkdir(parents=True, exist_ok=True)
-    return bool(asked) and all(asked)
+    return bool(folders_of) and all(folders_of)
 
 
 def _folders(words: Sequence[str]) -> list[str]:

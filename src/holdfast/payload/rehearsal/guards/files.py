@@ -301,7 +301,7 @@ class GuardedFunctions:
         return kwargs.get("dir_fd") is not None or self.passes(path)
 
     def _at_other_place(self, original: Any, at: Any, path: Any, *args: Any, **kwargs: Any) -> Any:
-        """Call a function at another place; its errors name the path that was asked for."""
+        """Call a function at another place; its errors name the path that was requested."""
         try:
             return original(at, *args, **kwargs)
         except OSError as error:

@@ -43,7 +43,7 @@ class Loops:
         self.schedules = ScheduleWatch(events, self.losses, self.updates)
 
     def watch_loaders(self, module: Any) -> None:
-        """Take it that a loop begins where rows are asked for after an optimizer was made."""
+        """Take it that a loop begins where rows are requested after an optimizer was made."""
 
         def begin(original: Any, loader: Any) -> Any:
             if not self.updates.made:

@@ -125,16 +125,16 @@ class RequestInterceptor:
             return None  # a program without the Hub's client pushes nothing, and its other requests are its own
         if method in WRITES and self._is_offline():
             return None  # the client refuses that itself
-        asked = DryRequest(method, url, {str(name).lower(): str(value) for name, value in headers.items()}, read)
-        if asked.token == pretended.TOKEN and asked.path.endswith("/whoami-v2"):
+        request = DryRequest(method, url, {str(name).lower(): str(value) for name, value in headers.items()}, read)
+        if request.token == pretended.TOKEN and request.path.endswith("/whoami-v2"):
             return DryResponse(200, pretended.USER, {"Content-Type": "application/json"})
         if method not in WRITES:
-            return self._unnamed(self._dry_answer(asked), asked, headers)
+            return self._unnamed(self._dry_answer(request), request, headers)
         with in_push(self._events):
-            return self._dry_answer(asked)
+            return self._dry_answer(request)
 
     def _dry_answer(self, request: DryRequest) -> DryResponse | None:
-        """Return the dry Hub's answer; None: the real Hub is asked."""
+        """Return the dry Hub's answer; None: the real Hub is contacted."""
         answer = self.hub.answer(request)
         about, body = OFFLINE_ANSWERS.get(request.path.rstrip("/").rpartition("/")[2], ("", b""))
         if answer is not None or not about or not self._part_request.offline:
@@ -145,7 +145,7 @@ class RequestInterceptor:
         return DryResponse(200, body, {"Content-Type": "application/json"})
 
     def _unnamed(self, answer: DryResponse | None, request: DryRequest, headers: Any) -> DryResponse | None:
-        """Return an answer; without one the real Hub is asked, which is to see no token that is made up."""
+        """Return an answer; without one the real Hub is contacted, which is to see no token that is made up."""
         if answer is None and request.token == pretended.TOKEN:
             del headers["authorization"]
         return answer

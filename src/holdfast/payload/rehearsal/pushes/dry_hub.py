@@ -37,7 +37,7 @@ Ask = Callable[[str, str], "DryResponse"]
 
 @dataclass
 class DryRequest:
-    """What is asked."""
+    """The request."""
 
     method: str
     url: str
@@ -147,14 +147,14 @@ class DryHub:
         return DryResponse(200, b"{}", {"Content-Type": "application/json"})
 
     def _create(self, request: DryRequest) -> DryResponse:
-        asked = request.json()
-        kind = asked.get("type") or "model"
-        name = asked["name"]
+        new_repo = request.json()
+        kind = new_repo.get("type") or "model"
+        name = new_repo["name"]
         if "/" not in name:
-            name = f"{asked.get('organization') or self._user(request)}/{name}"
+            name = f"{new_repo.get('organization') or self._user(request)}/{name}"
         self._allow(name, request)
         body = json.dumps({"url": self._page(kind, name), "name": name, "id": name}).encode()
-        private = bool(asked.get("private")) or asked.get("visibility") == "private"
+        private = bool(new_repo.get("private")) or new_repo.get("visibility") == "private"
         if self._find(kind, name, request) is not None:
             said = {"X-Error-Message": f"You already created this {kind} repo"}
             return DryResponse(409, body, said | {"Content-Type": "application/json"})
@@ -339,8 +339,8 @@ class DryHub:
             return None
         body = request.read()
         is_json = "json" in request.headers.get("content-type", "")
-        asked = json.loads(body)["paths"] if is_json else parse_qs(body.decode()).get("paths", [])
-        return _as_json([entry for entry in _entries(repo, _paths(repo)) if entry["path"] in asked])
+        paths = json.loads(body)["paths"] if is_json else parse_qs(body.decode()).get("paths", [])
+        return _as_json([entry for entry in _entries(repo, _paths(repo)) if entry["path"] in paths])
 
 
 class RefusedError(Exception):

@@ -121,9 +121,11 @@ class _Key(NamedTuple):
 def _plain_parquet(builder: Any) -> bool:
     """True if a builder reads Parquet, as it is in the files."""
     config = builder.config
-    asked = [getattr(config, name, None) for name in ("columns", "filters", "batch_size", "fragment_scan_options")]
+    set_by_user = [
+        getattr(config, name, None) for name in ("columns", "filters", "batch_size", "fragment_scan_options")
+    ]
     strict = getattr(config, "on_bad_files", "error") == "error"
-    return type(config).__name__ == "ParquetConfig" and strict and not any(one is not None for one in asked)
+    return type(config).__name__ == "ParquetConfig" and strict and not any(one is not None for one in set_by_user)
 
 
 def last_part(kwargs: dict[str, Any]) -> tuple[dict[str, Any], int]:

@@ -58,25 +58,27 @@ class DatasetHooks:
             wrap_everywhere(module, name, around)
 
     def _load(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        asked = inspect.signature(original).bind(*args, **kwargs).arguments
-        config = asked.pop("config_kwargs", {})
+        arguments = inspect.signature(original).bind(*args, **kwargs).arguments
+        config = arguments.pop("config_kwargs", {})
         record = {
-            name: _plain(value) for name, value in {**asked, **config}.items() if name in ASKED and value is not None
+            name: _plain(value)
+            for name, value in {**arguments, **config}.items()
+            if name in ASKED and value is not None
         }
         for name, change in (("path", self._places), ("data_dir", self._places), ("data_files", self._places.files)):
-            if asked.get(name) is not None:
-                asked[name] = change(asked[name])
-        return self._recorded(lambda: original(**asked, **config), record)
+            if arguments.get(name) is not None:
+                arguments[name] = change(arguments[name])
+        return self._recorded(lambda: original(**arguments, **config), record)
 
     def _load_from_disk(self, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        asked = inspect.signature(original).bind(*args, **kwargs).arguments
-        record = {"path": str(asked["dataset_path"]), "kind": "disk"}
-        asked["dataset_path"] = self._places(asked["dataset_path"])
+        arguments = inspect.signature(original).bind(*args, **kwargs).arguments
+        record = {"path": str(arguments["dataset_path"]), "kind": "disk"}
+        arguments["dataset_path"] = self._places(arguments["dataset_path"])
 
         def load() -> Any:
             if self._known:
-                return self._known.of_folder(asked["dataset_path"])
-            return each_dataset(original(**asked), self._loading._trimmed)
+                return self._known.of_folder(arguments["dataset_path"])
+            return each_dataset(original(**arguments), self._loading._trimmed)
 
         return self._recorded(load, record)
 

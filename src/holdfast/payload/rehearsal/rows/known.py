@@ -40,7 +40,7 @@ class KnownRows:
             wrap(module.Dataset, name, self._made)
 
     def rows(self) -> Any:
-        """Return a dataset of them, a part of a whole without end: whatever number is asked for is there."""
+        """Return a dataset of them, a part of a whole without end: whatever number is requested is there."""
         line = calling_line()
         path = self._path.with_name(f"{self._path.stem}-{line}.jsonl")
         path = path if path.is_file() else self._path
@@ -58,7 +58,7 @@ class KnownRows:
         return as_part(rows.select(range(number, len(rows), count)), math.inf) if len(rows) >= count else rows
 
     def of_split(self, split: Any, names: Any = SPLITS) -> Any:
-        """Return a dataset for each split that was asked for, in the shape in which they were."""
+        """Return a dataset for each split that was requested, in the shape in which they were."""
         if isinstance(split, dict) or split is None:
             several = list(split or names)  # each gets rows of its own: one that is evaluated on is not trained on
             given = {name: self._share(number, len(several)) for number, name in enumerate(several)}

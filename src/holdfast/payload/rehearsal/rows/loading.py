@@ -157,7 +157,7 @@ def each_dataset(loaded: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def _nested(split: Any, splits: Any, read: Callable[[Any], Any]) -> Any:
-    """Return a dataset for each split that was asked for, in the shape in which they were."""
+    """Return a dataset for each split that was requested, in the shape in which they were."""
     if split is None:
         split = {name: name for name in splits}
     if isinstance(split, dict):

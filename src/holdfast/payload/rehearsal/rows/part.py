@@ -173,10 +173,10 @@ def _select(original: Callable[..., Any], dataset: Any, indices: Any, *args: Any
     if not _beyond(dataset, indices):
         return carry(dataset, original(dataset, indices, *args, **kwargs))
     rows = len(dataset)
-    asked = len(indices)
+    count = len(indices)
     numbers = indices[: rows * 2] if isinstance(indices, range) else indices
     chosen = list(dict.fromkeys(int(number) % rows for number in numbers))
-    return as_part(original(dataset, chosen, *args, **kwargs), asked, mixed=True)
+    return as_part(original(dataset, chosen, *args, **kwargs), count, mixed=True)
 
 
 def _skip(original: Callable[..., Any], dataset: Any, n: int) -> Any:
@@ -198,8 +198,8 @@ def _split(
     part, rows = part_of(dataset), len(dataset)
     if not part or not rows:
         return original(dataset, test_size, train_size, **kwargs)
-    asked = sum(size for size in (test_size, train_size) if isinstance(size, int))
-    if asked <= part.whole:
+    count = sum(size for size in (test_size, train_size) if isinstance(size, int))
+    if count <= part.whole:
         test_size, train_size = (_fitting(size, rows) for size in (test_size, train_size))
     try:
         split = original(dataset, test_size, train_size, **kwargs)

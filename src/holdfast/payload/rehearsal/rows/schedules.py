@@ -18,8 +18,8 @@ def _fit_adalora(owner: Any, events: EventWriter) -> None:
     def fit(original: Any, config: Any) -> None:
         steps = config.total_step
         if any_part() and steps and steps > 0 and config.tinit >= steps - config.tfinal:
-            asked, config.tinit, config.tfinal = (config.tinit, config.tfinal), steps // 4, steps // 4
-            events.shrunk("AdaLora's tinit and tfinal", asked, (config.tinit, config.tfinal))
+            before, config.tinit, config.tfinal = (config.tinit, config.tfinal), steps // 4, steps // 4
+            events.shrunk("AdaLora's tinit and tfinal", before, (config.tinit, config.tfinal))
         original(config)
 
     wrap(owner, "__post_init__", fit)

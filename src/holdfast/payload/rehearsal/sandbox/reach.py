@@ -23,7 +23,7 @@ def proxies(variables: Mapping[str, str]) -> list[str]:
 
 
 def hosts(variables: Mapping[str, str], *, offline: bool) -> tuple[str, ...]:
-    """Return the hosts that may be asked."""
+    """Return the hosts that may be contacted."""
     if offline:
         return ()
     endpoint = urlsplit(hub_endpoint(variables)).hostname or ""
@@ -41,7 +41,7 @@ def is_local(host: str) -> bool:
 
 
 def is_allowed(host: str, allowed: tuple[str, ...]) -> bool:
-    """Return whether a host may be asked.
+    """Return whether a host may be contacted.
 
     >>> is_allowed("cdn-lfs.huggingface.co", ("huggingface.co",)), is_allowed("example.org", ("huggingface.co",))
     (True, False)

@@ -143,20 +143,20 @@ class TrainerHooks:
 
     def _ask(self, trainer: Any, settings: Any, dataset: Any, seen: Mapping[str, Any]) -> None:
         """Record the request to a trainer, and shrink it."""
-        asked, endless = _plain(settings), not hasattr(dataset, "__len__")
-        asked["output_dir"] = str(outside(self._part_request, settings.output_dir))
+        original, endless = _plain(settings), not hasattr(dataset, "__len__")
+        original["output_dir"] = str(outside(self._part_request, settings.output_dir))
         if "_holdfast_asked" not in vars(settings):  # by a trainer before this one, with the same settings
-            object.__setattr__(settings, "_holdfast_asked", asked)
+            object.__setattr__(settings, "_holdfast_asked", original)
         kinds = [each.__name__ for each in type(trainer).__mro__]
-        object.__setattr__(settings, BOUND, most_steps(asked, dataset, kinds))
-        chosen = _chosen(settings, asked)
+        object.__setattr__(settings, BOUND, most_steps(original, dataset, kinds))
+        chosen = _chosen(settings, original)
         resumes = bool(RESUMES.search(self._part_request.source))
-        self._events.fact("training", trainer=kinds, arguments=asked, chosen=chosen, resumes=resumes, **seen)
+        self._events.fact("training", trainer=kinds, arguments=original, chosen=chosen, resumes=resumes, **seen)
         if self._part_request.gpu == "none" and settings.fp16:
             self._events.not_rehearsed("fp16=True", IN_FLOAT32)
         shrink(settings, self._part_request, self._events)
-        if endless and settings.max_steps != asked["max_steps"] <= 0:  # which the library is to complain of
-            settings.max_steps = asked["max_steps"]
+        if endless and settings.max_steps != original["max_steps"] <= 0:  # which the library is to complain of
+            settings.max_steps = original["max_steps"]
 
     def _look_at_rows(self, trainer: Any, few_rows: Any, rows: int) -> None:
         """Report rows that leave nothing to learn, or too little."""

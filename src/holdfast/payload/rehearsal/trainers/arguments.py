@@ -42,9 +42,9 @@ def shrink(settings: Any, part_request: PartRequest, events: EventWriter) -> Non
         events.fault("output-path-not-writable", "save", because, fix=fix)
     object.__setattr__(settings, "output_dir", str(inside(part_request, settings.output_dir)))
     for name, value in _small(settings, part_request).items():
-        asked = getattr(settings, name, None)
-        if asked != value:
-            events.shrunk(name, asked, value)
+        original = getattr(settings, name, None)
+        if original != value:
+            events.shrunk(name, original, value)
             object.__setattr__(settings, name, value)
 
 
@@ -124,10 +124,10 @@ def _closed(folder: Path) -> str:
 
 def _steps(settings: Any, part_request: PartRequest) -> dict[str, Any]:
     """Return the steps to take; none where what they come of is no number, of which the library is to complain."""
-    asked = settings.max_steps
-    if not _is_number(asked) or not _is_number(settings.num_train_epochs) or 0 < asked <= part_request.steps:
+    original = settings.max_steps
+    if not _is_number(original) or not _is_number(settings.num_train_epochs) or 0 < original <= part_request.steps:
         return {}
-    return {"max_steps": _as_it_is(asked, part_request.steps) if asked > 0 else part_request.steps}
+    return {"max_steps": _as_it_is(original, part_request.steps) if original > 0 else part_request.steps}
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
@@ -136,7 +136,7 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 
 def _as_it_is(requested: Any, given: int) -> float:
-    """Return a number as a float where a float was asked for: a library that takes whole ones refuses either."""
+    """Return a number as a float where a float was requested: a library that takes whole ones refuses either."""
     return float(given) if isinstance(requested, float) else given
 
 
@@ -167,8 +167,8 @@ def _group(settings: Any) -> dict[str, Any]:
         "generation_batch_size": group,
     }
     evaluated = min(getattr(settings, "num_generations_eval", None) or group, group)
-    asked = getattr(settings, "per_device_eval_batch_size", None)
-    prompts = min(PROMPTS, max(1, int(asked) // evaluated)) if _is_number(asked) else 1
+    original = getattr(settings, "per_device_eval_batch_size", None)
+    prompts = min(PROMPTS, max(1, int(original) // evaluated)) if _is_number(original) else 1
     given |= {"per_device_eval_batch_size": evaluated * prompts}
     if getattr(settings, "num_generations_eval", None) is not None:
         given["num_generations_eval"] = evaluated

@@ -1,4 +1,4 @@
-"""The steps that a script knows its training by: after it, they are as many as were asked for, and checkpoints go by them.
+"""The steps that a script knows its training by: after it, they are as many as were requested, and checkpoints go by them.
 
 A script that compares `trainer.state.global_step` with its own number, or loads `checkpoint-1000`, is to find what it would.
 """
@@ -26,17 +26,17 @@ def with_whole_steps(trainer: Any, shown: Any, part_request: PartRequest) -> Any
     Returns:
         What `train` is to return.
     """
-    asked: Mapping[str, Any] = getattr(trainer.args, "_holdfast_asked", {})
+    original: Mapping[str, Any] = getattr(trainer.args, "_holdfast_asked", {})
     last = Path(trainer.args.output_dir, f"checkpoint-{trainer.state.global_step}")
     if trainer.state.global_step < trainer.args.max_steps:  # a callback stopped it
         return shown
     if last.is_dir():
         most = getattr(trainer.args, BOUND, None)
-        for number in _saved(asked, part_request.source, most or float("inf")):
+        for number in _saved(original, part_request.source, most or float("inf")):
             other = last.with_name(f"checkpoint-{number}")
             if not other.exists():
                 other.symlink_to(last.name, target_is_directory=True)
-    steps = int(asked.get("max_steps") or 0)
+    steps = int(original.get("max_steps") or 0)
     if steps <= trainer.args.max_steps:
         return shown
     trainer.state.global_step = trainer.state.max_steps = steps
@@ -47,7 +47,7 @@ def _saved(requested: Mapping[str, Any], source: str, most: float) -> Iterator[i
     """Yield the last step, and those whose checkpoints the script names and nobody can say that there would be none of.
 
     Args:
-        requested: The arguments of a trainer, as they were asked for.
+        requested: The arguments of a trainer, as they were requested.
         source: The script's text.
         most: The steps that there are at most.
     """

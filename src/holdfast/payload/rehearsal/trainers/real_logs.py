@@ -19,9 +19,9 @@ def logs_no_step(settings: Any) -> bool:
     Args:
         settings: The arguments of a trainer, with what was asked of it.
     """
-    asked, steps = getattr(settings, "_holdfast_asked", {}), getattr(settings, BOUND, None)
-    every = asked.get("logging_steps")
-    by_steps = asked.get("logging_strategy") == "steps" and not asked.get("logging_first_step")
+    original, steps = getattr(settings, "_holdfast_asked", {}), getattr(settings, BOUND, None)
+    every = original.get("logging_steps")
+    by_steps = original.get("logging_strategy") == "steps" and not original.get("logging_first_step")
     return bool(by_steps and steps and isinstance(every, int | float) and every > steps)
 
 

@@ -134,7 +134,7 @@ def look_at_updates(settings: Mapping[str, Any], rows: int, events: EventWriter)
     batches that there are is of no use.
 
     Args:
-        settings: The arguments of a trainer, as they were asked for.
+        settings: The arguments of a trainer, as they were requested.
         rows: Its rows.
         events: Receives the report.
     """

@@ -42,8 +42,8 @@ def watch(module: Any, part_request: PartRequest, events: EventWriter) -> None:
 
     def around_earlier(original: Any, cls: Any, config: Any, *args: Any, **kwargs: Any) -> Any:
         by_flag = "flash_attention_2" if given(args, kwargs, 0, OLD_FLAG) else None
-        asked = by_flag or getattr(config, "_attn_implementation_internal", None)
-        if (other := instead(cls, asked)) != asked:
+        implementation = by_flag or getattr(config, "_attn_implementation_internal", None)
+        if (other := instead(cls, implementation)) != implementation:
             config._attn_implementation = other
             args, kwargs = with_given(args, kwargs, 0, OLD_FLAG, None) if by_flag else (args, kwargs)
         return original(cls, config, *args, **kwargs)
@@ -52,11 +52,11 @@ def watch(module: Any, part_request: PartRequest, events: EventWriter) -> None:
     wrap(module.PreTrainedModel, "_autoset_attn_implementation", around_earlier)  # before transformers 4.56
 
 
-def _needs_gpu(model: Any, asked: str, names: dict[str, str]) -> bool:
+def _needs_gpu(model: Any, implementation: str, names: dict[str, str]) -> bool:
     """True if attention of a name is one that the model has, on a GPU only."""
-    if "/" in asked:  # a repository of kernels; without their package the real code refuses
+    if "/" in implementation:  # a repository of kernels; without their package the real code refuses
         return is_installed("kernels")
-    supported = names.get(asked.removeprefix("paged|"), "")
+    supported = names.get(implementation.removeprefix("paged|"), "")
     return bool(supported) and bool(getattr(model, supported, False) or getattr(model, f"{supported}_2", False))
 
 

@@ -249,15 +249,15 @@ def _inner(value: Any, was: int, width: int) -> Any:
 
 
 def _fewer_heads(fields: Fields, old: Mapping[str, Any], width: int) -> None:
-    asked, keys = _named(old, HEADS), _named(old, KEY_HEADS)
+    heads, keys = _named(old, HEADS), _named(old, KEY_HEADS)
     asking, answering = _heads_of(old)
     if not asking or "state_size" in old:
         return
     if not _head_width(old) and answering == asking:
         asking = answering = _dividing(width, asking)
     for name, value in keys.items():
-        fields[name] = asking if value >= max(asked.values()) else answering
-    for name in asked:
+        fields[name] = asking if value >= max(heads.values()) else answering
+    for name in heads:
         fields[name] = asking
     _fit_positions(fields, old, width, asking)
 

@@ -52,7 +52,7 @@ def _look_at_gguf(loader: Any, path: str, names: Sequence[Any], where: dict[str,
 
 
 def _are_weights(loader: Any, path: str, names: Sequence[Any]) -> bool:
-    """True if a twin is being loaded, and nothing but weights is asked for that are not in a folder of the user's."""
+    """True if a twin is being loaded, and nothing but weights is requested that are not in a folder of the user's."""
     own = Path(path).is_dir() and not is_cut(path)
     if any(str(name).endswith(GGUF) for name in names):
         return False
