@@ -26,7 +26,7 @@ def read_foreign(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
 
 
 def read_foreign_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
-    """Return a file's text, with U+FFFD in the place of what is no UTF-8.
+    """Return a file's text, with U+FFFD in place of what is no UTF-8.
 
     Raises:
         OSError: As `read_foreign`.

@@ -21,7 +21,7 @@ class Metric:
         name: Its name.
         definition: How it is computed, in words.
         tasks: What a dataset must be evaluated for.
-        library: The package whose definition it is; empty where the definition says all.
+        library: The package whose definition it is; empty if the definition says all.
         lower_is_better: Whether a lower value is better.
         span: The distance between the worst and the best value; None if there is no such bound.
         combination: How the rows' measures become one value.

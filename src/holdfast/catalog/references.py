@@ -120,7 +120,7 @@ def key_beside(
 
 
 def renaming(job: Document, reference: Reference, new: str, *, safe: bool) -> Fix | None:
-    """Return the edit that writes another name; None where the name is not written there by itself."""
+    """Return the edit that writes another name; None if the name is not written there by itself."""
     call, last = call_of(job, reference), reference.key.rpartition(".")[2]
     if last.isdigit():
         written = call is not None and reference.key == f"{call.key}.{last}" and reference.place is None

@@ -25,8 +25,8 @@ class Span:
     Attributes:
         package: The package.
         first: The earliest of them.
-        last: The latest of them; None where that is the newest release known.
-        after: The first release that is no longer among them; None where there is none.
+        last: The latest of them; None if that is the newest release known.
+        after: The first release that is no longer among them; None if there is none.
     """
 
     package: str
@@ -56,15 +56,15 @@ class Parameter:
 
     Attributes:
         name: Its name.
-        default: A plain value, REQUIRED, or Unknown where the default is no literal.
-        types: Names of the plain types it may have (bool, int, float, str, dict, list, null); empty where any may be,
+        default: A plain value, REQUIRED, or Unknown if the default is no literal.
+        types: Names of the plain types it may have (bool, int, float, str, dict, list, null); empty if any may be,
             or where they are not known.
-        choices: The values it may have; none where any may.
+        choices: The values it may have; none if any may.
         enforced: Whether another value than these raises when the call is made from Python. `metadata` choices of a
             dataclass are only enforced where a command line is parsed.
         deprecation: The warning for it, if there is one.
         home: Path of the class that declares it: for most of SFTConfig's that is transformers' TrainingArguments.
-        annotation: As the source writes it; empty where there is none.
+        annotation: As the source writes it; empty if there is none.
     """
 
     name: str
@@ -86,10 +86,10 @@ class CallSignature:
         home: Where it is defined.
         kind: Whether it is a class (then this is what makes an instance), a function, a method, or a command line.
         parameters: By name, in positional order, then those by keyword only. `self` is not among them.
-        positional: How many may be given by position; None where it is not known.
+        positional: How many may be given by position; None if it is not known.
         open: Whether it takes keywords beside these, or a base of it is not known: then no claim about a missing name.
         swallows: Whether it takes unknown keywords and does nothing with them but log a line.
-        shims: Names it takes for others by a decorator, with the name each stands for; None where it is just dropped.
+        shims: Names it takes for others by a decorator, with the name each stands for; None if it is just dropped.
         deprecated: The warning that every call of it gives, in the library's own words; empty if there is none.
     """
 

@@ -77,7 +77,7 @@ class CallResult:
         path: What was called: `trl.SFTConfig`, `datasets.load_dataset`; of an item `datasets.load_dataset()[]`, of the names of
             its columns `datasets.load_dataset().column_names`.
         key: That call's key.
-        item: Of an item, the text that names it: `train`; empty where it is none, or another.
+        item: Of an item, the text that names it: `train`; empty if it is none, or another.
     """
 
     path: str
@@ -94,8 +94,8 @@ class LocalName:
         kind: Which of the two.
         parameters: Names of the parameters it takes, in order.
         open: Whether it takes any other keyword too.
-        returns: What each of its `return` statements gives; empty where that differs, or cannot be read.
-        keys: Those of the dicts that they give; empty where one of these is no literal.
+        returns: What each of its `return` statements gives; empty if that differs, or cannot be read.
+        keys: Those of the dicts that they give; empty if one of these is no literal.
         types: Types of the values under these keys, as far as their literals show them.
         required: Names of the parameters that have no default, in order.
         reads: Keys that a function surely reads of its first argument: `row["text"]`.
@@ -123,7 +123,7 @@ class AttributeRead:
     """One attribute that a program reads of its settings: `args.max_length`.
 
     Attributes:
-        path: The library's class that holds them: `trl.SFTConfig`; empty where it is one of several, or the program's own.
+        path: The library's class that holds them: `trl.SFTConfig`; empty if it is one of several, or the program's own.
         name: The attribute.
         key: The key path in the Document under which it stands: `reads.0`.
         calls: Keys of the calls that made the settings.
@@ -195,7 +195,7 @@ class ParserOption:
             `field` of a field of the program's own dataclass, which a parser of dataclasses reads.
         count: How many values it takes, as `nargs` says it.
         kind: The type of its values: `int`, `float`, `bool` or `str`; empty for any other.
-        choices: The values that it may have; None where any may be, or where they cannot be seen.
+        choices: The values that it may have; None if any may be, or where they cannot be seen.
         required: Whether it must be given.
         default: Its value where it is not given, as the program writes it: text is converted like a word.
         place: The call that adds it.

@@ -36,7 +36,7 @@ class CheckpointIntegrity:
 
     Attributes:
         path: Its folder.
-        step: Optimizer steps done when it was saved, or None where nothing says.
+        step: Optimizer steps done when it was saved, or None if nothing says.
         verdict: Whole where every file has the size and the hash that the manifest gives it; unverifiable without
             a manifest, which is written last: the save may have been cut short; or if the manifest alone is here.
         problems: All that was found, in the order of the files.

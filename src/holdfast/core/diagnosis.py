@@ -30,7 +30,7 @@ class Pattern:
             numbers and names that cause and fix speak of.
         role: What such a line is to the class.
         weight: How sure the class is where this line alone is found: of a hundred such logs, in how many it is the cause.
-        near: Expression that some line around must match; empty where none is needed.
+        near: Expression that some line around must match; empty if none is needed.
         not_near: Expression that no line around may match.
         frame: Expression that a frame of the same traceback must match: `File "…/site-packages/trl/…", line 3, in f`.
         not_frame: Expression that no frame of it may match.
@@ -95,7 +95,7 @@ class Signature:
         remedy: What can be changed without asking anybody.
         prevented_by: Codes of the rules that find faults of this class before launch.
         found_by: Those of them that report the very case of a log, each with the condition on the log's values under which it does, as `when` of
-            a mark; empty where it reports every case of the class. A value that the log does not give is None.
+            a mark; empty if it reports every case of the class. A value that the log does not give is None.
         source: Where this is known from, and how it was tried.
         patterns: The lines that speak for it.
         covers: Classes that are only its echo when both are found: a rank that died covers the timeout of its peers.

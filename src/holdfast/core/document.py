@@ -161,7 +161,7 @@ class Document:
         return value
 
     def call(self, key: str) -> Call | None:
-        """Return the call whose arguments stand under a key; None where there is none."""
+        """Return the call whose arguments stand under a key; None if there is none."""
         return next((call for call in self.calls if call.key == key), None)
 
     def with_own_calls(self) -> "Document":

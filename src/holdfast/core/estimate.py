@@ -81,7 +81,7 @@ class MemoryEstimate:
         phases: Each phase at its peak, in the order in which a step goes through them.
         card: The memory that the card must have: the allocator's blocks, the CUDA context and all else that is not a tensor.
         beside: What of that is not in any phase, with the reasons.
-        reserved: What the simulated allocator reserves, in bytes; None where the step was not traced.
+        reserved: What the simulated allocator reserves, in bytes; None if the step was not traced.
     """
 
     phases: tuple[MemoryPhase, ...]

@@ -290,7 +290,7 @@ def _would_grow(function: Callable[..., Any], operands: Sequence[Any]) -> bool:
 
 
 def _pattern(function: Callable[..., Any], operands: Sequence[Any]) -> str:
-    """Return the text that says how others are formatted; empty where nothing is."""
+    """Return the text that says how others are formatted; empty if nothing is."""
     said: Any = getattr(function, "__self__", "") if getattr(function, "__name__", "") == "format" else ""
     if function is format and len(operands) > 1:
         said = operands[1]

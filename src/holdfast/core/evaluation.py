@@ -34,7 +34,7 @@ class Example:
     Attributes:
         row: Its number in the split, counted from 0.
         prompt: What the model is to answer.
-        reference: The right answer or label; empty where there is none.
+        reference: The right answer or label; empty if there is none.
         scored: The texts whose likelihood is requested: choices, or the chosen answer and the rejected one, or turns.
         options: The names of the choices.
         right: Which of them is right.

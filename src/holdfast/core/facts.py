@@ -58,7 +58,7 @@ class NamedFile:
     """What is known of a file that a job names.
 
     Attributes:
-        problem: Why it cannot be used, in words; empty where it can.
+        problem: Why it cannot be used, in words; empty if it can.
         names: Of a Python file, every name that it gives a value.
         functions: Each function at its top that has no decorator, by its name.
     """
@@ -93,7 +93,7 @@ class Dataset:
         absent_part: The split or the configuration that the problem is about, as it was requested; empty for another problem.
         types: Type of each column, where that is known.
         configs: The splits of each configuration, where there are any; a plain folder has one, `default`.
-        default_config: The one that is taken where the job names none; None where it has to name one.
+        default_config: The one that is taken where the job names none; None if it has to name one.
         scripted: Whether reading it would run a program of its repository.
         repo: The repository on the Hub; None for data on this machine.
     """
@@ -136,15 +136,15 @@ class ModelFacts:
     """What is known of a model, an adapter or a tokenizer that a job names.
 
     Attributes:
-        files: Names of the files in its folder or repository, or None where there is no such folder.
-        config: `config.json`; None where there is none, or nobody could read it.
+        files: Names of the files in its folder or repository, or None if there is no such folder.
+        config: `config.json`; None if there is none, or nobody could read it.
         tokenizer: `tokenizer_config.json`, likewise.
         adapter: `adapter_config.json`, likewise.
-        chat_template: Its text, wherever it stands; None where there is none.
-        parameters: How many of each dtype the weights hold, by safetensors' names: `BF16`. Empty where it is not known.
+        chat_template: Its text, wherever it stands; None if there is none.
+        parameters: How many of each dtype the weights hold, by safetensors' names: `BF16`. Empty if it is not known.
         repo: The repository on the Hub; None for a folder of this machine.
         generation: `generation_config.json`, likewise.
-        shards: Names of the files that its weights are in, as their index says; none where there is no index.
+        shards: Names of the files that its weights are in, as their index says; none if there is no index.
         problem: Why it surely cannot be loaded: a file that is damaged, or is only a pointer to one. Empty for a good one.
     """
 

@@ -105,7 +105,7 @@ class Case:
     """An example of a rule at work: a test, and a block on the rule's page.
 
     Attributes:
-        job: The job file, as a user would write it; empty where the example is not a job file.
+        job: The job file, as a user would write it; empty if the example is not a job file.
         script: The script likewise.
         command: The command line likewise.
         versions: The libraries' versions for which the example holds, by package; where it names none, the newest.

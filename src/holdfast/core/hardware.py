@@ -12,7 +12,7 @@ class Hardware:
     Attributes:
         name: Its flavor, or `local`.
         gpus: Its GPUs, all of one kind.
-        usd_per_hour: Its price; None where it is not known.
+        usd_per_hour: Its price; None if it is not known.
         memory_bytes: Main memory; 0 if unknown.
         disk_bytes: Disk; 0 if unknown.
     """

@@ -34,7 +34,7 @@ class HiddenArguments:
 
 
 def hidden_in(value: Any) -> Unknown | None:
-    """Return the hidden part of a value, however deep; None where all of it is known."""
+    """Return the hidden part of a value, however deep; None if all of it is known."""
     if isinstance(value, Unknown):
         return value
     parts: Any = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()

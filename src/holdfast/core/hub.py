@@ -19,7 +19,7 @@ class Repo:
         private: Whether only its owners see it.
         gated: Whether and how access has to be asked for: `auto` is granted at once, `manual` by a person.
         readable: Whether this token may read its files.
-        commit: Of the revision asked for; None where there is no such revision.
+        commit: Of the revision asked for; None if there is no such revision.
         files: Sizes in bytes by path, at that revision; None for an unknown size.
         modified_s: Unix time of the last commit, 0 if it is unknown.
         nearest: Names of repositories that do exist, the nearest first, where this one does not.
@@ -46,7 +46,7 @@ class Account:
     Attributes:
         token: Whether there is one, and whether the Hub takes it.
         name: The user.
-        role: `read`, `write` or `fineGrained`; empty where it is not known.
+        role: `read`, `write` or `fineGrained`; empty if it is not known.
         organizations: Role of the user in each organization by its name: `admin`, `write`, `contributor`, `read`.
         scopes: Of a fine-grained token, its permissions by whom or what they are for: `user/repo`, an organization, the user.
         pays: Whether the account can pay for jobs.
@@ -111,7 +111,7 @@ class RepoTree:
     """What a repository holds.
 
     Attributes:
-        files: Its files by path; None where there is no such repository.
+        files: Its files by path; None if there is no such repository.
         modified_s: Unix time of its last commit.
     """
 

@@ -349,7 +349,7 @@ def job_schema() -> dict[str, Any]:
 
 
 def known_keys(key: Key) -> tuple[str, ...]:
-    """Return the names that may stand under a key path, or none where any may.
+    """Return the names that may stand under a key path, or none if any may.
 
     >>> known_keys(("early_stopping",))
     ('patience', 'metric', 'greater_is_better', 'threshold')

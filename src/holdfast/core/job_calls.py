@@ -18,7 +18,7 @@ def job_calls(
 
     Args:
         values: What the job file and its overrides say.
-        entry_of: Gives the place of all that stands under a key, or None where the file does not have it.
+        entry_of: Gives the place of all that stands under a key, or None if the file does not have it.
         place_of: Gives the place of a key.
     """
     method = values.get("method")

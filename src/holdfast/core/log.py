@@ -122,7 +122,7 @@ class Metrics:
     Attributes:
         line: Where it stands.
         values: Numbers by name; `nan` and `inf` are floats too.
-        progress: The step that the progress bar beside it shows, and how many there are; None where there is none.
+        progress: The step that the progress bar beside it shows, and how many there are; None if there is none.
     """
 
     line: Line
@@ -131,7 +131,7 @@ class Metrics:
 
     @property
     def at(self) -> str:
-        """When it was logged, as the log itself tells it; empty where it tells of no step and no epoch.
+        """When it was logged, as the log itself tells it; empty if it tells of no step and no epoch.
 
         >>> values = {"loss": 1.0, "epoch": 0.5}
         >>> [Metrics(line=Line(9, ""), values=values, progress=bar).at for bar in ((40, 100), None)]
@@ -160,7 +160,7 @@ class Log:
         cut: Whether the end, or the beginning, is missing: a line without its end, a traceback without its exception.
         ranks: Those that wrote anything.
         restarts: Lines with which another attempt of the same job began; the last ones.
-        progress: The furthest step and how many there are, as progress bars tell; None where there is none.
+        progress: The furthest step and how many there are, as progress bars tell; None if there is none.
     """
 
     paths: tuple[str, ...] = ()

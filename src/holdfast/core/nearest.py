@@ -34,7 +34,7 @@ def plays_same_role(name: str, other: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def nearest(name: str, known: tuple[str, ...] | frozenset[str], *, cutoff: float = NEAR) -> str | None:
-    """Return the known name that is most like another, or None where none is near. Many files have the same mistakes.
+    """Return the known name that is most like another, or None if none is near. Many files have the same mistakes.
 
     Names that are merely alike are near only if they begin with the same letter.
 

@@ -53,7 +53,7 @@ def _cells(notebook: Any) -> list[Any]:
 
 
 def _source(cell: Any) -> str | None:
-    """Return a cell's text; None where it holds no code."""
+    """Return a cell's text; None if it holds no code."""
     if not isinstance(cell, dict) or cell.get("cell_type") != "code":
         return None
     source = cell.get("source", cell.get("input", ""))

@@ -82,7 +82,7 @@ class Plan:
         cwd: The folder that the script runs in, absolute. Relative paths of the job start from it.
         backend: Name of the backend.
         arguments: The script's own arguments.
-        hardware: What it runs on, as the backend names it; None where that is not chosen.
+        hardware: What it runs on, as the backend names it; None if that is not chosen.
         processes: Processes per machine; above 1 the attempt starts itself under torchrun.
         variables: Environment variables of the training process; never a secret's value.
         secrets: Names of variables whose values come from where holdfast runs, or from the job's own file.

@@ -161,7 +161,7 @@ class _Run:
         return None
 
     def _block(self, body: Sequence[ast.stmt], state: State) -> State | None:
-        """Return the state after some statements, or None where none is reached."""
+        """Return the state after some statements, or None if none is reached."""
         now: State | None = state
         for statement in body:
             if now is None:

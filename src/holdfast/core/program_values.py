@@ -311,7 +311,7 @@ def _touched(value: Any) -> list[Unknown] | Unknown:
 
 
 def _choice(value: Any, keywords: Iterable[ast.keyword]) -> Any:
-    """Return the value of an enum's member, given by value or as the member itself; Unknown where there is none such."""
+    """Return the value of an enum's member, given by value or as the member itself; Unknown if there is none such."""
     members = {str(each.arg): each.value.value for each in keywords if isinstance(each.value, ast.Constant)}
     if isinstance(value, LibraryName):
         return members.get(value.path.rpartition(".")[2], UNKNOWN)

@@ -12,7 +12,7 @@ from itertools import zip_longest
 from typing import Any, Final, NamedTuple
 
 Hide = Callable[[str, str], str]
-"""Gives what stands in the place of a secret; the second argument is the beginning of it that may be shown."""
+"""Gives what stands in place of a secret; the second argument is the beginning of it that may be shown."""
 
 HIDDEN: Final = "[redacted]"
 SHORTEST: Final = 8

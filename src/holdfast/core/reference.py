@@ -53,7 +53,7 @@ class Reference:
         own_token: Whether the job asks with a token of its own, so that it may see and do what the one at hand may not.
         local: Whether the name can only be that of a folder, and nothing of the Hub.
         read: Of data on this machine, how its files are read.
-        hidden: Why the source does not show what is requested; the name is the key then. Empty where it does.
+        hidden: Why the source does not show what is requested; the name is the key then. Empty if it does.
     """
 
     role: ReferenceRole
@@ -84,9 +84,9 @@ class Lookup(Generic[Found_co]):
 
     Attributes:
         reference: What the job names.
-        found: What is there, or None where it is not known.
+        found: What is there, or None if it is not known.
         because: Why nobody could.
-        doubt: Of what is not here: why it may be there all the same when the job runs. Empty where it surely is not.
+        doubt: Of what is not here: why it may be there all the same when the job runs. Empty if it surely is not.
         hint: Of what may be on the Hub: what lies here and may have been meant.
     """
 

@@ -163,7 +163,7 @@ class Failure:
         part: The process that raised it; None if nothing was raised.
         where: The user's own line: `train.py:12`, or the line of the job file's key; empty if there is none.
         function: The user's own function that the line stands in: `Log.on_log`; empty at the top of a file.
-        role: What the function is to the library that calls it: `callback`; empty where the script calls it.
+        role: What the function is to the library that calls it: `callback`; empty if the script calls it.
         code: The line's text.
         key: The key of the job file that is at fault, if that is known.
         rule: The rule whose objection it is; empty for a failure that was raised or measured.

@@ -32,11 +32,11 @@ class Requirement:
 
     Attributes:
         name: The name to install, normalized: `huggingface-hub`.
-        specifier: The versions it admits, such as `>=4.46,<5`; empty where it admits any.
+        specifier: The versions it admits, such as `>=4.46,<5`; empty if it admits any.
         extras: Of the package.
-        marker: When it counts, such as `python_version < "3.12"`; empty where it always does.
+        marker: When it counts, such as `python_version < "3.12"`; empty if it always does.
         url: Where it is taken from instead of the registry: a URL, a git repository, a folder.
-        unknown: Why nobody can tell which version it comes to, such as a variable in its place; empty where one can.
+        unknown: Why nobody can tell which version it comes to, such as a variable in its place; empty if one can.
         constraint: Whether it only limits the package where something else needs it: `-c constraints.txt`.
         text: As it is written.
         place: Where.
@@ -59,7 +59,7 @@ class Requirement:
 
     @property
     def pin(self) -> str | None:
-        """The one version that it admits; None where it admits several, or none is named."""
+        """The one version that it admits; None if it admits several, or none is named."""
         text = self.specifier.strip()
         if self.unknown or self.url or not text.startswith("==") or "," in text or "*" in text:
             return None
@@ -73,7 +73,7 @@ class RequirementProblem:
     Attributes:
         what: What is wrong, as a sentence without an end.
         place: Where.
-        text: The requirement as it is written; empty where it is not about one.
+        text: The requirement as it is written; empty if it is not about one.
         hides_more: Whether requirements stand there that nobody can read.
     """
 
@@ -90,12 +90,12 @@ class ProjectRequirements:
     Attributes:
         kind: What says so.
         origin: The same for messages: `the script header`, `requirements.txt`.
-        path: The file that says so; empty where no file does.
+        path: The file that says so; empty if no file does.
         requirements: In the order in which they stand.
-        python: The Python versions it admits, such as `>=3.11`; empty where it does not say.
-        before: The day from which on releases do not count, as `YYYY-MM-DD`; empty where all do.
+        python: The Python versions it admits, such as `>=3.11`; empty if it does not say.
+        before: The day from which on releases do not count, as `YYYY-MM-DD`; empty if all do.
         problems: What could not be understood.
-        unsure: Why it is in doubt that these are the script's own requirements; empty where it is not.
+        unsure: Why it is in doubt that these are the script's own requirements; empty if it is not.
     """
 
     kind: Origin = "nothing"

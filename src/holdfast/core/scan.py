@@ -35,10 +35,10 @@ class DamagedRows:
 
     Attributes:
         mark: What is wrong with them.
-        column: Where; empty where it is the row as a whole.
+        column: Where; empty if it is the row as a whole.
         count: How many there are.
         rows: Numbers of the first of them, counted from 0, as `dataset[3]` does.
-        detail: What was found there, such as the unknown role; empty where the mark says all.
+        detail: What was found there, such as the unknown role; empty if the mark says all.
     """
 
     mark: Mark
@@ -55,7 +55,7 @@ class UnreadablePart:
     Attributes:
         path: The file.
         what: What is wrong there.
-        line: Counted from 1; None where the format has no lines.
+        line: Counted from 1; None if the format has no lines.
         row: Number of the row that it would be, where that is known.
     """
 
@@ -119,7 +119,7 @@ class Scan:
         marked: What is wrong with them.
         broken: Where files cannot be read.
         lacking: Rows that lack a value, whether a trainer reads its column or not.
-        eval_rows: Rows of the evaluation split that were compared with them; 0 where there is none.
+        eval_rows: Rows of the evaluation split that were compared with them; 0 if there is none.
     """
 
     rows: int
@@ -138,7 +138,7 @@ class Lengths:
     Attributes:
         p50: Half of them are at most as long.
         p95: 95 in 100 of them.
-        p99: 99 in 100 of them; None where nobody counted.
+        p99: 99 in 100 of them; None if nobody counted.
         max: The longest.
         mean: On average.
         histogram: Number of rows by upper bound, in tokens, in rising order; the bounds are doubled from 16 on.
@@ -158,30 +158,30 @@ class Tokens:
 
     Attributes:
         rows: How many were tokenized.
-        of: How many the dataset has; None where nobody counted. More than `rows` where those are a sample.
+        of: How many the dataset has; None if nobody counted. More than `rows` where those are a sample.
         lengths: How long they are, before they are cut.
-        max_length: What the trainer takes of each at most; None where it takes all.
+        max_length: What the trainer takes of each at most; None if it takes all.
         truncated: How many are longer, and are cut there.
         masked: How many have no label left to learn from, and the numbers of the first.
         dropped: How many the trainer leaves out: those that a cut would leave without labels, or that are too long.
         without_end: How many that are not cut have no token among their labels that ends what a model writes.
         stops: Those tokens, as the tokenizer spells them.
-        turn_end: The special token that rows have last among their labels; empty where they have none.
+        turn_end: The special token that rows have last among their labels; empty if they have none.
         doubled_start: How many begin with two tokens that begin a text.
         beyond: How many have ids that the model's embedding does not have.
         highest: The highest id.
-        embedding: How many ids the embedding has; None where it is not known.
-        marks_assistant: Whether the chat template tells which tokens are the assistant's; None where nobody asks.
+        embedding: How many ids the embedding has; None if it is not known.
+        marks_assistant: Whether the chat template tells which tokens are the assistant's; None if nobody asks.
         unmarked: How many have no token that the template marks so, where it marks any.
         units: What an epoch goes over: rows that are left, pairs of them, or packs.
-        packed: Share of the tokens of a packed batch that are rows and not padding; None where nothing is packed.
-        steps: Optimizer steps of the whole training; None where nothing says how many there will be.
+        packed: Share of the tokens of a packed batch that are rows and not padding; None if nothing is packed.
+        steps: Optimizer steps of the whole training; None if nothing says how many there will be.
         diverged: How many begin otherwise than their prompt alone does, so that its end is not learned with.
         omitted: How many have messages that the chat template leaves out, whatever they say.
         omitted_last: How many of them lose their last message so.
         omitted_roles: Roles of those messages, the most frequent first.
         spelled: How many have a list or a record for a message, which the chat template writes in Python's notation.
-        positions: How many positions the model has; None where it is not known.
+        positions: How many positions the model has; None if it is not known.
         positions_raise: Whether a text beyond them raises; else the model gives poor text there.
         beyond_positions: How many have more tokens, of those that the trainer keeps.
         failed: How many the template or the tokenizer raises on.
@@ -220,7 +220,7 @@ class Tokens:
 
     @property
     def problem(self) -> str:
-        """The first of the problems, with its row; empty where there is none."""
+        """The first of the problems, with its row; empty if there is none."""
         return next((f"row {row}: {why}" for row, why in self.problems.items()), "")
 
 

@@ -14,13 +14,13 @@ BLOCK = re.compile(r"(?m)# /// script(?<=^# /// script)\r?$\s(?P<content>(^#(| .
 
 
 def find_header(script: str) -> str:
-    """Return the header as it is written, without the end of its last line; empty where there is none."""
+    """Return the header as it is written, without the end of its last line; empty if there is none."""
     found = BLOCK.search(script)
     return found[0] if found else ""
 
 
 def read_header(script: str, path: str) -> Mapping[str, Any]:
-    r"""Return the content of a script's header; empty where it has none.
+    r"""Return the content of a script's header; empty if it has none.
 
     Args:
         script: Its source.

@@ -19,7 +19,7 @@ class Shape:
     """What TRL would take a dataset for.
 
     Attributes:
-        types: Its types; more than one where trainers differ, none where no trainer knows it.
+        types: Its types; more than one where trainers differ, none if no trainer knows it.
         format: Texts, or lists of messages.
         dialect: How its messages are spelled: `{"role", "content"}`, or ShareGPT's `{"from", "value"}`.
         turns: Columns that hold lists of messages, or one message, whether a trainer reads them or not.
@@ -49,16 +49,16 @@ class Readiness:
 
     Attributes:
         ready: Whether it can.
-        because: Why not, in words; empty where it can.
-        caveat: Where it can, what it would leave out or get wrong without a word; empty where nothing is known.
+        because: Why not, in words; empty if it can.
+        caveat: Where it can, what it would leave out or get wrong without a word; empty if nothing is known.
         mapping: Source of a Python module with a function `rewrite(row)` that makes it so, tried on rows of the dataset;
-            None where it is not needed, or none is known.
+            None if it is not needed, or none is known.
         removes: Columns that the mapping takes away.
         casts: Columns of text that the mapping makes numbers or truth values of; `datasets` keeps such a column's type if it is
             `large_string`, so each is cast to `string` first.
-        drops: Rows that the mapping's `keep(row)` leaves out, by the column that has no usable value in them; empty where it has none.
-        field: Of a JSON file with one object, the list in it that holds the rows; empty where the rows stand by themselves.
-        unmapped: Why there is no mapping where one is needed; empty where there is one.
+        drops: Rows that the mapping's `keep(row)` leaves out, by the column that has no usable value in them; empty if it has none.
+        field: Of a JSON file with one object, the list in it that holds the rows; empty if the rows stand by themselves.
+        unmapped: Why there is no mapping where one is needed; empty if there is one.
     """
 
     ready: bool

@@ -44,7 +44,7 @@ def parts_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def names_under(root: type[BaseModel], key: tuple[str | int, ...]) -> tuple[str, ...]:
-    """Return the names that may stand under a key path of a file, or none where any may.
+    """Return the names that may stand under a key path of a file, or none if any may.
 
     Args:
         root: The part that the whole file is.

@@ -200,7 +200,7 @@ def parse_study(document: Document) -> Study:
 
 
 def study_keys(key: Key) -> tuple[str, ...]:
-    """Return the names that may stand under a key path of a study file, or none where any may.
+    """Return the names that may stand under a key path of a study file, or none if any may.
 
     >>> study_keys(("random", "values", "train.learning_rate"))
     ('choice', 'uniform', 'log_uniform', 'integers')

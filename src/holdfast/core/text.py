@@ -15,7 +15,7 @@ class Place:
 
     Attributes:
         path: The file, or what else said so: `--set`, an environment variable.
-        line: None where the origin has no lines. In a notebook, counted in its cell.
+        line: None if the origin has no lines. In a notebook, counted in its cell.
         cell: Of a notebook, counted from 1.
         origin: Of a value that an override gives, what kind: `on the command line`. Empty for a file.
     """

@@ -33,7 +33,7 @@ class ValidPart(NamedTuple):
 
 
 def valid_part(document: Document) -> ValidPart | None:
-    """Return the valid part of a job file's document; None where it is valid, or what is left is not a job.
+    """Return the valid part of a job file's document; None if it is valid, or what is left is not a job.
 
     An unknown key may be the misspelt name of any key that the file lacks, so that nothing is concluded from its absence.
     """

@@ -14,7 +14,7 @@ from typing import Any, Final
 Numbers = tuple[int, ...]
 """A version of numbers alone, without zeros at its end: `4.46.0` is (4, 46)."""
 Bounds = tuple[Numbers | None, Numbers | None]
-"""The lowest and the highest version that may be meant; None where there is none. Exclusive ends count as inclusive."""
+"""The lowest and the highest version that may be meant; None if there is none. Exclusive ends count as inclusive."""
 
 PLAIN: Final = re.compile(r"v?(\d+(?:\.\d+)*)")
 CLAUSE: Final = re.compile(r"(>=|<=|===|==|!=|~=|<|>)\s*([^\s,]+)")
@@ -42,7 +42,7 @@ def normalized(name: str) -> str:
 
 @cache
 def numbers(version: str) -> Numbers | None:
-    """Return the numbers of a version; None where it has more than numbers.
+    """Return the numbers of a version; None if it has more than numbers.
 
     >>> numbers("4.46.0"), numbers("5.0.0rc1")
     ((4, 46), None)
@@ -121,7 +121,7 @@ def counts(marker: str, environment: Mapping[str, str]) -> bool:
     """True if a requirement with this marker counts; one that cannot be judged does.
 
     Args:
-        marker: Empty where there is none.
+        marker: Empty if there is none.
         environment: The values of its variables.
 
     >>> counts('python_version < "3.11"', {"python_version": "3.12"})

@@ -63,7 +63,7 @@ def words_of(expression: str) -> tuple[str, ...]:
 
 
 def _plain_runs(expression: str) -> Iterator[str]:
-    """Yield runs of literals outside all groups; none where they may not all be needed, or mean something else."""
+    """Yield runs of literals outside all groups; none if they may not all be needed, or mean something else."""
     if FLAGGED.search(expression):
         return
     depth, run, found = 0, "", list[str]()
@@ -81,7 +81,7 @@ def _plain_runs(expression: str) -> Iterator[str]:
 
 
 def _literal(part: str) -> str:
-    """Return the characters that a part stands for; none where it is no literal."""
+    """Return the characters that a part stands for; none if it is no literal."""
     if part[0] == "\\":
         return "" if part[1].isalnum() else part[1]
     return "" if part[0] in "[()|^$.*+?{" else part

@@ -45,7 +45,7 @@ LISTED: Final[Mapping[str, re.Pattern[str] | None]] = {
     ),
     "transformers": re.compile(rf"transformers(\.({TRANSFORMERS_MODULES}))?"),
 }
-"""Modules whose names are listed; None where all are."""
+"""Modules whose names are listed; None if all are."""
 
 DESCRIBED: Final[Mapping[str, re.Pattern[str]]] = {
     "trl": re.compile(

@@ -120,7 +120,7 @@ def _read(condition: ast.expr, owners: Collection[str]) -> set[str]:
 def _condition(
     scope: ConstantFolder, conditions: tuple[ast.expr, ...], owners: Collection[str], about: tuple[str, str | None]
 ) -> str:
-    """Return the conjunction of conditions over bare names; empty where it always holds for a value that was given."""
+    """Return the conjunction of conditions over bare names; empty if it always holds for a value that was given."""
     parts = []
     for each in conditions:
         rewritten = _Bare(scope, owners, about).visit(ast.parse(ast.unparse(each), mode="eval").body)

@@ -11,9 +11,9 @@ class ParameterEntry:
     """One parameter.
 
     Attributes:
-        default: Python source; None where it is required.
-        annotation: In the newer spelling; None where there is none.
-        choices: The values it may have; None where any may.
+        default: Python source; None if it is required.
+        annotation: In the newer spelling; None if there is none.
+        choices: The values it may have; None if any may.
         enforced: Whether Python refuses others.
         warnings: What a call that gives it may be warned of.
         home: The class it is inherited from; empty if it is the class's own.
@@ -33,10 +33,10 @@ class Callee:
 
     Attributes:
         parameters: By name, in positional order, then those by keyword only.
-        positional: How many of them may be given by position; None where it is not known.
+        positional: How many of them may be given by position; None if it is not known.
         keywords: What becomes of other keywords: None (refused), "forward", "open" or "swallow".
         shims: Names it takes for others.
-        deprecated: The warning that every call gives; None where there is none.
+        deprecated: The warning that every call gives; None if there is none.
     """
 
     parameters: dict[str, ParameterEntry] = field(default_factory=dict[str, ParameterEntry])

@@ -132,7 +132,7 @@ class PackageModules:
         return self._sources[self.files[module]].decode("utf-8", "replace")
 
     def module(self, name: str) -> Module | None:
-        """Return a module, or None where the package has none of that name."""
+        """Return a module, or None if the package has none of that name."""
         if name not in self._parsed:
             if name not in self.files:
                 return None
@@ -140,7 +140,7 @@ class PackageModules:
         return self._parsed[name]
 
     def resolve(self, module: str, name: str, depth: int = DEPTH) -> Found | None:
-        """Return the object that a name of a module stands for; None where it is unknown."""
+        """Return the object that a name of a module stands for; None if it is unknown."""
         if module.partition(".")[0] != self.name:
             return Elsewhere(f"{module}.{name}" if module else name)
         module = self.aliases.get(module, module)

@@ -98,7 +98,7 @@ class Describer:
         return entry
 
     def _describe(self, name: str, found: Found | None) -> str:
-        """Describe what a name stands for, where that is covered; return its home, empty where it is not covered."""
+        """Describe what a name stands for, where that is covered; return its home, empty if it is not covered."""
         match found:
             case ClassStatement():
                 return self._class(found)

@@ -56,7 +56,7 @@ class ConstantFolder(ast.NodeTransformer):
 
 
 def enum_members(package: PackageModules, cls: ClassStatement) -> dict[str, str] | None:
-    """Return an enum's strings by the names of its members; None where a class is no enum of strings."""
+    """Return an enum's strings by the names of its members; None if a class is no enum of strings."""
     if not any(last_name(base) in ENUMS for base in cls.node.bases):
         return None
     scope = ConstantFolder(package, cls.module)

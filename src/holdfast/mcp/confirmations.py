@@ -28,7 +28,7 @@ class Confirmations:
     _open: dict[str, tuple[str, float]] = field(default_factory=dict[str, tuple[str, float]])
 
     def demand(self, call: EffectsCall, effects: RunEffects) -> Json | None:
-        """Return what a person has to agree to, with a confirmation; None where there is nothing."""
+        """Return what a person has to agree to, with a confirmation; None if there is nothing."""
         will = [*self._concerns(effects)]
         if not will:
             return None

@@ -62,7 +62,7 @@ class VerbTool:
     Attributes:
         verb: The verb, which is the tool's name too.
         arguments: Those of the verb's arguments that an agent can give.
-        result: The type of its result; None where it answers with text.
+        result: The type of its result; None if it answers with text.
         fixed: Arguments that an agent does not choose.
         reads_only: It changes nothing.
         is_confirmed: It may cost money or push, and is confirmed before it does.
@@ -102,7 +102,7 @@ class VerbTool:
 
     @property
     def output_schema(self) -> Json | None:
-        """The JSON Schema of its result; None where it answers with text, or with what has to be confirmed."""
+        """The JSON Schema of its result; None if it answers with text, or with what has to be confirmed."""
         if self.result is None or self.is_confirmed:
             return None
         parts: Json = json.schema(self.result)["$defs"]

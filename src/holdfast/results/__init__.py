@@ -22,7 +22,7 @@ class Result(ResultPart, frozen=True, kw_only=True, tag_field="schema", tag=1):
 
     @property
     def exit_code(self) -> int:
-        """What the command ends with: 0 where the answer is yes."""
+        """What the command ends with: 0 if the answer is yes."""
         return 0
 
 

@@ -87,7 +87,7 @@ def _matters(requirements: ProjectRequirements) -> bool:
 
 
 def _unreadable_part(requirements: ProjectRequirements) -> str:
-    """Return what cannot be understood and may name one of the libraries; empty where nothing does."""
+    """Return what cannot be understood and may name one of the libraries; empty if nothing does."""
     found = (each for each in requirements.problems if each.hides_more or CORE & {*WORD.findall(each.text)})
     return next((each.what for each in found), "")
 

@@ -11,7 +11,7 @@ LARGEST_BYTES: Final = 8_000_000
 
 
 def load_text(path: Path) -> str | None:
-    """Return a file's text; None where there is no such file, or it is too large or no text."""
+    """Return a file's text; None if there is no such file, or it is too large or no text."""
     try:
         return read_foreign(path, LARGEST_BYTES).decode("utf-8-sig")
     except (OSError, ValueError):

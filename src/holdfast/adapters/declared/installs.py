@@ -90,7 +90,7 @@ def read_dockerfile(text: str, path: Path, ours: frozenset[str]) -> ProjectRequi
 
 
 def read_cells(cells: Mapping[int, str], path: Path, ours: frozenset[str]) -> ProjectRequirements | None:
-    """Return the requirements that a notebook's code cells install; None where they install nothing.
+    """Return the requirements that a notebook's code cells install; None if they install nothing.
 
     Args:
         cells: Their sources, by number.

@@ -77,7 +77,7 @@ def _installed(value: ast.expr, names: Mapping[str, ast.expr]) -> Any:
 
 
 def _strings(value: Any) -> list[str]:
-    """Return a list of strings; an empty one in the place of anything else."""
+    """Return a list of strings; an empty one in place of anything else."""
     plain = isinstance(value, list) and all(isinstance(each, str) for each in value)
     return list(value) if plain else []
 

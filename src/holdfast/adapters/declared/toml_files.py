@@ -22,7 +22,7 @@ FROM: Final = ("git", "url", "path", "workspace")
 
 
 def read_header_block(text: str, path: str) -> ProjectRequirements | None:
-    """Return the requirements in a script's header; None where it has no header.
+    """Return the requirements in a script's header; None if it has no header.
 
     Args:
         text: The script.
@@ -246,7 +246,7 @@ def _before(uv: Mapping[str, Any]) -> str:
 
 
 def _url(source: Any) -> str:
-    """Return where a package is taken from, by a table that may say so; empty where that is the registry."""
+    """Return where a package is taken from, by a table that may say so; empty if that is the registry."""
     if isinstance(source, list):
         return next(filter(None, map(_url, source)), "")
     if not isinstance(source, Mapping):

@@ -68,7 +68,7 @@ def _host_interpreters(declared: ProjectRequirements, source: str) -> Iterator[s
 
 
 def reason_for_uv(path: str, source: str, words: Sequence[str], added: Sequence[str] = ()) -> str:
-    """Return why uv makes the environment of a script with a header: what this one lacks, and has instead; empty where it does not.
+    """Return why uv makes the environment of a script with a header: what this one lacks, and has instead; empty if it does not.
 
     Args:
         path: The script's path.

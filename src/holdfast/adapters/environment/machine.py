@@ -17,7 +17,7 @@ from holdfast.adapters.foreign_files import expanded
 from holdfast.core.facts import Gpu, Machine
 
 QUERY = ("--query-gpu=index,uuid,name,memory.total,compute_cap", "--format=csv,noheader,nounits")
-# A GPU that the environment speaks of and no driver describes.
+# A GPU that the environment names and no driver describes.
 UNKNOWN_GPU = Gpu(name="unknown", memory_bytes=0, capability=(0, 0))
 MEBIBYTE = 1 << 20
 TOKENS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN")
@@ -65,7 +65,7 @@ class InstalledVersions(Mapping[str, str]):
 
 
 def query_gpus(environment: Mapping[str, str]) -> list[tuple[str, Gpu]] | None:
-    """Return every GPU that the driver knows with its UUID, in its order, or None where there is no driver to ask."""
+    """Return every GPU that the driver knows with its UUID, in its order, or None if there is no driver to ask."""
     program = shutil.which("nvidia-smi", path=environment.get("PATH", ""))
     if program is None:
         return None

@@ -9,7 +9,7 @@ PATIENCE_S: Final = 20.0
 
 
 def output_of(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str | None:
-    """Return what a program prints; None where it fails, or takes too long.
+    """Return what a program prints; None if it fails, or takes too long.
 
     >>> output_of(["echo", "580.65"])
     '580.65'

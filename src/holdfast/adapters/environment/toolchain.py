@@ -16,21 +16,21 @@ SANDBOX: Final = (sys.executable, "-P", "-m", "holdfast.payload.rehearsal.sandbo
 
 
 def driver_version() -> str | None:
-    """Return the version of the NVIDIA driver; None where none answers."""
+    """Return the version of the NVIDIA driver; None if none answers."""
     program = shutil.which("nvidia-smi")
     output = output_of([program, "--query-gpu=driver_version", "--format=csv,noheader"]) if program else None
     return output.splitlines()[0].strip() if output else None
 
 
 def uv_version() -> str | None:
-    """Return the version of uv; None where there is none."""
+    """Return the version of uv; None if there is none."""
     program = find_uv()
     output = output_of([program, "--version"]) if program else None
     return output.split()[1] if output and len(output.split()) > 1 else None
 
 
 def why_no_sandbox() -> str | None:
-    """Return why the kernel does not confine rehearsals; None where it does."""
+    """Return why the kernel does not confine rehearsals; None if it does."""
     output = output_of([*SANDBOX])
     return "it could not be tried" if output is None else output or None
 

@@ -19,7 +19,7 @@ class ReleaseSources:
     Attributes:
         package: Its import name.
         version: As released.
-        date: The newest time of a file in it, `2026-11-20`; empty where the builder wrote none.
+        date: The newest time of a file in it, `2026-11-20`; empty if the builder wrote none.
         metadata: Its METADATA.
         modules: The bytes of each module by path, `trl/trainer/sft_config.py`; read when they are requested.
     """
@@ -94,7 +94,7 @@ def is_environment(folder: Path) -> bool:
 
 
 def installed_versions(site: Path, package: str) -> list[str]:
-    """Return the version of an installed package, or nothing where it is not there."""
+    """Return the version of an installed package, or nothing if it is not there."""
     return [folder.name.removesuffix(".dist-info").partition("-")[2] for folder in _infos(site, package)[-1:]]
 
 

@@ -4,7 +4,7 @@
     answers.py   what was answered before; every question in a thread of its own, none waited for longer than it may take
     wire.py      one request: huggingface_hub's own session, with limits of time and size around it
     settings.py  what the environment says: the address, the token, how long to wait, whether to ask at all
-    offline.py   in the place of a Hub that may not be contacted
+    offline.py   in place of a Hub that may not be contacted
 
     repos.py, nearest.py      repositories, and the names of others that resemble one that is not there
     accounts.py, targets.py   whose token it is, and where it may write
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def open_hub(unasked: str = "", *, anew: bool = False) -> "Hub":
-    """Return the Hub that the environment speaks of, or what stands in its place where it may not be contacted.
+    """Return the Hub that the environment names, or what stands in its place where it may not be contacted.
 
     Args:
         unasked: Why it may not, if the environment does not forbid it.

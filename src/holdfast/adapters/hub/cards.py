@@ -25,8 +25,8 @@ class Config:
     """What is known of one configuration.
 
     Attributes:
-        splits: By name; empty where it is not known.
-        types: Type of each column; empty where it is not known.
+        splits: By name; empty if it is not known.
+        types: Type of each column; empty if it is not known.
     """
 
     splits: Mapping[str, Split] = field(default_factory=dict[str, Split])
@@ -39,7 +39,7 @@ class Card:
 
     Attributes:
         configs: By name.
-        default: The one that is taken where none is named; None where one has to be.
+        default: The one that is taken where none is named; None if one has to be.
     """
 
     configs: Mapping[str, Config]

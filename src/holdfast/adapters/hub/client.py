@@ -39,7 +39,7 @@ class HubClient:
 
     @classmethod
     def of(cls, environ: Mapping[str, str], *, anew: bool = False) -> "HubClient":
-        """Return the Hub that the environment speaks of.
+        """Return the Hub that the environment names.
 
         Args:
             environ: The environment's variables.

@@ -39,7 +39,7 @@ def fetch_model(asking: HubSession, reference: Reference) -> ModelFacts:
 
 
 def fetch_text(asking: HubSession, repo: Repo, revision: str | None, path: str) -> str | None:
-    """Return the text of a file, None where it is none.
+    """Return the text of a file, None if it is none.
 
     Raises:
         SourceError: The Hub does not give it.
@@ -55,7 +55,7 @@ def fetch_text(asking: HubSession, repo: Repo, revision: str | None, path: str) 
 
 
 def parse_parameters(info: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of parameters by dtype as the Hub counts them; empty where it does not."""
+    """Return the number of parameters by dtype as the Hub counts them; empty if it does not."""
     weights = info.get("safetensors")
     counts = weights.get("parameters") if isinstance(weights, Mapping) else None
     known = counts if isinstance(counts, Mapping) else {}

@@ -22,7 +22,7 @@ APART: Final = re.compile(r"[-_.]+")
 
 
 def find_nearest(asking: HubSession, kind: RepoKind, name: str) -> tuple[str, ...]:
-    """Return the names of repositories that resemble one that is not there; none where the Hub cannot be searched.
+    """Return the names of repositories that resemble one that is not there; none if the Hub cannot be searched.
 
     Asked for are those of its owner and those with its words in them.
     """

@@ -1,4 +1,4 @@
-"""In the place of a Hub that may not be contacted: every question has the same answer, why not."""
+"""In place of a Hub that may not be contacted: every question has the same answer, why not."""
 
 from typing import NoReturn
 

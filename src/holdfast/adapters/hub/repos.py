@@ -24,7 +24,7 @@ MAIN: Final = "main"
 
 
 def fetch_info(asking: HubSession, kind: RepoKind, name: str, revision: str | None = None) -> Json | None:
-    """Return the Hub's record of a repository at a revision; None where there is none.
+    """Return the Hub's record of a repository at a revision; None if there is none.
 
     Raises:
         SourceError: The Hub does not say.
@@ -33,7 +33,7 @@ def fetch_info(asking: HubSession, kind: RepoKind, name: str, revision: str | No
 
 
 def fetch_info_now(asking: HubSession, kind: RepoKind, name: str, revision: str | None) -> Json | None:
-    """Return the Hub's record of a repository at a revision, bypassing the cache; None where there is none.
+    """Return the Hub's record of a repository at a revision, bypassing the cache; None if there is none.
 
     Raises:
         SourceError: The Hub does not say.
@@ -142,7 +142,7 @@ def _may_read(asking: HubSession, kind: RepoKind, name: str) -> bool:
 
 
 def may_write(asking: HubSession, kind: RepoKind, name: str) -> bool | None:
-    """True if this token may write to a repository that it sees; None where the Hub does not say.
+    """True if this token may write to a repository that it sees; None if the Hub does not say.
 
     Source: `HfApi.auth_check(write=True)`, huggingface_hub 2.4.
     """
@@ -168,7 +168,7 @@ def parse_files(info: Json) -> Iterable[tuple[str, int | None]]:
 
 
 def parse_time(stamp: str) -> float:
-    """Return the Unix time of a moment as the Hub writes it, 0 where it is none.
+    """Return the Unix time of a moment as the Hub writes it, 0 if it is none.
 
     >>> parse_time("2026-01-02T00:00:00.000Z"), parse_time("")
     (1767312000.0, 0.0)
@@ -180,7 +180,7 @@ def parse_time(stamp: str) -> float:
 
 
 def text(value: Any, key: str) -> str:
-    """Return the text under a key of what may be a mapping; empty where there is none."""
+    """Return the text under a key of what may be a mapping; empty if there is none."""
     found = value.get(key) if isinstance(value, Mapping) else None
     return found if isinstance(found, str) else ""
 

@@ -15,11 +15,11 @@ from holdfast.core.hub import Account
 from holdfast.payload.rehearsal.part_request import ANY
 
 NEW: Final = "?"
-"""In the place of a repository that no token is for alone."""
+"""In place of a repository that no token is for alone."""
 
 
 def read_rights() -> tuple[str, tuple[tuple[str, str], ...]]:
-    """Return the SHA-256 of the token at hand, and what it may write to; both empty where it is not known.
+    """Return the SHA-256 of the token at hand, and what it may write to; both empty if it is not known.
 
     The second is by repository, by owner, and by `ANY` for all others: `yes` or `no: because`; what is unknown is left out.
     """

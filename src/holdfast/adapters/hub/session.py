@@ -67,7 +67,7 @@ class HubSession:
         return lambda: wait(result, self.deadline_s, self.settings.timeout_s)
 
     def token(self) -> str | None:
-        """Return the token at hand, None where there is none.
+        """Return the token at hand, None if there is none.
 
         Raises:
             SourceError: It would have to be renewed, which did not succeed.

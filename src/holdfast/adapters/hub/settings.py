@@ -28,7 +28,7 @@ class HubSettings:
 
     Attributes:
         endpoint: Its address, without a slash at the end.
-        viewer: Address of the dataset viewer; empty where there is none.
+        viewer: Address of the dataset viewer; empty if there is none.
         timeout_s: How long all questions of one check may take together.
         find_token: Gives the token, or None; it may have to be fetched from elsewhere.
     """
@@ -83,7 +83,7 @@ def read_settings(environ: Mapping[str, str]) -> HubSettings:
 
 
 def find_token() -> str | None:
-    """Return the token that huggingface_hub would send, None where it would send none.
+    """Return the token that huggingface_hub would send, None if it would send none.
 
     Raises:
         Exception: It has to be renewed, and cannot be.

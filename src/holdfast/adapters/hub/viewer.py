@@ -19,7 +19,7 @@ Json = Mapping[str, Any]
 
 
 def fetch_viewed(asking: HubSession, name: str) -> Json:
-    """Return the viewer's answer for each configuration by name; empty where it gives none.
+    """Return the viewer's answer for each configuration by name; empty if it gives none.
 
     Raises:
         SourceError: It does not answer.

@@ -245,7 +245,7 @@ def _transport() -> ModuleType:
 
 
 def _wait_s(reply: Reply) -> float | None:
-    """Return after how many seconds to ask once more; None where that is not worth it."""
+    """Return after how many seconds to ask once more; None if that is not worth it."""
     if reply.status not in COME_BACK:
         return None
     limits = USED_UP.search(reply.headers.get("ratelimit", "")) if reply.status == TOO_MANY else None

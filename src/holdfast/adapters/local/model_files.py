@@ -63,7 +63,7 @@ def model_of(names: Collection[str], texts: Mapping[str, str], *, repo: Repo | N
 
 
 def tensors_of(index: str) -> frozenset[str]:
-    """Return the names of the weights that the text of an index lists; none where it is no index."""
+    """Return the names of the weights that the text of an index lists; none if it is no index."""
     found = (_parse(index) or {}).get("weight_map")
     return frozenset(found) if isinstance(found, dict) else frozenset()
 

@@ -52,7 +52,7 @@ class LocalModels:
         return found
 
     def find(self, name: str) -> ModelFacts | None:
-        """Return the facts about the folder of a model, an adapter or a tokenizer; None where the name is one of the Hub's.
+        """Return the facts about the folder of a model, an adapter or a tokenizer; None if the name is one of the Hub's.
 
         Args:
             name: As a job writes it, of a chat template too. Of a path that nobody can mistake for a Hub id, and that does not exist, no files are listed.
@@ -164,7 +164,7 @@ def _names(folder: Path) -> frozenset[str]:
 
 
 def _read(path: Path) -> str | None:
-    """Return the text of a small file; None where it cannot be read, as of a `config.json` of several gigabytes."""
+    """Return the text of a small file; None if it cannot be read, as of a `config.json` of several gigabytes."""
     try:
         return read_foreign(path, LARGEST).decode()
     except (OSError, UnicodeDecodeError):

@@ -69,13 +69,13 @@ class LocalFolders:
         return all(name.startswith(BUILTIN) or _lies_in(self._start(names), name) for name in names)
 
     def elsewhere(self, reference: Reference) -> str:
-        """Return why nobody can say whether something is there that is not found here; empty where it can be said."""
+        """Return why nobody can say whether something is there that is not found here; empty if it can be said."""
         if not self._walked or is_rooted(reference.name) or self.has_all(reference):
             return ""
         return f"`{reference.name}` is neither in the working directory nor beside the file, which may be started elsewhere"
 
     def doubt(self, reference: Reference) -> str:
-        """Return why what is not here may be there when the job runs; empty where it runs where names start from."""
+        """Return why what is not here may be there when the job runs; empty if it runs where names start from."""
         name = reference.name
         if is_rooted(name):
             return "on this machine; it may be where the job runs"
@@ -97,7 +97,7 @@ class LocalFolders:
         return f"{name.rstrip('/')}/checkpoint-{max(steps)}" if steps else ""
 
     def dataset(self, reference: Reference) -> Dataset | None:
-        """Return the facts about local data; None where it is not local.
+        """Return the facts about local data; None if it is not local.
 
         Raises:
             SourceError: It is here, and nobody can say what it is.
@@ -116,7 +116,7 @@ class LocalFolders:
         return find_part(folder, reference.name, reference.config, reference.split)
 
     def model(self, reference: Reference) -> ModelFacts | None:
-        """Return the facts about a local model, adapter or tokenizer; None where it is not local.
+        """Return the facts about a local model, adapter or tokenizer; None if it is not local.
 
         Raises:
             SourceError: Its folder cannot be read.
@@ -125,7 +125,7 @@ class LocalFolders:
         return models.find(reference.name) if models else None
 
     def tensors(self, reference: Reference) -> frozenset[str] | None:
-        """Return the names of the weights of a model here, None where it is not here.
+        """Return the names of the weights of a model here, None if it is not here.
 
         Raises:
             SourceError: They are not known.
@@ -134,7 +134,7 @@ class LocalFolders:
         return models.tensors(reference.name) if models else None
 
     def absent_tokens(self, reference: Reference, tokens: Collection[str]) -> frozenset[str] | None:
-        """Return those of some tokens that the vocabulary of a model here surely lacks; None where it is not here.
+        """Return those of some tokens that the vocabulary of a model here surely lacks; None if it is not here.
 
         Raises:
             SourceError: Its vocabulary cannot be read.
@@ -143,7 +143,7 @@ class LocalFolders:
         return models.absent_tokens(reference.name, tokens) if models else None
 
     def _models(self, name: str) -> "LocalModels | None":
-        """The models of the folder that has one of this name; None where none has."""
+        """The models of the folder that has one of this name; None if none has."""
         folder = self._find(name)
         if folder is None:
             return None

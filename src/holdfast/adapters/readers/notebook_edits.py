@@ -49,7 +49,7 @@ def apply_notebook_edits(text: str, edits: Iterable[TextEdit]) -> str:
 
 
 def source_lines(text: str, cell: int) -> list[CellText]:
-    """Return the texts that make a cell's source, each with where it is written; none where there is no such cell."""
+    """Return the texts that make a cell's source, each with where it is written; none if there is no such cell."""
     spans, cells = _numbered_cells(text)
     source = cells[cell - 1].get("source", []) if 0 < cell <= len(cells) else []
     return [CellText(each.text, *spans[each.number]) for each in (source if isinstance(source, list) else [source])]

@@ -8,7 +8,7 @@ from typing import Any, Final
 from holdfast.core.document import Document
 
 SettingsFiles = Callable[[str], Document | None]
-"""Gives the settings of a file by its name, or None where it is not at hand, or is nothing that can be read."""
+"""Gives the settings of a file by its name, or None if it is not at hand, or is nothing that can be read."""
 
 ENDINGS: Final = (".yaml", ".yml", ".json")
 WHOLE: Final = re.compile(r"-?[0-9]{1,18}")

@@ -154,7 +154,7 @@ class StartedFile:
 
     Attributes:
         path: Its path; `trl` for TRL's command line, `trl:sft` for a script of TRL's own.
-        module: The module that it is run as; empty where it is run by its path.
+        module: The module that it is run as; empty if it is run by its path.
     """
 
     path: str
@@ -162,7 +162,7 @@ class StartedFile:
 
 
 def _started(program: StartedCommand, variables: Mapping[str, str]) -> StartedFile | None:
-    """Return the file that a command starts; None where it is none that is rehearsed."""
+    """Return the file that a command starts; None if it is none that is rehearsed."""
     name = program.name.text
     if program.kind == "module":
         own = name.removeprefix(OWN_MODULES)

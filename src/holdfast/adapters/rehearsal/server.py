@@ -241,7 +241,7 @@ class RehearsalServer:
 
 
 def outer_pid(pid: int, server: int, *, sandboxed: bool) -> int:
-    """Return the id that a process of a server has outside the server's sandbox; 0 where it has ended."""
+    """Return the id that a process of a server has outside the server's sandbox; 0 if it has ended."""
     if not sandboxed:
         return pid
     with suppress(psutil.Error):
@@ -255,7 +255,7 @@ def outer_pid(pid: int, server: int, *, sandboxed: bool) -> int:
 
 
 def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) -> str:
-    """Return which limit a part is over, in words; empty where it is over none."""
+    """Return which limit a part is over, in words; empty if it is over none."""
     if time.monotonic() - part.began_s > limit_s:
         return f"it takes longer than {limit_s:g} seconds"
     if weigh and stands_still(part.part_request):

@@ -229,7 +229,7 @@ class FlatbufferTable:
         return cls(data, _unsigned(data, 0, 4))
 
     def integer(self, number: int, size: int) -> int:
-        """Return a signed integer of `size` bytes; 0 where it is missing."""
+        """Return a signed integer of `size` bytes; 0 if it is missing."""
         place = self._place(number)
         return int.from_bytes(_bytes(self.data, place, size), "little", signed=True) if place else 0
 
@@ -238,7 +238,7 @@ class FlatbufferTable:
         return FlatbufferTable(self.data, self._target(number))
 
     def tables(self, number: int) -> "list[FlatbufferTable]":
-        """Return a list of tables; none where it is missing."""
+        """Return a list of tables; none if it is missing."""
         if not self._place(number):
             return []
         start = self._target(number)
@@ -273,7 +273,7 @@ class FlatbufferTable:
         return place + _unsigned(self.data, place, 4)
 
     def _place(self, number: int) -> int:
-        """Return where a field stands; 0 where it is missing."""
+        """Return where a field stands; 0 if it is missing."""
         fields = self.at - int.from_bytes(_bytes(self.data, self.at, 4), "little", signed=True)
         entry = 4 + 2 * number
         if entry >= _unsigned(self.data, fields, 2):

@@ -30,7 +30,7 @@ def tell_undecodable(data: bytes, error: UnicodeDecodeError) -> str:
 
 
 def name_encoding(data: bytes) -> str:
-    """Return the encoding that bytes are surely in; empty where they may be in several.
+    """Return the encoding that bytes are surely in; empty if they may be in several.
 
     >>> name_encoding("café “x”".encode("cp1252")), name_encoding("你好".encode("gb18030"))
     ('cp1252', '')

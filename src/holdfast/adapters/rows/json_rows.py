@@ -115,7 +115,7 @@ class _Beginning:
             self.blame(chunk.problem, chunk.line)
 
     def _rows(self, line: bytes, at: int | None, decoder: JSONDecoder) -> list[Any] | None:
-        """Return the rows on a line; None where it is not valid JSON."""
+        """Return the rows on a line; None if it is not valid JSON."""
         try:
             return rows_on(line, decoder)
         except DuplicateKeyError as error:

@@ -76,7 +76,7 @@ class Chunk:
 
     Attributes:
         text: The lines.
-        line: Number of the first in the file, counted from 1; None where the file's lines are no rows.
+        line: Number of the first in the file, counted from 1; None if the file's lines are no rows.
         problem: Why the file cannot be read behind it.
     """
 
@@ -250,7 +250,7 @@ class Elements:
             self.problem = self._with_line("something follows the array")
 
     def _element(self) -> str | None:
-        """Return the next element's text, having read as much as it takes; None where there is none."""
+        """Return the next element's text, having read as much as it takes; None if there is none."""
         if not self._next():
             self.problem = self._with_line("the array does not end")
             return None

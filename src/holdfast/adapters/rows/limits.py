@@ -54,7 +54,7 @@ def slices_of(frame: Any) -> Iterator[Any]:
 
 
 def _written_bytes(frame: Any) -> int:
-    """Return the bytes that a frame takes, at least, with the text of a category in the place of its number."""
+    """Return the bytes that a frame takes, at least, with the text of a category in place of its number."""
     categories = (leaf for series in frame.iter_columns() for leaf in _categories(series.alias(NAMELESS)))
     return int(frame.estimated_size()) + sum(len(leaf) * _longest(leaf) for leaf in categories)
 

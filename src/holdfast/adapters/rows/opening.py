@@ -141,7 +141,7 @@ class SplitFiles:
         return last
 
     def _declared_rows(self, number: int) -> int | None:
-        """Return the number of rows that a file states; None where it does not."""
+        """Return the number of rows that a file states; None if it does not."""
         try:
             path = self.paths[number]
             return format_of(path).look(path).rows if kind_of(path) in COUNTED else None

@@ -86,7 +86,7 @@ def split_files(
 
     Args:
         names: All files, relative to the folder or repository, sorted.
-        configs: `configs` of its README; none where it has none.
+        configs: `configs` of its README; none if it has none.
         config: The configuration that is requested; None for the default one.
         where: What the folder or repository is called, for messages.
 
@@ -121,7 +121,7 @@ def _choose(configs: Sequence[Mapping[str, Any]], config: str | None, where: str
 
 
 def default_config(configs: Sequence[Mapping[str, Any]]) -> str | None:
-    """Return the configuration that is taken where none is named; None where one has to be."""
+    """Return the configuration that is taken where none is named; None if one has to be."""
     marked = [
         each for each in configs if len(configs) == 1 or each.get("config_name") == "default" or each.get("default")
     ]
@@ -273,7 +273,7 @@ def _favour(ending: str) -> tuple[Any, ...]:
 
 
 def read_configs(folder: Path) -> list[Mapping[str, Any]]:
-    """Return `configs` of the head of a folder's README; none where it has none.
+    """Return `configs` of the head of a folder's README; none if it has none.
 
     Raises:
         BadDataError: It is not valid YAML, or no list of configurations.

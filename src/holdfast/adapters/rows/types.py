@@ -154,7 +154,7 @@ def _of_card_dtype(dtype: Any) -> Type:
 
 
 def types_in_metadata(text: str | bytes | None) -> dict[str, Type]:
-    """Return the types that the `huggingface` entry of a schema's metadata tells; none where it tells none."""
+    """Return the types that the `huggingface` entry of a schema's metadata tells; none if it tells none."""
     try:
         features = parse_json(text or "{}")["info"]["features"]
     except (ValueError, KeyError, TypeError):

@@ -96,7 +96,7 @@ class CacheBasis:
     Attributes:
         name: The file, as it was named, and the options.
         content: Digest of the file, of what it requires, and of holdfast.
-        read_module: Gives the text of a module beside the file, None where there is none.
+        read_module: Gives the text of a module beside the file, None if there is none.
     """
 
     name: str
@@ -125,7 +125,7 @@ class CheckCache:
         self._folder = folder
 
     def load(self, basis: CacheBasis) -> TargetResult | None:
-        """Return the cached result, or None where there is none or it is out of date."""
+        """Return the cached result, or None if there is none or it is out of date."""
         try:
             checksum, _, body = self._path(basis).read_text(encoding="utf-8").partition("\n")
             entry = typed_json.decode(body, type=CacheEntry) if checksum == digest(body) else None

@@ -220,7 +220,7 @@ def _is_cut_archive(path: Path) -> bool:
 
 
 def _listed(folder: Path) -> list[str]:
-    """Return the weight files that a model's index names; none where it has no index."""
+    """Return the weight files that a model's index names; none if it has no index."""
     index = folder / INDEX
     text = ""
     with suppress(OSError):
@@ -229,7 +229,7 @@ def _listed(folder: Path) -> list[str]:
 
 
 def _weights_damage(path: Path) -> str:
-    """Return a description of the damage of a safetensors file; empty where there is none."""
+    """Return a description of the damage of a safetensors file; empty if there is none."""
     try:
         read_tensor_header(path)
     except SourceError as damage:

@@ -200,7 +200,7 @@ class Ledger:
             yield database
 
     def _connection(self) -> sqlite3.Connection:
-        """Return the index that is there now: another process may have put it in the place of a damaged one."""
+        """Return the index that is there now: another process may have put it in place of a damaged one."""
         if self._open is not None and self._inode and self._inode != _inode(self._path):
             self._open = None
         if self._open is None:

@@ -170,7 +170,7 @@ def _meant_file(path: str) -> str:
 
 
 def _near_file(path: str) -> Path | None:
-    """Return the file of the same folder and kind whose name is nearest to a path's; None where none resembles it."""
+    """Return the file of the same folder and kind whose name is nearest to a path's; None if none resembles it."""
     folder, suffix = Path(path).parent, Path(path).suffix
     names = tuple(sorted(each.name for each in folder.glob(f"*{suffix}"))) if folder.is_dir() else ()
     near = nearest(Path(path).name, names)

@@ -236,7 +236,7 @@ def _nothing_trains(lines: Iterable[CommandLine], path: str) -> UsageError:
 
 
 def _script_name(program: StartedCommand) -> str:
-    """Return the file that a program is, of a module too; empty where it is none."""
+    """Return the file that a program is, of a module too; empty if it is none."""
     if program.kind == "module" and MODULE.fullmatch(program.name.text):
         return f"{program.name.text.replace('.', '/')}.py"
     return program.name.text if program.kind == "script" else ""
@@ -266,12 +266,12 @@ def read_script_documents(
     files: SiblingSettings,
     places: Sequence[Place] = (),
 ) -> tuple[Document, ...]:
-    """Return the Documents of a script that a command names; empty where it is not found.
+    """Return the Documents of a script that a command names; empty if it is not found.
 
     Args:
         name: The script.
         folders: Where it may lie.
-        arguments: What the script is given; None where that is not known.
+        arguments: What the script is given; None if that is not known.
         files: Gives the settings of a file that they name.
         places: Where each argument is written.
 

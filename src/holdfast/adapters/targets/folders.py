@@ -107,7 +107,7 @@ class Patterns:
     spec: GitIgnoreSpec
 
     def match(self, path: str, *, is_folder: bool) -> bool | None:
-        """True if they leave a real path out; None where they say nothing of it.
+        """True if they leave a real path out; None if they say nothing of it.
 
         As for git, a pattern speaks of the file or folder that it names: what lies in a folder is never come upon where
         that is left out. pathspec's own verdict takes a pattern to speak of all that lies below, too.

@@ -87,7 +87,7 @@ def read_recipe_text(text: str, path: str) -> Document:
 
 
 def read_valid_part(text: str, path: str, sets: tuple[str, ...]) -> ValidPart | None:
-    """Return the valid part of a job file that breaks its schema; None where there is none, or an override is broken."""
+    """Return the valid part of a job file that breaks its schema; None if there is none, or an override is broken."""
     try:
         document = JobFileReader().read(text, path)
         document = apply_overrides(_found_beside(document), (*environment_edits(os.environ), *map(parse_set, sets)))
@@ -107,7 +107,7 @@ def _found_beside(document: Document) -> Document:
 
 
 def _path_beside(document: Document, key: str) -> Any:
-    """Return the value of a key with the path that leads to what it names, from the job file's folder; None where none does."""
+    """Return the value of a key with the path that leads to what it names, from the job file's folder; None if none does."""
     value = document.values.get(key)
     path = value.get("path") if isinstance(value, Mapping) else value
     found = _beside(document, path) if isinstance(path, str) and path else None
@@ -115,7 +115,7 @@ def _path_beside(document: Document, key: str) -> Any:
 
 
 def _evaluations_beside(document: Document) -> list[Any] | None:
-    """Return the evaluations of a job with the paths that lead to their data and models; None where there are none."""
+    """Return the evaluations of a job with the paths that lead to their data and models; None if there are none."""
     given = document.values.get("evaluate")
     if not isinstance(given, list):
         return None

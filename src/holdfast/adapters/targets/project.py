@@ -29,13 +29,13 @@ class Project:
 
     Attributes:
         folder: Where its file stands; patterns speak of paths from here.
-        file: The file; None where there is none.
+        file: The file; None if there is none.
         select: Beginnings of the rule codes to ask; all where it says nothing.
         ignore: Beginnings of the rule codes to leave out.
         per_file_ignores: The same for files whose path or name matches a pattern.
         exclude: Patterns, as in a `.gitignore`, of what is not looked for in folders.
         strict: Whether a rule that could not be asked counts as a failure.
-        resolve: Who says which versions a script will get; None where it says nothing.
+        resolve: Who says which versions a script will get; None if it says nothing.
     """
 
     folder: Path
@@ -97,7 +97,7 @@ class Projects:
 
 
 def _load(folder: Path) -> Project | None:
-    """Return the project that a folder's files configure; None where they do not mention holdfast."""
+    """Return the project that a folder's files configure; None if they do not mention holdfast."""
     for name in FILES:
         try:
             text = read_foreign(folder / name).decode(errors="replace")

@@ -31,13 +31,13 @@ PERHAPS_GIVEN: Final = Unknown("a variable of the shell may give another value")
 
 
 def recipe_name(program: StartedCommand) -> Word | None:
-    """Return the word of a command that names its recipe; None where it trains by none."""
+    """Return the word of a command that names its recipe; None if it trains by none."""
     words = _after_command(program)
     return words[0] if words and words[0].known and words[0].text.endswith(ENDINGS) else None
 
 
 def read_recipe_documents(program: StartedCommand, folders: Sequence[Path]) -> Iterator[Document]:
-    """Yield the Document of the recipe that a command trains by; nothing where it is not found.
+    """Yield the Document of the recipe that a command trains by; nothing if it is not found.
 
     Raises:
         UsageError: It cannot be read.
@@ -60,7 +60,7 @@ def _reader_of(program: StartedCommand) -> RecipeReader | None:
 
 
 def _after_command(program: StartedCommand) -> Sequence[Word]:
-    """Return the words after the command that trains; none where the program is another."""
+    """Return the words after the command that trains; none if the program is another."""
     if _reader_of(program) is None:
         return ()
     if program.kind == "module":
@@ -70,6 +70,6 @@ def _after_command(program: StartedCommand) -> Sequence[Word]:
 
 
 def _setting(word: Word) -> str:
-    """Return the setting that a word gives: `--learning-rate`, `learning_rate=1e-5`; empty where it gives none."""
+    """Return the setting that a word gives: `--learning-rate`, `learning_rate=1e-5`; empty if it gives none."""
     name = word.text.partition("=")[0] if word.text.startswith("--") or "=" in word.text else ""
     return name.removeprefix("--").replace("-", "_")

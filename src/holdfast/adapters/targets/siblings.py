@@ -24,9 +24,9 @@ def read_documents(
     Args:
         text: The script.
         path: Its name.
-        arguments: Those of the command line that starts it; None where any may be given.
+        arguments: Those of the command line that starts it; None if any may be given.
         files: Gives the settings of a file that they name.
-        places: Where each argument is written; empty where no file holds them.
+        places: Where each argument is written; empty if no file holds them.
 
     Raises:
         UsageError: It is not valid Python.
@@ -49,7 +49,7 @@ class SiblingSettings:
         self.missing: set[str] = set()
 
     def __call__(self, name: str) -> Document | None:
-        """Return the Document of a file; None where it is missing, or no settings file."""
+        """Return the Document of a file; None if it is missing, or no settings file."""
         if not name.endswith(ENDINGS):
             return None
         self.asked.add(name)
@@ -93,13 +93,13 @@ class SiblingModules:
         self.asked: set[str] = set()
 
     def __call__(self, module: str) -> str | None:
-        """Return the text of a module, or None where it does not lie there."""
+        """Return the text of a module, or None if it does not lie there."""
         self.asked.add(module)
         return read_module(self._folder, module)
 
 
 def read_module(folder: Path, module: str) -> str | None:
-    """Return the text of a module that lies in a folder, or None where it does not, or is no text."""
+    """Return the text of a module that lies in a folder, or None if it does not, or is no text."""
     stem = folder.joinpath(*module.split("."))
     for path in (stem.with_suffix(".py"), stem / "__init__.py"):
         try:

@@ -62,7 +62,7 @@ def _sent(document: Document, call: Call) -> Iterator[Document]:
 
 
 def _arguments(call: Call) -> tuple[str, ...] | None:
-    """Return the arguments that the script is given; None where they are not known."""
+    """Return the arguments that the script is given; None if they are not known."""
     given = call.arguments.get("script_args")
     if given is None:
         return () if not call.open else None

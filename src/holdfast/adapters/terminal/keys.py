@@ -32,7 +32,7 @@ class Keys:
             tty.setcbreak(self._file, termios.TCSADRAIN)
 
     def take(self) -> str:
-        """Return the keys pressed since the last call; empty where none was."""
+        """Return the keys pressed since the last call; empty if none was."""
         if not select.select([self._file], [], [], 0)[0]:
             return ""
         return os.read(self._file, MOST).decode(errors="ignore")

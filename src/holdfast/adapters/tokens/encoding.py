@@ -70,12 +70,12 @@ class LoadedTokenizer:
 
     @property
     def embedding(self) -> int | None:
-        """How many ids the model has an embedding for; None where it is not known."""
+        """How many ids the model has an embedding for; None if it is not known."""
         return self._embedding
 
     @property
     def positions(self) -> Positions | None:
-        """How many positions the model has; None where it is not known."""
+        """How many positions the model has; None if it is not known."""
         return self._positions
 
     @property

@@ -46,7 +46,7 @@ class TokenizerRequest:
         trust_remote_code: Whether the job lets a repository's code run.
         template: File, or folder or Hub id of the model, whose chat template is taken; None for the tokenizer's own.
         clones: Whether that model's added tokens are taken as well.
-        eos_token: The token that ends a text, in the place of the tokenizer's own.
+        eos_token: The token that ends a text, in place of the tokenizer's own.
         marks: Whether the assistant's turns are to be marked.
         folder: Folder that relative paths start from.
         offline: Whether the Hub is left alone: what was downloaded before is all that there is of it.
@@ -188,7 +188,7 @@ def _builtin(path: str) -> Any:
 
 
 def _config(wanted: TokenizerRequest, name: str) -> dict[str, Any]:
-    """Return one of the model's JSON files; nothing where it has none."""
+    """Return one of the model's JSON files; nothing if it has none."""
     hub = import_module("transformers.utils")
     folder = wanted.folder / expanded(wanted.path)
     try:

@@ -1,4 +1,4 @@
-"""The chat templates that TRL trains with in the place of a model's own, where only the assistant's turns are learned.
+"""The chat templates that TRL trains with in place of a model's own, where only the assistant's turns are learned.
 
 TRL keeps a table of known templates and their doubles. It is asked itself, never copied; it needs torch.
 """

@@ -41,7 +41,7 @@ class Mistake(NamedTuple):
         said: Part of what ruamel.yaml says.
         what: What a person says.
         fix: How to fix it.
-        begins_early: Whether it stands where ruamel.yaml began to read the thing, not where it gave up.
+        begins_early: Whether it stands where ruamel.yaml began to read the thing, not if it gave up.
     """
 
     said: str

@@ -92,7 +92,7 @@ def _unfixed(request: TargetRequest, *, alone: bool) -> TargetResult:
 
 
 def _fixed_source(request: TargetRequest, *, unsafe: bool) -> FixedSource | None:
-    """Return the fixed text of a target; None where it cannot be read. Files that it runs are left alone."""
+    """Return the fixed text of a target; None if it cannot be read. Files that it runs are left alone."""
     opened = _opened(request, unsafe=unsafe)
     if opened is None:
         return None
@@ -116,7 +116,7 @@ def _fixed_source(request: TargetRequest, *, unsafe: bool) -> FixedSource | None
 
 
 def _opened(request: TargetRequest, *, unsafe: bool) -> tuple[FixedSource, Target] | None:
-    """Return a target and its text; of a job file with misspelt keys, with the right ones. None where it cannot be read."""
+    """Return a target and its text; of a job file with misspelt keys, with the right ones. None if it cannot be read."""
     try:
         target = read_check_target(request)
     except (UsageError, ExceptionGroup) as error:
@@ -126,7 +126,7 @@ def _opened(request: TargetRequest, *, unsafe: bool) -> tuple[FixedSource, Targe
 
 
 def _with_right_keys(request: TargetRequest, misspelt: Iterable[MisspeltKeyError]) -> tuple[FixedSource, Target] | None:
-    """Return a job file whose misspelt keys were renamed; None where it is broken otherwise, too."""
+    """Return a job file whose misspelt keys were renamed; None if it is broken otherwise, too."""
     from holdfast.adapters.readers.job_file import JobFileReader  # a YAML parser, which no script needs
 
     text, reader = read_text(request.path), JobFileReader()

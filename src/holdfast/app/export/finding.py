@@ -45,7 +45,7 @@ def find_source(
 
     Args:
         name: The model.
-        base: The base to merge into, in the place of the one that the adapter names.
+        base: The base to merge into, in place of the one that the adapter names.
         more: Further adapters of the same base.
         runs: The runs folder.
         offline: Don't contact the Hub.

@@ -21,7 +21,7 @@ def tokenize(
         sight: What the first of them show.
         scan: What reading them showed.
         limit: Rows that are tokenized at most, spread over all.
-        mapping: Source of the module whose `rewrite` goes over the rows first; None where the method takes them as they are.
+        mapping: Source of the module whose `rewrite` goes over the rows first; None if the method takes them as they are.
 
     Raises:
         UsageError: The `data` extra is not installed.

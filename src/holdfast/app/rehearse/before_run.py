@@ -15,7 +15,7 @@ from holdfast.results.rehearse import RehearseResult
 def rehearse_unless_passed(
     target: str, *, sets: Sequence[str], arguments: Sequence[str], offline: bool, on_progress: OnProgress
 ) -> RehearseResult | None:
-    """Rehearse a job that is about to run; None where the same has passed before.
+    """Rehearse a job that is about to run; None if the same has passed before.
 
     Args:
         target: A job file or a script.

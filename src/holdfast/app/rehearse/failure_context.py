@@ -29,7 +29,7 @@ FILE_LINE: Final = re.compile(r'^\s*File "([^"]+)", line (\d+)', re.MULTILINE)
 MODULE: Final = "<module>"
 CONFIG: Final = "--config"
 EXIT: Final = "<exit>"
-"""In the place of the function that a script left in, if it is not known."""
+"""In place of the function that a script left in, if it is not known."""
 
 
 def read_failure_context(program: Program, parts: Mapping[Part, PartResult]) -> FailureContext:
@@ -91,7 +91,7 @@ def _cells(program: Program) -> Iterator[tuple[int, int]]:
 
 
 def _last_line(played: PartResult) -> Traceback | None:
-    """Return the line at which a script ended itself, as a traceback would give it; None where it did not."""
+    """Return the line at which a script ended itself, as a traceback would give it; None if it did not."""
     file, _, line = (played.end.where or "").rpartition(":")
     if not played.exited or not file:
         return None

@@ -64,7 +64,7 @@ class Observation:
 
     Attributes:
         objections: What the rules object to.
-        tokens: How long the rows are; None where no tokenizer could count them.
+        tokens: How long the rows are; None if no tokenizer could count them.
     """
 
     objections: tuple[Objection, ...] = ()
@@ -98,7 +98,7 @@ def observe(whole: PartResult, folder: Path) -> Observation:
 
 
 def observed_job(whole: PartResult, folder: Path) -> Document | None:
-    """Return a job of what was seen; None where no trainer of a known method was made with rows and a model."""
+    """Return a job of what was seen; None if no trainer of a known method was made with rows and a model."""
     training, model = whole.first("training"), whole.first("model")
     method = next((m for m in Method for kind in training.get("trainer", ()) if kind == f"{_trainer(m)}Trainer"), None)
     rows = folder / "rows"
@@ -114,7 +114,7 @@ def observed_job(whole: PartResult, folder: Path) -> Document | None:
 
 
 def _own_template(template: str | None, folder: Path) -> dict[str, str]:
-    """Return the setting that names the chat template that the script set on its tokenizer; empty where it set none."""
+    """Return the setting that names the chat template that the script set on its tokenizer; empty if it set none."""
     if template is None:
         return {}
     path = folder / TEMPLATE
@@ -127,7 +127,7 @@ def _trainer(method: Method) -> str:
 
 
 def find_environment_fault(path: str) -> tuple[str, str] | None:
-    """Return the class of what is wrong with a script's own list of packages, and what shows it; None where nothing is.
+    """Return the class of what is wrong with a script's own list of packages, and what shows it; None if nothing is.
 
     An environment that has more than the list would not show it.
     """
@@ -147,7 +147,7 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
 
 
 def _inspect(job: Document) -> Inspection | None:
-    """Return the inspection of its rows; None where they cannot be read, which the rehearsal itself reports."""
+    """Return the inspection of its rows; None if they cannot be read, which the rehearsal itself reports."""
     try:
         return prepare()(job, limit=ROWS)
     except (HoldfastError, ExceptionGroup):

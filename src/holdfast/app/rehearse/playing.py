@@ -71,7 +71,7 @@ def play_whole(
 
 @dataclass(frozen=True, slots=True)
 class Replayer:
-    """Plays a script again, with something else in the place of its rows or its model.
+    """Plays a script again, with something else in place of its rows or its model.
 
     Attributes:
         server: Where.

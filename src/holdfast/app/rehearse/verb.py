@@ -234,7 +234,7 @@ def _bench(
 
 
 def _refused_sandbox(played: PartResult) -> str:
-    """Return why a part had no sandbox, though its server had one; empty where it had."""
+    """Return why a part had no sandbox, though its server had one; empty if it had."""
     return str(played.first("no_sandbox").get("because", ""))
 
 

@@ -19,7 +19,7 @@ def packages(folder: Path = FOLDER) -> tuple[str, ...]:
 
 
 def released(package: str, *, folder: Path = FOLDER) -> tuple[str, ...]:
-    """Return a package's releases, oldest first; none where its history is not known."""
+    """Return a package's releases, oldest first; none if its history is not known."""
     history = load_history(package.replace("-", "_").lower(), folder)
     return history.versions if history else ()
 
@@ -31,5 +31,5 @@ def newest(*, folder: Path = FOLDER) -> dict[str, str]:
 
 @cache
 def made(*, folder: Path = FOLDER) -> str:
-    """Return the day on which the registry was last asked, as `YYYY-MM-DD`; empty where there is no history."""
+    """Return the day on which the registry was last asked, as `YYYY-MM-DD`; empty if there is no history."""
     return date_of(folder)

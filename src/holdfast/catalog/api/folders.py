@@ -23,7 +23,7 @@ def newest_folder(builtin: Path = BUILTIN) -> Path:
 
 
 def date_of(folder: Path) -> str:
-    """Return the latest date of a folder's histories, as `YYYY-MM-DD`; empty where it has none."""
+    """Return the latest date of a folder's histories, as `YYYY-MM-DD`; empty if it has none."""
     dates = [""]
     for path in folder.glob("*.history"):
         with path.open(encoding="utf-8") as file:

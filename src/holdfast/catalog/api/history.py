@@ -33,7 +33,7 @@ class History:
     _entries: dict[str, Any] = field(default_factory=dict[str, Any], init=False, repr=False, compare=False)
 
     def entry(self, head: str) -> Mapping[str, Any] | None:
-        """Return the entry under a head, such as `c trl.trainer.sft_config.SFTConfig`; None where there is none."""
+        """Return the entry under a head, such as `c trl.trainer.sft_config.SFTConfig`; None if there is none."""
         if head not in self._entries:
             self._entries[head] = self._parsed(head)
         found: Mapping[str, Any] | None = self._entries[head]
@@ -63,7 +63,7 @@ class History:
         return {plain_version(version): index for index, version in enumerate(self.versions)}
 
     def index(self, version: str) -> int | None:
-        """Return the position of a version among the releases; None where it is none of them."""
+        """Return the position of a version among the releases; None if it is none of them."""
         return self._index.get(plain_version(version))
 
     def releases(self, ranges: str) -> Releases:
@@ -154,7 +154,7 @@ def plain_version(version: str) -> str:
 
 @cache
 def load_history(package: str, folder: Path = FOLDER) -> History | None:
-    """Return a package's history, by its importable name; None where there is none.
+    """Return a package's history, by its importable name; None if there is none.
 
     Args:
         package: Its importable name.

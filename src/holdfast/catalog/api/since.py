@@ -6,7 +6,7 @@ from holdfast.catalog.api import Api
 
 
 def since(api: Api, package: str, version: str) -> bool | None:
-    """True if a package is at a release or a later one; None where its version is not known.
+    """True if a package is at a release or a later one; None if its version is not known.
 
     >>> since(Api({"trl": "1.16.0"}), "trl", "0.18.0"), since(Api({}), "trl", "0.18.0")
     (True, None)

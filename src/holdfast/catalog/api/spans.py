@@ -7,12 +7,12 @@ from holdfast.core.api import Span
 
 
 def gone_since(api: Api, path: str, name: str) -> Span | None:
-    """Return the last releases that took an argument, before the versions at hand; None where none did."""
+    """Return the last releases that took an argument, before the versions at hand; None if none did."""
     return _nearest(api, api.parameter_spans(path, name), before=True)
 
 
 def comes_with(api: Api, path: str, name: str) -> Span | None:
-    """Return the first releases that take an argument, after the versions at hand; None where none do."""
+    """Return the first releases that take an argument, after the versions at hand; None if none do."""
     return _nearest(api, api.parameter_spans(path, name), before=False)
 
 
@@ -27,7 +27,7 @@ def span_after(api: Api, spans: tuple[Span, ...]) -> Span | None:
 
 
 def spell(versions: Sequence[str], first: str, last: str) -> str:
-    """Return which of some versions, oldest first, lie between two; empty where all do.
+    """Return which of some versions, oldest first, lie between two; empty if all do.
 
     >>> versions = ["0.7.0", "0.8.0", "0.9.0", "0.10.0"]
     >>> [spell(versions, *ends) for ends in (("0.7.0", "0.9.0"), ("0.8.0", "0.9.0"), ("0.8.0", "0.10.0"), ("0.9.0", "0.9.0"))]

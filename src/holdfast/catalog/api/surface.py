@@ -281,7 +281,7 @@ def _is_ordered(entry: Mapping[str, Any]) -> bool:
 
 
 def _sure_positions(bases: Iterable[CallSignature | None]) -> int | None:
-    """Return the number of parameters with a certain position, those of the bases included; None where that may be too few for a call."""
+    """Return the number of parameters with a certain position, those of the bases included; None if that may be too few for a call."""
     known = [each.positional or 0 for each in bases if each]
     return sum(known) if sum(known) >= MANY else None
 

@@ -1,4 +1,4 @@
-"""Models and rows that are known to be good, to stand in the place of a script's own: then what still fails is its code.
+"""Models and rows that are known to be good, to stand in place of a script's own: then what still fails is its code.
 
 Source: `known_good.toml`, each entry tried with the real trainers by `tests/engine/rehearse/test_rehearsal_isolate.py`.
 """

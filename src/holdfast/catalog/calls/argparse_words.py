@@ -14,7 +14,7 @@ from holdfast.core.calls import ParserOption
 from holdfast.core.document import Unknown
 
 HIDDEN: Final = "\0"
-"""In the place of a word that is not known."""
+"""In place of a word that is not known."""
 NEGATIVE: Final = re.compile(r"-[\d.]+[eE][-+]?\d+")
 """A number that newer releases of Python take for a value, and older ones for an option."""
 ARGUMENT: Final = "argument "
@@ -30,7 +30,7 @@ class RefusedWord:
     """Why a parser ends the program.
 
     Attributes:
-        index: Which word it refuses; None where one is missing.
+        index: Which word it refuses; None if one is missing.
         because: What `argparse` writes.
     """
 
@@ -55,7 +55,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def refused_words(options: Sequence[ParserOption], words: Sequence[str | Unknown]) -> RefusedWord | None:
-    """Return the word that a parser refuses; None where it takes them all, or where another message tells of the word.
+    """Return the word that a parser refuses; None if it takes them all, or where another message tells of the word.
 
     >>> steps = ParserOption(flags=("--steps",), kind="int")
     >>> refused_words([steps], ["--steps", "ten"])

@@ -181,7 +181,7 @@ def _is_short_for_a_flag(signature: CallSignature, name: str) -> bool:
 
 
 def _meant(name: str, taken: tuple[str, ...]) -> str | None:
-    """Return the argument that was meant by a name that there is not; None where none is plausible."""
+    """Return the argument that was meant by a name that there is not; None if none is plausible."""
     if name in NAMES:
         return familiar(name, taken)
     return nearest_of_role(name, taken, cutoff=NEAR)
@@ -203,7 +203,7 @@ class _Argument:
     name: str
 
     def judged(self) -> Refused | None:
-        """Return the refusal, from the first source that knows the argument; None where the history contradicts itself."""
+        """Return the refusal, from the first source that knows the argument; None if the history contradicts itself."""
         if is_command(self.job, self.call) and self.name in HANDED_ON:
             return None
         moved = None if is_command(self.job, self.call) else self._moved()

@@ -35,7 +35,7 @@ def is_command(job: Document, call: Call) -> bool:
 
 
 def ambiguous_flags(job: Document, call: Call, name: str, api: Api) -> tuple[str, ...]:
-    """Return the flags that a flag which is cut short could be; none where it is whole, or short for one alone.
+    """Return the flags that a flag which is cut short could be; none if it is whole, or short for one alone.
 
     A parser takes the beginning of a flag of any of its dataclasses, so they are asked together. It has `--learning-rate` beside
     `--learning_rate`, and argparse (tried with Python 3.8 to 3.13) takes no beginning of both, although they are one option.
@@ -79,7 +79,7 @@ def _split(call: Call, api: Api) -> Iterator[Call]:
 
 
 def _signatures(command: str, api: Api) -> Mapping[str, CallSignature]:
-    """Return the signatures of a command's dataclasses at these versions; empty where one of them is unknown."""
+    """Return the signatures of a command's dataclasses at these versions; empty if one of them is unknown."""
     package = command.partition(" ")[0]
     history, version = load_history(package), api.versions.get(package)
     entry = history.entry(f"x {command}") if history else None

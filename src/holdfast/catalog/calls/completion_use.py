@@ -21,7 +21,7 @@ SEARCHING: Final = frozenset({"search", "match", "fullmatch", "findall", "findit
 
 
 def completion_use(function: CallableNode) -> CompletionUse:
-    r"""Return what each completion is surely taken for; empty where that is not clear, or the function asks what it is.
+    r"""Return what each completion is surely taken for; empty if that is not clear, or the function asks what it is.
 
     >>> completion_use(ast.parse("def f(completions):\n    return [float(len(c.split())) for c in completions]").body[0])
     'text'

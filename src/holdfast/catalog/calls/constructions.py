@@ -190,7 +190,7 @@ class _Constructor:
                 yield replace(call, path=trainer, label=label, arguments=given, open=True, via="call")
 
     def outcome(self, key: str) -> Outcome | None:
-        """Return the outcome of the call with a key; None where its checks are unknown."""
+        """Return the outcome of the call with a key; None if its checks are unknown."""
         if key not in self.made:
             self.made[key] = None  # should it be given to itself
             self.made[key] = self._construct(self.calls[key]) if key in self.calls else None

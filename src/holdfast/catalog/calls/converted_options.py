@@ -14,7 +14,7 @@ SCALARS: Final = frozenset({"bool", "int", "float", "null"})
 
 
 def unconverted_option(call: Call, parameter: Parameter) -> ParserOption | None:
-    """Return the option that gives an argument another type than it needs; None where it converts, or its value is not from there."""
+    """Return the option that gives an argument another type than it needs; None if it converts, or its value is not from there."""
     option = call.options.get(parameter.name)
     usable = option is not None and option.action in CONVERTING and option.count is None and not option.choices
     if option is None or not usable or not parameter.types or not parameter.types <= SCALARS:

@@ -72,7 +72,7 @@ NEAR: Final = 0.8
 
 
 def familiar_method(name: str) -> str | None:
-    """Return the method of a trainer that is meant by a name which none has; None where it may be something else.
+    """Return the method of a trainer that is meant by a name which none has; None if it may be something else.
 
     >>> familiar_method("fit"), familiar_method("trian"), familiar_method("tokenizer")
     ('train', 'train', None)
@@ -81,7 +81,7 @@ def familiar_method(name: str) -> str | None:
 
 
 def familiar(name: str, taken: Container[str]) -> str | None:
-    """Return the argument that is meant by a familiar name, of those that a call takes; None where none is.
+    """Return the argument that is meant by a familiar name, of those that a call takes; None if none is.
 
     >>> familiar("epochs", {"num_train_epochs"}), familiar("max_seq_len", {"max_seq_length"}), familiar("foo", {"bar"})
     ('num_train_epochs', 'max_seq_length', None)

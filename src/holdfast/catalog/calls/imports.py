@@ -25,7 +25,7 @@ EXPERIMENTAL: Final = "trl.experimental"
 
 
 class Absence(Enum):
-    """Why a name or a module is not where the program looks for it: each is a fault of its own."""
+    """Why a name or a module is not if the program looks for it: each is a fault of its own."""
 
     GONE = "a later release took it away"
     MODULE = "the module is gone, or never was"
@@ -42,7 +42,7 @@ LEFT: Final = frozenset({Absence.GONE, Absence.MODULE, Absence.NEVER})
 
 @dataclass(frozen=True, slots=True)
 class MissingImport:
-    """A name or a module that is not where the program looks for it.
+    """A name or a module that is not if the program looks for it.
 
     Attributes:
         absence: Why.
@@ -62,7 +62,7 @@ class _Replacement:
     """What to write instead of a name.
 
     Attributes:
-        words: The same for people; empty where it is not known.
+        words: The same for people; empty if it is not known.
         path: Where it is now, dotted; empty where what to do is not to import something else.
         safe: Whether that is the same thing.
     """
@@ -84,7 +84,7 @@ class _Use:
 
 
 def absences(job: Document, api: Api, kind: Absence) -> Iterator[MissingImport]:
-    """Yield the names and modules that are not where the program imports them from; a missing module once a statement."""
+    """Yield the names and modules that are not if the program imports them from; a missing module once a statement."""
     reported = set[tuple[str, int | None, int | None]]()
     for use, found in _all_absences(job, api):
         if found.absence is not kind:
@@ -122,7 +122,7 @@ def _fails(api: Api, each: Import) -> bool:
 
 
 def instead_of(api: Api, module: str, name: str) -> str:
-    """Return the replacement for a name that its module no longer has, as a phrase; empty where none is known.
+    """Return the replacement for a name that its module no longer has, as a phrase; empty if none is known.
 
     >>> from holdfast.catalog.api import newest
     >>> instead_of(Api(newest()), "peft", "prepare_model_for_int8_training")
@@ -239,7 +239,7 @@ def _from(module: str, name: str) -> _Replacement:
 
 
 def _module_replacement(api: Api, module: str, name: str | None = None) -> _Replacement | None:
-    """Return where a whole module went, and one of its names with it; nothing where it is not known."""
+    """Return where a whole module went, and one of its names with it; nothing if it is not known."""
     change = replaced("module", module)
     if change is None:
         return None
@@ -248,7 +248,7 @@ def _module_replacement(api: Api, module: str, name: str | None = None) -> _Repl
 
 
 def _renamed(api: Api, old: str, further: int = 3) -> _Replacement | None:
-    """Return the replacement for a name; None where none is known, or that is gone too."""
+    """Return the replacement for a name; None if none is known, or that is gone too."""
     change = replaced("name", old)
     if change is None or not further:
         return None
@@ -259,7 +259,7 @@ def _renamed(api: Api, old: str, further: int = 3) -> _Replacement | None:
 
 
 def _elsewhere(api: Api, name: str | None) -> _Replacement | None:
-    """Return which of the libraries has a name; nothing where none has. A class that only one has is the one that is meant."""
+    """Return which of the libraries has a name; nothing if none has. A class that only one has is the one that is meant."""
     homes = [library for library in LIBRARIES if name and library in api.versions and api.has_name(library, name)]
     if not homes or not name:
         return None
@@ -278,7 +278,7 @@ def _ended(gone: Span | None) -> str:
 
 
 def _ended_experimental(api: Api, module: str, name: str, gone: Span | None) -> str:
-    """Return until when trl.experimental kept a name that trl lost, in words; nothing where it never had it."""
+    """Return until when trl.experimental kept a name that trl lost, in words; nothing if it never had it."""
     if gone is None or not module.startswith("trl") or module.startswith(EXPERIMENTAL):
         return ""
     spans = [(home, span) for home in _experimental_modules() if (span := span_before(api, api.name_spans(home, name)))]
@@ -314,7 +314,7 @@ def _without(job: Document, use: _Use) -> Fix | None:
 
 
 def _written(call: Call, change: Replaced) -> tuple[Edit, ...]:
-    """Return the edits that write a call otherwise; none where it is given more than can be kept."""
+    """Return the edits that write a call otherwise; none if it is given more than can be kept."""
     if call.open or len(call.positional) > len(change.keeps):
         return ()
     gone = (Remove(f"{call.key}.{name}") for name in call.arguments if name not in change.keeps)
@@ -323,7 +323,7 @@ def _written(call: Call, change: Replaced) -> tuple[Edit, ...]:
 
 
 def _with_arguments(job: Document, use: _Use, fix: Fix | None) -> Fix | None:
-    """Return a fix that takes out of a name's calls what the new one does not take; None where a call gives what cannot be read."""
+    """Return a fix that takes out of a name's calls what the new one does not take; None if a call gives what cannot be read."""
     path = f"{use.module}.{use.name}"
     change = replaced("name", path)
     if fix is None or change is None or not change.keeps:

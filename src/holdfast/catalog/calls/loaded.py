@@ -66,7 +66,7 @@ def _spans(homes: tuple[str, ...], name: str) -> Iterator[Span]:
 
 
 def has_own_methods(call: Call, loader: Call | None) -> bool | None:
-    """True if what a method is called on may have methods of its own; None where it is not known which model is loaded.
+    """True if what a method is called on may have methods of its own; None if it is not known which model is loaded.
 
     Args:
         call: The call of the method.

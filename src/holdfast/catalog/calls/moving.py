@@ -60,7 +60,7 @@ def _making_fix(call: Call, name: str, config: str, new: str) -> Fix | None:
 
 
 def recasting(api: Api, call: Call, config: str) -> tuple[Edit, ...] | None:
-    """Return the edits that make a trainer's own config of plain TrainingArguments; None where it is made of something else.
+    """Return the edits that make a trainer's own config of plain TrainingArguments; None if it is made of something else.
 
     What these leave to their defaults is said where the config has others.
     """

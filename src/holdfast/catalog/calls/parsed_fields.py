@@ -16,7 +16,7 @@ def ever_takes(path: str, name: str) -> bool:
 
 @cache
 def newest_names(path: str) -> frozenset[str]:
-    """Return the fields of a class in the newest release; none where it is not known."""
+    """Return the fields of a class in the newest release; none if it is not known."""
     signature = _newest().signature(path) if path else None
     return frozenset(signature.parameters) if signature else frozenset()
 

@@ -19,10 +19,10 @@ class Renamed:
     Attributes:
         of: Names of the classes whose it is, or `Class.method`; `*` stands for anything.
         old: Its name.
-        new: The argument that took its place; empty where none did.
+        new: The argument that took its place; empty if none did.
         same: Whether every value means the same there.
-        none: What None meant, where it means something else under the new name; empty where it does not.
-        below: Only numbers from 0 up to this one mean the same; None where there is no such bound.
+        none: What None meant, where it means something else under the new name; empty if it does not.
+        below: Only numbers from 0 up to this one mean the same; None if there is no such bound.
         switch: What `new` gets where `old` was true; None where `old` is no switch.
         harmless: Whether taking it out changes nothing: always, or with these values.
         dispensable: Whether taking it out changes what the note says, and nothing else.
@@ -77,10 +77,10 @@ class Replaced:
 
     Attributes:
         old: The value, or the dotted path.
-        new: What took its place; empty where nothing did.
+        new: What took its place; empty if nothing did.
         note: What to do instead.
         argument: Of a value, whose it is.
-        same: Of a name, whether the new one is the same thing; None where it is used differently.
+        same: Of a name, whether the new one is the same thing; None if it is used differently.
         write: Of a function that is used differently, how a call of it is written now, `(…)` standing for its arguments.
         imports: Dotted paths of the names in that.
         keeps: Arguments that a call of it keeps, in their order; all where none is named.
@@ -116,7 +116,7 @@ def renamed(names: Iterable[str], old: str) -> Renamed | None:
 
 
 def renamed_anywhere(old: str) -> Renamed | None:
-    """Return the renaming of an argument, whatever it belongs to; None where that decides.
+    """Return the renaming of an argument, whatever it belongs to; None if that decides.
 
     >>> renamed_anywhere("evaluation_strategy").new
     'eval_strategy'

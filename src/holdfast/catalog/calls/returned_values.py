@@ -11,12 +11,12 @@ from holdfast.core.columns import Type
 CallableNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 ReturnKind = Literal["", "list", "dict", "number", "text", "nothing"]
 HIDDEN: Final = object()
-"""In the place of a value that is computed."""
+"""In place of a value that is computed."""
 SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def kind_returned(function: CallableNode) -> ReturnKind:
-    r"""Return the kind of value that every `return` of a function gives; empty where they differ, or where one cannot be read.
+    r"""Return the kind of value that every `return` of a function gives; empty if they differ, or where one cannot be read.
 
     >>> kind_returned(ast.parse("def f(rows):\n    texts = []\n    return texts").body[0])
     'list'
@@ -37,7 +37,7 @@ def kind_returned(function: CallableNode) -> ReturnKind:
 
 
 def keys_returned(function: CallableNode) -> tuple[str, ...]:
-    r"""Return the keys of the dicts that a function returns; nothing where one of them cannot be read.
+    r"""Return the keys of the dicts that a function returns; nothing if one of them cannot be read.
 
     >>> keys_returned(ast.parse("def f(pairs):\n    return {'acc': 1.0}").body[0])
     ('acc',)
@@ -56,7 +56,7 @@ def types_returned(function: CallableNode) -> dict[str, Type]:
 
 
 def _rows_returned(function: CallableNode) -> list[dict[str, Any]]:
-    """Return the dicts that a function returns, with `HIDDEN` for what they do not show; nothing where one of them cannot be read."""
+    """Return the dicts that a function returns, with `HIDDEN` for what they do not show; nothing if one of them cannot be read."""
     returns = (
         [function.body]
         if isinstance(function, ast.Lambda)

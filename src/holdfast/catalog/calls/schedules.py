@@ -31,7 +31,7 @@ OWN: Final = ("create_scheduler", "create_optimizer", "lr_scheduler=")
 
 
 def schedule_keywords(api: Api, schedule: str) -> frozenset[str]:
-    """Return the keywords that a schedule takes in `lr_scheduler_kwargs`; nothing where they are not known.
+    """Return the keywords that a schedule takes in `lr_scheduler_kwargs`; nothing if they are not known.
 
     >>> sorted(schedule_keywords(Api({"transformers": "5.23.0"}), "cosine"))
     ['last_epoch', 'num_cycles']

@@ -19,7 +19,7 @@ WHOLE: Final = frozenset({"csv", "parquet", "arrow", "saved"})
 
 
 def loading_call(job: Document, call: Call) -> Call | None:
-    """Return the call that loads what another is called on, if nothing between them changes the columns; None where that is not seen."""
+    """Return the call that loads what another is called on, if nothing between them changes the columns; None if that is not seen."""
     given = job.call(call.receiver.key) if call.receiver else None
     while given is not None and given.name in KEEPING:
         given = job.call(given.receiver.key) if given.receiver else None

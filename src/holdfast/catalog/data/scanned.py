@@ -59,7 +59,7 @@ def found(marked: DamagedRows, message: str, *, key: str = "dataset", severity: 
 
 
 def numbers(marked: DamagedRows) -> str:
-    """Return the numbers of the first rows as they stand at the end of a message; nothing where there are none.
+    """Return the numbers of the first rows as they stand at the end of a message; nothing if there are none.
 
     >>> numbers(DamagedRows("null", "text", 7, (0, 2, 4, 6, 8, 10, 12)))
     ': 0, 2, 4, 6, 8, …'

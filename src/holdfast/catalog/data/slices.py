@@ -119,7 +119,7 @@ def read_slices(split: str) -> tuple[Slice, ...]:
 
 
 def split_lengths(reference: Reference, dataset: Dataset) -> dict[str, int]:
-    """Return the numbers of rows of the splits that a mention asks for; nothing where one of them is not known."""
+    """Return the numbers of rows of the splits that a mention asks for; nothing if one of them is not known."""
     there = dataset.configs.get(reference.config or dataset.default_config or "", {})
     parts = read_slices(reference.split or "")
     found = {part.split: rows for part in parts if part.split in there and (rows := there[part.split].rows) is not None}
@@ -127,7 +127,7 @@ def split_lengths(reference: Reference, dataset: Dataset) -> dict[str, int]:
 
 
 def count_rows(reference: Reference, dataset: Dataset) -> int | None:
-    """Return the number of rows that a reference asks for; None where that is unknown."""
+    """Return the number of rows that a reference asks for; None if that is unknown."""
     lengths = split_lengths(reference, dataset)
     parts = read_slices(reference.split or "")
     return sum(len(part.rows(lengths[part.split])) for part in parts) if lengths else None

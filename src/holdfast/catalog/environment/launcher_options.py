@@ -40,7 +40,7 @@ class LauncherOptions:
         return self.abbreviates and any(each.startswith(name) for each in self.names)
 
     def meant(self, option: str) -> str | None:
-        """Return the option that was meant by one that there is not; None where none is near.
+        """Return the option that was meant by one that there is not; None if none is near.
 
         >>> OPTIONS["accelerate launch"].meant("--mixed-precison")
         '--mixed_precision'

@@ -60,7 +60,7 @@ class MisspeltWord:
 
 
 def misspelt_word(words: Sequence[str]) -> MisspeltWord | None:
-    """Return the word that keeps a command from starting a training; None where nothing is surely misspelt.
+    """Return the word that keeps a command from starting a training; None if nothing is surely misspelt.
 
     >>> misspelt_word(["accelerate", "lunch", "train.py"]), misspelt_word(["torchrunn", "train.py"])
     (MisspeltWord(index=1, meant='launch'), MisspeltWord(index=0, meant='torchrun'))

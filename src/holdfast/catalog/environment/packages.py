@@ -73,7 +73,7 @@ def declared_requirements(job: Document) -> dict[str, Requirement]:
 
 
 def installed(requirements: Iterable[str], versions: Mapping[str, str]) -> frozenset[str] | None:
-    """Return the packages that requirements install, with what those bring along; None where it cannot be known.
+    """Return the packages that requirements install, with what those bring along; None if it cannot be known.
 
     Args:
         requirements: As PEP 508 spells them.
@@ -97,7 +97,7 @@ def installed(requirements: Iterable[str], versions: Mapping[str, str]) -> froze
 
 
 def _brought(requirement: Requirement, versions: Mapping[str, str]) -> tuple[Requirement, ...] | None:
-    """Return the dependencies of one package, of the packages of this catalog; None where they are unknown."""
+    """Return the dependencies of one package, of the packages of this catalog; None if they are unknown."""
     package = load_packages().get(requirement.name)
     if package is None:
         return None

@@ -34,7 +34,7 @@ def judge(
 
     Args:
         method: The method.
-        columns: Type of each column; None where it is not known, and nothing is held against it.
+        columns: Type of each column; None if it is not known, and nothing is held against it.
         shape: What `recognise` said of them.
         settings: What the job says that matters here.
 

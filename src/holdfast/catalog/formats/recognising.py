@@ -24,7 +24,7 @@ def recognise(
     """Return the shape that TRL would recognise in a dataset.
 
     Args:
-        columns: Type of each column; None where it is not known.
+        columns: Type of each column; None if it is not known.
         samples: Some of its rows, as Python values: they tell a type that nobody knows, and whether pairs of answers begin
             alike.
         settings: `text_field` is the column of plain texts.

@@ -11,8 +11,8 @@ class ColumnSettings:
         text_field: `dataset_text_field` of sft.
         assistant_only_loss: Whether sft learns from the assistant's messages alone.
         rewards: Of grpo and rloo, those of TRL's own reward functions that are used, by name.
-        chat_template: Whether the model has a chat template; None where it is not known.
-        vision: Whether the model takes images; None where it is not known.
+        chat_template: Whether the model has a chat template; None if it is not known.
+        vision: Whether the model takes images; None if it is not known.
     """
 
     text_field: str = "text"

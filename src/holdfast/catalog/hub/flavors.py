@@ -20,7 +20,7 @@ class Flavor:
     Attributes:
         name: As `flavor=` spells it.
         gpus: Its GPUs, one entry each; none of a flavor without.
-        cpus: Virtual cores; None where the guide does not say.
+        cpus: Virtual cores; None if the guide does not say.
         memory_gb: Main memory, likewise.
         disk_gb: Disk that goes with the job, likewise.
         usd_per_hour: Price.
@@ -40,7 +40,7 @@ class RemovedFlavor:
 
     Attributes:
         since: The first release of huggingface_hub that does not list it; empty for what only Spaces had.
-        instead: The flavor nearest to it; empty where there is none.
+        instead: The flavor nearest to it; empty if there is none.
     """
 
     since: str = ""

@@ -58,7 +58,7 @@ def load_ceilings() -> Mapping[str, GpuCeilings]:
 
 
 def find_ceilings(gpu: Gpu) -> GpuCeilings | None:
-    """Return what a GPU can do, whatever its driver calls it; None where it is not known.
+    """Return what a GPU can do, whatever its driver calls it; None if it is not known.
 
     >>> find_ceilings(Gpu(name="NVIDIA A100-SXM4-80GB", memory_bytes=85 * GB, capability=(8, 0))) == find_ceilings(load_gpus()["a100"])
     True

@@ -78,7 +78,7 @@ class Submission:
         return self.job.get(self.key(name), first)
 
     def place(self, name: str = "") -> Place | None:
-        """Return where an argument stands that was given by position, or the whole; None where its key has a place."""
+        """Return where an argument stands that was given by position, or the whole; None if its key has a place."""
         return self.call.name_place if self.call and name not in self.call.arguments else None
 
 

@@ -38,7 +38,7 @@ class Refusal:
 
 
 def refusal(account: Account, name: str) -> Refusal | None:
-    """Return why an account's token may not write to a repository, or make it; None where nothing stands against it.
+    """Return why an account's token may not write to a repository, or make it; None if nothing stands against it.
 
     Args:
         account: Whose token is at hand.
@@ -73,7 +73,7 @@ def refused_pushes(
         account: Whose token is at hand.
         targets: What it pushes to.
         obstacle: The kind of reason.
-        advice: What to do; nothing where the reason says it.
+        advice: What to do; nothing if the reason says it.
 
     Raises:
         MissingFactError: There is no token whose rights could be known; or see `named.found_references`.

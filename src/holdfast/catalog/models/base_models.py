@@ -64,7 +64,7 @@ class Base:
         name: The name, of a repository or a folder.
         key: Where it is written.
         place: Where that is, if the key does not tell.
-        loader: The call of `from_pretrained` that loads it; None where the trainer does.
+        loader: The call of `from_pretrained` that loads it; None if the trainer does.
     """
 
     name: str
@@ -83,12 +83,12 @@ class Base:
 
     @property
     def class_name(self) -> str:
-        """The class that loads it, such as `AutoModelForCausalLM`; empty where the trainer does."""
+        """The class that loads it, such as `AutoModelForCausalLM`; empty if the trainer does."""
         return self.loader.path.removesuffix(LOADER).rpartition(".")[2] if self.loader else ""
 
 
 def base_of(job: Document, model: ModelFacts) -> Base | None:
-    """Return the model that a job surely trains with TRL; None where it names none, or what goes wrong is caught.
+    """Return the model that a job surely trains with TRL; None if it names none, or what goes wrong is caught.
 
     Args:
         job: The job.
@@ -192,7 +192,7 @@ def adapts(job: Document) -> bool:
 
 
 def lora(job: Document) -> Mapping[str, Any] | None:
-    """Return the settings of a job's LoRA adapter by peft's names; None where it trains none, or one of another kind.
+    """Return the settings of a job's LoRA adapter by peft's names; None if it trains none, or one of another kind.
 
     Raises:
         MissingFactError: The source hides whether there is one.
@@ -220,7 +220,7 @@ def lora_key(job: Document, name: str) -> str:
 
 
 def quantization_class(job: Document) -> str | None:
-    """Return the class by which a job quantizes the weights while they are loaded; None where it does not.
+    """Return the class by which a job quantizes the weights while they are loaded; None if it does not.
 
     Raises:
         MissingFactError: The source hides it.

@@ -30,7 +30,7 @@ def marks_assistant(template: str) -> bool:
 
 
 def is_mended(api: Api, template: str) -> bool | None:
-    """True if trl trains with a template of its own in the place of this one; None for a trl that was not asked."""
+    """True if trl trains with a template of its own in place of this one; None for a trl that was not asked."""
     table = load_table("chat_templates")
     if api.versions.get("trl") != table["trl"]:
         return None
@@ -58,7 +58,7 @@ def token_text(token: Any) -> str | None:
 
 
 def token_number(tokenizer: Mapping[str, Any], token: str) -> int | None:
-    """Return the number of a token, out of `tokenizer_config.json`; None where that does not tell.
+    """Return the number of a token, out of `tokenizer_config.json`; None if that does not tell.
 
     >>> token_number({"added_tokens_decoder": {"2": {"content": "</s>"}}}, "</s>")
     2

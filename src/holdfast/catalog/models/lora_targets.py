@@ -98,7 +98,7 @@ class Targets:
 
 
 def named_in_text(text: str) -> list[str]:
-    """Return the names of layers that a text lists, which as an expression fits none of them; none where it may fit something.
+    """Return the names of layers that a text lists, which as an expression fits none of them; none if it may fit something.
 
     >>> named_in_text("q_proj, v_proj"), named_in_text("q_proj"), named_in_text(".*q_proj"), named_in_text("lm_head")
     (['q_proj', 'v_proj'], ['q_proj'], [], [])

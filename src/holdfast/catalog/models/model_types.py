@@ -57,7 +57,7 @@ def is_of_table(api: Api, package: str) -> bool:
 
 
 def knows(api: Api, name: str) -> bool | None:
-    """True if the transformers at hand knows a type; None where that cannot be said.
+    """True if the transformers at hand knows a type; None if that cannot be said.
 
     >>> knows(Api({"transformers": "4.46.3"}), "qwen3"), knows(Api({"transformers": "4.46.3"}), "llama")
     (False, True)
@@ -69,7 +69,7 @@ def knows(api: Api, name: str) -> bool | None:
 
 
 def known_since(api: Api, name: str) -> Span | None:
-    """Return the releases of transformers that know a type; None where no release is known to.
+    """Return the releases of transformers that know a type; None if no release is known to.
 
     >>> known_since(Api({"transformers": "4.46.3"}), "qwen3").first
     '4.51.0'

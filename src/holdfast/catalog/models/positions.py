@@ -25,7 +25,7 @@ PLAIN: Final = (None, "default")
 
 
 def positions_of(config: Mapping[str, Any]) -> Positions | None:
-    """Return the positions of a model by its `config.json`; None where nothing sure is said of longer texts.
+    """Return the positions of a model by its `config.json`; None if nothing sure is said of longer texts.
 
     >>> positions_of({"model_type": "gpt2", "n_positions": 1024})
     Positions(count=1024, raises=True)

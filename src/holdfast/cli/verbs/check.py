@@ -147,7 +147,7 @@ def render(result: CheckResult, format_: str, *, verbose: bool = False, quiet: b
 
 
 def _checklists(result: CheckResult) -> str:
-    """Return the checklists as text, above the findings; nothing where they were not asked for."""
+    """Return the checklists as text, above the findings; nothing if they were not asked for."""
     if not any(target.checklist for target in result.targets):
         return ""
     from holdfast.cli.text.checklist import render_checklists

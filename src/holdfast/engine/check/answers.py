@@ -211,7 +211,7 @@ def _finding(checked: CheckedTarget, finding: Finding, *, edits: bool) -> Report
 def _fix(checked: CheckedTarget, finding: Finding, fix: Fix, *, edits: bool) -> ReportedFix | None:
     """Return a fix with its edits of the text, none for one in a file that the target runs.
 
-    It is None where its key is not written there, but came from `--set`, say.
+    It is None if its key is not written there, but came from `--set`, say.
     """
     document, plain = finding.document or checked.document, ReportedFix(safe=fix.safe, title=fix.title)
     elsewhere = bool(checked.path) and document.path != checked.path

@@ -113,7 +113,7 @@ def _meet(edit: TextEdit, other: TextEdit) -> bool:
 
 
 def render_diff(path: str, before: str, after: str) -> str:
-    r"""Return the changes of a file as a unified diff; empty where there are none.
+    r"""Return the changes of a file as a unified diff; empty if there are none.
 
     >>> print(render_diff("train.py", "a = 1\n", "a = 2\n"), end="")
     --- a/train.py

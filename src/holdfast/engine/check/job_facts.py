@@ -39,9 +39,9 @@ class FactSources:
         machines: What knows the machine.
         models: Where the base model is looked for.
         outside: What else is asked; without it, the job counts as one that names nothing there.
-        read_rows: Reads the training data's rows; None where they are not at hand.
+        read_rows: Reads the training data's rows; None if they are not at hand.
         backends: Names of the backends that a job can run on.
-        row_lengths: Measures the rows of the training data; None where that would take too long.
+        row_lengths: Measures the rows of the training data; None if that would take too long.
         read_file: Reads a file that the job names; raises UsageError where it is not there.
     """
 
@@ -172,7 +172,7 @@ class JobFacts(HubFacts):
 
     @cached_property
     def estimate(self) -> JobEstimate | None:
-        """What it needs on the GPUs that it names; None where it names none.
+        """What it needs on the GPUs that it names; None if it names none.
 
         Raises:
             SourceError: Something that this depends on is not known.

@@ -53,7 +53,7 @@ def with_launched(declared: ProjectRequirements, document: Document) -> ProjectR
 
 
 def layers(declared: ProjectRequirements, document: Document) -> tuple[ProjectRequirements, ...]:
-    """Return the two sets of requirements that uv resolves one after the other; none where it resolves one alone."""
+    """Return the two sets of requirements that uv resolves one after the other; none if it resolves one alone."""
     added = _requirements(document, "launch.requirements")
     laid_over = added and declared.kind in READ_BY_UV and {UV_RUN, UV_JOB} & set(_texts(document, "launch.by"))
     return (declared, replace(declared, kind="command", requirements=added)) if laid_over else ()

@@ -48,7 +48,7 @@ def _resting_on_guesses(
 ) -> frozenset[object]:
     """Return the identities of the findings that depend on guessed versions.
 
-    What is found with other releases in the place of those that are assumed does not depend on them.
+    What is found with other releases in place of those that are assumed does not depend on them.
     """
     context, found = passes.context, frozenset(identity(result) for result in results)
     if not context.firm:
@@ -72,7 +72,7 @@ def _mentions_version(result: Finding | Skip, versions: Iterable[str]) -> bool:
 
 
 def _other_releases(assumed: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Yield releases to try in the place of assumed ones: the oldest, and those in the middle."""
+    """Yield releases to try in place of assumed ones: the oldest, and those in the middle."""
     for part in (0, 2) if assumed else ():
         yield {name: released(name)[len(released(name)) // part if part else 0] for name in assumed}
 
@@ -144,7 +144,7 @@ class _Floors:
         return {package: newest[package] for package in movable}
 
     def _first_good(self, finding: Finding, package: str) -> str | None:
-        """Return the first release of a package, after the lowest, at which the finding is gone; None where it never is."""
+        """Return the first release of a package, after the lowest, at which the finding is gone; None if it never is."""
         if package not in self.lowest:
             return None
         every = released(package)
@@ -154,7 +154,7 @@ class _Floors:
         return later[first] if first < len(later) else None
 
     def _is_gone(self, finding: Finding, package: str, version: str) -> bool:
-        """True if its rule finds it no more with another version of a package in the place of the lowest."""
+        """True if its rule finds it no more with another version of a package in place of the lowest."""
         rule, document = finding.rule, finding.document
         if rule is None or document is None:
             return False

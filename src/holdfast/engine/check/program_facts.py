@@ -39,7 +39,7 @@ class VersionContext:
         declared: What says so.
         assumed: The versions of the libraries that it uses and nothing pins: the newest that fit.
         unknown: Why nobody knows the version of another library that it uses.
-        outside: Where what it names is looked for; None where nobody looks.
+        outside: Where what it names is looked for; None if nobody looks.
     """
 
     resolution: Resolution
@@ -107,13 +107,13 @@ class ProgramFacts(HubFacts):
 
     @property
     def accelerate_file(self) -> Mapping[str, object] | None:
-        """The settings of the file that accelerate is given; None where it is given none, or that cannot be read."""
+        """The settings of the file that accelerate is given; None if it is given none, or that cannot be read."""
         settings = self._document.get("launch.accelerate", None)
         return settings if isinstance(settings, Mapping) else None
 
     @property
     def script_arguments(self) -> Sequence[str | Unknown] | None:
-        """The words that the script is started with; None where any may be given."""
+        """The words that the script is started with; None if any may be given."""
         words: Sequence[str | Unknown] | None = self._document.get("launch.arguments", None)
         return words
 

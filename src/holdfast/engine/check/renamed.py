@@ -75,7 +75,7 @@ def _names_anew(finding: Finding) -> bool:
 
 
 def _with_new_names(document: Document, findings: Iterable[Finding]) -> Document | None:
-    """Return the program with the new names that some findings about it give; None where they give none."""
+    """Return the program with the new names that some findings about it give; None if they give none."""
     ours = [finding for finding in findings if finding.document is document]
     renames = [edit for finding in ours for edit in _renames(finding)]
     moves = {old: new for finding in ours for old, new in _moves(finding).items()}

@@ -16,7 +16,7 @@ BROKEN: Final = "the rule itself broke, which is a bug of holdfast's to report"
 
 @dataclass(frozen=True, slots=True)
 class MissingFact:
-    """In the place of a fact: why there is none."""
+    """In place of a fact: why there is none."""
 
     because: str
 
@@ -71,7 +71,7 @@ def severity_of(finding: Finding) -> Severity:
 
 
 def _given_elsewhere(document: Document, key: str) -> Place | None:
-    """Return the place of a value that the command line gives to a program; None where the program writes it itself."""
+    """Return the place of a value that the command line gives to a program; None if the program writes it itself."""
     value, call = document.places.get(parse_key(key)), document.call(key.rpartition(".")[0])
     own = call is None or call.place.path != document.path or document.kind != "script"
     return value if value and not own and value.path != document.path else None

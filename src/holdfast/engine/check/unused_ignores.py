@@ -54,7 +54,7 @@ def unused_ignores(documents: Iterable[Document], decided: IgnoreUsage) -> Itera
 
 
 def _judged(ignore: Ignore, decided: IgnoreUsage, lines: Sequence[str]) -> UnusedIgnore | None:
-    """Return the unused part of an ignore comment; None where all of it is used, or may be."""
+    """Return the unused part of an ignore comment; None if all of it is used, or may be."""
     row, start, end = _span(ignore)
     text = lines[row - 1][start - 1 : end - 1]
     behind = CODES.match(ignore.reason) if ignore.codes == ALL else None

@@ -14,8 +14,8 @@ class Earlier:
     """The rehearsal and the newest run of the same job: the same script, with the same settings.
 
     Attributes:
-        rehearsed: Day and time at which a rehearsal of it passed; empty where none has.
-        run: Name of its newest run; empty where it has none.
+        rehearsed: Day and time at which a rehearsal of it passed; empty if none has.
+        run: Name of its newest run; empty if it has none.
         stage: What became of that run.
         took_s: How long that run took, or has taken so far.
     """

@@ -308,7 +308,7 @@ def _cost(job: Document) -> ItemState:
 
 
 def _at(job: Document, key: str) -> Place | None:
-    """Return where a key is written, and nothing where only its parent is."""
+    """Return where a key is written, and nothing if only its parent is."""
     path = parse_key(key)
     return job.key_places.get(path) or job.places.get(path)
 

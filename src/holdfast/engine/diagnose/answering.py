@@ -111,7 +111,7 @@ def _verdict(
 
 
 def _ended_well(log: Log, echoes: Sequence[Match]) -> bool:
-    """True if training came to its end, and behind it stands neither an exception nor what follows from a cause elsewhere."""
+    """True if training ended, and behind it stands neither an exception nor what follows from a cause elsewhere."""
     ended = read_log_context(log).ended or next((line for line in reversed(log.tail) if DONE.search(line.text)), None)
     if ended is None:
         return False
@@ -159,7 +159,7 @@ def calibrated(score: float) -> float:
 
 
 def _rival_of(candidate: Candidate, candidates: Sequence[Candidate]) -> float:
-    """Return the confidence of the surest unrelated class: neither follows from the other; 0 where there is none."""
+    """Return the confidence of the surest unrelated class: neither follows from the other; 0 if there is none."""
     mine = candidate.signature
     others = (each for each in candidates if (each.signature.name == HEALTHY) == (mine.name == HEALTHY))
     scores = (
@@ -220,7 +220,7 @@ def _values(candidate: Candidate) -> Mapping[str, str | None]:
 
 
 def _called_in(candidate: Candidate) -> dict[str, str]:
-    """Return the user's own function that a library called and in which it was raised; nothing where there is none."""
+    """Return the user's own function that a library called and in which it was raised; nothing if there is none."""
     traceback = candidate.decisive.hit.traceback if candidate.decisive else None
     frames = traceback.frames if traceback else ()
     users = {"users": frame.file} if (frame := users_frame(frames)) else {}
@@ -237,7 +237,7 @@ def _called_in(candidate: Candidate) -> dict[str, str]:
 
 
 def _raised_in_users(candidate: Candidate) -> Traceback | None:
-    """Return the exception that a sign of the user's own code is part of; None where there is none."""
+    """Return the exception that a sign of the user's own code is part of; None if there is none."""
     traceback = candidate.decisive.hit.traceback if candidate.decisive else None
     is_whole = traceback is not None and traceback.error and users_frame(traceback.frames)
     return traceback if is_whole and candidate.signature.phase == USERS else None
@@ -257,7 +257,7 @@ def _exception_values(exception: Traceback) -> dict[str, str]:
 
 
 def _filled(remedy: Remedy, values: Mapping[str, str | None]) -> Remedy | None:
-    """Return a remedy with the log's values in it; None where the log lacks one."""
+    """Return a remedy with the log's values in it; None if the log lacks one."""
     given = {name for name, value in values.items() if value is not None}
     text = f"{remedy.key} {remedy.value}" if isinstance(remedy.value, str) else remedy.key
     if names_in(text) - given:

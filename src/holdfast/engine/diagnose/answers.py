@@ -40,8 +40,8 @@ def diagnose_result(
         paths: The logs.
         settings: Of the job's `train`, by name, as far as they are known: remedies say from which value to which.
         is_applied: Says whether the job has a change already; if so, the change is not proposed.
-        job: The job's own file; empty where none is known.
-        reported: Codes of the rules that object to that file; None where it was not read.
+        job: The job's own file; empty if none is known.
+        reported: Codes of the rules that object to that file; None if it was not read.
     """
     return DiagnoseResult(
         verb="diagnose",

@@ -21,7 +21,7 @@ from holdfast.engine.diagnose.ranks import Standstill, find_standstill
 from holdfast.engine.diagnose.silent import ClassEvidence
 
 LEDGER: Final = "the ledger"
-"""In the place of a log's path: what the supervisor knows."""
+"""In place of a log's path: what the supervisor knows."""
 FULL_BYTES: Final = 16 << 20
 """Free disk below which a checkpoint of no model fits."""
 REASONS: Final[Mapping[object, tuple[str, float]]] = {
@@ -53,9 +53,9 @@ class Ending:
     """What was left of an attempt, beside what its processes wrote.
 
     Attributes:
-        oom_kills: Processes that the kernel killed meanwhile for lack of memory; None where nobody counted.
-        disk_free_bytes: Room left on the disk of the run; None where nobody looked.
-        stacks: The stack of its main thread, each time that it seemed to hang; empty where it never did.
+        oom_kills: Processes that the kernel killed meanwhile for lack of memory; None if nobody counted.
+        disk_free_bytes: Room left on the disk of the run; None if nobody looked.
+        stacks: The stack of its main thread, each time that it seemed to hang; empty if it never did.
         stacks_path: Where they lie.
         stacks_of_ranks: The same of each rank, if there are several.
     """
@@ -73,7 +73,7 @@ class Ending:
 
 
 def attempt_facts(state: RunState, ending: Ending) -> list[EndingFact]:
-    """Return the facts about how a run's newest attempt ended; empty where it ended well."""
+    """Return the facts about how a run's newest attempt ended; empty if it ended well."""
     attempt = state.current
     if attempt is None:
         return [*_refused(state)]

@@ -15,7 +15,7 @@ class Candidate:
     Attributes:
         signature: The class.
         score: How much speaks for it; between 0 and 1, not yet calibrated.
-        decisive: The sign that says the most; None where only the metrics speak for it.
+        decisive: The sign that says the most; None if only the metrics speak for it.
         matches: All lines that speak for it, in order.
         silent: What the metrics say.
         exception: The exception that nobody knows, of the class that stands for such.

@@ -177,7 +177,7 @@ def bare(text: str) -> str:
 
 
 def prefix_of(texts: Sequence[str]) -> re.Pattern[str] | None:
-    """Return the prefix that an unknown log collector puts before each line, with any numbers; None where there is none.
+    """Return the prefix that an unknown log collector puts before each line, with any numbers; None if there is none.
 
     Args:
         texts: Lines of a log, known prefixes taken off.
@@ -265,7 +265,7 @@ def step_in(text: str) -> tuple[int, int] | None:
 
 
 def time_in(text: str) -> float | None:
-    """Return the Unix time that a text tells first, its own clock taken for UTC; None where it tells none."""
+    """Return the Unix time that a text tells first, its own clock taken for UTC; None if it tells none."""
     found = WHEN.search(text)
     if found is None:
         return None

@@ -52,8 +52,8 @@ class DeclaredTraining:
 
     Attributes:
         path: The script or job file.
-        text: Its text; empty where only the process reported it.
-        method: `sft`, `dpo`, …; empty where it is not known.
+        text: Its text; empty if only the process reported it.
+        method: `sft`, `dpo`, …; empty if it is not known.
         settings: Arguments of the trainer's config by name. What is computed at run time is left out.
         places: Lines in which they stand, by name.
         callbacks: Whether callbacks are given: nobody knows what they do.
@@ -119,7 +119,7 @@ def find_contradictions(log: Log, declared: DeclaredTraining) -> list[ClassEvide
 
 
 def _never_saved(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
-    """A run that came to its end, was asked not to save, and said nothing of a save."""
+    """A run that ended, was asked not to save, and said nothing of a save."""
     kept = declared.settings.get("push_to_hub") is True or declared.callbacks or KEEPS.search(declared.text)
     if declared.settings.get("save_strategy") != "no" or kept or not course.ends or "saved" in course.said:
         return
@@ -223,7 +223,7 @@ def _waits(call: ast.Call) -> bool:
 
 
 def _never_came_back(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
-    """Training came to its end, the script pushes then and prints something, and nothing of that was printed."""
+    """Training ended, the script pushes then and prints something, and nothing of that was printed."""
     tree = parsed(declared.text)
     if tree is None or not course.ends or course.log.cut or course.log.tracebacks:
         return
@@ -245,7 +245,7 @@ def _never_came_back(course: MetricHistory, declared: DeclaredTraining) -> Itera
 
 
 def _doubled_tokens(course: MetricHistory, declared: DeclaredTraining) -> Iterator[ClassEvidence]:
-    """Rows written out with a special token twice in a row, and a training on them that came to its end."""
+    """Rows written out with a special token twice in a row, and a training on them that ended."""
     tree = parsed(declared.text)
     if tree is None or not course.ends:
         return

@@ -160,7 +160,7 @@ def _is_near(line: Line, decisive: Line) -> bool:
 
 
 def speaker(text: str) -> str:
-    """Return the program that says a line, as it names itself; empty where it does not, or names an exception.
+    """Return the program that says a line, as it names itself; empty if it does not, or names an exception.
 
     >>> speaker("wandb:     loss nan"), speaker("srun: error: x"), speaker("INFO:hf-to-gguf:blk"), speaker("ValueError: x")
     ('wandb', 'slurm', 'hf-to-gguf', '')

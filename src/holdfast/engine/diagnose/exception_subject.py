@@ -221,13 +221,13 @@ def _raises_itself(frame: Frame, kind: str) -> bool:
 
 
 def _stated(kind: str, message: str, place: str) -> str:
-    """Return the class of a cause outside of the user's own code that this code states; empty where it states none."""
+    """Return the class of a cause outside of the user's own code that this code states; empty if it states none."""
     about = next((rule.name for rule in ABOUT if rule.holds(kind, message, place)), "")
     return about if about in OUTSIDE else ""
 
 
 def _refused(kind: str, message: str, place: str) -> str:
-    """Return the class of a sentence that refuses a setting, or a row; empty where it may be about anything."""
+    """Return the class of a sentence that refuses a setting, or a row; empty if it may be about anything."""
     if ROWS.holds(kind, message, place) and not re.search(NAMED, message) and "support" not in message:
         return ROWS.name
     if not SETTINGS.holds(kind, message, place):

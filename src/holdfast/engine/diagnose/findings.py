@@ -1,7 +1,7 @@
 """What rules find in a job's script or file, as evidence beside its log.
 
 A finding alone is no cause. It counts where the log tells of the same class, where it says why the log tells of another, and,
-of faults that no log shows, where training came to its end. If a log shows nothing, what is wrong with the job is shown as a hint.
+of faults that no log shows, where training ended. If a log shows nothing, what is wrong with the job is shown as a hint.
 """
 
 import re
@@ -25,7 +25,7 @@ EXPLAINED: Final = 0.95
 QUIET: Final = frozenset(
     {"DAT114", "DAT211", "DAT216", "DAT220", "DAT221", "DAT228", "DAT235", "DAT236", "HUB104", "JOB116", "MOD127"}
 )
-"""Rules about nothing but a class of jobs that come to their end without a word. Other rules that prevent such a class find more."""
+"""Rules about nothing but a class of jobs that end without a word. Other rules that prevent such a class find more."""
 SURE: Final[Mapping[Severity, float]] = {Severity.ERROR: 0.8, Severity.WARNING: 0.7, Severity.INFO: 0.62}
 REFUSED: Final = 0.9
 """A job that was never started for it."""

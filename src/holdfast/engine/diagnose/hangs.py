@@ -53,7 +53,7 @@ class Hang:
 
 
 def find_hang(stacks: str) -> Hang | None:
-    """Return the innermost call of the main thread that waits for something known; None where there is none.
+    """Return the innermost call of the main thread that waits for something known; None if there is none.
 
     >>> find_hang('''Thread 0x01 (most recent call first):
     ...   File "/v/trl/trainer/grpo_trainer.py", line 1 in _calculate_rewards

@@ -106,7 +106,7 @@ def _is_explicit(candidate: Candidate) -> bool:
 
 
 def _candidate(matches: Sequence[Match], context: LogContext) -> Candidate | None:
-    """Return the candidate that signs of one class amount to; None where all of them only follow from a cause."""
+    """Return the candidate that signs of one class amount to; None if all of them only follow from a cause."""
     roots = [match for match in matches if match.pattern.role == "root"]
     hints = [match for match in matches if match.pattern.role == "hint"]
     if not roots and not hints:

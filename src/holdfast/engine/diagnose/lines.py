@@ -83,7 +83,7 @@ class WindowLines:
             end = start - 1
 
     def bar_behind(self, position: int) -> str:
-        """Return the progress bar that the next line begins with; empty where it begins with something else.
+        """Return the progress bar that the next line begins with; empty if it begins with something else.
 
         Whoever writes a line above a bar draws the bar anew below it, at the step that the line is of.
         """

@@ -28,7 +28,7 @@ class LogContext:
     Attributes:
         log: The log.
         parts: What each exception of a chain counts for, by where its traceback begins.
-        ended: The line with which training ended well; None where it did not.
+        ended: The line with which training ended well; None if it did not.
         restarted: The line with which the last attempt began, if the log reports on it; None if there was only one.
         raised: The ranks of which the log has an exception of their own, that does not say that something else failed.
     """

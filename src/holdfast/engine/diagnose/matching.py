@@ -120,7 +120,7 @@ class PatternIndex:
 def match(
     pattern: Pattern, hit: Hit, known: Mapping[str, str | None] = MappingProxyType({})
 ) -> Mapping[str, str | None] | None:
-    """Return the named groups that a mark matches in a line, and around it; None where the mark does not match.
+    """Return the named groups that a mark matches in a line, and around it; None if the mark does not match.
 
     Args:
         pattern: What is looked for.

@@ -52,7 +52,7 @@ KNOWN: Final = frozenset(
 
 
 def metrics_in(text: str) -> Mapping[str, float]:
-    """Return the numbers of a step by name; none where a line tells of no step.
+    """Return the numbers of a step by name; none if a line tells of no step.
 
     >>> metrics_in("{'loss': '6.041', 'grad_norm': 'nan', 'epoch': '0.125'}")
     {'loss': 6.041, 'grad_norm': nan, 'epoch': 0.125}

@@ -25,7 +25,7 @@ COMPILED: Final = (".pyx", ".pxi", ".pxd")
 
 
 def users_frame(frames: Sequence[Frame]) -> Frame | None:
-    """Return the innermost frame of the user's own code; None where there is none.
+    """Return the innermost frame of the user's own code; None if there is none.
 
     >>> users_frame([Frame("train.py", 3, "<module>"), Frame("train.py", 41, "score"), Frame("site-packages/numpy/x.py", 9, "f")]).function
     'score'

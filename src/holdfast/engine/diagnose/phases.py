@@ -62,7 +62,7 @@ BAR: Final = re.compile(
 
 
 def phase_of(hit: Hit) -> str | None:
-    """Return the phase in which the exception of a line was raised, `train`, `evaluate`, `save` or `sync`; None where no frame tells.
+    """Return the phase in which the exception of a line was raised, `train`, `evaluate`, `save` or `sync`; None if no frame tells.
 
     Args:
         hit: The line, and the traceback that it ended.

@@ -54,7 +54,7 @@ class LibraryMessage:
 
     @property
     def name(self) -> str:
-        """The class that the place and the words speak for; empty where they speak for none, or for several."""
+        """The class that the place and the words speak for; empty if they speak for none, or for several."""
         places = (f"{place.module}:{place.function}" for place in self.places)
         names = {class_of(self.said.kind, self.said.template, place) for place in places}
         return names.pop() if len(names) == 1 else ""
@@ -212,7 +212,7 @@ def _bounds(releases: int) -> tuple[int, int]:
 
 
 def required(versions: Sequence[str], releases: int) -> str:
-    """Return the span of some releases as a requirement, `>=0.15.0,<0.20.0`; empty where it is all that are known.
+    """Return the span of some releases as a requirement, `>=0.15.0,<0.20.0`; empty if it is all that are known.
 
     Args:
         versions: Those that are known, oldest first.

@@ -281,7 +281,7 @@ RULES: Final = (
 
 
 def class_of(kind: str, template: str, place: str) -> str:
-    """Return the class of a message; empty where nothing is known.
+    """Return the class of a message; empty if nothing is known.
 
     Args:
         kind: The exception's name.

@@ -291,7 +291,7 @@ def _is_ignored(lines: WindowLines, position: int) -> bool:
 
 
 def _headless(lines: WindowLines, position: int, line: Line) -> Traceback | None:
-    """Return the traceback that ends in a line and whose beginning is missing; None where no frame stands before it."""
+    """Return the traceback that ends in a line and whose beginning is missing; None if no frame stands before it."""
     if "Warning: " in line.text:
         return None
     before = (each for _, each in lines.before(position) if each.writer == line.writer)

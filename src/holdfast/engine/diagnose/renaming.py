@@ -53,7 +53,7 @@ def renaming_of(values: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def releases_with(text: str) -> str:
-    """Return which releases have what a line says is not there, in words; empty where all that are known have it, or none.
+    """Return which releases have what a line says is not there, in words; empty if all that are known have it, or none.
 
     >>> releases_with("TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'")
     'trl 0.9.2 to 0.19.1 takes it.'

@@ -72,7 +72,7 @@ ENDS_WELL: Final = frozenset(
         "too-few-training-steps",
     }
 )
-"""Classes of jobs that come to their end: that they do says nothing against them."""
+"""Classes of jobs that end: that they do says nothing against them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,14 +312,14 @@ def rate_evidence(course: MetricHistory, rate: float) -> Iterator[ClassEvidence]
 
 
 def _collapsed(course: MetricHistory) -> list[Metrics]:
-    """Return the steps in which a model that is rewarded says the same whatever it is asked; none where its last steps are not so."""
+    """Return the steps in which a model that is rewarded says the same whatever it is asked; none if its last steps are not so."""
     rewarded = [step for step in course.steps if {"reward", "entropy"} <= step.values.keys()]
     same = [step for step in rewarded if step.values["entropy"] < COLLAPSED * rewarded[0].values["entropy"]]
     return same if len(same) >= FEW and same[-FEW:] == rewarded[-FEW:] else []
 
 
 def _peak_rate(course: MetricHistory) -> float | None:
-    """Return the highest learning rate that was logged with a loss; None where none was."""
+    """Return the highest learning rate that was logged with a loss; None if none was."""
     return max((step.values["learning_rate"] for step in course.steps if "learning_rate" in step.values), default=None)
 
 

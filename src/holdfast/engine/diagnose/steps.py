@@ -14,7 +14,7 @@ STEPS: Final = (
 
 
 def furthest_step(texts: Iterable[str]) -> tuple[int, int] | None:
-    """Return the furthest step that some lines tell, and how many there are (0 where no line tells); None where they tell of no step.
+    """Return the furthest step that some lines tell, and how many there are (0 if no line tells); None if they tell of no step.
 
     >>> furthest_step(["Epoch: [0]  [1320/3696]  eta: 0:31:45", "Epoch: [0]  [1330/3696]  eta: 0:31:38"])
     (1330, 3696)

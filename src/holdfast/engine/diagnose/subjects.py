@@ -28,7 +28,7 @@ HEAD: Final = re.compile(rf"(?<!\w)\w*?({'|'.join(HEADS)})(?:Loss)?\b")
 
 
 def subject_of(log: Log, declared: DeclaredTraining | None = None) -> dict[str, str]:
-    """Return the method and the head of a job, each as a value of its own name; nothing where they are not known, or several are named.
+    """Return the method and the head of a job, each as a value of its own name; nothing if they are not known, or several are named.
 
     >>> subject_of(Log(), DeclaredTraining(path="train.py", text="AutoModelForSequenceClassification", method="reward"))
     {'reward': 'reward', 'method': 'reward', 'classifier': 'AutoModelForSequenceClassification', 'head': 'AutoModelForSequenceClassification'}

@@ -117,7 +117,7 @@ def read_chain(start: Line, behind: Iterator[Line], leading: tuple[Line, ...] = 
 
 
 def read_headless(error: Sequence[Line], before: Iterator[Line]) -> Traceback | None:
-    """Return the frames that stand right before an exception, in a log that was cut above them; None where there are none.
+    """Return the frames that stand right before an exception, in a log that was cut above them; None if there are none.
 
     Args:
         error: The exception and what of its message was read.
@@ -384,7 +384,7 @@ def _cell_frame(text: str) -> Frame | None:
 
 
 def _next_of_chain(ahead: _Ahead, links: list[ExceptionLink]) -> Line | None:
-    """Return the line with which the next traceback of the chain begins; None where none follows."""
+    """Return the line with which the next traceback of the chain begins; None if none follows."""
     skipped: list[Line] = []
     link: ExceptionLink | None = None
     while len(skipped) < GAP and (line := ahead.take()) is not None:

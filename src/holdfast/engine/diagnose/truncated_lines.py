@@ -90,7 +90,7 @@ def _decides(matched: MatchedLine) -> bool:
 
 
 def _ends(log: Log) -> Iterable[Line]:
-    """Return the lines that may have been cut: those with which something ends, other than a training that came to its end."""
+    """Return the lines that may have been cut: those with which something ends, other than a training that ended."""
     if any("train_runtime" in step.values for step in log.metrics):
         return ()
     errors = [line for last in log.tracebacks for line in last.error[:1]]

@@ -149,7 +149,7 @@ def _are_objects(lines: Sequence[str]) -> bool:
 
 
 def _object_in(line: str) -> Mapping[str, Any] | None:
-    """Return the object that a line is, but for what stands before it; None where it has no text."""
+    """Return the object that a line is, but for what stands before it; None if it has no text."""
     at = line.find('{"')
     if at < 0 or not line.rstrip().endswith("}"):
         return None
@@ -211,7 +211,7 @@ def _rendered(exception: Mapping[str, Any]) -> str:
 
 
 def width_of(lines: Sequence[str]) -> int:
-    """Return the column at which a terminal broke the lines; 0 where none did.
+    """Return the column at which a terminal broke the lines; 0 if none did.
 
     >>> width_of(["x" * 79 + ",", "and so on"]), width_of(["x" * 99 + "y", "x y" * 40])
     (80, 0)

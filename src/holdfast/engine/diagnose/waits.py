@@ -36,7 +36,7 @@ class Wait(NamedTuple):
 
 
 def waits_of(log: Log) -> dict[str, str]:
-    """Return the ranks' waits; empty where no watchdog reported any.
+    """Return the ranks' waits; empty if no watchdog reported any.
 
     Args:
         log: What was read.
@@ -97,6 +97,6 @@ def _first_waits(log: Log) -> dict[int, Wait]:
 
 
 def _group_of(text: str) -> str:
-    """Return the process group that a line names; empty where it names none."""
+    """Return the process group that a line names; empty if it names none."""
     found = GROUP.search(text)
     return found[1] if found else ""

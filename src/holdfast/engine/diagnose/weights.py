@@ -31,9 +31,9 @@ EARLIER: Final = 0.5
 SURVIVED: Final = 0.4
 """An exception after which training went on to its end."""
 TOLERATED: Final = 0.6
-"""A logger's warning, even a sure one, before training came to its end: the job did not fail of it."""
+"""A logger's warning, even a sure one, before training ended: the job did not fail of it."""
 WARNED: Final = 0.85
-"""A line that is no exception, before training came to its end. Most warnings of good runs are about nothing."""
+"""A line that is no exception, before training ended. Most warnings of good runs are about nothing."""
 
 # Limits.
 SURE: Final = 0.75
@@ -43,7 +43,7 @@ NOT_SURE: Final = 0.88
 MERELY_WARNED: Final = 0.74
 """Highest score by a warning in a log without an exception. It may have been about nothing."""
 OVER: Final = 0.4
-"""Highest score by a request that was tried again, in a log of training that came to its end."""
+"""Highest score by a request that was tried again, in a log of training that ended."""
 COVERS: Final = 0.5
 """From this score on, a class covers those that it lists as its echoes."""
 

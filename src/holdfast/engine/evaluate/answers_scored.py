@@ -48,7 +48,7 @@ def _is_punctuation(character: str) -> bool:
 
 
 def last_number(text: str) -> float | None:
-    """Return the last number of a text; None where there is none.
+    """Return the last number of a text; None if there is none.
 
     >>> last_number("So 3 + 4 = 7.0, or $1,234.50."), last_number("seven")
     (1234.5, None)

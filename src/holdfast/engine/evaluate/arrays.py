@@ -23,7 +23,7 @@ def sum_clusters(measures: FloatArray, clusters: IntArray | None) -> FloatArray:
 
 
 def number_clusters(names: list[str]) -> IntArray | None:
-    """Return the number of each row's cluster; None where no two rows share one.
+    """Return the number of each row's cluster; None if no two rows share one.
 
     >>> number_clusters(["a", "b", "a"])
     array([0, 1, 0])

@@ -52,7 +52,7 @@ class ChoiceColumns:
 
 
 def find_choices(data: DataProfile) -> ChoiceColumns | None:
-    """Return the columns of multiple choice; None where there is none."""
+    """Return the columns of multiple choice; None if there is none."""
     right = next((name for name in RIGHT if name in data.columns), None)
     listed = next((name for name in CHOICES if name in data.columns and _holds_choices(data, name)), None)
     choices = listed or _one_each(data)

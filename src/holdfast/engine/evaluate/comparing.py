@@ -29,12 +29,12 @@ class Comparison:
     Attributes:
         base: The base's value.
         difference: The model's value less the base's.
-        low: The lower end of its interval; None where there are too few rows for one, or no row differs.
+        low: The lower end of its interval; None if there are too few rows for one, or no row differs.
         high: Its upper end.
         p_value: The probability of such a difference if there were none.
         test: How that was computed.
         verdict: Whether the interval lies on one side of 0, and on which.
-        rows_needed: With how many rows a difference of this size would be found, four times out of five; None where it was,
+        rows_needed: With how many rows a difference of this size would be found, four times out of five; None if it was,
             or where there is none to find.
     """
 

@@ -28,7 +28,7 @@ class EvaluatedRows:
         outputs: What the model gave for each, in the same order.
         base: What the base model gave; None if there is none.
         metrics: The metrics that are requested.
-        own: The values of own metrics and rewards, by name: for each row, None where the function gave none.
+        own: The values of own metrics and rewards, by name: for each row, None if the function gave none.
         base_own: The same of the base model's answers.
         cluster: The column whose value rows that belong together share; empty if those of the same prompt do.
     """

@@ -34,11 +34,11 @@ class MetricFigure:
 
     Attributes:
         value: The value; NaN where no row has one.
-        low: The lower end of the interval; None where there are too few rows for one, or all are alike.
+        low: The lower end of the interval; None if there are too few rows for one, or all are alike.
         high: Its upper end.
         method: How the interval was made.
         rows: How many rows have a value.
-        rows_needed: How many would make the interval narrow enough; None where it is, or nobody can tell.
+        rows_needed: How many would make the interval narrow enough; None if it is, or nobody can tell.
     """
 
     value: float
@@ -130,7 +130,7 @@ def _expanded_tail(count: int) -> float:
 
 
 def rows_for_width(metric: Metric, value: float, half: float, rows: int) -> int | None:
-    """Return how many rows would make an interval narrow enough; None where it is, and of values that have no scale."""
+    """Return how many rows would make an interval narrow enough; None if it is, and of values that have no scale."""
     scale = metric.span or (abs(value) if metric.lower_is_better else 0.0)
     wanted = WANTED_HALF_WIDTH * scale
     if not wanted or half <= wanted or not math.isfinite(half):

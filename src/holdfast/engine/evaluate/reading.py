@@ -38,7 +38,7 @@ class TaskReading:
 
     Attributes:
         task: The task.
-        source: The mapping that goes over the rows first; None where they are read as they are.
+        source: The mapping that goes over the rows first; None if they are read as they are.
         read: Makes an example of a row; raises UnfitError.
     """
 
@@ -201,7 +201,7 @@ def _label(value: Any, labels: Sequence[str], names: Sequence[str]) -> int:
     Args:
         value: What the row has.
         labels: Those that differ.
-        names: Those of the dataset, by number; none where its card does not name them.
+        names: Those of the dataset, by number; none if its card does not name them.
     """
     if is_whole(value):
         named = names[value] if 0 <= value < len(names) else None

@@ -15,7 +15,7 @@ def argument_keys() -> list[str]:
 
 
 def find_argument(key: str) -> Mapping[str, Parameter]:
-    """Return the parameters that a key sets, by the path of the class that has them; empty where none has.
+    """Return the parameters that a key sets, by the path of the class that has them; empty if none has.
 
     >>> list(find_argument("peft.lora_alpha"))
     ['peft.LoraConfig']
@@ -60,6 +60,6 @@ def _about(parameter: Parameter) -> str:
 
 
 def _default(parameter: Parameter) -> str:
-    """Return the default as YAML; empty where the argument has none, or it is computed."""
+    """Return the default as YAML; empty if the argument has none, or it is computed."""
     hidden = parameter.default is REQUIRED or isinstance(parameter.default, Unknown)
     return "" if hidden else render_value(parameter.default)

@@ -99,7 +99,7 @@ def find_examples(rule: Rule, objections: Callable[[Case], Iterable[str]] = no_m
 def find_replacement(rule: Rule, bad: Case) -> Case | None:
     """Return the replacement for a bad example: its fix, else the rule's first good example, if it is comparable.
 
-    None where the two differ only by what lies outside, or where that is an example of another kind.
+    None if the two differ only by what lies outside, or where that is an example of another kind.
     """
     if bad.fixed is not None:
         source: dict[str, Any] = {bad.kind: bad.fixed}

@@ -47,13 +47,13 @@ class Inspection:
         shape: What TRL would take it for.
         methods: Whether each method can train on it.
         scan: What reading every row showed.
-        method: The method that was requested; None where none was.
-        tokens: What a model's tokenizer makes of the rows; None where no model was named, or nobody could tell.
+        method: The method that was requested; None if none was.
+        tokens: What a model's tokenizer makes of the rows; None if no model was named, or nobody could tell.
         untold: Why there are no tokens.
-        mapped: The method whose mapping went over the rows before their tokens were counted; None where none did.
+        mapped: The method whose mapping went over the rows before their tokens were counted; None if none did.
         masked: Sample rows as the model is shown them.
         rewarded: What reward functions gave for sample rows.
-        rewritten_by: The job's function that rewrites the rows before a trainer reads them; empty where there is none.
+        rewritten_by: The job's function that rewrites the rows before a trainer reads them; empty if there is none.
         findings: What the rules object to.
         skips: Those that could not be asked.
     """
@@ -82,7 +82,7 @@ class Inspection:
 
 
 def usual_method(shape: Shape) -> Method | None:
-    """Return the method that such a dataset is mostly used for; None where no trainer knows it.
+    """Return the method that such a dataset is mostly used for; None if no trainer knows it.
 
     >>> usual_method(Shape(types=("preference",)))
     <Method.DPO: 'dpo'>

@@ -27,7 +27,7 @@ def map_rows(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Row]:
 
 
 def map_each(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator[Row | None]:
-    """Yield for each row what a mapping makes of it; None where it leaves it out."""
+    """Yield for each row what a mapping makes of it; None if it leaves it out."""
     module: dict[str, Any] = {}
     exec(compile(source, "mapping.py", "exec"), module)  # noqa: S102 - written here from names of columns, as literals
     for row in rows:

@@ -18,7 +18,7 @@ Spelled = tuple[RowExpression, tuple[str, ...]]
 
 
 def spell(data: DataProfile, name: str) -> Spelled | None:
-    """Return a column's conversations as messages by role and content; None where it does not surely hold any."""
+    """Return a column's conversations as messages by role and content; None if it does not surely hold any."""
     values = data.values(name)
     if not values:
         return None

@@ -67,7 +67,7 @@ class DataProfile:
     """What is known of the data.
 
     Attributes:
-        columns: Their types; None where it is not known.
+        columns: Their types; None if it is not known.
         samples: Rows, as Python values.
         shape: What TRL takes it for.
         settings: What the job says that matters.

@@ -94,13 +94,13 @@ class Proposal:
     """A mapping, or why there is none.
 
     Attributes:
-        source: A Python module with `def rewrite(row)`, tried on the samples; None where there is none to give.
+        source: A Python module with `def rewrite(row)`, tried on the samples; None if there is none to give.
         removes: Columns of the data that the mapping takes away: for `dataset.map(rewrite, remove_columns=[...])`.
         casts: Columns of text that it makes numbers or truth values of, to be cast to `Value("string")` first.
-        drops: Rows that the module's `keep(row)` leaves out, by the column that has no usable value in them; empty where it has none.
+        drops: Rows that the module's `keep(row)` leaves out, by the column that has no usable value in them; empty if it has none.
         field: Of a JSON file with one object, the list in it that holds the rows: for `load_dataset("json", field=...)`;
-            empty where the rows stand by themselves.
-        because: Why there is none; empty where there is one, and where none is needed.
+            empty if the rows stand by themselves.
+        because: Why there is none; empty if there is one, and where none is needed.
     """
 
     source: str | None = None
@@ -125,7 +125,7 @@ def propose(
 
     Args:
         method: The method.
-        columns: Type of each column; None where it is not known.
+        columns: Type of each column; None if it is not known.
         shape: What `recognise` said of them.
         samples: Rows of the data, as Python values; without any there is no proposal.
         settings: What the job says that matters here.
@@ -144,7 +144,7 @@ def propose(
 
 
 def _without_unusual_rows(data: DataProfile) -> DataProfile | None:
-    """Return the data without the rows that are unlike almost all others; None where there are none of those."""
+    """Return the data without the rows that are unlike almost all others; None if there are none of those."""
     unusual = usual_values(data.samples, data.lacking)
     numbered = [each for each in data.numbered if all(usual.has(each[1].get(name)) for name, usual in unusual.items())]
     if not unusual or not numbered:
@@ -197,7 +197,7 @@ def _first_good(method: Method, data: DataProfile) -> Proposal:
 
 
 def _propose_field(method: Method, data: DataProfile) -> Proposal | None:
-    """Return the proposal for a JSON file whose one object holds the rows in a list; None where it holds none that fit."""
+    """Return the proposal for a JSON file whose one object holds the rows in a list; None if it holds none that fit."""
     for name, rows in _wrapped_rows(data):
         columns = types_of_rows(rows)
         shape, lacking = recognise(columns, rows, data.settings), lacking_rows(columns, rows)

@@ -197,7 +197,7 @@ def read_labelled(data: DataProfile) -> Iterator[Reading]:
 
 
 def find_label(data: DataProfile, besides: tuple[str, ...]) -> tuple[str, RowExpression] | Uncertainty | None:
-    """Return the one column that surely says whether an answer is good, and how it says that; None where there is none.
+    """Return the one column that surely says whether an answer is good, and how it says that; None if there is none.
 
     Args:
         data: The data.

@@ -15,7 +15,7 @@ from holdfast.engine.mapping.found import ColumnReading, DataProfile, is_blank
 
 
 def find_fault(source: str, method: Method, reading: ColumnReading, data: DataProfile) -> str:
-    """Return why a mapping is not to be given; empty where it is.
+    """Return why a mapping is not to be given; empty if it is.
 
     Args:
         source: The module.

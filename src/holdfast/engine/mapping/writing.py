@@ -28,7 +28,7 @@ class MappingDraft:
 
 
 def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | None:
-    """Return a reading as a module with `def rewrite(row)`; None where the method needs more than was found."""
+    """Return a reading as a module with `def rewrite(row)`; None if the method needs more than was found."""
     written = _write(method, reading, data)
     if written is None:
         return None

@@ -47,7 +47,7 @@ OFF: Final[Mapping[str, str]] = {"bias": "none"}
 
 
 def read_adapter(job: Document, api: Api, model_type: str, model: Architecture) -> LoraAdapter | None:
-    """Return the adapter that a job trains; None where it trains the model itself.
+    """Return the adapter that a job trains; None if it trains the model itself.
 
     Raises:
         MissingFactError: It is no LoRA adapter, or its target modules are not known.
@@ -119,7 +119,7 @@ def _adapts_experts(api: Api, model: Architecture, experts: Experts) -> bool:
 
 
 def read_quantization(job: Document) -> WeightQuantization | None:
-    """Return how a job quantizes the weights while they are loaded; None where it does not."""
+    """Return how a job quantizes the weights while they are loaded; None if it does not."""
     given = job.get("quantization", None)
     settings = given if isinstance(given, Mapping) else {}
     in_command = job.kind == "command"

@@ -18,7 +18,7 @@ class Attention:
         compressed: Widths of the low-rank latents of multi-head latent attention (MLA), if any: queries, keys and values.
         rotary: Width of the rotary part of an MLA key, which all heads share.
         cached: Elements that the KV cache holds per token and layer.
-        window: Tokens that sliding layers look back; 0 where no layer slides.
+        window: Tokens that sliding layers look back; 0 if no layer slides.
         sliding: How many layers slide.
     """
 
@@ -87,7 +87,7 @@ class Architecture:
         attention: Its attention.
         experts: Its experts; None of a dense model.
         extra_parameters: Parameters outside the decoder, as of a vision tower.
-        vision: The vision tower; None where there is none, or its layers are not known.
+        vision: The vision tower; None if there is none, or its layers are not known.
         biases: Which projections have biases: `qkv`, `output`, `mlp`.
     """
 

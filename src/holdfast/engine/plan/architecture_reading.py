@@ -86,7 +86,7 @@ class _Config:
         return default if value is None else value
 
     def count(self, name: str) -> int:
-        """Return a number that may be missing; 0 where it is, or is none."""
+        """Return a number that may be missing; 0 if it is, or is none."""
         value = self.get(name, 0)
         return value if type(value) is int and value > 0 else 0
 

@@ -52,7 +52,7 @@ def ask_plan(
         machine: This machine.
         model: Finds what is known of its model.
         rows: Counts the rows of its dataset.
-        lengths: Measures the rows that it trains on; None where that would take too long.
+        lengths: Measures the rows that it trains on; None if that would take too long.
 
     Raises:
         MissingFactError: The sizes of its model are not known.

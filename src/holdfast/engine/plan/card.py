@@ -43,7 +43,7 @@ def estimate_memory(step: TrainingStep, *, expandable: bool, gpu: Gpu | None = N
     Args:
         step: The training step.
         expandable: Whether the allocator uses expandable segments.
-        gpu: The GPU, of which vLLM takes a part where it generates on the same one; None where it is not known.
+        gpu: The GPU, of which vLLM takes a part where it generates on the same one; None if it is not known.
     """
     overhead = workspaces(gpu)
     phases = tuple(MemoryPhase(phase.name, (*phase.terms, overhead)) for phase in memory_phases(step))
@@ -66,7 +66,7 @@ def middle_of_trace(step: TrainingStep, allocated: int, reserved: int | None, *,
     Args:
         step: The step.
         allocated: What was traced.
-        reserved: What the simulated allocator reserves for it; None where that was not simulated.
+        reserved: What the simulated allocator reserves for it; None if that was not simulated.
         expandable: Whether it uses expandable segments.
     """
     held = _reserved(step, allocated, expandable=expandable).value if reserved is None else float(reserved)

@@ -37,7 +37,7 @@ class JobPlan:
         no_time: Why its time is unknown; empty if it is known.
         no_hardware: Why the hardware that it names is unknown; empty if it is known.
         because: What was taken for granted.
-        closed_form: What the closed form says, where the memory was traced; None where it was not.
+        closed_form: What the closed form says, where the memory was traced; None if it was not.
         untraced: Why the step was not traced, though that was requested; empty if it was, or nobody asked.
     """
 

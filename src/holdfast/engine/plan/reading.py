@@ -146,7 +146,7 @@ class StepReader:
         return Method(method)
 
     def _given(self, name: str) -> Any:
-        """Return a setting of the config class; None where the class has none of that name."""
+        """Return a setting of the config class; None if the class has none of that name."""
         value = setting(self.job, name, self.api)
         return None if value is ABSENT else plain_value(f"train.{name}", value)
 

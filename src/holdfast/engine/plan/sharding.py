@@ -100,7 +100,7 @@ def _strategy(job: Document) -> ShardingStrategy:
 
 
 def _of_trainer(job: Document, name: str) -> Any:
-    """Return a setting of the trainer's config; None where it is not given or off."""
+    """Return a setting of the trainer's config; None if it is not given or off."""
     return plain_value(f"train.{name}", job.get(f"train.{name}", None)) or None
 
 

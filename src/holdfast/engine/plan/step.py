@@ -165,7 +165,7 @@ class TrainingStep:
         eval_batch: Rows of an evaluation batch; 0 without evaluation.
         accumulation: Micro-batches per step.
         numerics: Bytes of elements.
-        adapter: What is trained instead of the model; None where the model is.
+        adapter: What is trained instead of the model; None if the model is.
         quantization: Of the weights that are not trained.
         optimizer: The optimizer.
         head: Where the loss comes from.

@@ -35,7 +35,7 @@ class _Section:
 
     Attributes:
         phase: Its phase.
-        layer: The layer at work; below 0 where there is none.
+        layer: The layer at work; below 0 if there is none.
         turn: How often phase and layer were met before.
         events: What happens in it.
     """
@@ -282,7 +282,7 @@ def _tokens(answer: TraceAnswer, births: Births, section: _Section) -> Iterator[
 
 
 def _added(before: Sequence[Token], after: Sequence[Token]) -> list[int]:
-    """Return what of a section a period adds: 0 where it does not, `GOES_ON` where it does, and `ENDS` where that ends."""
+    """Return what of a section a period adds: 0 if it does not, `GOES_ON` where it does, and `ENDS` where that ends."""
     found = [0] * len(after)
     for kind, first, end, start, stop in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind == "insert":

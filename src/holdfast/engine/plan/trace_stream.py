@@ -9,7 +9,7 @@ from holdfast.payload.tracing.request import TAGS, TraceAnswer, TracedPhase
 BLOCK: Final = 512
 """Bytes that the allocator rounds up to. Source: c10/core/AllocatorConfig.h, kMinBlockSize."""
 Section = tuple[TracedPhase, int]
-"""A part of a phase: the phase, and the layer at work; below 0 where there is none."""
+"""A part of a phase: the phase, and the layer at work; below 0 if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def trace_memory(
         period: Layers after which their kinds repeat.
         closed: What the closed form says, for its terms to stand beside, and for phases that no trace goes through.
         expandable: Whether the allocator uses expandable segments.
-        gpu: The GPU, at whose memory the allocator gives back what is free; None where it is not known.
+        gpu: The GPU, at whose memory the allocator gives back what is free; None if it is not known.
     """
     layers = step.model.layers
     found: dict[PhaseName, SectionPeak] = {}
@@ -121,7 +121,7 @@ def _by_purpose(phase: MemoryPhase | None) -> Mapping[TermName, int]:
 
 
 def with_trace(found: JobPlan, answers: Sequence[TraceAnswer], period: int, *, expandable: bool) -> JobPlan:
-    """Return a plan with the traced memory in the place of the closed form's, wherever the job runs as it is.
+    """Return a plan with the traced memory in place of the closed form's, wherever the job runs as it is.
 
     Options that change settings are other steps, and keep what the closed form says.
     """

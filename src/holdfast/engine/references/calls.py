@@ -73,7 +73,7 @@ def is_true(value: Any) -> bool:
 
 
 def naming_of(call: Call) -> Naming | None:
-    """Return the naming that a call uses; None where it names nothing."""
+    """Return the naming that a call uses; None if it names nothing."""
     path = call.path.replace(".HfApi.", ".")
     if path in FUNCTIONS:
         return FUNCTIONS[path]
@@ -128,7 +128,7 @@ def _details(naming: Naming) -> tuple[tuple[str, str], ...]:
 
 
 def _kind(given: ArgumentLookup, naming: Naming) -> Any:
-    """Return the kind of repository that a name would have on the Hub; Unknown where that is not known."""
+    """Return the kind of repository that a name would have on the Hub; Unknown if that is not known."""
     if naming.role == "target" and given.call.package == "datasets":
         return "dataset"
     said = given.value(naming.kind_by) if naming.kind_by else None
@@ -138,7 +138,7 @@ def _kind(given: ArgumentLookup, naming: Naming) -> Any:
 
 
 def _files(given: ArgumentLookup, naming: Naming) -> tuple[str, ...] | Unknown:
-    """Return the files that are requested, each with its folder; Unknown where they are not known."""
+    """Return the files that are requested, each with its folder; Unknown if they are not known."""
     folder = given.value(naming.folder)
     found: list[str] = [*naming.fixed]
     for parameter in naming.files:

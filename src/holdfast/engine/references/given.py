@@ -23,7 +23,7 @@ class ArgumentLookup:
     positions: tuple[str, ...] = ()
 
     def value(self, name: str) -> Any:
-        """Return an argument; None where it is not given, or `Unknown` where that cannot be seen."""
+        """Return an argument; None if it is not given, or `Unknown` where that cannot be seen."""
         if not name:
             return None
         if name in self.call.arguments:

@@ -117,7 +117,7 @@ def _options(call: Call) -> tuple[str, ...]:
 
 
 def _splits(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Return the files of each split; none where one of them is not known.
+    """Return the files of each split; none if one of them is not known.
 
     >>> _splits("a.json"), _splits({"test": ["b.json"]}), _splits(3)
     ((('train', ('a.json',)),), (('test', ('b.json',)),), ())

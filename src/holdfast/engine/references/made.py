@@ -66,7 +66,7 @@ class CreatedPaths:
     hidden: bool = False
 
     def why(self, name: str, *, here: bool = False) -> str:
-        """Return why something may be another, or there at last, when it is read; empty where nothing says so.
+        """Return why something may be another, or there at last, when it is read; empty if nothing says so.
 
         Args:
             name: What is read.

@@ -10,7 +10,7 @@ SPLIT: Final = re.compile(r"datasets\.(?:splits\.)?Split\.(?P<name>TRAIN|TEST|VA
 
 
 def split_of(value: Any) -> str | None:
-    """Return the split that a value asks for, several joined by `+`; None where it does not say.
+    """Return the split that a value asks for, several joined by `+`; None if it does not say.
 
     >>> split_of(["train", "test"]), split_of(LibraryName("datasets.Split.TRAIN")), split_of(None)
     ('train+test', 'train', None)
@@ -24,7 +24,7 @@ def split_of(value: Any) -> str | None:
 
 
 def texts_in(value: Any) -> tuple[str, ...] | None:
-    """Return the texts that a value is or holds, however deep; None where one of them is not known.
+    """Return the texts that a value is or holds, however deep; None if one of them is not known.
 
     >>> texts_in({"train": ["a.json", "b.json"], "test": "c.json"}), texts_in(None), texts_in([3])
     (('a.json', 'b.json', 'c.json'), (), None)

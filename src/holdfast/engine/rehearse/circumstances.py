@@ -18,12 +18,12 @@ class Circumstances:
     Attributes:
         error: The exception: `KeyError: 'answer'`.
         exited: Whether the script ended itself, by `sys.exit`.
-        line: The line of the user's own code that it left; None where there is none.
+        line: The line of the user's own code that it left; None if there is none.
         columns: The columns of the rows that the script has, or gave its trainer.
         loaded: The columns of the rows as the script loaded them.
         modules: The names of the model's linear modules.
         adapted: Whether the script makes an adapter.
-        trainer: The trainer's class; empty where none was made.
+        trainer: The trainer's class; empty if none was made.
         inspected: The words after `holdfast inspect` that show what the method makes of the rows.
         keeps_columns: Whether the trainer is to keep columns that the model does not take.
         sources: The texts of the user's files, by path.
@@ -53,12 +53,12 @@ class Circumstances:
 
     @property
     def at(self) -> str:
-        """Where something is to be changed, after a blank: ` at train.py:12`; empty where that is not known."""
+        """Where something is to be changed, after a blank: ` at train.py:12`; empty if that is not known."""
         return f" at {self.where}" if self.where else ""
 
     @property
     def where(self) -> str:
-        """Where something is to be changed: `train.py:12`; empty where that is not known."""
+        """Where something is to be changed: `train.py:12`; empty if that is not known."""
         return self.line.where if self.line else self.place
 
 
@@ -67,7 +67,7 @@ class Advice:
     """What is said of one failure.
 
     Attributes:
-        cause: Why it happens; empty where the class says it.
+        cause: Why it happens; empty if the class says it.
         fix: What to do.
     """
 
@@ -96,7 +96,7 @@ def listed(names: tuple[str, ...]) -> str:
 
 
 def nodes_of(source: str) -> list[ast.AST]:
-    """Return the nodes of a module; none where it is not read."""
+    """Return the nodes of a module; none if it is not read."""
     try:
         return list(ast.walk(ast.parse(source)))
     except (SyntaxError, ValueError):

@@ -15,7 +15,7 @@ class ChangedColumn(NamedTuple):
     Attributes:
         path: The file.
         line: The line of the column's name.
-        renamed: The new name; empty where the column is removed.
+        renamed: The new name; empty if the column is removed.
     """
 
     path: str
@@ -24,7 +24,7 @@ class ChangedColumn(NamedTuple):
 
 
 def find_column_change(column: str, sources: Mapping[str, str]) -> ChangedColumn | None:
-    r"""Return what renames or removes a column; None where nothing does so by its name, or several lines do.
+    r"""Return what renames or removes a column; None if nothing does so by its name, or several lines do.
 
     >>> find_column_change("chosen", {"a.py": 'rows = rows.rename_columns({\n    "chosen": "good",\n})'})
     ChangedColumn(path='a.py', line=2, renamed='good')

@@ -120,7 +120,7 @@ def warn_of_restarts(parts: Mapping[Part, PartResult]) -> Iterator[Objection]:
 
 
 def _wrong(whole: _Steps, before: _Steps, after: _Steps, *, can_differ: bool) -> Wrong | None:
-    """Return the objection to the steps after a resume; None where they are right.
+    """Return the objection to the steps after a resume; None if they are right.
 
     Args:
         whole: The steps of a training that nobody stopped.
@@ -140,7 +140,7 @@ def _wrong(whole: _Steps, before: _Steps, after: _Steps, *, can_differ: bool) ->
 
 
 def _redrawn(whole: PartResult) -> str:
-    """Return why the steps after a resume are others though nothing is lost; empty where they are not."""
+    """Return why the steps after a resume are others though nothing is lost; empty if they are not."""
     return "; ".join(because for about, because in REDRAWN.items() if whole.first(about))
 
 

@@ -240,7 +240,7 @@ def _loaded(played: PartResult) -> Iterator[str]:
 
 
 def _inspected(context: FailureContext, played: PartResult, trainer: str) -> str:
-    """Return the words after `holdfast inspect` that show what the rows are to a method; empty where nothing names the rows."""
+    """Return the words after `holdfast inspect` that show what the rows are to a method; empty if nothing names the rows."""
     if context.job is not None:
         return quote(context.target)
     rows = played.first("dataset")

@@ -28,18 +28,18 @@ WHOLE_ROWS: Final[tuple[Instead, ...]] = ("typed", "method")
 READS: Final = re.compile(r"\b(?:open|read_\w+|loads?)\(")
 """What opens and parses a file, in a line of a script."""
 MADE_BY_US: Final = ("eval-train-leak",)
-"""Classes that a few rows in the place of many may have without fault of the script's: parts of them overlap."""
+"""Classes that a few rows in place of many may have without fault of the script's: parts of them overlap."""
 Fate = Literal["gone", "same", "other"]
 
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A rehearsal with something in the place of the script's own.
+    """A rehearsal with something in place of the script's own.
 
     Attributes:
         instead: What.
         failures: What failed then.
-        error: The exception that ended it: `KeyError`; empty where none did.
+        error: The exception that ended it: `KeyError`; empty if none did.
         rows_given: Whether rows were requested in a way in which others could be given.
     """
 
@@ -61,7 +61,7 @@ def may_be_isolated(failure: Failure, *, machines: bool = False) -> bool:
 
 
 def error_of(played: PartResult) -> str:
-    """Return the kind of exception that ended a part; empty where none did."""
+    """Return the kind of exception that ended a part; empty if none did."""
     return "" if played.code == 0 and not played.over else because_of(played).partition(":")[0].strip()
 
 

@@ -22,12 +22,12 @@ SHORTEST: Final = 4
 
 
 def find_job_key(job: Document, error: str, line: FailingLine | None, *, stage: StageName, phase: str) -> str:
-    """Return the key at fault as far as that is known; empty where it is not.
+    """Return the key at fault as far as that is known; empty if it is not.
 
     Args:
         job: The job file.
         error: The exception.
-        line: The line of a file that the job names, such as its rewards; None where none raised.
+        line: The line of a file that the job names, such as its rewards; None if none raised.
         stage: The stage that failed.
         phase: The phase of the class of failure.
     """

@@ -117,7 +117,7 @@ def judge(
         objections: What the rules say of what the script gave its trainer.
         diagnose: Says why a part failed.
         imports_s: Time that the libraries took before the first fork.
-        unreached: Why a Hub that this machine does not reach is no failure of the job; empty where it is one.
+        unreached: Why a Hub that this machine does not reach is no failure of the job; empty if it is one.
     """
     whole = parts["whole"]
     left_off = _left_off(whole)
@@ -358,7 +358,7 @@ def _skip_reason(stage: StageName, whole: PartResult, failures: Sequence[Failure
 
 
 def _unseen(stage: StageName, whole: PartResult, failures: Sequence[Failure]) -> str:
-    """Return why a script that came to its end went through nothing of a stage."""
+    """Return why a script that ended went through nothing of a stage."""
     if stage == "evaluate" and any(each.get("may_evaluate") for each in whole.facts("training")):
         return '`eval_strategy` is "no", so nothing is evaluated on the `eval_dataset`'
     if loops := whole.facts("loop"):

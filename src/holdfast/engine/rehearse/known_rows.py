@@ -1,4 +1,4 @@
-"""Rows to stand in the place of a script's own: such as most of its own are, and such as are known to be good.
+"""Rows to stand in place of a script's own: such as most of its own are, and such as are known to be good.
 
 The script's lines that read rows still run, so the columns and the types of values stay; what a value says is another.
 """
@@ -46,8 +46,8 @@ class RecordedRows:
 
     Attributes:
         line: Its number.
-        rows: Some rows; None where they could not be read, or are no JSON.
-        features: The types of their columns, as `datasets.Features.to_dict` gives them; None where they are not known.
+        rows: Some rows; None if they could not be read, or are no JSON.
+        features: The types of their columns, as `datasets.Features.to_dict` gives them; None if they are not known.
     """
 
     line: int
@@ -92,7 +92,7 @@ def usual_rows(noted: RecordedRows) -> list[Row] | None:
 
 
 def typed_rows(noted: RecordedRows, first: int = 0) -> list[Row] | None:
-    """Return good rows with the columns and types that the script's own have; None where no good value is known for one.
+    """Return good rows with the columns and types that the script's own have; None if no good value is known for one.
 
     Args:
         noted: The script's own.
@@ -227,7 +227,7 @@ MAKERS: Final[Mapping[type, Any]] = {
 
 
 def _choices(column: _Column) -> list[Any]:
-    """Return the values of a column that has few different ones, each in many rows; empty where it has not."""
+    """Return the values of a column that has few different ones, each in many rows; empty if it has not."""
     counts = Counter(column.values)
     often = [value for value, count in counts.items() if count >= OFTEN * len(column.values)]
     known = len(column.values) > (FEW if part_of(column.name) == "truth" else 2 * FEW)

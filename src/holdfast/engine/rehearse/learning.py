@@ -101,5 +101,5 @@ def _checkpoint_figures(fact: Fact, model: Fact, trained: Fact) -> dict[str, Any
 
 
 def _rows(whole: PartResult) -> int | None:
-    """Return the number of rows that the script trains on; None where it is unknown."""
+    """Return the number of rows that the script trains on; None if it is unknown."""
     return next((each["rows"] for each in whole.facts("rows") if str(each["role"]).startswith("train")), None)

@@ -48,9 +48,9 @@ class FailingLine:
         line: Its number.
         code: Its text, where that is known.
         function: The function it stands in, with its class: `SaveMetrics.on_log`; empty at the top of a file.
-        role: What that function, or the one that led there, is to the library that calls it: `callback`; empty where the script calls it.
+        role: What that function, or the one that led there, is to the library that calls it: `callback`; empty if the script calls it.
         called: The function that has the role, where that is another one.
-        entered: The function of a library that it called, and that raised; empty where the line itself did.
+        entered: The function of a library that it called, and that raised; empty if the line itself did.
         cells: Of a notebook, whose cells are run as one program, the first line of each cell and its number.
     """
 
@@ -99,7 +99,7 @@ def _foreign_lines(lines: Sequence[str]) -> Iterator[str]:
 
 
 def find_failing_line(traceback: Traceback, sources: Mapping[str, str], cells: Cells = ()) -> FailingLine | None:
-    """Return the innermost line of the user's own code in a traceback; None where there is none.
+    """Return the innermost line of the user's own code in a traceback; None if there is none.
 
     Args:
         traceback: What was raised.

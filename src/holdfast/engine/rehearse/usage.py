@@ -25,7 +25,7 @@ class UsageProblem:
 
     Attributes:
         what: What is wrong, as it follows the script's name: "requires the argument `--model`".
-        wanted: The arguments that it wants and did not get; none where it refuses another.
+        wanted: The arguments that it wants and did not get; none if it refuses another.
     """
 
     what: str
@@ -33,7 +33,7 @@ class UsageProblem:
 
 
 def find_usage_problem(played: PartResult, arguments: Sequence[str]) -> UsageProblem | None:
-    """Return why a script did not start with its arguments; None where it started, or something else is the matter.
+    """Return why a script did not start with its arguments; None if it started, or something else is the matter.
 
     Args:
         played: The process.

@@ -122,7 +122,7 @@ def draw_plot(
     marks: Iterable[tuple[float, str]] = (),
     readings: bool = False,
 ) -> Plot | None:
-    """Lay out a chart over steps; None where there is nothing to draw.
+    """Lay out a chart over steps; None if there is nothing to draw.
 
     Args:
         title: What is drawn.

@@ -90,13 +90,13 @@ class ReportData:
         run: Name of the run.
         events: All of its events, in order.
         job: The job as it ran, or None for a user's own script.
-        check: What `check` found before the run, or None where the run was not checked.
-        rehearsal: What the rehearsal before the run found, or None where there was none for this run.
+        check: What `check` found before the run, or None if the run was not checked.
+        rehearsal: What the rehearsal before the run found, or None if there was none for this run.
         refusal: What forbade the run before it was started.
         evaluations: What the evaluation of the final model gave.
         samples: Generations at evaluations, in order.
         checkpoints: `whole`, `damaged` or `unverifiable` by path, of the checkpoints that are still there.
-        model: Folder of the trained model, or None where there is none.
+        model: Folder of the trained model, or None if there is none.
         last_output: The end of what the last attempt wrote to standard error, or to both streams if they are one.
         now_s: When the report is made, unix time.
     """

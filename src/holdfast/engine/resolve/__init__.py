@@ -93,7 +93,7 @@ def resolved_by(
 
 
 def _among(versions: Mapping[str, str], name: str, folder: Path) -> str:
-    """Return a version as the history spells it; empty where it is not among the releases."""
+    """Return a version as the history spells it; empty if it is not among the releases."""
     history = load_history(name, folder)
     index = history.index(versions[name]) if history else None
     return history.versions[index] if history and index is not None else ""

@@ -1,7 +1,7 @@
 """Versions that are assumed of what nothing pins: a branch of a repository, or a library that is not declared at all.
 
 The newest that fit what is known. Not assumed is what is pinned to something that no release is: a commit, a wheel
-elsewhere, a release that the history does not have, a variable in the place of a version.
+elsewhere, a release that the history does not have, a variable in place of a version.
 """
 
 import re
@@ -86,7 +86,7 @@ def _is_elsewhere(each: Requirement, lacking: set[str]) -> bool:
 
 @lru_cache(maxsize=64)  # scripts of one project stand on the same few lines
 def _newest_together(declared: ProjectRequirements, python: str, date: str, folder: Path) -> Mapping[str, str]:
-    """Return the newest releases that fit together, whatever doubt there is about them; none where none do."""
+    """Return the newest releases that fit together, whatever doubt there is about them; none if none do."""
     puzzle = ResolverInput(
         wishes=constraints_of(declared.requirements, python),
         python=python,

@@ -70,7 +70,7 @@ class PackageReleases:
         outside: Version of what stands outside the history, where it has a number; empty otherwise.
         anything: Whether what stands outside may be of any version: a repository, a folder.
         limit: Versions it may have if it is needed at all.
-        before: The day from which on releases do not count, as `YYYY-MM-DD`; empty where all do.
+        before: The day from which on releases do not count, as `YYYY-MM-DD`; empty if all do.
     """
 
     history: History

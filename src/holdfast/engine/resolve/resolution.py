@@ -25,9 +25,9 @@ class Resolution:
 
     Attributes:
         newest: What would be installed today. A package that is not needed, or whose version is not known, is missing.
-        lowest: The same with the lowest release that each declared range admits; None where that is no different.
+        lowest: The same with the lowest release that each declared range admits; None if that is no different.
         unknown: Why the version of a package that is needed is not known.
-        conflict: Which requirements cannot hold together; None where all can, or it is not known.
+        conflict: Which requirements cannot hold together; None if all can, or it is not known.
         declared: The requirement that names each package.
         python: The Python it holds for.
         date: Of the history: what was released since is not considered.
@@ -68,12 +68,12 @@ class Constraint(NamedTuple):
 
     @property
     def url(self) -> str:
-        """Where it is taken from instead of the registry; empty where it is not."""
+        """Where it is taken from instead of the registry; empty if it is not."""
         return next((each.url for each in self.requirements if each.url), "")
 
     @property
     def hidden(self) -> str:
-        """Why nobody can tell which version it comes to; empty where one can."""
+        """Why nobody can tell which version it comes to; empty if one can."""
         return next((each.unknown for each in self.requirements if each.unknown), "")
 
     @property

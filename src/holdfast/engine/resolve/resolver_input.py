@@ -47,7 +47,7 @@ class ResolverInput:
         date: Of the history.
         folder: Where the histories lie.
         limits: What is declared only for the case that something needs it.
-        before: The day from which on releases do not count; empty where all do.
+        before: The day from which on releases do not count; empty if all do.
         lowest: Whether the lowest release that a declared range admits is requested.
     """
 
@@ -83,7 +83,7 @@ class ResolverInput:
         return Search(self.release_index, others, oldest)
 
     def solved(self) -> Domains | None:
-        """Return one choice of each package that is needed; None where nothing fits together.
+        """Return one choice of each package that is needed; None if nothing fits together.
 
         Raises:
             SearchLimitError: It would take too long to tell.

@@ -45,7 +45,7 @@ class Search:
     _stretches: dict[str, tuple[Stretch, ...]] = field(default_factory=dict[str, tuple[Stretch, ...]])
 
     def first(self, domains: Domains) -> Domains | None:
-        """Return one choice of each package that is needed; None where nothing fits together.
+        """Return one choice of each package that is needed; None if nothing fits together.
 
         Args:
             domains: What each declared package may be, in the order of their importance.

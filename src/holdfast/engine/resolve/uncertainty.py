@@ -61,7 +61,7 @@ def why_outside(package: str, constraint: Constraint, releases: PackageReleases,
 
 
 def number_outside(constraint: Constraint) -> str:
-    """Return the version that a requirement beyond the history asks for at least; empty where it names none."""
+    """Return the version that a requirement beyond the history asks for at least; empty if it names none."""
     lowest, _ = bounds(constraint.specifier)
     return "" if constraint.url or constraint.hidden or lowest is None else spelled(lowest)
 

@@ -27,7 +27,7 @@ class ProgressPoint:
     Attributes:
         at_s: Unix time by the training process' own clock.
         step: Optimizer steps done.
-        tokens: Tokens seen, or None where the trainer does not count them.
+        tokens: Tokens seen, or None if the trainer does not count them.
     """
 
     at_s: float

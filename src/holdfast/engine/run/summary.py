@@ -40,7 +40,7 @@ class MetricChange:
 
 
 def find_change(progress: Progress) -> MetricChange | None:
-    """Return the change of the most telling metric; None where none was measured twice."""
+    """Return the change of the most telling metric; None if none was measured twice."""
     for name, spoken in SPOKEN.items():
         before, after = progress.first.get(name), progress.last.get(name)
         if before and after and before.step < after.step:

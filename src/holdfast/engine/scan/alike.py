@@ -69,7 +69,7 @@ def _everywhere(needles: Sequence[str], name: str, frame: pl.DataFrame, reads: R
 
 
 def _sign_of(needle: str, name: str, reads: Reads) -> pl.Expr | None:
-    """Return whether each text has it; None where the column is none that may have it."""
+    """Return whether each text has it; None if the column is none that may have it."""
     text = column(name)
     if needle in REPEATS:
         may = name in ANSWERS and "prompt" in reads.texts

@@ -48,7 +48,7 @@ def _encoded(spellings: Sequence[str]) -> pl.Expr:
 
 
 def _fields(spellings: Sequence[str], has: Mapping[str, Type]) -> list[pl.Expr]:
-    """Return the field of messages that has one of the spellings; none where none has."""
+    """Return the field of messages that has one of the spellings; none if none has."""
     return [pl.element().struct.field(spelling) for spelling in spellings if spelling in has][:1]
 
 

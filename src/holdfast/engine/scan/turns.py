@@ -99,7 +99,7 @@ def _encoded_fields() -> tuple[str, ...]:
 
 
 def fields_of(kind: Type) -> Mapping[str, Type]:
-    """Return the fields of a list's messages; none where they are JSON."""
+    """Return the fields of a list's messages; none if they are JSON."""
     return kind.of.fields if isinstance(kind, ListOf) and isinstance(kind.of, Struct) else {}
 
 

@@ -59,7 +59,7 @@ def reward_functions(job: Job) -> list[NamedFunction]:
 
 
 def template_file(job: Job) -> str | None:
-    """Return the file that the job's chat template stands in; None where it is a model's, or there is none."""
+    """Return the file that the job's chat template stands in; None if it is a model's, or there is none."""
     template = job.model.chat_template or ""
     return template if template.endswith(ENDINGS) else None
 

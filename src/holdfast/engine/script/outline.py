@@ -83,7 +83,7 @@ class ModelLoading:
         builtin: Module that makes a built-in model.
         is_local: Whether the path can only be one on this machine.
         short_name: The model's name in the name of a folder.
-        dtype: Format the weights are held in; None where the script chooses it on the machine.
+        dtype: Format the weights are held in; None if the script chooses it on the machine.
         is_default: Whether the job leaves the format open.
         is_in_4_bits: Whether it is stored in 4 bits, and the script chooses the format to compute in.
         options: Further arguments of `from_pretrained`.
@@ -112,12 +112,12 @@ class Training:
         trainer: What stands before `Trainer` in the name of TRL's class.
         arguments: What the job says in `train`, without what `ModelLoading` holds.
         schedule: When to evaluate and save, where the job does not say.
-        lora: Arguments of the adapter; None where all weights are trained.
+        lora: Arguments of the adapter; None if all weights are trained.
         sharding: Arguments for more than one process.
         rewards: Reward functions.
         names_format: Whether the job names the number format to compute in.
         checkpoints_activations: Whether the job says if activations are kept or computed again.
-        private: Whether what goes to the Hub is private; None where nothing does.
+        private: Whether what goes to the Hub is private; None if nothing does.
         has_public_model: Whether the model is public though the tracker's Space is private.
         has_samples: Whether completions are drawn at each evaluation.
         shuffles_prompts: Whether the trainer shuffles prompts in each epoch, by a generator that checkpoints do not hold.
@@ -264,7 +264,7 @@ def _check_stream(data: Data) -> None:
 
 
 def _tokenizer_options(job: Job) -> dict[str, Any] | None:
-    """Return the arguments of a tokenizer that gets another chat template; None where the trainer loads it."""
+    """Return the arguments of a tokenizer that gets another chat template; None if the trainer loads it."""
     taken_by_trainer = template_file(job) is None and job.method in (Method.SFT, Method.REWARD)
     if job.model.chat_template is None or taken_by_trainer:
         return None

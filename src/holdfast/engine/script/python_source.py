@@ -58,7 +58,7 @@ def render_imports(modules: Mapping[str, Iterable[str]], body: str) -> list[str]
     """Return the import lines of what a body of code uses, sorted as is usual.
 
     Args:
-        modules: Names that may be imported from each module; none where the module itself is imported.
+        modules: Names that may be imported from each module; none if the module itself is imported.
         body: The code.
 
     >>> render_imports({"json": (), "os": (), "pathlib": ("Path", "PurePath")}, "Path(os.sep)")

@@ -28,7 +28,7 @@ class ProgramStart:
 
     @property
     def program(self) -> str:
-        """The program; empty where it is not known."""
+        """The program; empty if it is not known."""
         return self.words[0] if self.words else ""
 
     @property

@@ -44,7 +44,7 @@ class DataFlow:
 
     Attributes:
         source: The call that loads it, or a `map` that makes all its columns.
-        split: The item of what that call gives; empty where it is taken whole.
+        split: The item of what that call gives; empty if it is taken whole.
         steps: The calls that it goes through, in order.
     """
 
@@ -54,7 +54,7 @@ class DataFlow:
 
 
 def trainer_given(document: Document, argument: str) -> Any:
-    """Return the data passed to a trainer of TRL; None where there is none."""
+    """Return the data passed to a trainer of TRL; None if there is none."""
     trainer = document.call("trainer")
     if trainer is None or trainer.package != "trl":
         return None
@@ -134,7 +134,7 @@ ColumnChange = Callable[[TypedColumns], TypedColumns]
 
 
 def reshaped(step: Call) -> ColumnChange | None:
-    """Return a method's effect on the columns; None where that is unknown."""
+    """Return a method's effect on the columns; None if that is unknown."""
     if step.name in KEEPING:
         return dict
     if step.name == MAP:

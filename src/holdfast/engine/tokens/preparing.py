@@ -31,10 +31,10 @@ class Sequenced:
         part: The column that it ends with.
         ids: All of them, before any cut.
         start: Ids before this one are a prompt, which is not learned from.
-        mask: 1 for each id that is learned from, as far as it is no prompt, else 0; None where all are.
+        mask: 1 for each id that is learned from, as far as it is no prompt, else 0; None if all are.
         prompt: Ids that the prompt alone and the whole have in common; `start`, but where prompts are learned from.
         diverged: Whether the prompt alone has others after them.
-        lost: What the chat template lost of the messages; None where they are all there.
+        lost: What the chat template lost of the messages; None if they are all there.
     """
 
     row: int

@@ -39,7 +39,7 @@ class TokenizationRequest:
         row: Number of the row.
         part: The column that it ends with.
         whole: A text, or the messages of a conversation, prompt and answer together.
-        prompt: What of it is the prompt; None where it has none.
+        prompt: What of it is the prompt; None if it has none.
         options: What the chat template is given.
         opens: Whether the whole is a prompt, which the template is to end with the opening of an answer.
     """

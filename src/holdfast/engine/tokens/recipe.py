@@ -23,12 +23,12 @@ class Schedule:
 
     Attributes:
         epochs: Times that all rows are gone through.
-        max_steps: Optimizer steps, whatever the rows; None where the epochs decide.
+        max_steps: Optimizer steps, whatever the rows; None if the epochs decide.
         batch: Rows that one process takes at once.
         accumulation: Such batches to an optimizer step.
         processes: Training processes on all machines together.
         drop_last: Whether the rows that do not fill the last batch are left out.
-        generations: Completions that are drawn for each prompt; 0 where none are.
+        generations: Completions that are drawn for each prompt; 0 if none are.
         generation_batch: Completions that are drawn at once, by all processes; 0 likewise.
         iterations: Times that each completion is trained on.
         streamed: Whether nobody counts the rows, so that an epoch has no length.
@@ -57,7 +57,7 @@ class Recipe:
         keep_end: Whether the end is what is kept.
         completion_only: Whether prompts are not learned from; None: they are not where rows have prompts.
         assistant_only: Whether only the assistant's turns are learned from.
-        packing: How rows are packed together; None where they are not.
+        packing: How rows are packed together; None if they are not.
         options: What the chat template is given besides, for every row alike.
         schedule: How many rows a step takes.
     """
@@ -141,7 +141,7 @@ class _Settings:
         self.job, self._api, self._known = job, api, arguments_of(job, api)
 
     def read(self, name: str, kind: type[T] | tuple[type[T], ...]) -> T | None:
-        """Return a setting, or None where there is none.
+        """Return a setting, or None if there is none.
 
         Raises:
             MissingFactError: It is not known, or is of another kind.

@@ -10,13 +10,13 @@ from holdfast.engine.tokens.recipe import Schedule
 
 
 def count_steps(schedule: Schedule, units: int | None) -> int | None:
-    """Return the optimizer steps of the whole training; None where nothing says how many there will be.
+    """Return the optimizer steps of the whole training; None if nothing says how many there will be.
 
     Without a single whole batch there is no step, even where `max_steps` asks for some.
 
     Args:
         schedule: How many rows a step takes.
-        units: Rows or packs that an epoch goes over; None where nobody counted them.
+        units: Rows or packs that an epoch goes over; None if nobody counted them.
 
     >>> count_steps(Schedule(epochs=3, batch=8, accumulation=4), 100)
     12

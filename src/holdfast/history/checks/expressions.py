@@ -47,7 +47,7 @@ class Expressions:
     settled: Mapping[str, ast.expr]
 
     def reduced(self, node: ast.expr) -> ast.expr:
-        """Return an expression with `...` in the place of what is not understood."""
+        """Return an expression with `...` in place of what is not understood."""
         for kinds, rule in RULES.items():
             if isinstance(node, kinds):
                 reduced: ast.expr = rule(self, node)

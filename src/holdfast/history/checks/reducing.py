@@ -56,7 +56,7 @@ HOOK: Final = re.compile(r"_?(post_init|create_accelerator|(check|precompute|pre
 
 
 def reduce_checks(cls: ast.ClassDef, method: ast.FunctionDef, names: Names) -> str | None:
-    """Return a method's checks as a program, or None where it has none and hides none of a base.
+    """Return a method's checks as a program, or None if it has none and hides none of a base.
 
     Args:
         cls: The class.

@@ -111,7 +111,7 @@ def _visited(visitor: ast.NodeTransformer, body: Iterable[ast.stmt]) -> list[ast
 
 
 def _settle_unknown(functions: Functions, *, is_dataclass: bool) -> Functions:
-    """Put `...` in the place of what never has a known value, and fold what becomes unknown by it."""
+    """Put `...` in place of what never has a known value, and fold what becomes unknown by it."""
     result: Functions = {}
     for name, function in functions.items():
         given = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)}

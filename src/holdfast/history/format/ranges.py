@@ -28,7 +28,7 @@ class Column:
                 runs[at : at + 2] = [(runs[at][0], runs[at + 1][1], runs[at][2])]
 
     def at(self, index: int) -> Any:
-        """Return the value at an index; None where there is none."""
+        """Return the value at an index; None if there is none."""
         return next((value for first, last, value in self.runs if first <= index <= last), None)
 
     def within(self, spans: Spans) -> list[ValueRun]:

@@ -41,7 +41,7 @@ class RowNoise(LogitsProcessor):  # type: ignore[misc]  # transformers has no ty
 
 
 def samplers(request: GenerationRequest, rows: list[int]) -> LogitsProcessorList:
-    """Return the processors that make the largest logit a sample; none where the likeliest token is taken."""
+    """Return the processors that make the largest logit a sample; none if the likeliest token is taken."""
     if request.temperature == 0:
         return LogitsProcessorList()
     chosen: list[Any] = [TemperatureLogitsWarper(request.temperature)]

@@ -27,7 +27,7 @@ class Gguf:
 
     Args:
         path: The file.
-        pre_tokenizer: The pre-tokenizer to use in the place of its own.
+        pre_tokenizer: The pre-tokenizer to use in place of its own.
         vocabulary: Whether only its vocabulary is loaded.
         context: How many tokens it is to read at once.
     """
@@ -127,7 +127,7 @@ class Gguf:
 
 
 def _overrides(pre_tokenizer: str) -> Any:
-    """Return the metadata to use in the place of a file's own; None if there is none."""
+    """Return the metadata to use in place of a file's own; None if there is none."""
     if not pre_tokenizer:
         return None
     c = library()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 ANY = "*"
-"""In the place of an owner: whoever is not named."""
+"""In place of an owner: whoever is not named."""
 Part = Literal["whole", "stop", "resume"]
 Fault = Literal[
     "",

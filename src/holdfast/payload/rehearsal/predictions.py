@@ -85,7 +85,7 @@ class ModelInput:
     Attributes:
         tokens: int64, (rows, tokens).
         attended: Which of them are no padding: bool, (rows, tokens).
-        at: The file and the line of the script that called the model; None where a library did.
+        at: The file and the line of the script that called the model; None if a library did.
     """
 
     tokens: Any
@@ -154,7 +154,7 @@ class Predictions:
 
         Args:
             batch: What the model was given.
-            labels: Its labels: int64, (rows, tokens); -100 is ignored; None where it was given none.
+            labels: Its labels: int64, (rows, tokens); -100 is ignored; None if it was given none.
             output: What it returned.
             ahead: How far from a position the label is that its loss compares it with.
             is_known: Whether it is a library's, which does so.
@@ -323,7 +323,7 @@ def _has_gradient(tensor: Any) -> bool:
 
 
 def _distance(batch: ModelInput, targets: Any) -> int | None:
-    """Return the distance from the tokens to the positions that are trained to predict them; None where it is not the same for most.
+    """Return the distance from the tokens to the positions that are trained to predict them; None if it is not the same for most.
 
     Told from positions whose own token and the next two are different: text that repeats itself says nothing.
     """

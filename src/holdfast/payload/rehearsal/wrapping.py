@@ -7,7 +7,7 @@ from typing import Any
 
 
 def raised_by(call: Callable[[], object]) -> Exception | None:
-    """Return what a call raises, of code that may raise anything; None where it returns."""
+    """Return what a call raises, of code that may raise anything; None if it returns."""
     try:
         call()
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller reports it
@@ -36,7 +36,7 @@ def when_imported(name: str, then: Callable[[Any], object]) -> None:
 
 
 def wrap(owner: Any, name: str, around: Callable[..., Any]) -> None:
-    """Have `around` called in place of a function, with the function before its arguments; nothing where it has none.
+    """Have `around` called in place of a function, with the function before its arguments; nothing if it has none.
 
     A classmethod stays one: `around(original, cls, ...)`, where `original` takes the class first.
     """
@@ -63,7 +63,7 @@ def wrap_everywhere(module: Any, name: str, around: Callable[..., Any]) -> None:
 
 
 def replace_everywhere(name: str, old: object, new: object) -> None:
-    """Put something in the place of what modules have imported from one another under a name."""
+    """Put something in place of what modules have imported from one another under a name."""
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", None)
         if type(names) is dict and names.get(name) is old:

@@ -19,7 +19,7 @@ from .request import TraceAnswer, TraceRequest
 NORM = 1.0
 """`max_grad_norm` of transformers' Trainer; any other takes the same memory."""
 BACK = -2
-"""In the place of a layer: the backward pass of the loss, from the loss to the last hidden states."""
+"""In place of a layer: the backward pass of the loss, from the loss to the last hidden states."""
 REFERENCED = ("dpo", "kto")
 ONLINE = ("grpo", "rloo")
 

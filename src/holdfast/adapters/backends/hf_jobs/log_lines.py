@@ -124,7 +124,7 @@ class LogReplay:
 
 
 def _seconds(time: str) -> float:
-    """Return the Unix time of a moment as the Hub writes it, 0 where it is none."""
+    """Return the Unix time of a moment as the Hub writes it, 0 if it is none."""
     try:
         return datetime.fromisoformat(time).timestamp()
     except ValueError:

@@ -45,7 +45,7 @@ def add_accelerate_config(launch: Launch, files: SettingsReader, *, packaged: bo
 
     Args:
         launch: What they say; `where.accelerate_config` names the file.
-        files: Gives a YAML file's settings, or None where it is not at hand.
+        files: Gives a YAML file's settings, or None if it is not at hand.
         packaged: Whether the name may be that of one of TRL's own files.
     """
     name, place = launch.values.get(CONFIG), launch.places.get(tuple(CONFIG.split(".")))

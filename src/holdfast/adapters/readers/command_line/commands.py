@@ -52,7 +52,7 @@ def read_commands(text: str, path: str, environment: Mapping[str, str] | None = 
     Args:
         text: The shell's text.
         path: Where it stands.
-        environment: The variables that it will be started with; None where it is not known.
+        environment: The variables that it will be started with; None if it is not known.
     """
     lines = list(_programs(split_commands(text, path, environment), ()))
     for line in lines:
@@ -93,7 +93,7 @@ def _prepares(words: Sequence[Word]) -> bool:
 
 
 def _handed_to_shell(program: StartedCommand) -> Word | None:
-    """Return the word that holds the commands which a shell is given; None where it is none, or not known."""
+    """Return the word that holds the commands which a shell is given; None if it is none, or not known."""
     if program.name.text.rpartition("/")[2] not in SHELLS:
         return None
     found = (text for option, text in pairwise(program.arguments) if option.text in TEXT_FOLLOWS)

@@ -237,7 +237,7 @@ def peel(words: Sequence[Word]) -> Launch:
 
 
 def _corrected(launch: Launch) -> bool:
-    """Put the word that is meant in the place of one that is misspelt, and note that."""
+    """Put the word that is meant in place of one that is misspelt, and note that."""
     begun = [word.text if word.known else "" for word in launch.words[:LOOKED_AT]]
     found = misspelt_word([_python(begun[0]), *begun[1:], *(word.text for word in launch.words[LOOKED_AT:])])
     if found is None:

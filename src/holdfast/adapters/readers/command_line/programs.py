@@ -31,7 +31,7 @@ class StartedCommand:
 
 
 def read_program(words: Sequence[Word]) -> StartedCommand | None:
-    """Return the program that the words start; None where there is none."""
+    """Return the program that the words start; None if there is none."""
     rest = list(words)
     if rest and PYTHON.fullmatch(rest[0].text):
         rest = rest[1:]

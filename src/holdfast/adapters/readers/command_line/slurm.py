@@ -40,7 +40,7 @@ DAY_S: Final = 86400
 
 
 def read_directives(text: str, path: str) -> Launch | None:
-    """Return the settings in a batch script's directives; None where it has none."""
+    """Return the settings in a batch script's directives; None if it has none."""
     lines, launch = LineIndex(text), Launch((), by=("sbatch",))
     for option, value, word in _directives(text, path, lines):
         if not launch.values:

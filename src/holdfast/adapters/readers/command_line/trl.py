@@ -59,7 +59,7 @@ def no_files(_: str) -> None:
 
 
 def command_document(line: CommandLine, text: str, path: str, files: SettingsFiles = no_files) -> Document | None:
-    """Return a TRL command as one call of it; None where the command does not train.
+    """Return a TRL command as one call of it; None if the command does not train.
 
     Args:
         line: The command.
@@ -104,7 +104,7 @@ def command_document(line: CommandLine, text: str, path: str, files: SettingsFil
 
 
 def _method(program: StartedCommand) -> tuple[Word, Sequence[Word]] | None:
-    """Return the method that a program of TRL's trains with, and its flags; None where it is another program."""
+    """Return the method that a program of TRL's trains with, and its flags; None if it is another program."""
     if program.kind == "library" and program.name.text == "trl" and program.arguments:
         method, words = program.arguments[0], program.arguments[1:]
     elif found := SCRIPTS[program.kind].search(program.name.text) if program.kind in SCRIPTS else None:

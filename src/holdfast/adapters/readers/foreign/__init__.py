@@ -31,7 +31,7 @@ OURS: Final = frozenset({"method", "model"})
 
 
 def find_reader(values: Mapping[str, Any]) -> RecipeReader | None:
-    """Return the reader for another program's file, by the keys at its top; None where it is no such file, or one of ours.
+    """Return the reader for another program's file, by the keys at its top; None if it is no such file, or one of ours.
 
     >>> find_reader({"method": "sft", "model": "x"}), find_reader({"compute_environment": "LOCAL_MACHINE"})
     (None, None)

@@ -63,7 +63,7 @@ def read_recipe(document: Document) -> Document:
 
 
 def find_method(document: Document) -> str | None:
-    """Return the one command of TRL that a recipe's name, folder or settings name; None where none or several do."""
+    """Return the one command of TRL that a recipe's name, folder or settings name; None if none or several do."""
     words = [document.path.lower().replace("\\", "/").split("/")[-1]]
     words += [str(document.get(key, "")).lower() for key in ("output_dir", "hub_model_id", "run_name")]
     words += document.path.lower().split("/")[-3:-1]

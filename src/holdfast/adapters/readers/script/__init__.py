@@ -51,8 +51,8 @@ def read_script(  # noqa: PLR0913 - a program's text, and what stands around it
         text: The script.
         path: Its name, for places.
         beside: Gives the text of a module that stands beside it (`config`, `pkg.settings`), or None.
-        argv: The arguments of the command line that goes with it, without the script's name; None where any may be given.
-        argv_places: Where each of them is written; empty where no file holds them.
+        argv: The arguments of the command line that goes with it, without the script's name; None if any may be given.
+        argv_places: Where each of them is written; empty if no file holds them.
         files: Gives the settings of a YAML or JSON file that these name, or None.
         by_default: Whether options that may be given are taken to have their defaults.
 

@@ -31,7 +31,7 @@ KINDS: Final[Mapping[str, OptionType]] = {
 """The types of values that are read as `argparse` reads them, by path."""
 NO_KIND: Final[OptionType] = ("", None)
 KEYWORD_ONLY: Final = 99
-"""In the place of a position: an argument that is given by keyword alone."""
+"""In place of a position: an argument that is given by keyword alone."""
 SWITCHES: Final[Mapping[str, bool]] = {"store_true": True, "store_false": False}
 NEGATABLE: Final = "BooleanOptionalAction"
 REST: Final = frozenset({"...", "A..."})
@@ -42,7 +42,7 @@ CHANGES_READING: Final = frozenset({"parents", "prefix_chars", "fromfile_prefix_
 HARMLESS: Final = frozenset({"print_help", "print_usage", "format_help", "format_usage", "error", "exit"})
 """Methods of a parser that change nothing of its options."""
 NO_PARSER: Final = -2
-"""In the place of the address of what may be a parser."""
+"""In place of the address of what may be a parser."""
 HELP: Final = frozenset({"-h", "--help"})
 
 

@@ -11,7 +11,7 @@ from holdfast.core.source import render_value
 
 
 def change(source: str, edits: Iterable[ValueEdit]) -> str | None:
-    """Return a call or a dict with its arguments changed, or None where the text is neither, or has no such argument.
+    """Return a call or a dict with its arguments changed, or None if the text is neither, or has no such argument.
 
     >>> change("SFTConfig(a=1, b=2)", [Remove("train.a"), Set("train.c", "x")])
     'SFTConfig(b=2, c="x")'
@@ -71,7 +71,7 @@ class CallWriter:
 
     @staticmethod
     def name(argument: libcst.Arg) -> str:
-        """Return an argument's keyword; nothing where it has none."""
+        """Return an argument's keyword; nothing if it has none."""
         return argument.keyword.value if argument.keyword else ""
 
     @staticmethod
@@ -116,7 +116,7 @@ class DictWriter:
 
     @staticmethod
     def name(element: libcst.BaseDictElement) -> str:
-        """Return an element's key; nothing where it is not plain text."""
+        """Return an element's key; nothing if it is not plain text."""
         key = element.key if isinstance(element, libcst.DictElement) else None
         text = key.evaluated_value if isinstance(key, libcst.SimpleString) else ""
         return text if isinstance(text, str) else ""

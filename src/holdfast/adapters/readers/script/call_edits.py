@@ -30,7 +30,7 @@ Edits = Callable[[], Iterable[TextEdit]]
 
 
 def plan_calls(document: Document, edits: Sequence[ReplaceCall]) -> Edits | None:
-    """Return a plan for the text edits that rewrite calls; None where one of them cannot be rewritten."""
+    """Return a plan for the text edits that rewrite calls; None if one of them cannot be rewritten."""
     calls = [(edit, _called(document, edit)) for edit in edits]
     imports = [
         _plan_import(document, label, [(edit, call) for edit, call in calls if call and call.label == label])
@@ -45,7 +45,7 @@ def plan_calls(document: Document, edits: Sequence[ReplaceCall]) -> Edits | None
 
 
 def plan_removals(document: Document, paths: Sequence[str]) -> Edits | None:
-    """Return a plan for the text edits that remove imports; None where one is used, or missing."""
+    """Return a plan for the text edits that remove imports; None if one is used, or missing."""
     parts = list(read_parts(document))
     statements = [each for path in paths for part in parts for each in statements_of(document, part, {path: path})]
     ours = {alias for each in statements for alias in each.names}
@@ -94,7 +94,7 @@ def _begins(part: SourcePart, start: int) -> tuple[int | None, tuple[int, int]]:
 
 
 def _missing(document: Document, parts: Sequence[SourcePart], paths: Iterable[str]) -> dict[str, list[str]] | None:
-    """Return the names to be imported, by module; None where one of them stands for something else in this program."""
+    """Return the names to be imported, by module; None if one of them stands for something else in this program."""
     there = {f"{each.module}.{each.name}" for each in document.imports if _is_plain(each)}
     homes: dict[str, list[str]] = {}
     for module, _, name in (path.rpartition(".") for path in paths if path not in there):

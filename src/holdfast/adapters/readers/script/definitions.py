@@ -101,7 +101,7 @@ def _import_all(reading: ReadingState, module: str, sibling: Scope | None) -> No
 
 
 def beside(reading: ReadingState, module: str) -> Scope | None:
-    """Return the names of a module that stands beside the script; None where there is no such file, or it is not valid Python."""
+    """Return the names of a module that stands beside the script; None if there is no such file, or it is not valid Python."""
     if module in reading.modules or reading.beside is None:
         return reading.modules.get(module)
     reading.modules[module] = None  # an import of itself, on the way round, finds nothing

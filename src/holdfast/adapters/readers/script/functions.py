@@ -38,7 +38,7 @@ def enter(
     Args:
         reading: The state.
         function: The function.
-        arguments: Its arguments; None where any may be given.
+        arguments: Its arguments; None if any may be given.
         receiver: What it is bound to.
     """
     visits = reading.reached.get(function, 0)

@@ -36,11 +36,11 @@ INTROSPECTION: Final = frozenset(
 )
 """Attributes that tell what is installed, or what a class takes."""
 PATCHERS: Final = frozenset({"unsloth", "unsloth_zoo", "axolotl", "mindnlp"})
-"""Packages that put other classes in the place of TRL's or transformers' when they are imported."""
+"""Packages that put other classes in place of TRL's or transformers' when they are imported."""
 
 
 def named_reason(name: str) -> Unknown | None:
-    """Return the reason why a name depends on installed packages; None where it does not, or nothing else is known of it.
+    """Return the reason why a name depends on installed packages; None if it does not, or nothing else is known of it.
 
     >>> named_reason("is_peft_available"), named_reason("has_eval")
     (Unknown(because='it depends on what is installed'), None)

@@ -39,7 +39,7 @@ class Header:
 
     @classmethod
     def of(cls, script: str) -> "Header | None":
-        """Return the header of a script, or None where it has none."""
+        """Return the header of a script, or None if it has none."""
         found = BLOCK.search(script)
         if found is None:
             return None
@@ -66,12 +66,12 @@ class Header:
         return TextEdit(*span, text.replace("\n", f"{self.newline}# "))
 
     def said(self) -> dict[str, Any] | None:
-        """Return the parsed TOML; None where it is invalid."""
+        """Return the parsed TOML; None if it is invalid."""
         return _loads(self.toml)
 
 
 def edit_requirements(script: str, wanted: Sequence[str]) -> tuple[TextEdit, ...] | None:
-    r"""Return the edits that make a script's header ask for these requirements; None where they cannot be made.
+    r"""Return the edits that make a script's header ask for these requirements; None if they cannot be made.
 
     >>> edit_requirements('# /// script\n# dependencies = ["trl"]\n# ///\n', ["trl", "peft"])[0].text
     ', "peft"'
@@ -150,7 +150,7 @@ class Array:
         start: Where it begins, behind its bracket.
         end: Where its closing bracket stands.
         items: Where each text in it begins and ends, quotes included.
-        commas: Where the comma after each stands; None where there is none.
+        commas: Where the comma after each stands; None if there is none.
         remarked: Whether comments stand in it.
     """
 
@@ -163,7 +163,7 @@ class Array:
 
     @classmethod
     def of(cls, toml: str) -> "Array | None":
-        """Find the list in a header; None where it is written in a way that is not understood."""
+        """Find the list in a header; None if it is written in a way that is not understood."""
         found = DEPENDENCIES.search(toml)
         if found is None:
             return None

@@ -50,7 +50,7 @@ class Statement:
 
 
 def plan_imports(document: Document, moves: Mapping[str, str]) -> Callable[[], Iterable[TextEdit]] | None:
-    """Return a plan for the text edits that import names from elsewhere; None where one of them is not imported.
+    """Return a plan for the text edits that import names from elsewhere; None if one of them is not imported.
 
     Args:
         document: The program.
@@ -121,7 +121,7 @@ def _renamed_uses(parts: Sequence[SourcePart], statements: Sequence[Statement]) 
 
 
 def uses_of(parts: Sequence[SourcePart], name: str, ours: set[ast.alias]) -> list[SourceSpan] | None:
-    """Return where a name is read; None where it is also bound in another way, or stands in a text."""
+    """Return where a name is read; None if it is also bound in another way, or stands in a text."""
     found: list[SourceSpan] = []
     for part in parts:
         for node in ast.walk(part.tree):

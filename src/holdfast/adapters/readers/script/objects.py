@@ -139,7 +139,7 @@ def lineage(cls: ProgramClass) -> Iterator[ProgramClass]:
 
 
 def library_base(cls: ProgramClass) -> str:
-    """Return the library's class that a class of the program derives from; empty where it is none, or not clear."""
+    """Return the library's class that a class of the program derives from; empty if it is none, or not clear."""
     paths = {base.path for each in lineage(cls) for base in each.bases if isinstance(base, LibraryName)}
     paths = {
         path

@@ -118,7 +118,7 @@ def _parameter(cls: ProgramClass, name: str) -> Parameter | None:
 
 
 def _stated_values(reading: ReadingState, argv: Argv, places: Sequence[Place], flag: str) -> dict[str, Slot] | None:
-    """Return the values that command-line words give by name, with those of the file that a flag names; None where that is unknown."""
+    """Return the values that command-line words give by name, with those of the file that a flag names; None if that is unknown."""
     if len(argv) == 1 and isinstance(argv[0], str) and argv[0].endswith(ENDINGS):
         return _file_slots(reading, argv[0])
     if may_give_more(argv):
@@ -166,8 +166,8 @@ def share_flags(
     that is not known, else of the one that has most: the config.
 
     Args:
-        classes: The path of each, empty where it is not known, and the fields that the program adds.
-        said: What is given, by name; None where any may be.
+        classes: The path of each, empty if it is not known, and the fields that the program adds.
+        said: What is given, by name; None if any may be.
         strict: Whether the program ends where a flag is nobody's.
     """
     if said is None:
@@ -262,7 +262,7 @@ def _with_option(reading: ReadingState, cls: ProgramClass, name: str, slot: Slot
 
 
 def _option(reading: ReadingState, cls: ProgramClass, name: str) -> ParserOption | None:
-    """Return a field as the option that a parser makes of it; None where its words are not converted to one plain type."""
+    """Return a field as the option that a parser makes of it; None if its words are not converted to one plain type."""
     written, parameter = _written_field(cls, name), _parameter(cls, name)
     kinds = parameter.types - {"null"} if parameter else frozenset()
     kind = PLAIN.get(next(iter(kinds))) if len(kinds) == 1 else None
@@ -342,7 +342,7 @@ PLAIN: Final[Mapping[str, Literal["str", "int", "float", "bool"]]] = {
 }
 """Types to which a parser converts one word."""
 OWN: Final = "."
-"""In the place of a path: a class of the program that extends none of a library's."""
+"""In place of a path: a class of the program that extends none of a library's."""
 
 PARSER_CLASSES: Final = (
     "transformers.HfArgumentParser",

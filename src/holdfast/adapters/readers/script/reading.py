@@ -97,7 +97,7 @@ class ReadingState:
         handlers: How each kind of node is read.
         beside: Gives the text of a module that stands beside the script.
         argv: The command line's arguments, if one goes with the script.
-        argv_places: Where each of them is written; empty where no file holds them.
+        argv_places: Where each of them is written; empty if no file holds them.
         by_default: Whether options are taken to have their defaults where it is not known what the command line gives.
         assumed: The options that were taken so.
         has_defaults: Whether there is an option that could be.

@@ -47,7 +47,7 @@ class CallArguments:
         return [slot.value for slot in (*self.positional, *self.named.slots.values())]
 
     def argument(self, position: int, name: str) -> Any:
-        """Return an argument by position or by name; None where it is not given."""
+        """Return an argument by position or by name; None if it is not given."""
         if position < len(self.positional):
             return self.positional[position].value
         slot = self.named.slots.get(name)

@@ -104,7 +104,7 @@ def written(node: libcst.CSTNode, source: str) -> str:
 
 
 def _in_comma(item: Any) -> Gap | None:
-    """Return the gap that a comma leaves after an item; None where it leaves none."""
+    """Return the gap that a comma leaves after an item; None if it leaves none."""
     gap = item.comma.whitespace_after if _has_comma(item) else None
     return None if isinstance(gap, libcst.SimpleWhitespace) and not gap.value else gap
 

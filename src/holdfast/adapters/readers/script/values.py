@@ -170,7 +170,7 @@ class Member:
     Attributes:
         path: How it is reached.
         thing: From what.
-        item: The text that is its index; empty where it has none, or another.
+        item: The text that is its index; empty if it has none, or another.
     """
 
     path: str

@@ -138,7 +138,7 @@ def split_shell(text: str) -> list[list[str]]:
 
 
 def why_not(args: Any, part_request: PartRequest, *, is_shell: bool) -> str:
-    """Return the way to rehearse a command that is not run in a rehearsal; empty where it is run."""
+    """Return the way to rehearse a command that is not run in a rehearsal; empty if it is run."""
     if is_shell and _redirects(os.fsdecode(_words(args)[0])):
         return "running it: it writes a file"
     answers = (_command_reason(words, part_request) for words in _lines(args, is_shell=is_shell) if words)

@@ -34,7 +34,7 @@ class Overlay:
         self._zones = sorted(((_closed(folder), is_free) for folder, is_free in zones.items()), key=_longest)
         self._gone: set[str] = set()  # paths that are out of sight
         self._in_use = False
-        self.cwd = ""  # where the script believes to be, if that is not where the process is
+        self.cwd = ""  # where the script believes to be, if that is not if the process is
 
     def whole(self, path: Any) -> str:
         """Return a path as an absolute one."""

@@ -1,4 +1,4 @@
-"""What is wrong with a loop that came to its end: losses that are no numbers, updates that are none, a schedule that stands still."""
+"""What is wrong with a loop that ended: losses that are no numbers, updates that are none, a schedule that stands still."""
 
 import re
 from collections.abc import Iterator, Sequence

@@ -25,7 +25,7 @@ class SavedModels:
     Attributes:
         untrained: Of each, in order, how many tensors the training had changed, where it has all of them as they were
             before; else 0.
-        bases: Of each, where its weights were loaded from; empty where it is not known.
+        bases: Of each, where its weights were loaded from; empty if it is not known.
     """
 
     def __init__(self) -> None:

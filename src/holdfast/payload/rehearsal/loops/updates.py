@@ -95,7 +95,7 @@ class OptimizerWatch:
 
     @property
     def growth(self) -> float:
-        """How many times as large the weights of an optimizer became as before its first step, at most; 0 where they were 0."""
+        """How many times as large the weights of an optimizer became as before its first step, at most; 0 if they were 0."""
         for optimizer, seen in self.seen.values():
             seen.largest = _largest(seen.largest, _size(optimizer))
         return max((seen.largest / seen.size for _, seen in self.seen.values() if seen.size), default=0.0)

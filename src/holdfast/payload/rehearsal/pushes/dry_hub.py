@@ -88,7 +88,7 @@ class DryHub:
         endpoint: The Hub's address.
         folder: Where files that are pushed are kept.
         part_request: What is known of what may be written to.
-        ask: Asks the real Hub for a path, with a token; a status of 0 where it is not to be asked.
+        ask: Asks the real Hub for a path, with a token; a status of 0 if it is not to be asked.
         events: Receives the report.
     """
 
@@ -184,7 +184,7 @@ class DryHub:
             )
 
     def _known_of(self, name: str, token: str) -> str:
-        """Return the known reason why a token may not write to a repository; empty where none is known."""
+        """Return the known reason why a token may not write to a repository; empty if none is known."""
         if self._token and self._token != hashlib.sha256(token.encode()).hexdigest():
             return ""
         owner = name.partition("/")[0]

@@ -33,7 +33,7 @@ def install(events: EventWriter) -> None:
 
 
 def known_token() -> str:
-    """Return the token that is at hand; empty where none is."""
+    """Return the token that is at hand; empty if none is."""
     return hub.get_token() or ""
 
 

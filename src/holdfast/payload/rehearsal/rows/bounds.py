@@ -134,7 +134,7 @@ def last_part(kwargs: dict[str, Any]) -> tuple[dict[str, Any], int]:
 
 
 def last_shard(kwargs: dict[str, Any]) -> tuple[dict[str, Any], int] | None:
-    """Return the arguments that generate the last shard alone, and its number; None where there is one."""
+    """Return the arguments that generate the last shard alone, and its number; None if there is one."""
     sizes = {len(value) for value in kwargs.values() if isinstance(value, list)}
     if len(sizes) != 1 or (shards := sizes.pop()) < 2:  # noqa: PLR2004 - a last one beside the first
         return None

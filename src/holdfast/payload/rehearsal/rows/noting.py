@@ -55,7 +55,7 @@ class RowRecorder:
         """Write down what the script got.
 
         Args:
-            loaded: A dataset, or several; None where it could not be loaded.
+            loaded: A dataset, or several; None if it could not be loaded.
             record: What the script asked for.
             given: The rows that it would have been made of.
         """

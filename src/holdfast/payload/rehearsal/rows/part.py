@@ -58,7 +58,7 @@ def _mark(dataset: Any, part: DatasetPart) -> None:
 
 
 def most_rows(at_hand: int) -> float:
-    """Return the number of rows of the largest dataset that was reduced to so many; 0 where there is none."""
+    """Return the number of rows of the largest dataset that was reduced to so many; 0 if there is none."""
     return _wholes.get(at_hand, 0)
 
 
@@ -153,7 +153,7 @@ def _getitem(original: Callable[..., Any], dataset: Any, key: Any) -> Any:
 
 
 def _sliced(key: slice, dataset: Any) -> list[int] | None:
-    """Return the rows of a slice whose ends are beyond those at hand; None where the slice does as it is."""
+    """Return the rows of a slice whose ends are beyond those at hand; None if the slice does as it is."""
     rows, step = len(dataset), key.step or 1
     start, stop = key.start or 0, key.stop
     within = start < rows and (stop is None or stop <= rows)

@@ -50,7 +50,7 @@ def enter() -> str:
 
 
 def why_none() -> str:
-    """Return why this machine gives no sandbox; nothing where a process could enter one."""
+    """Return why this machine gives no sandbox; nothing if a process could enter one."""
     if sys.platform != "linux":
         return NO_LINUX
     read, write = os.pipe()

@@ -1,4 +1,4 @@
-"""Print why this machine gives no sandbox; nothing where it gives one."""
+"""Print why this machine gives no sandbox; nothing if it gives one."""
 
 import sys
 

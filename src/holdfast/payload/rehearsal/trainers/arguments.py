@@ -115,7 +115,7 @@ def _divided(settings: Any, part_request: PartRequest) -> dict[str, Any]:
 
 
 def _closed(folder: Path) -> str:
-    """Return why a folder that may not be there yet cannot be written to; empty where it can."""
+    """Return why a folder that may not be there yet cannot be written to; empty if it can."""
     place = next(each for each in (folder, *folder.parents) if each.exists())
     if not place.is_dir():
         return f"{place} is a file"

@@ -19,7 +19,7 @@ def with_whole_steps(trainer: Any, shown: Any, part_request: PartRequest) -> Any
     """Name the last checkpoint and the last step as the whole training would.
 
     Args:
-        trainer: One whose training came to its end.
+        trainer: One whose training ended.
         shown: What `train` returned.
         part_request: Has the script's text.
 

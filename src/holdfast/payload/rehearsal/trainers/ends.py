@@ -66,7 +66,7 @@ def report_ends(trainer: Any, events: EventWriter) -> None:
 
 
 def place_of_collator(trainer: Any) -> tuple[str, int] | None:
-    """Return the file and the line of the collator that makes the labels; None where it is a library's."""
+    """Return the file and the line of the collator that makes the labels; None if it is a library's."""
     collator = inspect.unwrap(getattr(trainer, "data_collator", None) or (lambda: None))
     if not hasattr(collator, "__code__"):
         kind = type(collator)

@@ -79,7 +79,7 @@ def masks_at_random(model: Any) -> bool:
 
 
 def _trained(inputs: Any) -> Any:
-    """Return which tokens of a batch are trained on: bool, (rows, tokens); None where nothing says so."""
+    """Return which tokens of a batch are trained on: bool, (rows, tokens); None if nothing says so."""
     if not hasattr(inputs, "get"):
         return None
     labels = inputs.get("labels")
@@ -87,7 +87,7 @@ def _trained(inputs: Any) -> Any:
 
 
 def look_at_training(trainer: Any, events: EventWriter) -> None:
-    """Judge a training that came to its end by its metrics and by what it changed."""
+    """Judge a training that ended by its metrics and by what it changed."""
     history = trainer.state.log_history
     steps = [each for each in history if "loss" in each]
     for name in ("loss", "grad_norm"):

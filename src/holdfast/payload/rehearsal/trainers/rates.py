@@ -51,7 +51,7 @@ def judge_losses(losses: Sequence[float], rate: float, events: EventWriter) -> N
 
 
 def rate_of(optimizer: Any) -> float:
-    """Return the highest learning rate that an optimizer was made with; 0 where it has none, or finds its own."""
+    """Return the highest learning rate that an optimizer was made with; 0 if it has none, or finds its own."""
     return max(float(group.get("initial_lr", group.get("lr")) or 0.0) for group in _groups(optimizer))
 
 

@@ -16,7 +16,7 @@ BEST = "best-metric-not-logged"
 
 
 def most_steps(requested: Mapping[str, Any], dataset: Any, kinds: list[str]) -> int | None:
-    """Return an upper bound for the number of optimizer steps; None where it is unknown.
+    """Return an upper bound for the number of optimizer steps; None if it is unknown.
 
     Args:
         requested: A trainer's arguments.

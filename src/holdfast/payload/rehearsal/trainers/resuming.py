@@ -61,7 +61,7 @@ def _damages(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _tensors_damage(path: Path) -> str:
-    """Return a description of the damage of a safetensors file, by its header's offsets; empty where there is none."""
+    """Return a description of the damage of a safetensors file, by its header's offsets; empty if there is none."""
     try:
         with safetensors.safe_open(path, framework="pt"):
             return ""

@@ -152,7 +152,7 @@ class Rewards:
 
 
 def place_of_reward(trainer: Any) -> tuple[str, int] | None:
-    """Return the file and the line of a trainer's reward function; None where there are several, or it is a model."""
+    """Return the file and the line of a trainer's reward function; None if there are several, or it is a model."""
     functions = list(trainer.reward_funcs)
     if len(functions) != 1 or isinstance(functions[0], torch.nn.Module) or not callable(functions[0]):
         return None

@@ -179,7 +179,7 @@ def _labels(folder: Path) -> int:
 
 
 def _embedded(model: Any, folder: Path) -> int | None:
-    """Return the number of tokens whose embeddings an adapter was saved with; None where it has none of its own."""
+    """Return the number of tokens whose embeddings an adapter was saved with; None if it has none of its own."""
     name = next((name for name, each in model.named_modules() if each is model.get_input_embeddings()), None)
     if name is None or not (folder / FILE).is_file():
         return None
@@ -210,13 +210,13 @@ def _says(model: Any) -> Any:
 
 
 def largest_moved(model: Any) -> float | None:
-    """Return the largest weight of an adapter that begins as 0; None where there is none."""
+    """Return the largest weight of an adapter that begins as 0; None if there is none."""
     ends = [float(each.detach().abs().max()) for name, each in model.named_parameters() if ".lora_B." in name]
     return max(ends, default=None)
 
 
 def lora_of(model: Any) -> dict[str, Any] | None:
-    """Return rank, modules and type of the plain LoRA that is trained; None where it is something else, or more."""
+    """Return rank, modules and type of the plain LoRA that is trained; None if it is something else, or more."""
     configs: dict[str, Any] = getattr(model, "peft_config", None) or {}
     trained = {name: each for name, each in model.named_parameters() if each.requires_grad}
     modules = {name.partition(".lora_")[0].rpartition(".")[2] for name in trained if ".lora_" in name}

@@ -38,7 +38,7 @@ def note_loaded(processor: Any) -> None:
 
 
 def tokenizer_of(trainer: Any) -> Any:
-    """Return the tokenizer that a trainer was given, or the last one that the script loaded; None where there is none."""
+    """Return the tokenizer that a trainer was given, or the last one that the script loaded; None if there is none."""
     processor = getattr(trainer, "processing_class", None) or next(iter(_last), None)
     return getattr(processor, "tokenizer", processor)
 
@@ -67,7 +67,7 @@ def look_at_added(trainer: Any, events: EventWriter) -> None:
 
 
 def own_template(processor: Any) -> str | None:
-    """Return the chat template that a script gave its tokenizer; None where it has the one that it was loaded with."""
+    """Return the chat template that a script gave its tokenizer; None if it has the one that it was loaded with."""
     template = getattr(processor, "chat_template", None)
     return template if isinstance(template, str) and template != vars(processor).get(LOADED) else None
 

@@ -78,7 +78,7 @@ class Loader:
             raise NotDownloadedError(because)
 
     def weigh(self, sizes: list[int | None]) -> None:
-        """Take down the bytes of files of weights on the Hub; 0 where it is not known."""
+        """Take down the bytes of files of weights on the Hub; 0 if it is not known."""
         if sizes and all(sizes):
             self._bytes = (self._bytes or 0) + sum(size or 0 for size in sizes)
 

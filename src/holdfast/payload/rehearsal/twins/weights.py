@@ -60,7 +60,7 @@ def _are_weights(loader: Any, path: str, names: Sequence[Any]) -> bool:
 
 
 def _find(loader: Any, path: str, names: Sequence[Any], where: dict[str, Any]) -> list[str] | None:
-    """Return the paths that files of weights would have; None where the repository lacks one."""
+    """Return the paths that files of weights would have; None if the repository lacks one."""
     if not Path(path).is_dir():
         sizes = [size_of(path, str(name), where) for name in names]
         loader.weigh(sizes)
