@@ -69,7 +69,7 @@ class Remedy:
         action: `halve` and `double` keep the effective batch size with gradient accumulation; `set` gives a value; `rename`
             gives the key another name; `remove` takes it away.
         value: The value, or the new name; `{name}` in it is a group of the decisive line.
-        cures: Whether the class cannot be where the setting is so already; of a change that only helps it can.
+        cures: True if a job that already has this setting cannot have this failure. A change that only helps does not cure.
     """
 
     key: str
@@ -95,7 +95,7 @@ class Signature:
         remedy: What can be changed without asking anybody.
         prevented_by: Codes of the rules that find faults of this class before launch.
         found_by: Those of them that report the very case of a log, each with the condition on the log's values under which it does, as `when` of
-            a mark; empty if it reports every case of the class. A value that the log does not give is None.
+            a pattern; empty if it reports every case of the class. A value that the log does not give is None.
         source: Where this is known from, and how it was tried.
         patterns: The lines that speak for it.
         covers: Classes that are only its echo when both are found: a rank that died covers the timeout of its peers.

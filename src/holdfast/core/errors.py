@@ -19,7 +19,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from holdfast.core.finding import Rule  # for the type alone: every program imports the errors
+    # for the types alone: every program imports the errors
+    from holdfast.core.finding import Rule
+    from holdfast.core.text import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,11 @@ class Spot:
     line: int | None = None
     column: int | None = None
     origin: str = ""
+
+    @classmethod
+    def of(cls, place: "Place") -> Self:
+        """Return where a value begins."""
+        return cls(place.path, place.line, place.column, place.origin)
 
     def __str__(self) -> str:
         return ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)

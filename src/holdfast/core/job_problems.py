@@ -196,7 +196,7 @@ def _problem(
 ) -> JobError:
     key: Key = error["loc"]
     name, place = render_key(key), document.place(key)
-    where = Spot(place.path, place.line, place.column, place.origin)
+    where = Spot.of(place)
     if error["type"] == "extra_forbidden":
         fix = _right_key(key, meant, known, hint)
         if len(meant) == 1 and meant[0][:-1] == key[:-1] and not where.origin:

@@ -27,7 +27,7 @@ from holdfast.catalog.calls.converted_options import DECIMAL_ALLOWED, SCALARS, u
 from holdfast.core.api import Parameter
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Set
-from holdfast.core.evaluate import is_known
+from holdfast.core.expressions import is_known
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 from holdfast.core.json_text import parse_json
 from holdfast.core.numbers import is_whole

@@ -31,7 +31,7 @@ from holdfast.catalog.calls.renaming import renaming_fix
 from holdfast.core.api import REQUIRED, CallSignature, Deprecation
 from holdfast.core.calls import Call
 from holdfast.core.document import Document, Remove, Rename, Unknown
-from holdfast.core.evaluate import UNKNOWN, evaluate, truth
+from holdfast.core.expressions import UNKNOWN, evaluate, truth
 from holdfast.core.finding import ANY_KIND, Case, Finding, Fix, Rule, Severity
 
 LATEST = 10

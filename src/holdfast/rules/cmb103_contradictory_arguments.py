@@ -19,9 +19,9 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import subject
 from holdfast.catalog.calls.constructions import Construction, constructions, is_covered_elsewhere
+from holdfast.core.constructor_checks import Notice
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
-from holdfast.core.program import Notice
 
 
 def check(job: Document, api: Api) -> Iterator[Finding]:

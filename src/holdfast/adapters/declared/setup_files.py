@@ -11,7 +11,7 @@ from typing import Any, Final
 from holdfast.adapters.declared.files import Finder
 from holdfast.adapters.declared.lines import read_requirement
 from holdfast.adapters.declared.toml_files import read_table
-from holdfast.core.evaluate import evaluate
+from holdfast.core.expressions import evaluate
 from holdfast.core.requirement import ProjectRequirements, Requirement, RequirementProblem
 from holdfast.core.text import Place
 from holdfast.core.toml_text import parse_toml

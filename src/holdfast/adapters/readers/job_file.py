@@ -129,6 +129,6 @@ def _refusal(document: Document, edit: Edit, because: str) -> JobError:
     place = document.place(edit.key)
     return JobError(
         f"cannot {type(edit).__name__.lower()} `{edit.key}`: {because}",
-        where=Spot(place.path, place.line, place.column),
+        where=Spot.of(place),
         fix="make the change by hand",
     )

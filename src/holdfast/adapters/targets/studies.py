@@ -54,7 +54,7 @@ def find_job_file(study: Document) -> str:
         UsageError: There is none, or it is not a job file.
     """
     named, place = str(study.values[JOB]), study.place(JOB)
-    where = Spot(place.path, place.line, place.column)
+    where = Spot.of(place)
     found = next((path for path in (Path(study.path).parent / named, Path(named)) if path.is_file()), None)
     if found is None:
         raise UsageError(

@@ -51,6 +51,6 @@ def _error(finding: Finding) -> RuleError:
     return RuleError(
         finding.message,
         rule,
-        where=Spot(place.path, place.line, place.column, place.origin),
+        where=Spot.of(place),
         fix=finding.fix.title if finding.fix else f"see `holdfast explain {rule.code}`",
     )

@@ -58,10 +58,10 @@ def prepare_trials(file: StudyFile) -> list[PreparedTrial]:
         place = file.job.place(places.key)
         what = f"{len(numbers)} trials write to {places.value!r} (`{places.key}`): the last would overwrite the others"
         fix = f"remove `{places.key}`, or vary it"
-        problems.add(JobError(what, where=Spot(place.path, place.line, place.column), fix=fix))
+        problems.add(JobError(what, where=Spot.of(place), fix=fix))
     if unseen := unseen_metric(file.study):
         place = file.document.place("prune")
-        where = Spot(place.path, place.line, place.column)
+        where = Spot.of(place)
         problems.add(JobError(unseen[0], where=where, fix=unseen[1]))
     for each in prepared:
         for key, problem in (
@@ -70,7 +70,7 @@ def prepare_trials(file: StudyFile) -> list[PreparedTrial]:
         ):
             if problem:
                 place = file.document.place(key)
-                where = Spot(place.path, place.line, place.column)
+                where = Spot.of(place)
                 problems.add(JobError(problem[0], where=where, fix=problem[1]), each.trial.number)
     problems.require_none(file.path)
     return prepared
@@ -124,9 +124,7 @@ def _require_price(file: StudyFile, job: Job) -> None:
     if file.study.budget.usd is not None and not capabilities_of(job.where.backend).has_flavors:
         place = file.document.place("budget.usd")
         what = f"`budget.usd` cannot be kept: the {job.where.backend} backend has no prices"
-        raise UsageError(
-            what, where=Spot(place.path, place.line, place.column), fix="use `budget.hours` or `budget.trials`"
-        )
+        raise UsageError(what, where=Spot.of(place), fix="use `budget.hours` or `budget.trials`")
 
 
 def _rule_error(finding: Finding, file: StudyFile, trial: Trial) -> RuleError:
@@ -136,7 +134,7 @@ def _rule_error(finding: Finding, file: StudyFile, trial: Trial) -> RuleError:
         raise TypeError("the engine names the rule and the place of each finding")
     varied = next((key for key in trial.values if key.startswith(f"{finding.key}.")), None)
     place = file.document.place(trial.sources[varied]) if varied else place
-    where = Spot(place.path, place.line, place.column, place.origin)
+    where = Spot.of(place)
     fix = finding.fix.title if finding.fix else f"see `holdfast explain {rule.code}`"
     return RuleError(finding.message, rule, where=where, fix=fix)
 

@@ -11,7 +11,7 @@ from holdfast.catalog.api.commands import PREFIX, command_classes, command_signa
 from holdfast.catalog.api.folders import FOLDER
 from holdfast.catalog.api.history import History, Releases, at, is_in, load_history, run_of
 from holdfast.core.api import CallSignature, Span
-from holdfast.core.program import MethodChecks
+from holdfast.core.constructor_checks import MethodChecks
 
 HARMLESS: Final = frozenset(
     {"object", "abc.ABC", "ABC", "typing.Generic", "Generic", "typing.Protocol", "typing_extensions.Protocol"}

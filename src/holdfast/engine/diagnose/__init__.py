@@ -29,8 +29,8 @@ def diagnose(
     """Return the diagnosis of a job's log.
 
     Args:
-        log: What `read_log` made of the job's files with these marks.
-        patterns: The signatures' marks.
+        log: What `read_log` made of the job's files with these patterns.
+        patterns: The signatures' patterns.
         beside: What something else says, such as the job's own script.
         declared: What training was asked to do, where it is known: it excludes classes, and tells the method.
     """

@@ -51,7 +51,7 @@ def guess(log: Log, matches: Iterable[Match], patterns: PatternIndex) -> list[Ca
 
     Args:
         log: What was read.
-        matches: Its lines that marks know.
+        matches: Its lines that match a pattern.
         patterns: The signatures'.
     """
     echoes = (match for match in matches if match.pattern.role == "echo" or match.signature.name in TELLS_NOTHING)

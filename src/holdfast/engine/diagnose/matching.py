@@ -1,4 +1,4 @@
-"""Signs: lines that match a mark of a signature, with what stands around them as the mark asks."""
+"""Matches: lines that a pattern of a signature matches, in the context that the pattern asks for."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ SOURCE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
-    """A line that matches a mark.
+    """A line that matches a pattern.
 
     Attributes:
         signature: The class it speaks for.
@@ -45,7 +45,7 @@ class Match:
 
     @property
     def line(self) -> Line:
-        """The line."""
+        """The line itself, without its context."""
         return self.hit.line
 
     @property
@@ -55,35 +55,36 @@ class Match:
 
 
 class PatternIndex:
-    """The marks of many signatures, by the words that their lines have."""
+    """The patterns of many signatures, by the words of the lines that they match."""
 
     def __init__(self, signatures: Sequence[Signature]) -> None:
         self.signatures = tuple(signatures)
         self.beginnings = LinePrefixes(self.signatures)
         self.likeness = Likeness(self.signatures)
+        self._patterns: dict[int, list[tuple[Signature, Pattern]]] = {}
+        self._conditions: dict[int, list[str]] = {}
+        self.sought = LogQuery(tuple(self._number_words()), self.keeps)
+
+    def _number_words(self) -> dict[str, int]:
+        """Fill the tables by word, and return the number of each word."""
         numbers: dict[str, int] = {}
-        self._by_word: list[list[tuple[Signature, Pattern]]] = []
-        self._asked: dict[int, list[str]] = {}
-        for signature, pattern in ((each, pattern) for each in self.signatures for pattern in each.patterns):
-            for expression in filter(None, (pattern.line, pattern.log, pattern.not_log)):
-                for word in map(_unquoted, words_of(expression)):
-                    at = numbers.setdefault(word, len(numbers))
-                    if at == len(self._by_word):
-                        self._by_word.append([])
-                    if expression is pattern.line:
-                        self._by_word[at].append((signature, pattern))
-                    else:
-                        self._asked.setdefault(at, []).append(expression)
-        self.sought = LogQuery(tuple(numbers), self.keeps)
+        for signature in self.signatures:
+            for pattern in signature.patterns:
+                for number in _numbers(pattern.line, numbers):
+                    self._patterns.setdefault(number, []).append((signature, pattern))
+                for condition in filter(None, (pattern.log, pattern.not_log)):
+                    for number in _numbers(condition, numbers):
+                        self._conditions.setdefault(number, []).append(condition)
+        return numbers
 
     def keeps(self, text: str, words: frozenset[int]) -> bool:
-        """True if any mark with one of these words matches a line."""
-        return any(_search(pattern.line, text) for _, pattern in self._with(words)) or any(
+        """True if any pattern with one of these words matches a line."""
+        return any(_search(pattern.line, text) for _, pattern in self._candidates(words)) or any(
             _search(expression, text) for expression in self._log_conditions(words)
         )
 
     def matches(self, log: Log) -> Iterator[Match]:
-        """Yield every sign in a log, in the order of its lines."""
+        """Yield every match in a log, in the order of its lines."""
         known = (
             waits_of(log)
             | shared_devices(log)
@@ -96,7 +97,7 @@ class PatternIndex:
             if _search(expression, hit.line.text)
         )
         for hit in log.hits:
-            for signature, pattern in self._with(hit.words):
+            for signature, pattern in self._candidates(hit.words):
                 if (pattern.log and pattern.log not in logs) or pattern.not_log in logs:
                     continue
                 values = match(pattern, hit, known)
@@ -104,23 +105,29 @@ class PatternIndex:
                     yield Match(signature=signature, pattern=pattern, hit=hit, values=values)
 
     def _log_conditions(self, words: Iterable[int]) -> Iterator[str]:
-        """Yield the conditions of marks on the log as a whole, of expressions with one of these words."""
+        """Yield the conditions of patterns on the log as a whole, of expressions with one of these words."""
         for word in words:
-            yield from self._asked.get(word, ())
+            yield from self._conditions.get(word, ())
 
-    def _with(self, words: Iterable[int]) -> Iterator[tuple[Signature, Pattern]]:
+    def _candidates(self, words: Iterable[int]) -> Iterator[tuple[Signature, Pattern]]:
+        """Yield each pattern whose line has one of these words, once."""
         seen: set[int] = set()
         for word in sorted(words):
-            for signature, pattern in self._by_word[word]:
+            for signature, pattern in self._patterns.get(word, ()):
                 if id(pattern) not in seen:
                     seen.add(id(pattern))
                     yield signature, pattern
 
 
+def _numbers(expression: str, numbers: dict[str, int]) -> list[int]:
+    """Return the numbers of an expression's words. A new word gets the next one."""
+    return [numbers.setdefault(_unquoted(word), len(numbers)) for word in words_of(expression)]
+
+
 def match(
     pattern: Pattern, hit: Hit, known: Mapping[str, str | None] = MappingProxyType({})
 ) -> Mapping[str, str | None] | None:
-    """Return the named groups that a mark matches in a line, and around it; None if the mark does not match.
+    """Return the named groups that a pattern matches in a line, and around it; None if it does not match.
 
     Args:
         pattern: What is looked for.
@@ -149,7 +156,7 @@ def match(
 
 
 def _condition_values(hit: Hit, pattern: Pattern, known: Mapping[str, str | None]) -> dict[str, str | None]:
-    """Return the values for a mark's condition at the place of a line: the phase of the job, and the step."""
+    """Return the values for a pattern's condition at the place of a line: the phase of the job, and the step."""
     facts: dict[str, str | None] = {}
     if "phase" in pattern.when:
         facts["phase"] = phase_of(hit)

@@ -107,7 +107,7 @@ def message_at(raised: Iterable[LibraryMessage], lines: Iterable[Line]) -> Libra
 def with_low_confidence(
     candidates: Sequence[Candidate], raised: Sequence[LibraryMessage], signatures: Iterable[Signature], log: Log
 ) -> list[Candidate]:
-    """Return candidates, and with them the class of an exception that no mark knows, as its function's others are.
+    """Return candidates, and with them the class of an exception that no pattern knows, as its function's others are.
 
     Args:
         candidates: The likeliest first.
@@ -136,7 +136,7 @@ def with_low_confidence(
 def _guesses(
     candidates: Sequence[Candidate], raised: Sequence[LibraryMessage], log: Log
 ) -> Iterator[tuple[str, float, Traceback]]:
-    """Yield of each exception that no mark knows, and that ended something, which class it seems to be of, and how sure that is.
+    """Yield of each exception that no pattern knows, and that ended something, which class it seems to be of, and how sure that is.
 
     Those whose words are known from the libraries' releases come first.
     """

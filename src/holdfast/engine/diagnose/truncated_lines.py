@@ -3,7 +3,7 @@
     begun = Beginnings(all_signatures())
     begun.find(log)
 
-Excerpts, narrow consoles and writers that crash end within a line, before the words that a mark asks for. Such a beginning tells its class
+Excerpts, narrow consoles and writers that crash end within a line, before the words that a pattern asks for. Such a beginning tells its class
 where it is long enough, and no other class has a line that begins so; less surely than the whole would.
 """
 
@@ -86,7 +86,9 @@ def _goes_on(text: str, begun: str) -> bool:
 
 
 def _decides(matched: MatchedLine) -> bool:
-    return any(re.search(mark.line, matched.line) for mark in matched.signature.patterns if mark.role == "root")
+    return any(
+        re.search(pattern.line, matched.line) for pattern in matched.signature.patterns if pattern.role == "root"
+    )
 
 
 def _ends(log: Log) -> Iterable[Line]:

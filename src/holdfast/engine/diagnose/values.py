@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, Final
 
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import UNKNOWN, evaluate
+from holdfast.core.expressions import UNKNOWN, evaluate
 
 SIZES: Final = {
     **{unit: 1024.0**power for power, units in enumerate(["", "k", "m", "g", "t"]) for unit in (f"{units}ib", units)},
@@ -67,7 +67,7 @@ def _parsed(condition: str) -> ast.expr:
 
 
 def holds(condition: str, values: Mapping[str, str | None]) -> bool:
-    """True if a mark's condition is true of what its groups matched; what is not known is not true.
+    """True if a pattern's condition is true of what its groups matched; what is not known is not true.
 
     Args:
         condition: As Python writes it: `total - allocated < tried`.

@@ -1,6 +1,6 @@
 """What ranks waited for when their patience ended: who is absent, and whether all waited for the same, decides on the cause.
 
-Each rank's line alone says only that it is a victim. These values of the whole log are given to the conditions of marks.
+Each rank's line alone says only that it is a victim. These values of the whole log are given to the conditions of patterns.
 """
 
 import re

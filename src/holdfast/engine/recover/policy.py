@@ -8,7 +8,7 @@ an attempt that came no further, or two of them if something was changed in betw
 from dataclasses import replace
 from typing import Final
 
-from holdfast.core.backends import DEFAULT_BACKEND
+from holdfast.core.backends import capabilities_of
 from holdfast.core.event import Diagnosed, Remedied, RunStage
 from holdfast.core.job import Job
 from holdfast.core.plan import Plan
@@ -141,5 +141,5 @@ def _refused(helpful: list[AppliedRemedy]) -> str:
 
 
 def _is_by_people(cause: Diagnosed, state: RunState) -> bool:
-    is_here = state.current is not None and state.current.backend == DEFAULT_BACKEND.name
+    is_here = state.current is not None and capabilities_of(state.current.backend).is_here
     return cause.name in ({*BY_PEOPLE, PREEMPTED} if is_here else BY_PEOPLE)

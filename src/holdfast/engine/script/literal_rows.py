@@ -1,13 +1,13 @@
 """Rows that a script writes out itself: `Dataset.from_list([{"text": f"{n}"} for n in range(8)])`.
 
-Nothing is executed: literals, comprehensions over literals and `range`, and what `core.evaluate` understands.
+Nothing is executed: literals, comprehensions over literals and `range`, and what `core.expressions` understands.
 """
 
 import ast
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from holdfast.core.evaluate import UNKNOWN, evaluate, is_known
+from holdfast.core.expressions import UNKNOWN, evaluate, is_known
 
 MAKERS: Final = ("from_list", "from_dict")
 MOST: Final = 10_000

@@ -94,4 +94,4 @@ def _place_of(document: Document, name: str, at: int, key: str) -> Spot:
     """Return where a key of a condition stands; a lone condition may stand without a list."""
     lone: Key = (name, key)
     place = document.place(lone if lone in document.places else (name, at, key))
-    return Spot(place.path, place.line, place.column)
+    return Spot.of(place)

@@ -156,6 +156,4 @@ def _require_one_seed(study: Study, document: Document) -> None:
 
 def _refusal(document: Document, key: Key, what: str, fix: str) -> GroupedError:
     place = document.place(key)
-    return GroupedError(
-        f"{document.path} cannot be run", [JobError(what, where=Spot(place.path, place.line, place.column), fix=fix)]
-    )
+    return GroupedError(f"{document.path} cannot be run", [JobError(what, where=Spot.of(place), fix=fix)])

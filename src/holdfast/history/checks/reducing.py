@@ -5,7 +5,7 @@ something is ignored, calls of the class's own methods that check, and of its ba
 a name that it may give a value is forgotten, a condition may hold or not. What cannot matter for an error is left out.
 
 Two things are taken for granted: a function that is handed a configuration does not change its settings, and neither does
-a method that only a base defines. `core.program` runs the result.
+a method that only a base defines. `core.constructor_checks` runs the result.
 """
 
 import ast

@@ -37,7 +37,7 @@ def _placed(document: Document, edit: Edit) -> TextEdit:
         end = Place(call.path, call.end_line, call.end_column, call.end_line, call.end_column)
         return _at(end, end, f" --{key[-1]} {render_words(edit.value)}")
     where = document.place(edit.key)
-    spot = Spot(where.path, where.line, where.column)
+    spot = Spot.of(where)
     raise UsageError(f"cannot change `{edit.key}` in this command", where=spot, fix="make the change by hand")
 
 

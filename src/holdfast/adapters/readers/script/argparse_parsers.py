@@ -15,7 +15,7 @@ from holdfast.adapters.readers.script.values import COMMAND_LINE, KnownItems, Ob
 from holdfast.catalog.calls.flags import last_hidden
 from holdfast.core.calls import LibraryName, ParserOption, ParserOptions
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import call_pure
+from holdfast.core.expressions import call_pure
 from holdfast.core.text import Place
 
 Argv = Sequence[str | Unknown]

@@ -42,7 +42,7 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.core.calls import LibraryName
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import FUNCTIONS, UNKNOWN, call_pure, pure_method
+from holdfast.core.expressions import FUNCTIONS, UNKNOWN, call_pure, pure_method
 
 LEAVE_SETTINGS: Final = frozenset({"trl", "transformers", "peft", "accelerate", "datasets", "torch", "wandb", "tqdm"})
 """Libraries that give the settings which they are handed no attributes of a program's own."""

@@ -13,7 +13,7 @@ from holdfast.adapters.readers.script.values import ProgramClass, ProgramFunctio
 from holdfast.core.calls import Import, LibraryName
 from holdfast.core.document import Unknown
 from holdfast.core.errors import UsageError
-from holdfast.core.evaluate import UNKNOWN
+from holdfast.core.expressions import UNKNOWN
 
 HARMLESS: Final = frozenset(
     {

@@ -41,7 +41,7 @@ from holdfast.core.calls import (
     OwnAttributes,
 )
 from holdfast.core.document import Document, DocumentKind, Key, Unknown
-from holdfast.core.evaluate import UNKNOWN
+from holdfast.core.expressions import UNKNOWN
 from holdfast.core.parameters import required_parameters
 from holdfast.core.text import Place
 

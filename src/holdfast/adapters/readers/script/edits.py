@@ -311,5 +311,5 @@ def edit_between(document: Document, cell: int | None, start: int, end: int, tex
 
 def _refusal(document: Document, key: str, because: str) -> UsageError:
     place = document.place(key)
-    where = Spot(place.path, place.line, place.column)
+    where = Spot.of(place)
     return UsageError(f"cannot change `{key}`: {because}", where=where, fix="make the change by hand")

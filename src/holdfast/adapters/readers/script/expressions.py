@@ -28,7 +28,7 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.core.calls import Guard, LibraryName
 from holdfast.core.document import FROM_ENVIRONMENT, Unknown
-from holdfast.core.evaluate import (
+from holdfast.core.expressions import (
     CONVERSIONS,
     UNKNOWN,
     apply_operator,

@@ -21,7 +21,7 @@ from holdfast.adapters.readers.script.values import (
     Slot,
     Super,
 )
-from holdfast.core.evaluate import UNKNOWN
+from holdfast.core.expressions import UNKNOWN
 from holdfast.core.parameters import parameter_names
 
 MOST_VISITS: Final = 6

@@ -25,7 +25,7 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.core.calls import Guard, LibraryName
 from holdfast.core.document import FROM_ENVIRONMENT, Unknown
-from holdfast.core.evaluate import UNKNOWN, call_pure, reason_among
+from holdfast.core.expressions import UNKNOWN, call_pure, reason_among
 
 Known = Callable[[ReadingState, Site, CallArguments], Any]
 

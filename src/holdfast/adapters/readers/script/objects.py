@@ -22,7 +22,7 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.core.calls import LibraryName
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import UNKNOWN, reason_among
+from holdfast.core.expressions import UNKNOWN, reason_among
 from holdfast.core.text import Place
 
 DEEPEST: Final = 12

@@ -6,7 +6,7 @@ from typing import Any
 
 from holdfast.catalog.api.history import load_history
 from holdfast.core.calls import LibraryName
-from holdfast.core.evaluate import UNKNOWN
+from holdfast.core.expressions import UNKNOWN
 
 
 def resolve_starred(modules: Sequence[str], name: str) -> Any:

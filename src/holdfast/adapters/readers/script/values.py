@@ -16,7 +16,7 @@ from typing import Any, Final, Literal
 from holdfast.core.api import Parameter
 from holdfast.core.calls import Guard, ParserOption, ParserOptions
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import reason_among
+from holdfast.core.expressions import reason_among
 from holdfast.core.text import Place
 
 VERSION: Final = Unknown("it depends on the installed versions")

@@ -35,7 +35,7 @@ from holdfast.adapters.readers.script.values import (
 )
 from holdfast.core.calls import Guard, LibraryName
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import UNKNOWN, apply_operator, join_lists, reason_among, truth
+from holdfast.core.expressions import UNKNOWN, apply_operator, join_lists, reason_among, truth
 
 MOST_LOOPS: Final = 2
 """Loops within loops that are read twice, to see what a second round changes; deeper ones are read once."""

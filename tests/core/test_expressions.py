@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import apply_operator, compare, evaluate, is_known, truth
+from holdfast.core.expressions import apply_operator, compare, evaluate, is_known, truth
 
 HIDDEN = Unknown("nobody knows")
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from holdfast.core.calls import CallResult, LibraryName, LocalName
+from holdfast.core.constructor_checks import Instance, KnownValue, MethodChecks, Notice, Outcome, construct
 from holdfast.core.document import Unknown
-from holdfast.core.program import Instance, KnownValue, MethodChecks, Notice, Outcome, construct
 from holdfast.history.checks.reducing import reduce_checks
 
 HIDDEN = Unknown()

@@ -1,4 +1,4 @@
-"""Values while a program runs: what is known of each name, and which of the user's arguments it comes from."""
+"""Values while the checks of a constructor run: what is known of each name, and which of the user's arguments it comes from.
 
 import ast
 import re
@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from holdfast.core.calls import CallResult, LibraryName, LocalName
 from holdfast.core.document import Unknown
-from holdfast.core.evaluate import UNKNOWN, evaluate, is_known, truth
+from holdfast.core.expressions import UNKNOWN, evaluate, is_known, truth
 
 TYPES: Final[Mapping[str, type]] = {
     each.__name__: each for each in (bool, bytes, dict, float, int, list, set, str, tuple, type)

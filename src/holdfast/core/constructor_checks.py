@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
+from holdfast.core.constructor_values import BLANK, Instance, KnownValue, Questions, State, Values
 from holdfast.core.document import Unknown
-from holdfast.core.program_values import BLANK, Instance, KnownValue, Questions, State, Values
 
 DEEPEST: Final = 20
 """Calls within calls; a constructor of a library goes through four or five."""
