@@ -1,4 +1,4 @@
-"""Values while the checks of a constructor run: what is known of each name, and which of the user's arguments it comes from.
+"""Values while the checks of a constructor run: what is known of each name, and which of the user's arguments it comes from."""
 
 import ast
 import re

@@ -1,23 +1,23 @@
-"""What stands before a training program on a command line: launchers, environments, wrappers.
-
-Source: the argument parsers of torch 2.13 (`torch.distributed.run`), accelerate 1.15 (`accelerate launch`),
-huggingface_hub 2.4 (`hf jobs`), uv 0.13 (`uv run --help`), deepspeed's runner, and Slurm's srun.
-"""
+"""What stands before a training program on a command line: launchers, environments, wrappers."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from holdfast.adapters.readers.command_line.launcher_commands import (
+    LAUNCHERS,
+    MOST_WORDS,
+    PASSED_OVER,
+    REQUIREMENTS,
+    LauncherCommand,
+)
 from holdfast.adapters.readers.command_line.words import ASSIGNMENT, ELIDED, Word
 from holdfast.catalog.environment.launcher_options import OPTIONS, LauncherOptions
 from holdfast.catalog.environment.misspelt_commands import misspelt_word
-from holdfast.core.backends import BACKEND_KEY, HF_JOBS
 from holdfast.core.document import Key, Unknown
 from holdfast.core.text import Place
 
-PASSED: Final = "passed over"
-"""For a word that stands between a launcher's options and the program, and says nothing of the job."""
 NOT_SAID: Final = Unknown("a variable of the shell")
 
 
@@ -51,171 +51,15 @@ class Launch:
         self.places[*key.split("."), len(listed) - 1] = place
 
 
-@dataclass(frozen=True, slots=True)
-class LauncherCommand:
-    """A program that starts another.
-
-    Attributes:
-        words: What it is called by, such as `accelerate launch`.
-        flags: Its options that take no value, spelled with hyphens.
-        keys: The keys of a Document that its options with values say something of; `+` marks a list.
-        constant: What it says by itself.
-        takes: The key of the word that stands between its options and the program, if there is one.
-        switches: What its options without a value say: a key and its value.
-    """
-
-    words: tuple[str, ...]
-    flags: frozenset[str] = frozenset()
-    keys: Mapping[str, str] = field(default_factory=dict[str, str])
-    constant: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    takes: str = ""
-    switches: Mapping[str, tuple[str, Any]] = field(default_factory=dict[str, tuple[str, Any]])
-
-
-TORCHRUN_KEYS = {"--nproc-per-node": "where.processes", "--nnodes": "where.nodes"}
-TORCHRUN_FLAGS = frozenset({"--standalone", "--no-python", "--run-path", "--virtual-local-rank"})
-TORCHRUN_SAYS = {"where.processes": 1, "where.nodes": 1}
-"""What torchrun does by itself: one process on one machine."""
-UV_FLAGS = frozenset(
-    [
-        "--no-project",
-        "--isolated",
-        "--active",
-        "--no-sync",
-        "--locked",
-        "--frozen",
-        "--script",
-        "-s",
-        "--quiet",
-        "-q",
-        "--verbose",
-        "-v",
-        "--offline",
-        "--all-extras",
-        "--dev",
-        "--no-dev",
-        "--no-cache",
-        "-n",
-        "--refresh",
-        "-U",
-        "--upgrade",
-        "--exact",
-        "--no-editable",
-        "--no-env-file",
-        "--managed-python",
-        "--no-managed-python",
-        "--no-config",
-        "--all-groups",
-        "--all-packages",
-        "--compile-bytecode",
-        "--gui-script",
-        "--no-binary",
-        "--no-build",
-        "--no-build-isolation",
-        "--no-default-groups",
-        "--no-index",
-        "--no-progress",
-        "--no-python-downloads",
-        "--no-require-build-hashes",
-        "--no-sources",
-        "--only-dev",
-        "--reinstall",
-        "--require-build-hashes",
-        "--system-certs",
-    ]
-)
-REQUIREMENTS = "environment.requirements+"
-NEXT_REQUIREMENT = re.compile(r",(?=\s*[A-Za-z])(?![^\[]*\])")
-"""Several may be given as one; a comma within one stands before an operator."""
-COUNT = re.compile(r"[0-9]{1,9}")
-NAME = re.compile(r"[A-Za-z_]\w*")
-UV_KEYS = {
-    **dict.fromkeys(("--with", "-w"), REQUIREMENTS),
-    **dict.fromkeys(("--python", "-p"), "environment.python"),
-    "--exclude-newer": "launch.before",
-    "--with-requirements": "launch.unread",
-}
-JOB_KEYS = {
-    "--flavor": "where.hardware",
-    "--timeout": "where.timeout",
-    "--secrets": "environment.secrets+",
-    "-s": "environment.secrets+",
-    "--env": "environment.variables+",
-    "-e": "environment.variables+",
-    "--namespace": "where.options.namespace",
-    "--image": "where.options.image",
-}
-HUB_FLAGS = frozenset({"--detach", "-d", "--dry-run", "--json", "--quiet", "-q"})
-ON_HUB = {BACKEND_KEY: HF_JOBS.name}
-ACCELERATE = (
-    ("accelerate", "launch"),
-    ("accelerate-launch",),
-    ("python", "-m", "accelerate.commands.launch"),
-    ("python", "-m", "accelerate", "launch"),
-)
-ACCELERATE_FLAGS = frozenset(
-    {"--quiet", "-q", "--cpu", "--multi-gpu", "--tpu", "--ipex", "--use-xpu", "--use-deepspeed", "--use-fsdp"}
-    | {"--dynamo-use-fullgraph", "--dynamo-use-dynamic", "--dynamo-use-regional-compilation", "--same-network"}
-    | {"--use-parallelism-config", "--use-megatron-lm", "--no-python", "--tpu-cluster", "--no-tpu-cluster"}
-    | {"--tpu-use-sudo", "--downcast-bf16", "--fp8-use-autocast-during-eval", "--debug", "--enable-cpu-affinity"}
-    | {"--use-tp"}
-)
-ACCELERATE_KEYS = {
-    "--num-processes": "where.world_size",
-    "--num-machines": "where.nodes",
-    "--mixed-precision": "where.mixed_precision",
-    "--config-file": "where.accelerate_config",
-    "--zero-stage": "where.zero_stage",
-    "--fsdp-sharding-strategy": "where.fsdp_sharding",
-    "--fsdp-reshard-after-forward": "where.fsdp_sharding",
-    **dict.fromkeys(("--fsdp-offload-params", "--offload-optimizer-device", "--offload-param-device"), "where.offload"),
-}
-ACCELERATE_SWITCHES: Final[Mapping[str, tuple[str, Any]]] = {
-    "--multi-gpu": ("where.distributed_type", "MULTI_GPU"),
-    "--use-deepspeed": ("where.distributed_type", "DEEPSPEED"),
-    "--use-fsdp": ("where.distributed_type", "FSDP"),
-}
-LAUNCHERS: Final = (
-    LauncherCommand(("torchrun",), TORCHRUN_FLAGS, TORCHRUN_KEYS, TORCHRUN_SAYS),
-    LauncherCommand(("python", "-m", "torch.distributed.run"), TORCHRUN_FLAGS, TORCHRUN_KEYS, TORCHRUN_SAYS),
-    LauncherCommand(
-        ("python", "-m", "torch.distributed.launch"), TORCHRUN_FLAGS | {"--use-env"}, TORCHRUN_KEYS, TORCHRUN_SAYS
-    ),
-    *(LauncherCommand(words, ACCELERATE_FLAGS, ACCELERATE_KEYS, switches=ACCELERATE_SWITCHES) for words in ACCELERATE),
-    LauncherCommand(
-        ("deepspeed",),
-        frozenset({"--no-ssh", "--no-ssh-check", "--module", "--no-python", "--no-local-rank", "--force-multi"})
-        | {"--save-pid", "--elastic-training", "--bind-cores-to-rank", "--quiet", "-q"},
-        {"--num-gpus": "where.processes", "--num-nodes": "where.nodes"},
-    ),
-    LauncherCommand(
-        ("srun",), frozenset({"--exclusive", "--label", "-l", "--unbuffered", "-u", "--overlap", "-v", "--verbose"})
-    ),
-    LauncherCommand(("uv", "run"), UV_FLAGS, UV_KEYS),
-    LauncherCommand(("hf", "jobs", "uv", "run"), HUB_FLAGS, {**JOB_KEYS, **UV_KEYS}, ON_HUB),
-    LauncherCommand(("hf", "jobs", "run"), HUB_FLAGS, JOB_KEYS, ON_HUB, "where.options.image"),
-    LauncherCommand(("uvx",), UV_FLAGS, {**UV_KEYS, "--from": REQUIREMENTS}),
-    LauncherCommand(("uv", "tool", "run"), UV_FLAGS, {**UV_KEYS, "--from": REQUIREMENTS}),
-    *(
-        LauncherCommand((word, "run"), frozenset({"--no-capture-output", "--live-stream"}))
-        for word in ("conda", "mamba", "micromamba")
-    ),
-    LauncherCommand(("timeout",), frozenset({"--foreground", "--preserve-status", "-v", "--verbose"}), takes=PASSED),
-    LauncherCommand(("numactl",)),
-    LauncherCommand(("env",), frozenset({"-i", "--ignore-environment"})),
-    *(
-        LauncherCommand((word,), frozenset({"-E", "-H", "-n", "-p", "-v", "-w", "-f"}))
-        for word in ("nohup", "time", "exec", "sudo", "command", "setsid")
-    ),
-    *(LauncherCommand((word,)) for word in ("if", "then", "else", "elif", "while", "until", "do", "!", "{")),
-    *(LauncherCommand((word, "run")) for word in ("poetry", "pipenv", "pdm", "hatch", "rye")),
-)
-MOST_WORDS: Final = max(len(each.words) for each in LAUNCHERS)
 AS_MODULE: Final = ("-m", "--module")
 PYTHON: Final = re.compile(r"(?:.*/)?python(?:3(?:\.\d+)?)?")
 PYTHON_FLAGS: Final = frozenset({"-u", "-O", "-OO", "-B", "-E", "-I", "-s", "-S", "-v", "-q"})
 
 
+NEXT_REQUIREMENT: Final = re.compile(r",(?=\s*[A-Za-z])(?![^\[]*\])")
+"""Several may be given as one; a comma within one stands before an operator."""
+COUNT: Final = re.compile(r"[0-9]{1,9}")
+NAME: Final = re.compile(r"[A-Za-z_]\w*")
 SCRIPT: Final = ".py"
 UNKNOWN_OPTIONS: Final = "launch.unknown_options"
 """Options that a launcher does not take: each a mapping of `launcher` and `option`."""
@@ -229,15 +73,13 @@ OF_ANY_LAUNCHER: Final = ("where.processes", "where.world_size", "where.nodes")
 def peel(words: Sequence[Word]) -> Launch:
     """Return the launchers before a training program, with the program's own words left over."""
     launch = Launch(list(words))
-    while launch.words and (
-        _assigned(launch) or _launched(launch) or _launched_by_variable(launch) or _corrected(launch)
-    ):
+    while launch.words and any(take(launch) for take in STEPS):
         pass
     return launch
 
 
-def _corrected(launch: Launch) -> bool:
-    """Put the word that is meant in place of one that is misspelt, and note that."""
+def _correct_word(launch: Launch) -> bool:
+    """Put the word that is meant in place of one that is misspelt; False if none is."""
     begun = [word.text if word.known else "" for word in launch.words[:LOOKED_AT]]
     found = misspelt_word([_python(begun[0]), *begun[1:], *(word.text for word in launch.words[LOOKED_AT:])])
     if found is None:
@@ -249,8 +91,8 @@ def _corrected(launch: Launch) -> bool:
     return True
 
 
-def _assigned(launch: Launch) -> bool:
-    """Take a variable off that is set for this command alone."""
+def _take_variable(launch: Launch) -> bool:
+    """Take off a variable that is set for this command alone; False if there is none."""
     word = launch.words[0]
     found = None if word.quoted and "=" not in word.text else ASSIGNMENT.fullmatch(word.text)
     if found is None:
@@ -260,24 +102,24 @@ def _assigned(launch: Launch) -> bool:
     return True
 
 
-def _launched(launch: Launch) -> bool:
-    """Take a launcher and its options off."""
+def _take_launcher(launch: Launch) -> bool:
+    """Take off a launcher with its options; False if there is none."""
     launcher = _launcher_of(launch.words)
     if launcher is None:
         return False
     for key, value in launcher.constant.items():
         launch.say(key, value, launch.words[0].place)
-    launch.by = (*launch.by, " ".join(launcher.words))
+    launch.by = (*launch.by, launcher.name)
     launch.words = _after_options(launch.words[len(launcher.words) :], launcher, launch)
     if launcher.takes and launch.words:
-        if launcher.takes != PASSED:
+        if launcher.takes != PASSED_OVER:
             _note(launch, launcher.takes, launch.words[0].text, launch.words[0])
         launch.words = launch.words[1:]
     return True
 
 
-def _launched_by_variable(launch: Launch) -> bool:
-    """Take a variable of the shell off that stands where a launcher does: `$LAUNCHER train.py`."""
+def _take_hidden_launcher(launch: Launch) -> bool:
+    """Take off a variable of the shell in place of a launcher, as in `$LAUNCHER train.py`; False if there is none."""
     word = launch.words[0]
     launcher = LauncherCommand((word.text,))
     if not is_hidden(word) or not _starts_program(launch.words[1:], launcher):
@@ -307,7 +149,7 @@ def _python(text: str) -> str:
 
 def _starts_program(words: Sequence[Word], launcher: LauncherCommand) -> bool:
     """True if words are a launcher's options, some of them perhaps hidden, with a program of Python after them."""
-    known = OPTIONS.get(" ".join(launcher.words))
+    known = OPTIONS.get(launcher.name)
     while words:
         word = words[0]
         if word.text in AS_MODULE or word.text.endswith(SCRIPT) or PYTHON.fullmatch(word.text) or _launcher_of(words):
@@ -324,7 +166,7 @@ def _starts_program(words: Sequence[Word], launcher: LauncherCommand) -> bool:
 def _words_of(words: Sequence[Word], launcher: LauncherCommand) -> int:
     """Return how many words an option is, with its value."""
     option, _, inline = words[0].text.partition("=")
-    known = OPTIONS.get(" ".join(launcher.words))
+    known = OPTIONS.get(launcher.name)
     meant = known.meant(option) if known and not known.takes(option) else None
     name = _hyphened(meant or option)
     glued = not option.startswith("--") and len(option) > len("-x")
@@ -340,7 +182,7 @@ def _after_options(words: Sequence[Word], launcher: LauncherCommand, launch: Lau
     """Note a launcher's options, and return what follows them; before a module's name the `-m`, wherever it stood."""
     module: list[Word] = []
     said: set[str] = set()
-    known = OPTIONS.get(" ".join(launcher.words))
+    known = OPTIONS.get(launcher.name)
     while words:
         word = words[0]
         if is_hidden(word) and _starts_program(words[1:], launcher):
@@ -380,7 +222,7 @@ def _note_unknown(launch: Launch, launcher: LauncherCommand, known: LauncherOpti
     """Note an option that the launcher does not take."""
     option = word.text.partition("=")[0]
     if not known.takes(option) and (word.known or option != word.text):
-        launch.add(UNKNOWN_OPTIONS, {"launcher": " ".join(launcher.words), "option": option}, word.place)
+        launch.add(UNKNOWN_OPTIONS, {"launcher": launcher.name, "option": option}, word.place)
 
 
 def _hide(launch: Launch, launcher: LauncherCommand, said: set[str], word: Word) -> None:
@@ -408,3 +250,12 @@ def _note(launch: Launch, key: str, text: str, word: Word) -> None:
 def read_number(value: Any) -> Any:
     """Return the whole number that a text is; anything else as it is."""
     return int(value) if isinstance(value, str) and COUNT.fullmatch(value) else value
+
+
+STEPS: Final[tuple[Callable[[Launch], bool], ...]] = (
+    _take_variable,
+    _take_launcher,
+    _take_hidden_launcher,
+    _correct_word,
+)
+"""Each takes one thing off the words before the program; False if it finds none."""
