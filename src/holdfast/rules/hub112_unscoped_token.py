@@ -15,10 +15,11 @@ There is no automatic fix: add the permission to the token in the Hub's settings
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.hub.permissions import VALID, refused_pushes
+from holdfast.catalog.hub.push_examples import job_case, refused_cases, script_case
 from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.reference import Lookup
 
 
 def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
@@ -26,19 +27,7 @@ def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]
     return refused_pushes(job, account, targets, "scope", "give it `Write access to contents` there")
 
 
-JOB = """
-method: sft
-model: Qwen/Qwen2.5-0.5B
-dataset: trl-lib/Capybara
-output:
-  push_to: acme/capybara-sft
-"""
-SCRIPT = """from trl import SFTConfig, SFTTrainer
-
-args = SFTConfig(output_dir="out", push_to_hub=True, hub_model_id="acme/capybara-sft")
-trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
-"""
-COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara --push_to_hub --hub_model_id acme/capybara-sft\n"
+NAME = "acme/capybara-sft"
 GIVEN = frozenset({"repo.content.read", "repo.write"})
 REFUSED = Account(
     token=VALID,
@@ -48,14 +37,6 @@ REFUSED = Account(
     scopes={"me": GIVEN, "acme": frozenset({"repo.content.read"})},
 )
 TAKEN = Account(token=VALID, name="me", role="fineGrained", organizations={"acme": "write"}, scopes={"acme": GIVEN})
-
-
-def _facts(account: Account, key: str = "output.push_to", name: str = "acme/capybara-sft") -> dict[str, object]:
-    reference = Reference(role="target", name=name, key=key)
-    return {
-        "account": account,
-        "targets": (Lookup(reference, PushTarget(name=name, namespace=name.partition("/")[0])),),
-    }
 
 
 RULE = Rule(
@@ -68,15 +49,11 @@ RULE = Rule(
         "huggingface_hub 2.4, `whoami` and `create_repo`; the Hub's documentation of fine-grained tokens. Tried against a Hub on loopback with a "
         "token for one organization: there an upload passes, and for the user's own name it raises 403."
     ),
-    bad=(
-        Case(job=JOB, facts=_facts(REFUSED), at="output.push_to"),
-        Case(script=SCRIPT, facts=_facts(REFUSED, "train.hub_model_id"), at="train.hub_model_id"),
-        Case(command=COMMAND, facts=_facts(REFUSED, "train.hub_model_id"), at="train.hub_model_id"),
-    ),
+    bad=tuple(refused_cases(REFUSED, NAME)),
     good=(
-        Case(job=JOB, facts=_facts(TAKEN)),
-        Case(script=SCRIPT, facts=_facts(TAKEN, "train.hub_model_id")),
-        Case(job=JOB.replace("acme/", "me/"), facts=_facts(REFUSED, name="me/capybara-sft")),
+        job_case(TAKEN, NAME),
+        script_case(TAKEN, NAME),
+        job_case(REFUSED, "me/capybara-sft"),
     ),
     kinds=ANY_KIND,
 )

@@ -13,10 +13,11 @@ There is no automatic fix: an admin of the organization can assign the role `wri
 from collections.abc import Iterator, Sequence
 
 from holdfast.catalog.hub.permissions import VALID, refused_pushes
+from holdfast.catalog.hub.push_examples import job_case, refused_cases, script_case
 from holdfast.core.document import Document
-from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
+from holdfast.core.finding import ANY_KIND, Finding, Rule, Severity
 from holdfast.core.hub import Account, PushTarget
-from holdfast.core.reference import Lookup, Reference
+from holdfast.core.reference import Lookup
 
 
 def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Finding]:
@@ -24,29 +25,9 @@ def check(job: Document, account: Account, targets: Sequence[Lookup[PushTarget]]
     return refused_pushes(job, account, targets, "role", "ask one of its admins")
 
 
-JOB = """
-method: sft
-model: Qwen/Qwen2.5-0.5B
-dataset: trl-lib/Capybara
-output:
-  push_to: acme/capybara-sft
-"""
-SCRIPT = """from trl import SFTConfig, SFTTrainer
-
-args = SFTConfig(output_dir="out", push_to_hub=True, hub_model_id="acme/capybara-sft")
-trainer = SFTTrainer(model="Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows)
-"""
-COMMAND = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara --push_to_hub --hub_model_id acme/capybara-sft\n"
+NAME = "acme/capybara-sft"
 REFUSED = Account(token=VALID, name="me", role="write", organizations={"acme": "read"})
 TAKEN = Account(token=VALID, name="me", role="write", organizations={"acme": "contributor"})
-
-
-def _facts(account: Account, key: str = "output.push_to", name: str = "acme/capybara-sft") -> dict[str, object]:
-    reference = Reference(role="target", name=name, key=key)
-    return {
-        "account": account,
-        "targets": (Lookup(reference, PushTarget(name=name, namespace=name.partition("/")[0])),),
-    }
 
 
 RULE = Rule(
@@ -59,15 +40,11 @@ RULE = Rule(
         "huggingface_hub 2.4, `whoami` and `create_repo`; the Hub's documentation of roles. Tried against a Hub on loopback: the role `read` may make "
         "no repository (403), `contributor` may."
     ),
-    bad=(
-        Case(job=JOB, facts=_facts(REFUSED), at="output.push_to"),
-        Case(script=SCRIPT, facts=_facts(REFUSED, "train.hub_model_id"), at="train.hub_model_id"),
-        Case(command=COMMAND, facts=_facts(REFUSED, "train.hub_model_id"), at="train.hub_model_id"),
-    ),
+    bad=tuple(refused_cases(REFUSED, NAME)),
     good=(
-        Case(job=JOB, facts=_facts(TAKEN)),
-        Case(script=SCRIPT, facts=_facts(TAKEN, "train.hub_model_id")),
-        Case(job=JOB, facts=_facts(Account(token=VALID, name="me", role="write", organizations={"acme": "admin"}))),
+        job_case(TAKEN, NAME),
+        script_case(TAKEN, NAME),
+        job_case(Account(token=VALID, name="me", role="write", organizations={"acme": "admin"}), NAME),
     ),
     kinds=ANY_KIND,
 )
