@@ -124,12 +124,15 @@ def judge(
     raised = [] if left_off else list(_failure(whole, diagnose))
     if unreached and any(each.cause.signature.name == NO_NETWORK for each in raised):
         left_off, raised = unreached, []
-    failures = _together(raised, list(_wrong(whole)))
+    failures = _merged_failures(raised, list(_reported_failures(whole)))
     failures = [with_objection(each, whole, objections) for each in failures]
     failures += objected(objections, failures)
     results = {stage: _result(stage, whole, failures, imports_s, left_off) for stage in STAGES}
     if results["step"].status == "pass" and whole.happened(TrainingStarted):  # a loop of its own is not asked to stop
-        for found in (judge_stop(parts), judge_resume(parts)):
+        for found in (
+            judge_stop(parts),
+            judge_resume(parts),
+        ):  # in this order: a resume that fails as the stop did is no news
             unsaved = _leaves_weights_unsaved(whole)
             result, more = _again(found, parts, failures, diagnose, left_off=left_off, unsaved=unsaved)
             failures += more
@@ -138,7 +141,7 @@ def judge(
     return Rehearsal(
         stages=tuple(results[stage] for stage in STAGES),
         failures=tuple(failures),
-        warnings=(*filter(warns, objections), *_doubts(whole), *warn_of_restarts(parts)),
+        warnings=(*filter(warns, objections), *_warnings(whole), *warn_of_restarts(parts)),
         omitted=tuple(Omitted(what=each["what"], because=each["because"]) for each in whole.reported("not_rehearsed")),
         shrunk=tuple(
             Shrunk(what=each["what"], asked=each["asked"], given=each["given"]) for each in whole.reported("shrunk")
@@ -219,7 +222,7 @@ def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
         return
     stage = cast(StageName, caught["stage"]) if caught else failed_stage(whole)
     cause = diagnose(whole, stage)
-    stage = _about(cause.signature.name, stage, own=not _raised(whole))
+    stage = _stage_of_class(cause.signature.name, stage, own=not _raised(whole))
     where = whole.end.where or ""
     yield Failure(stage=_happened_in(stage, whole), cause=cause, part=whole.part, where=where, over=whole.over)
 
@@ -269,7 +272,7 @@ def _unmade(whole: PartResult) -> str:
     return f"{because[:200]}: {makers[-1]}, which may make it" if makers else ""
 
 
-def _about(name: str, stage: StageName, *, own: bool) -> StageName:
+def _stage_of_class(name: str, stage: StageName, *, own: bool) -> StageName:
     """Return the stage that a class of failure belongs to, where the one that it was raised in takes in others too.
 
     Args:
@@ -307,14 +310,14 @@ def _same(error: str, because: str) -> bool:
     return error[:200] == because[:200]
 
 
-def _wrong(whole: PartResult) -> Iterator[Failure]:
+def _reported_failures(whole: PartResult) -> Iterator[Failure]:
     for each in whole.reported("fault"):
         cause = name_cause(each["class"], each["because"], each["evidence"], fix=each.get("fix", ""))
         where = spell_place(each["path"], each["line"]) if each.get("path") else ""
         yield Failure(stage=each["stage"], cause=cause, where=where)
 
 
-def _together(raised: list[Failure], reported: list[Failure]) -> list[Failure]:
+def _merged_failures(raised: list[Failure], reported: list[Failure]) -> list[Failure]:
     """Return the raised and the reported failures; where two are the same, only the raised one, with the reported cause."""
     for number, failure in enumerate(raised):
         names = _names(failure.cause)
@@ -325,7 +328,7 @@ def _together(raised: list[Failure], reported: list[Failure]) -> list[Failure]:
     return [*raised, *reported]
 
 
-def _doubts(whole: PartResult) -> Iterator[Objection]:
+def _warnings(whole: PartResult) -> Iterator[Objection]:
     for each in whole.reported("warning"):
         yield Objection(code=each["class"], message=each["because"], stage=each["stage"])
 
