@@ -54,5 +54,5 @@ def _run(words: Sequence[str], limit_s: float) -> str:
             _, errors = child.communicate(timeout=limit_s)
         except subprocess.TimeoutExpired:
             return f"the trace takes longer than {limit_s:g} seconds"
-    said = errors.decode("utf-8", "replace").strip().splitlines()
-    return f"the trace ends with exit code {child.returncode}: {''.join(said[-LAST_LINE:])}"
+    lines = errors.decode("utf-8", "replace").strip().splitlines()
+    return f"the trace ends with exit code {child.returncode}: {''.join(lines[-LAST_LINE:])}"

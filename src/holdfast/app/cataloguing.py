@@ -190,13 +190,13 @@ def _update(
 ) -> dict[str, list[str]]:
     """Add what is to be had and the history has not; every history is dated today, those without news as well."""
     texts = load_texts(newest_folder(BUILTIN)) | load_texts(folders[0])
-    said = _messages(folders[1])
+    messages = _messages(folders[1])
     made = datetime.fromtimestamp(SystemClock().now_s(), UTC).date().isoformat()
     added: dict[str, list[str]] = {}
     for package in packages:
         kept = PackageRecord(
             parse_history(texts[package]) if package in texts else ReleaseHistory(package),
-            parse_messages(said[package]) if package in said else MessageHistory(package),
+            parse_messages(messages[package]) if package in messages else MessageHistory(package),
         )
         added[package] = _news(source.versions(package), kept.history.versions)
         for version in added[package]:
@@ -205,8 +205,8 @@ def _update(
         kept.save(folders, made)
     for package in sorted(set(texts) - set(packages)):
         save_text(folders[0], package, texts[package])  # a folder of histories is whole
-    for package in sorted(set(said) - set(packages)):
-        save_text(folders[1], package, said[package], SUFFIX)
+    for package in sorted(set(messages) - set(packages)):
+        save_text(folders[1], package, messages[package], SUFFIX)
     return {package: versions for package, versions in added.items() if versions}
 
 

@@ -291,12 +291,12 @@ def _would_grow(function: Callable[..., Any], operands: Sequence[Any]) -> bool:
 
 def _pattern(function: Callable[..., Any], operands: Sequence[Any]) -> str:
     """Return the text that says how others are formatted; empty if nothing is."""
-    said: Any = getattr(function, "__self__", "") if getattr(function, "__name__", "") == "format" else ""
+    template: Any = getattr(function, "__self__", "") if getattr(function, "__name__", "") == "format" else ""
     if function is format and len(operands) > 1:
-        said = operands[1]
+        template = operands[1]
     if function is operator.mod:
-        said = operands[0]
-    return said if isinstance(said, str) else ""
+        template = operands[0]
+    return template if isinstance(template, str) else ""
 
 
 def _small(value: Any) -> Any:

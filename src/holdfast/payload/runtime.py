@@ -315,8 +315,8 @@ class AttemptProcess:
         """Append one event; in a single write, so that threads do not mix and a kill loses nothing said before."""
         if self._rank or os.getpid() != self._pid:  # a forked child is not the attempt
             return
-        said = {"schema": 1, "event": event, "at": time.time(), "rank": 0, "step": self.step, **fields}
-        line = self._secrets.sub("[redacted]", json.dumps(said, allow_nan=False))
+        record = {"schema": 1, "event": event, "at": time.time(), "rank": 0, "step": self.step, **fields}
+        line = self._secrets.sub("[redacted]", json.dumps(record, allow_nan=False))
         writes: list[Callable[[str], object]] = [lambda line: os.write(self._file, line.encode() + b"\n")]
         writes += [self._log.write] if self._log else []
         failures = []

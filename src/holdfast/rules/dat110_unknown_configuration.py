@@ -44,8 +44,8 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
 
 def _is_named(job: Document, key: str, config: str) -> bool:
     """True if a job still names the configuration that was looked for."""
-    said = job.get(key, config)
-    return not isinstance(said, str) or said == config or key.rpartition(".")[2].isdigit()
+    stated = job.get(key, config)
+    return not isinstance(stated, str) or stated == config or key.rpartition(".")[2].isdigit()
 
 
 JOB = """

@@ -32,9 +32,9 @@ def check(job: Document) -> Iterator[Finding]:
 
 def _is_on(job: Document) -> bool:
     """True if there is checkpointing at all: TRL's configs turn it on by themselves."""
-    said = job.get("train.gradient_checkpointing", None)
+    checkpointing = job.get("train.gradient_checkpointing", None)
     train = job.call("train")
-    return said is True or (said is None and train is not None and train.package == "trl")
+    return checkpointing is True or (checkpointing is None and train is not None and train.package == "trl")
 
 
 SCRIPT = """

@@ -45,8 +45,8 @@ def check(job: Document, targets: Sequence[Lookup[PushTarget]]) -> Iterator[Find
 
 def _adapts(job: Document) -> bool:
     """True if a job trains an adapter."""
-    said = job.get(COMMAND, ABSENT)
-    return job.get("peft", None) is not None if said is ABSENT else said not in (False, "False", "false")
+    uses_peft = job.get(COMMAND, ABSENT)
+    return job.get("peft", None) is not None if uses_peft is ABSENT else uses_peft not in (False, "False", "false")
 
 
 JOB = """

@@ -57,8 +57,8 @@ def _finding(key: str, given: Any, name: str, hint: str) -> Finding:
     new = [hint if each == name else each for each in given] if isinstance(given, list) else hint
     whole = not isinstance(given, list) or not any(isinstance(each, Unknown) for each in given)
     fix = Fix(f"write `{hint}`", (Set(key, new),), safe=False) if known and whole else None
-    said = f"did you mean `{hint}`?" if known else f"write `{hint}`, or one of {', '.join(ON_COMMAND_LINE)}"
-    return Finding(key, f"trl knows no reward `{name}`: {said}", fix)
+    advice = f"did you mean `{hint}`?" if known else f"write `{hint}`, or one of {', '.join(ON_COMMAND_LINE)}"
+    return Finding(key, f"trl knows no reward `{name}`: {advice}", fix)
 
 
 COMMAND = "trl grpo --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/DeepMath-103K --reward_funcs accuracy_reward rewards.score\n"

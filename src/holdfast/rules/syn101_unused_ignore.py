@@ -51,12 +51,12 @@ COMMENT = "  # holdfast: ignore[ARG101] this script is only run with trl 0.12"
 LINE, START = 5, 21
 
 
-def _example(code: str, **said: Any) -> dict[str, object]:
+def _example(code: str, **fields: Any) -> dict[str, object]:
     end = START + len(COMMENT) - len("ARG101") + len(code)
     edit = TextEdit((LINE, START), (LINE, end), "")
     place = Place("train.py", LINE, START + 2, LINE, end)
     text = COMMENT.strip().replace("ARG101", code)
-    return {"unused_ignores": (UnusedIgnore(place=place, text=text, edits=(edit,), **said),)}
+    return {"unused_ignores": (UnusedIgnore(place=place, text=text, edits=(edit,), **fields),)}
 
 
 RULE = Rule(

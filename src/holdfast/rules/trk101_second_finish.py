@@ -29,8 +29,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         return
     if not any(call.path == "trackio.finish" for call in job.calls):
         return
-    said = job.get("train.report_to", None)
-    if "trackio" not in (said if isinstance(said, list) else [said]):
+    trackers = job.get("train.report_to", None)
+    if "trackio" not in (trackers if isinstance(trackers, list) else [trackers]):
         return
     trained = False
     for call in job.calls:

@@ -28,8 +28,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     opened = any(call.path == "trackio.init" for call in job.calls)
     if not since(api, "transformers", CALLBACK) or not opened:
         return
-    said = job.get("train.report_to", None)
-    if "trackio" not in (said if isinstance(said, list) else [said]) or "TRACKIO_PROJECT" in job.text:
+    trackers = job.get("train.report_to", None)
+    if "trackio" not in (trackers if isinstance(trackers, list) else [trackers]) or "TRACKIO_PROJECT" in job.text:
         return
     reported = job.get("train.project", "huggingface")
     for call in job.calls:

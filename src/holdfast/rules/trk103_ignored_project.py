@@ -26,8 +26,8 @@ ARGUMENT, UNREAD = "4.57.1", "5.2.0"
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to each name that the one tracker in use does not read."""
-    said = job.get("train.report_to", None)
-    trackers = said if isinstance(said, list) else [said]
+    stated = job.get("train.report_to", None)
+    trackers = stated if isinstance(stated, list) else [stated]
     if not since(api, "transformers", ARGUMENT) or len(trackers) != 1:
         return
     if trackers == ["wandb"] and job.get("train.project", None) is not None and not _is_set(job, WANDB):

@@ -33,14 +33,14 @@ KEY = "train.report_to"
 
 def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to the first name that the trainer will refuse."""
-    said = job.get(KEY, [])
-    if "transformers" not in api.versions or said in ("all", "none", ["all"], ["none"]):
+    trackers = job.get(KEY, [])
+    if "transformers" not in api.versions or trackers in ("all", "none", ["all"], ["none"]):
         return
-    if said is None and not since(api, "transformers", STRICT):
+    if trackers is None and not since(api, "transformers", STRICT):
         return
-    for name in said if isinstance(said, list | tuple) else [said]:
+    for name in trackers if isinstance(trackers, list | tuple) else [trackers]:
         if isinstance(name, str | bool | None) and (fault := _fault(name, api)):
-            yield Finding(KEY, fault, _mend(said, name))
+            yield Finding(KEY, fault, _mend(trackers, name))
             return
 
 
@@ -53,13 +53,13 @@ def _fault(name: Any, api: Api) -> str | None:
     return None
 
 
-def _mend(said: Any, name: Any) -> Fix | None:
+def _mend(trackers: Any, name: Any) -> Fix | None:
     if not isinstance(name, str) or name in ("", "None", "no", "off", "false"):
-        return Fix("report to none", (Set(KEY, "none"),), safe=False) if said is name else None
+        return Fix("report to none", (Set(KEY, "none"),), safe=False) if trackers is name else None
     close = nearest(name.lower(), tuple(KNOWN), cutoff=NEAR) if name not in KNOWN else None
     if close is None:
         return None
-    meant = close if isinstance(said, str) else [close if each == name else each for each in said]
+    meant = close if isinstance(trackers, str) else [close if each == name else each for each in trackers]
     return Fix(f"report to {close}", (Set(KEY, meant),))
 
 

@@ -40,8 +40,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
         return
     if not since(api, "transformers", LOCAL) or "[tool.hf-jobs" not in find_header(job.text):
         return
-    said = job.get("train.report_to", None)
-    if "trackio" not in (said if isinstance(said, list) else [said]) or _elsewhere(job):
+    trackers = job.get("train.report_to", None)
+    if "trackio" not in (trackers if isinstance(trackers, list) else [trackers]) or _elsewhere(job):
         return
     if all(job.get(f"train.{name}", None) in (None, False) for name in PLACES):
         yield Finding(

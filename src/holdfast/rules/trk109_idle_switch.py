@@ -28,8 +28,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     """Object to a switch without a wire."""
     if not since(api, "transformers", IGNORED) or job.get(KEY, None) not in ON:
         return
-    said = job.get("train.report_to", None)
-    trackers = said if isinstance(said, list) else [said]
+    stated = job.get("train.report_to", None)
+    trackers = stated if isinstance(stated, list) else [stated]
     if ("wandb" in trackers or "all" in trackers) and job.get("environment.variables.WANDB_MODE", None) is None:
         fault = f"transformers {api.versions['transformers']} ignores WANDB_DISABLED, and `report_to` names wandb"
         yield Finding(KEY, fault)

@@ -85,8 +85,8 @@ def read_dockerfile(text: str, path: Path, ours: frozenset[str]) -> ProjectRequi
         for command in read_commands(entry, Place(str(path), line), path.parent)
     ]
     python = FROM_PYTHON.search(text)
-    said = ProjectRequirements(kind="dockerfile", origin=path.name, path=str(path), python=_exactly(python))
-    return _declared(commands, said, ours)
+    project = ProjectRequirements(kind="dockerfile", origin=path.name, path=str(path), python=_exactly(python))
+    return _declared(commands, project, ours)
 
 
 def read_cells(cells: Mapping[int, str], path: Path, ours: frozenset[str]) -> ProjectRequirements | None:
@@ -104,8 +104,8 @@ def read_cells(cells: Mapping[int, str], path: Path, ours: frozenset[str]) -> Pr
         if MAGIC.match(entry) or SHELL_CELL.match(cell)
         for command in read_commands(MAGIC.sub("", entry), Place(str(path), line, cell=number), path.parent)
     ]
-    said = ProjectRequirements(kind="notebook", origin="the notebook's install lines", path=str(path))
-    return _declared(commands, said, ours) if commands else None
+    project = ProjectRequirements(kind="notebook", origin="the notebook's install lines", path=str(path))
+    return _declared(commands, project, ours) if commands else None
 
 
 def shell_lines(text: str) -> Iterator[tuple[int, str]]:

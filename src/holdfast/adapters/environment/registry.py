@@ -36,8 +36,8 @@ class Registry:
         Raises:
             UsageError: The registry could not be asked, or does not know the package.
         """
-        said = self._run("index", "versions", package, "--ignore-requires-python")
-        listed = LISTED.search(said)
+        output = self._run("index", "versions", package, "--ignore-requires-python")
+        listed = LISTED.search(output)
         if listed is None:
             raise UsageError(f"the registry lists no release of {package}", where=self._where, fix="is it spelled so?")
         return [version.strip() for version in listed.group(1).split(",")]
@@ -76,8 +76,8 @@ class Registry:
             raise self._refusal((done.stderr or done.stdout).strip().splitlines()[-1:])
         return done.stdout
 
-    def _refusal(self, said: str | list[str]) -> UsageError:
-        words = said if isinstance(said, str) else "".join(said) or "it said nothing"
+    def _refusal(self, output: str | list[str]) -> UsageError:
+        words = output if isinstance(output, str) else "".join(output) or "it said nothing"
         fix = "try again online, or give a folder of wheels with --from"
         return UsageError(f"the package registry could not be queried: {words}", where=self._where, fix=fix)
 

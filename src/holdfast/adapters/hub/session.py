@@ -108,5 +108,5 @@ class HubSession:
 
 
 def _refuses(reply: Reply) -> bool:
-    said = f"{reply.headers.get('x-error-message', '')} {reply.body[:1000].decode(errors='replace')}"
-    return reply.status == UNAUTHORIZED and INVALID in said.lower()
+    message = f"{reply.headers.get('x-error-message', '')} {reply.body[:1000].decode(errors='replace')}"
+    return reply.status == UNAUTHORIZED and INVALID in message.lower()

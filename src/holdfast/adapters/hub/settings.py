@@ -46,8 +46,8 @@ def why_offline(environ: Mapping[str, str]) -> str:
     ('HF_HUB_OFFLINE', '')
     """
     # The second counts only where the first is empty, as for huggingface_hub.
-    said = next((name for name in OFFLINE if environ.get(name)), "")
-    return said if environ.get(said, "").upper() in TRUE else ""
+    variable = next((name for name in OFFLINE if environ.get(name)), "")
+    return variable if environ.get(variable, "").upper() in TRUE else ""
 
 
 def read_timeout(environ: Mapping[str, str]) -> float:
@@ -56,13 +56,15 @@ def read_timeout(environ: Mapping[str, str]) -> float:
     Raises:
         UsageError: The variable is no number above 0.
     """
-    said = environ.get(TIMEOUT) or str(ALL_S)
+    limit = environ.get(TIMEOUT) or str(ALL_S)
     try:
-        seconds = float(said)
+        seconds = float(limit)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise UsageError(f"{said!r} is not a number of seconds above 0", where=TIMEOUT, fix=f"set it to {ALL_S:g}, say")
+        raise UsageError(
+            f"{limit!r} is not a number of seconds above 0", where=TIMEOUT, fix=f"set it to {ALL_S:g}, say"
+        )
     return seconds
 
 

@@ -51,12 +51,12 @@ def _decide(asking: HubSession, account: Account, full: str, repo: Repo | None) 
     judgement = judge(account, full, exists=repo is not None)
     if repo is None or account.role == "read":
         return judgement
-    said = may_write(asking, repo.kind, repo.name)
-    if said is None:
+    allowed = may_write(asking, repo.kind, repo.name)
+    if allowed is None:
         return judgement
     return (
         ("yes", "")
-        if said
+        if allowed
         else ("no", judgement[1] or f"the Hub does not let {account.name} write to it with this token")
     )
 

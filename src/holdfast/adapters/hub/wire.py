@@ -249,8 +249,8 @@ def _wait_s(reply: Reply) -> float | None:
     if reply.status not in COME_BACK:
         return None
     limits = USED_UP.search(reply.headers.get("ratelimit", "")) if reply.status == TOO_MANY else None
-    said = limits["reset"] if limits else reply.headers.get("retry-after", "").strip()
-    return float(said) if said.isdecimal() and float(said) <= SOON_S else None
+    delay = limits["reset"] if limits else reply.headers.get("retry-after", "").strip()
+    return float(delay) if delay.isdecimal() and float(delay) <= SOON_S else None
 
 
 def _who(request: HubRequest) -> str:

@@ -57,10 +57,10 @@ def _load(text: str, path: str) -> dict[str, Any]:
 def _is_python(notebook: dict[str, Any]) -> bool:
     """True if the kernel is Python's; a notebook that does not say is."""
     metadata = notebook.get("metadata")
-    said = metadata if isinstance(metadata, dict) else {}
+    entries = metadata if isinstance(metadata, dict) else {}
     names = []
     for part, key in (("kernelspec", "language"), ("kernelspec", "name"), ("language_info", "name")):
-        section = said.get(part)
+        section = entries.get(part)
         names.append(section.get(key) if isinstance(section, dict) else None)
     known = [name.lower() for name in names if isinstance(name, str) and name]
     foreign = ("julia", "ir", "r", "rust", "scala", "javascript", "typescript", "bash", "c++", "sql")

@@ -165,8 +165,8 @@ async def _hand_on_reads(
     requests.write_eof()
 
 
-def _line(**said: Any) -> bytes:
-    return json.dumps(said).encode() + b"\n"
+def _line(**fields: Any) -> bytes:
+    return json.dumps(fields).encode() + b"\n"
 
 
 def _arguments(error: OSError) -> list[Any]:

@@ -188,8 +188,8 @@ def _launchers(line: CommandLine) -> tuple[str, ...]:
 
 def _variables(line: CommandLine, text: str, where: str) -> dict[str, str]:
     """Return the variables that a command is given, but for those by which launchers number processes."""
-    said = {name: value for name, value in line.launch.values.items() if name.startswith(VARIABLES)}
-    own = {name.removeprefix(VARIABLES): value for name, value in said.items() if isinstance(value, str)}
+    variables = {name: value for name, value in line.launch.values.items() if name.startswith(VARIABLES)}
+    own = {name.removeprefix(VARIABLES): value for name, value in variables.items() if isinstance(value, str)}
     return {
         name: value for name, value in (read_exports(text, where, os.environ) | own).items() if name not in NUMBERED
     }

@@ -217,17 +217,17 @@ class RehearsalServer:
             self._clock.sleep(LOOK_S)
         *lines, self._rest = (self._rest + read).split(b"\n")
         for line in lines:
-            said = json.loads(line)
-            if said["event"] == "ready":
-                self.ready = said
-            elif said["event"] == "started":
-                self._parts[said["folder"]].pid = outer_pid(
-                    said["pid"], self._process.pid, sandboxed=not self.ready["no_sandbox"]
+            message = json.loads(line)
+            if message["event"] == "ready":
+                self.ready = message
+            elif message["event"] == "started":
+                self._parts[message["folder"]].pid = outer_pid(
+                    message["pid"], self._process.pid, sandboxed=not self.ready["no_sandbox"]
                 )
-                self._parts[said["folder"]].began_s = time.monotonic()
+                self._parts[message["folder"]].began_s = time.monotonic()
             else:
-                self._parts[said["folder"]].code = said["code"]
-                self._parts[said["folder"]].ended_s = time.monotonic()
+                self._parts[message["folder"]].code = message["code"]
+                self._parts[message["folder"]].ended_s = time.monotonic()
 
     def _end(self, part: _RunningPart) -> None:
         """Take a part's stacks, and end it with all that it started."""

@@ -37,8 +37,8 @@ def resolved_yaml(job: Job) -> str:
     """
     seed = job.seed if job.dataset.seed is None else job.dataset.seed
     data = job.dataset.model_copy(update={"seed": seed})
-    said = job.model_copy(update={"dataset": data}).model_dump(by_alias=True) | {"method": job.method.value}
-    return HEAD + "".join(f"{line}\n" for line in render_lines(said))
+    values = job.model_copy(update={"dataset": data}).model_dump(by_alias=True) | {"method": job.method.value}
+    return HEAD + "".join(f"{line}\n" for line in render_lines(values))
 
 
 def with_absolute_paths(job: Job, job_path: str) -> Job:

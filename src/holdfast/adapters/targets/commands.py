@@ -136,9 +136,9 @@ def _backend(line: CommandLine) -> BackendCapabilities:
 def _line_documents(line: CommandLine, text: str, path: str, files: SiblingSettings) -> Iterator[Document]:
     program = line.program
     if program and program.name.text.startswith(WEB) and _backend(line) is HF_JOBS:
-        said = {"script": program.name.text}
+        values = {"script": program.name.text}
         at: dict[Key, Place] = {("script",): program.name.place}
-        yield with_launch(Document(path=path, kind="command", text=text, values=said, places=at), line.launch)
+        yield with_launch(Document(path=path, kind="command", text=text, values=values, places=at), line.launch)
     elif program and recipe_name(program):
         documents = read_recipe_documents(program, _folders(path, line))
         yield from (with_launch(each, line.launch) for each in documents)

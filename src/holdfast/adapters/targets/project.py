@@ -130,11 +130,11 @@ def parse_project(table: Any, text: str, file: Path) -> Project:
     Raises:
         GroupedError: Of a UsageError for every key that is unknown or has a value of the wrong type.
     """
-    said = table if isinstance(table, dict) else {TABLE: table}
-    problems = [problem for key, value in said.items() if (problem := _problem(key, value, text, file))]
+    settings = table if isinstance(table, dict) else {TABLE: table}
+    problems = [problem for key, value in settings.items() if (problem := _problem(key, value, text, file))]
     if problems:
         raise GroupedError(f"{file} has mistakes", problems)
-    values = {key.replace("-", "_"): SETTINGS[key].read(value) for key, value in said.items()}
+    values = {key.replace("-", "_"): SETTINGS[key].read(value) for key, value in settings.items()}
     return Project(folder=file.parent, file=file, **values)
 
 

@@ -29,9 +29,9 @@ def evaluate_final(
     if because := _why_not(folder / "model"):
         return ModelEvaluated(at_s=SystemClock().now_s(), verdict="skipped", because=because)
 
-    def on_progress(said: str) -> None:
+    def on_progress(message: str) -> None:
         heed()
-        say(said)
+        say(message)
 
     for each in evaluations:
         try:

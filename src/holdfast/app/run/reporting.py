@@ -63,8 +63,8 @@ def _read_samples(path: Path) -> Iterator[Sample]:
         text = read_foreign_text(path)
     for line in text.splitlines():
         with suppress(ValueError, KeyError, TypeError, OverflowError):  # a line that a kill cut short
-            said = parse_json(line)
-            yield Sample(int(said["step"]), _prompt(said["prompt"]), str(said["completion"]))
+            record = parse_json(line)
+            yield Sample(int(record["step"]), _prompt(record["prompt"]), str(record["completion"]))
 
 
 def _prompt(prompt: Any) -> str | list[Message]:

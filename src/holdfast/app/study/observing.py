@@ -15,7 +15,7 @@ from holdfast.results.study import StudyEstimate
 class StudyObserver(Protocol):
     """Follows a study, and may stop it."""
 
-    def on_progress(self, said: str) -> None:
+    def on_progress(self, message: str) -> None:
         """Receive a message on what is done before a trial starts."""
         ...
 
@@ -43,7 +43,7 @@ class StudyObserver(Protocol):
 class NullStudyObserver:
     """Ignores all that it receives, and gives no orders."""
 
-    def on_progress(self, said: str) -> None:
+    def on_progress(self, message: str) -> None:
         """Do nothing."""
 
     def on_planned(self, trials: int, remaining: StudyEstimate) -> None:
@@ -86,6 +86,6 @@ class TrialOrders(NullObserver):
         """Return the next order, once."""
         return self._orders.pop(0) if self._orders else None
 
-    def on_rehearsal_progress(self, said: str) -> None:
+    def on_rehearsal_progress(self, message: str) -> None:
         """Pass on a message of the rehearsal."""
-        self._observer.on_progress(f"rehearsal: {said}")
+        self._observer.on_progress(f"rehearsal: {message}")

@@ -179,17 +179,17 @@ def _module_absent(api: Api, use: _Use) -> MissingImport | None:
 
 def _name_absent(api: Api, use: _Use, name: str) -> MissingImport:
     spans = api.name_spans(use.module, name)
-    said = f"{_whose(api, use.module)} has no `{name}`" + ("" if "." not in use.module else f" in `{use.module}`")
+    message = f"{_whose(api, use.module)} has no `{name}`" + ("" if "." not in use.module else f" in `{use.module}`")
     gone, instead = span_before(api, spans), _renamed(api, f"{use.module}.{name}")
     home = _experimental(api, name) if use.module.startswith("trl") else ""
     if home:
-        return _absent(Absence.EXPERIMENTAL, f"{said}{_ended(gone)}", use, _from(home, name))
+        return _absent(Absence.EXPERIMENTAL, f"{message}{_ended(gone)}", use, _from(home, name))
     if later := span_after(api, spans) if gone is None else None:
-        return _absent(Absence.LATER, f"{said}: it comes with {later.package} {later.first}", use)
+        return _absent(Absence.LATER, f"{message}: it comes with {later.package} {later.first}", use)
     if gone or instead:
         ended = _ended_experimental(api, use.module, name, gone) or _ended(gone)
-        return _absent(Absence.GONE, f"{said}{ended}", use, instead or _elsewhere(api, name))
-    return _absent(Absence.NEVER, said, use, _elsewhere(api, name) or _nearest(api, use.module, name))
+        return _absent(Absence.GONE, f"{message}{ended}", use, instead or _elsewhere(api, name))
+    return _absent(Absence.NEVER, message, use, _elsewhere(api, name) or _nearest(api, use.module, name))
 
 
 def _moving(api: Api, use: _Use, name: str) -> MissingImport | None:

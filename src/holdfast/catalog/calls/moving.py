@@ -68,16 +68,16 @@ def recasting(api: Api, call: Call, config: str) -> tuple[Edit, ...] | None:
     if call.path != PLAIN or plain is None or own is None or call.via != "call" or call.open:
         return None
     given = {*call.arguments, *(("gradient_checkpointing",) if "activation_checkpointing" in call.arguments else ())}
-    said = {
+    defaults = {
         name: False if before.default is None else before.default
         for name, before in plain.parameters.items()
         if name not in given and name in own.parameters and own.parameters[name].default != before.default
     }
-    if not all(map(is_plain, said.values())):
+    if not all(map(is_plain, defaults.values())):
         return None
     name = config.rpartition(".")[2]
     return ReplaceCall(call.key, f"{name}(…)", (config,)), *(
-        Set(f"{call.key}.{_newest_name(own, each, value)}", value) for each, value in said.items()
+        Set(f"{call.key}.{_newest_name(own, each, value)}", value) for each, value in defaults.items()
     )
 
 
@@ -89,8 +89,8 @@ def _newest_name(config: CallSignature, name: str, value: Any) -> str:
 
 def spelled_recast(call: Call, config: str, edits: Iterable[Edit]) -> str:
     """Return in words what the edits of a recast do: what they make, and which defaults they write out."""
-    said = [f"{edit.key.rpartition('.')[2]}={render_value(edit.value)}" for edit in edits if isinstance(edit, Set)]
-    defaults = f", and write out the defaults that differ ({', '.join(said)})" if said else ""
+    written = [f"{edit.key.rpartition('.')[2]}={render_value(edit.value)}" for edit in edits if isinstance(edit, Set)]
+    defaults = f", and write out the defaults that differ ({', '.join(written)})" if written else ""
     return f"replace `{call.name}` with `{config.rpartition('.')[2]}`{defaults}"
 
 

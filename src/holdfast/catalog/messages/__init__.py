@@ -109,7 +109,7 @@ class PackageMessages:
         found = [
             self._known_message(line) for key in keys_in(plain) for line in self._with(key) if _fits(line, plain, kind)
         ]
-        return sorted(found, key=lambda said: -said.weight)
+        return sorted(found, key=lambda message: -message.weight)
 
     def all(self) -> Iterator[KnownMessage]:
         """Yield every message."""

@@ -107,8 +107,8 @@ class LiveView:
             self._say(line)
 
     def _say(self, line: Text | None) -> None:
-        if line and (said := shown(line.plain)):
-            self._console.print(Text(said, line.style) if said != line.plain else line, soft_wrap=True)
+        if line and (text := shown(line.plain)):
+            self._console.print(Text(text, line.style) if text != line.plain else line, soft_wrap=True)
 
     def _print(self, lines: Sequence[str]) -> None:
         for line in lines:

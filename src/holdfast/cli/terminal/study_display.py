@@ -72,9 +72,9 @@ class StudyDisplay:
         stage = outcome.stage.value if outcome.stage and not outcome.is_refused else "refused"
         stage = "pruned" if outcome.pruned else stage
         because = outcome.pruned or outcome.because or stage
-        said = f" {render_number(outcome.value)}" if outcome.value is not None else f": {because}"
+        result = f" {render_number(outcome.value)}" if outcome.value is not None else f": {because}"
         took = f" in {render_duration(outcome.seconds)}" if outcome.seconds else ""
-        self._print(f"trial {outcome.trial.number} {stage}{said}{took} ({self._ended} of {self._trials})")
+        self._print(f"trial {outcome.trial.number} {stage}{result}{took} ({self._ended} of {self._trials})")
 
     def take(self) -> Order | None:
         """Return the person's order since the last call."""

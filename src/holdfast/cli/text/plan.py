@@ -84,8 +84,8 @@ def _here(machine: PlanMachine | None) -> Iterator[str]:
     if machine.card_bytes is None:
         yield "This machine has no GPU: without `where`, `holdfast run` trains on its processors."
         return
-    said = "fits as it is" if machine.fits else "does not fit as it is"
-    yield f"On this machine ({machine.gpus[0]}) it {said}: a process can have {render_bytes(machine.card_bytes)}."
+    verdict = "fits as it is" if machine.fits else "does not fit as it is"
+    yield f"On this machine ({machine.gpus[0]}) it {verdict}: a process can have {render_bytes(machine.card_bytes)}."
 
 
 def _limits(result: PlanResult) -> Iterator[str]:

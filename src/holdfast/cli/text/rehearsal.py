@@ -94,10 +94,10 @@ def _failure(failure: RehearsalFailure) -> Iterator[str]:
     yield f"{style(failure.name, fg='red', bold=True)} in `{failure.stage}`{_at(failure)}: {failure.title}"
     if failure.code and failure.where:
         yield f"  {style(failure.where.rpartition(':')[2] + ' |', dim=True)} {failure.code[:LONGEST]}"
-    said = failure.cause
-    for each in [each for each in failure.evidence if each.text[:KNOWN] not in said][:SHOWN]:
+    cause = failure.cause
+    for each in [each for each in failure.evidence if each.text[:KNOWN] not in cause][:SHOWN]:
         yield f"  {style(each.path, dim=True)}  {each.text[:LONGEST]}"
-    yield _paragraph("why", said)
+    yield _paragraph("why", cause)
     yield _paragraph("fix", failure.fix)
     if failure.blame != "unknown":
         yield f"  {style('blame', dim=True)} {failure.blame}: {failure.blamed_because}"

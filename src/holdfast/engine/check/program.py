@@ -36,8 +36,8 @@ def check_program(rules: Iterable[Rule], documents: Sequence[Document], context:
         for result in results
     ]
     results += _rules_not_checked(rules, documents, context)
-    said = {result.rule.code for result in results if result.rule}
-    silent = [rule for rule in rules if rule.code not in said]
+    codes = {result.rule.code for result in results if result.rule}
+    silent = [rule for rule in rules if rule.code not in codes]
     results += undecided(documents, lambda each: passes.ask_one(silent, each, context.versions))
     reported = {identity(result) for result in results}
     return [*results, *(each for each in _older(rules, documents, passes) if identity(each) not in reported)]

@@ -244,8 +244,8 @@ def _strip_group(line: Cleaned) -> None:
 def _part_twice(line: Cleaned) -> None:
     """Leave one of the exceptions that several processes wrote into each other."""
     if ": : " in line.text and (found := TWICE.fullmatch(line.text)):
-        said = re.fullmatch(r"(.{3,}?)\1+", found["says"])
-        line.text = f"{found['kind']}: {said[1] if said else found['says']}"
+        repeated = re.fullmatch(r"(.{3,}?)\1+", found["says"])
+        line.text = f"{found['kind']}: {repeated[1] if repeated else found['says']}"
 
 
 def is_bar(text: str) -> bool:

@@ -62,11 +62,11 @@ def _matching(candidate: Candidate) -> Iterator[Line]:
             yield from raised.error[:1]  # what was raised says more than the code it came from
         yield candidate.decisive.line
         yield from _message(candidate.decisive)
-    said: set[str] = set()
+    shown: set[str] = set()
     for match in candidate.matches:
         text = re.sub(r"\d+", "#", match.line.text.strip())
-        if text not in said:
-            said.add(text)
+        if text not in shown:
+            shown.add(text)
             yield match.line
     if candidate.silent:
         yield from candidate.silent.lines
@@ -153,7 +153,7 @@ def _is_another(line: Line) -> bool:
 def _is_near(line: Line, decisive: Line) -> bool:
     """True if a line links exceptions, says the same again, or is said by the same program as the decisive one."""
     message = decisive.text.partition(": ")[2][:SAME]
-    if any(said in line.text for said in LINKS) or (len(message) == SAME and message in line.text):
+    if any(link in line.text for link in LINKS) or (len(message) == SAME and message in line.text):
         return True
     spoken = speaker(decisive.text)
     return spoken != "" and speaker(line.text) == spoken

@@ -69,12 +69,15 @@ def findings_evidence(findings: Iterable[Finding], alone: Diagnosis, *, began: b
         PreventiveFinding(finding, prevented_by(finding.rule.code if finding.rule else "")) for finding in findings
     ]
     decisive = {cause.signature.name: cause.evidence[0].text for cause in alone.causes if cause.evidence}
-    supported = [(each, said) for each in named if each.classes for said in _finding_evidence(each, alone, began=began)]
-    about = {said.name for each, said in supported if each.is_about(decisive.get(said.name, ""))}
+    supported = [
+        (each, evidence) for each in named if each.classes for evidence in _finding_evidence(each, alone, began=began)
+    ]
+    about = {evidence.name for each, evidence in supported if each.is_about(decisive.get(evidence.name, ""))}
     return [
-        said
-        for each, said in supported
-        if each.is_about(text := decisive.get(said.name, "")) or (said.name not in about and not TAKES.search(text))
+        evidence
+        for each, evidence in supported
+        if each.is_about(text := decisive.get(evidence.name, ""))
+        or (evidence.name not in about and not TAKES.search(text))
     ]
 
 

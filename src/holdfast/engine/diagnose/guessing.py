@@ -92,7 +92,7 @@ def _alike(loud: Iterable[tuple[Line, str]], likeness: Likeness) -> list[Similar
 def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line, str]]:
     """Yield the exceptions and error lines that training did not survive, each once."""
     ended = read_log_context(log).ended
-    taken, said = set(echoes), set[str]()
+    taken, shapes = set(echoes), set[str]()
     for exception in exceptions_of(log):
         first = exception.error[0]
         if first.place not in taken and _counts(first, ended):
@@ -100,8 +100,8 @@ def _loud(log: Log, echoes: Collection[tuple[str, int]]) -> Iterator[tuple[Line,
         taken |= {line.place for line in exception.error}
     for line in chain((hit.line for hit in log.hits), log.head, log.tail):
         shape = re.sub(r"\d+", "#", line.text)
-        if line.place not in taken and shape not in said and LOUD.search(line.text) and not QUIET.search(line.text):
-            said.add(shape)
+        if line.place not in taken and shape not in shapes and LOUD.search(line.text) and not QUIET.search(line.text):
+            shapes.add(shape)
             if _counts(line, ended):
                 yield line, line.text
 

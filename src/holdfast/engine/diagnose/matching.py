@@ -139,8 +139,8 @@ def match(
     found = _search(pattern.line, hit.line.text)
     if found is None or (pattern.last and not _is_exception(hit)):
         return None
-    said = dict.fromkeys(found.groupdict()) if is_source(hit) else found.groupdict()
-    values: dict[str, str | None] = {**known, **_condition_values(hit, pattern, known), **said}
+    groups = dict.fromkeys(found.groupdict()) if is_source(hit) else found.groupdict()
+    values: dict[str, str | None] = {**known, **_condition_values(hit, pattern, known), **groups}
     frames = _frames(hit.traceback)
     for expression, texts in ((pattern.near, _near(hit)), (pattern.frame, frames), (pattern.raised_in, frames[:1])):
         beside = _first(expression, texts) if expression else None

@@ -63,8 +63,8 @@ def metrics_in(text: str) -> Mapping[str, float]:
     >>> metrics_in("iter 3 step 1: loss 1.5, iter time: 9ms"), metrics_in("iteration 2/ 9 | lm loss: 1.105449E+01 |")
     ({'loss': 1.5}, {'loss': 11.05449})
     """
-    if said := next((name for words, name in SAID.items() if words in text), None):
-        return {said: 1.0}
+    if metric := next((name for words, name in SAID.items() if words in text), None):
+        return {metric: 1.0}
     if found := SUMMARY.match(text):
         return {found[1].rsplit("/", 1)[-1]: float(found[2])}
     if "{" not in text and "':" not in text:

@@ -176,11 +176,18 @@ def _exception_message(exception: Traceback) -> LibraryMessage | None:
     found: list[LibraryMessage] = []
     for package in packages():
         known = load_messages(package)
-        for said in known.find(text[1:] if kind in QUOTED else text, kind):
-            places = tuple(each for each in said.places if frame and each.is_at(frame.file, frame.function))
-            if places or (frame is None and said.words >= SURE_WORDS):
+        for known_message in known.find(text[1:] if kind in QUOTED else text, kind):
+            places = tuple(each for each in known_message.places if frame and each.is_at(frame.file, frame.function))
+            if places or (frame is None and known_message.words >= SURE_WORDS):
                 found.append(
-                    LibraryMessage(exception.error[0], said, places or said.places, known, bool(places), exception)
+                    LibraryMessage(
+                        exception.error[0],
+                        known_message,
+                        places or known_message.places,
+                        known,
+                        bool(places),
+                        exception,
+                    )
                 )
     return _best(found)
 
@@ -189,10 +196,10 @@ def _line_message(line: Line) -> LibraryMessage | None:
     known = map(load_messages, packages())
     return _best(
         [
-            LibraryMessage(line, said, said.places, each)
+            LibraryMessage(line, known_message, known_message.places, each)
             for each in known
-            for said in each.find(line.text)
-            if said.words >= SURE_WORDS and LOGGED.fullmatch(said.kind)
+            for known_message in each.find(line.text)
+            if known_message.words >= SURE_WORDS and LOGGED.fullmatch(known_message.kind)
         ]
     )
 

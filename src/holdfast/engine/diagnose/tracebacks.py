@@ -389,7 +389,7 @@ def _next_of_chain(ahead: _Ahead, links: list[ExceptionLink]) -> Line | None:
     link: ExceptionLink | None = None
     while len(skipped) < GAP and (line := ahead.take()) is not None:
         text = line.text.strip()
-        link = link or next((LINKS[said] for said in LINKS if said in text), None)
+        link = link or next((LINKS[sentence] for sentence in LINKS if sentence in text), None)
         if START in text and link:
             links.append(link)
             return line

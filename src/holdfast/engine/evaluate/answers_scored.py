@@ -80,21 +80,23 @@ def _contains(answer: str, reference: str) -> float:
     wanted = normalize(reference)
     if not wanted:
         return float(reference.strip() in answer)
-    said = _plain(answer) if ARTICLES.fullmatch(wanted) else normalize(answer)
-    return float(f" {wanted} " in f" {said} ")
+    answered = _plain(answer) if ARTICLES.fullmatch(wanted) else normalize(answer)
+    return float(f" {wanted} " in f" {answered} ")
 
 
 def _f1(answer: str, reference: str) -> float:
-    said, wanted = normalize(answer).split(), normalize(reference).split()
-    if not said or not wanted:
+    answered, wanted = normalize(answer).split(), normalize(reference).split()
+    if not answered or not wanted:
         return _normalized(answer, reference)
-    shared = sum((Counter(said) & Counter(wanted)).values())
-    return 2 * shared / (len(said) + len(wanted))
+    shared = sum((Counter(answered) & Counter(wanted)).values())
+    return 2 * shared / (len(answered) + len(wanted))
 
 
 def _number(answer: str, reference: str) -> float:
-    said, wanted = last_number(answer), last_number(reference)
-    return float(said is not None and wanted is not None and abs(said - wanted) <= CLOSE * max(1.0, abs(wanted)))
+    answered, wanted = last_number(answer), last_number(reference)
+    return float(
+        answered is not None and wanted is not None and abs(answered - wanted) <= CLOSE * max(1.0, abs(wanted))
+    )
 
 
 def _json_valid(answer: str, _reference: str) -> float:
@@ -102,8 +104,8 @@ def _json_valid(answer: str, _reference: str) -> float:
 
 
 def _json_equal(answer: str, reference: str) -> float:
-    said, wanted = read_json(answer), read_json(reference)
-    return float(said is not NO_JSON and _spelled(said) == _spelled(wanted))
+    answered, wanted = read_json(answer), read_json(reference)
+    return float(answered is not NO_JSON and _spelled(answered) == _spelled(wanted))
 
 
 def _spelled(value: Any) -> str:
@@ -174,13 +176,13 @@ def count_labels(given: Sequence[str], right: Sequence[str], labels: Sequence[st
     """Return for each row and label whether it was right, falsely given, or missed; an answer that is no label is only missed."""
     numbers = {label: number for number, label in enumerate(labels)}
     counts = np.zeros((len(right), len(labels), PER_LABEL))
-    for row, (said, wanted) in enumerate(zip(given, right, strict=True)):
-        if said == wanted:
+    for row, (answered, wanted) in enumerate(zip(given, right, strict=True)):
+        if answered == wanted:
             counts[row, numbers[wanted], 0] = 1
             continue
         counts[row, numbers[wanted], 2] = 1
-        if said in numbers:
-            counts[row, numbers[said], 1] = 1
+        if answered in numbers:
+            counts[row, numbers[answered], 1] = 1
     return counts.reshape(len(right), -1)
 
 

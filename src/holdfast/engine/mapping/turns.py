@@ -19,16 +19,16 @@ NOT_WHOLE: Final = ("context", "history", "input", "tools")
 def read_aligned(data: DataProfile) -> Iterator[Reading]:
     """Yield the readings of columns with TRL's own names, in one spelling."""
     names: tuple[ColumnRole, ...] = ("prompt", *ANSWERS)
-    said = {name: found for name in names if name in data.columns and (found := _spelled(data, name))}
-    if len({text for _, helpers in said.values() for text in helpers}) > 1:
+    spelled = {name: found for name in names if name in data.columns and (found := _spelled(data, name))}
+    if len({text for _, helpers in spelled.values() for text in helpers}) > 1:
         return
-    for roles in PAIRS if "chosen" in said else COMPLETIONS:
-        if said.keys() >= set(roles):
-            yield from _aligned({role: said[role] for role in roles}, data)
+    for roles in PAIRS if "chosen" in spelled else COMPLETIONS:
+        if spelled.keys() >= set(roles):
+            yield from _aligned({role: spelled[role] for role in roles}, data)
 
 
-def _aligned(said: Mapping[ColumnRole, Spelled], data: DataProfile) -> Iterator[ColumnReading]:
-    parts: dict[ColumnRole, RowExpression] = {role: part for role, (part, _) in said.items()}
+def _aligned(spelled: Mapping[ColumnRole, Spelled], data: DataProfile) -> Iterator[ColumnReading]:
+    parts: dict[ColumnRole, RowExpression] = {role: part for role, (part, _) in spelled.items()}
     implicit = "prompt" not in parts
     if implicit and any(part.kind == "text" for part in parts.values()):
         return
@@ -36,7 +36,7 @@ def _aligned(said: Mapping[ColumnRole, Spelled], data: DataProfile) -> Iterator[
     yield ColumnReading(
         what=f"{_listed(roles)} as messages.",
         parts=parts,
-        helpers=tuple(dict.fromkeys(text for _, helpers in said.values() for text in helpers)),
+        helpers=tuple(dict.fromkeys(text for _, helpers in spelled.values() for text in helpers)),
         uses=tuple(dict.fromkeys(name for name in ("prompt", *roles) if name in data.columns)),
         needs=roles,
         pair=tuple(role for role in roles if role in ("chosen", "rejected")),
@@ -52,9 +52,9 @@ def _spelled(data: DataProfile, name: str) -> Spelled | None:
 
 def read_prompts(data: DataProfile) -> Iterator[Reading]:
     """Yield prompts that are there, beside columns that are in their way."""
-    if "prompt" not in data.columns or not (said := _spelled(data, "prompt")):
+    if "prompt" not in data.columns or not (spelled := _spelled(data, "prompt")):
         return
-    part, helpers = said
+    part, helpers = spelled
     found = ColumnReading(
         what="The prompt, without columns that the trainer would take for its own.",
         parts={"prompt": part},
@@ -74,7 +74,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 def read_turns(data: DataProfile) -> Iterator[Reading]:
     """Yield conversations, whatever their column is called and however they are spelled."""
-    spelled = {name: said for name in data.columns if (said := spell(data, name)) and data.forms[name] != "turn"}
+    spelled = {name: turns for name in data.columns if (turns := spell(data, name)) and data.forms[name] != "turn"}
     whole = [name for name in spelled if name not in (*NOT_WHOLE, "prompt", *ANSWERS)]
     if len(whole) > 1:
         if "messages" not in whole:
@@ -121,14 +121,18 @@ def read_judged(data: DataProfile) -> Iterator[Reading]:
 
 def read_continued(data: DataProfile) -> Iterator[Reading]:
     """Yield conversations that end before two answers to compare, each of which stands in a column of its own."""
-    said = {name: answer for name in ("chosen", "rejected") if (answer := _answer(data, name))}
-    spelled = {name: turns for name in data.columns if name not in said and (turns := spell(data, name))}
-    if len(said) != len(("chosen", "rejected")) or len(spelled) != 1 or data.texts("system", "system_prompt", "prompt"):
+    answers = {name: answer for name in ("chosen", "rejected") if (answer := _answer(data, name))}
+    spelled = {name: turns for name in data.columns if name not in answers and (turns := spell(data, name))}
+    if (
+        len(answers) != len(("chosen", "rejected"))
+        or len(spelled) != 1
+        or data.texts("system", "system_prompt", "prompt")
+    ):
         return
-    (name, (part, helpers)), pair = *spelled.items(), tuple(said)
+    (name, (part, helpers)), pair = *spelled.items(), tuple(answers)
     yield ColumnReading(
         what=f"The conversation of `{name}`, and the answers `chosen` and `rejected`.",
-        parts={"prompt": part, "chosen": said["chosen"], "rejected": said["rejected"]},
+        parts={"prompt": part, "chosen": answers["chosen"], "rejected": answers["rejected"]},
         helpers=helpers,
         uses=(name, *pair),
         needs=(name, *pair),

@@ -59,8 +59,8 @@ class UsualValues:
     def _has_turn(self, turn: object) -> bool:
         if not isinstance(turn, Mapping):
             return False
-        said = not self.content or isinstance(turn.get(self.content), str) or any(map(turn.get, self.excuses))
-        return _is_known(turn.get(self.role)) and said
+        has_content = not self.content or isinstance(turn.get(self.content), str) or any(map(turn.get, self.excuses))
+        return _is_known(turn.get(self.role)) and has_content
 
     def tests(self, name: str, lacking: LackingRows) -> Iterator[str]:
         """Yield the expressions that are true of a row whose value is as usual, as far as some rows have another."""
@@ -75,9 +75,9 @@ class UsualValues:
             spoken = "isinstance(turn, dict) and " if self.mixed else ""
             spoken += f"str(turn.get({render_literal(self.role)})).lower() in {known}"
             if self.content:
-                said = [f"isinstance(turn.get({render_literal(self.content)}), str)"]
-                said += [f"turn.get({render_literal(each)})" for each in self.excuses]
-                spoken += f" and ({' or '.join(said)})" if self.excuses else f" and {said[0]}"
+                conditions = [f"isinstance(turn.get({render_literal(self.content)}), str)"]
+                conditions += [f"turn.get({render_literal(each)})" for each in self.excuses]
+                spoken += f" and ({' or '.join(conditions)})" if self.excuses else f" and {conditions[0]}"
             yield f"all({spoken} for turn in {value})"
 
     def unusual(self, name: str, lacking: LackingRows) -> Iterator[RowCount]:

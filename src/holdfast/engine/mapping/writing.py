@@ -33,10 +33,10 @@ def write(method: Method, reading: ColumnReading, data: DataProfile) -> str | No
     if written is None:
         return None
     chosen = any(
-        reading.parts[name].code in said
+        reading.parts[name].code in line
         for name in ("chosen", "rejected")
         if name in reading.parts
-        for said in (*written.columns.values(), *written.lines)
+        for line in (*written.columns.values(), *written.lines)
     )
     choosing = reading.choosing if chosen else ()
     body = [*reading.lines, *choosing, *written.lines, *_returned(written.columns)]

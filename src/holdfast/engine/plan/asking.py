@@ -119,11 +119,11 @@ def _of_config(config: Mapping[str, Any], parameters: int, dtypes: Mapping[str, 
     text = config.get("text_config")
     decoder = text if isinstance(text, Mapping) else config
     stored = max(dtypes, key=lambda name: dtypes[name]) if dtypes else ""
-    said = next((config[name] for name in ("dtype", "torch_dtype") if config.get(name)), stored)
+    dtype = next((config[name] for name in ("dtype", "torch_dtype") if config.get(name)), stored)
     return JobModel(
         architecture=read_model(config, parameters),
         type=str(decoder.get("model_type")),
-        dtype=0 if not said else FLOAT32 if said in {"float32", "F32"} else FLOAT16,
+        dtype=0 if not dtype else FLOAT32 if dtype in {"float32", "F32"} else FLOAT16,
         config=config,
     )
 

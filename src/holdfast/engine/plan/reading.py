@@ -309,9 +309,9 @@ class StepReader:
 
     def _reentrant(self) -> bool:
         given = self._checkpointing("checkpointing_kwargs")
-        said = given.get("use_reentrant") if isinstance(given, Mapping) else None
-        said = plain_value("train.gradient_checkpointing_kwargs", said)
-        return bool(self._fact("reentrant") if said is None else said)
+        chosen = given.get("use_reentrant") if isinstance(given, Mapping) else None
+        chosen = plain_value("train.gradient_checkpointing_kwargs", chosen)
+        return bool(self._fact("reentrant") if chosen is None else chosen)
 
     def _attention(self) -> AttentionKernel:
         name = plain_value("model.attn_implementation", loading_setting(self.job, "attn_implementation"))

@@ -131,8 +131,11 @@ def _fsdp(job: Document) -> ShardingStrategy:
     _refuse_offload(settings, ("fsdp_offload_params",))
     if "offload" in words:
         raise MissingFactError("train.fsdp", "the memory of offloaded parameters is not known")
-    said = (job.get("where.fsdp_sharding", None), *map(settings.get, ("fsdp_sharding_strategy", RESHARD)))
-    wholly = all(each is None or str(each).upper() in WHOLLY_SHARDED for each in said)
+    settings_of_sharding = (
+        job.get("where.fsdp_sharding", None),
+        *map(settings.get, ("fsdp_sharding_strategy", RESHARD)),
+    )
+    wholly = all(each is None or str(each).upper() in WHOLLY_SHARDED for each in settings_of_sharding)
     if not wholly or "full_shard" not in words:
         raise MissingFactError(
             "fsdp", "the memory of FSDP that keeps weights whole after the forward pass is not known"

@@ -131,10 +131,10 @@ def _kind(given: ArgumentLookup, naming: Naming) -> Any:
     """Return the kind of repository that a name would have on the Hub; Unknown if that is not known."""
     if naming.role == "target" and given.call.package == "datasets":
         return "dataset"
-    said = given.value(naming.kind_by) if naming.kind_by else None
-    if said is None:
+    kind = given.value(naming.kind_by) if naming.kind_by else None
+    if kind is None:
         return naming.kind
-    return KINDS.get(said, Unknown()) if isinstance(said, str) else Unknown()
+    return KINDS.get(kind, Unknown()) if isinstance(kind, str) else Unknown()
 
 
 def _files(given: ArgumentLookup, naming: Naming) -> tuple[str, ...] | Unknown:
@@ -206,9 +206,10 @@ def _settings_references(given: ArgumentLookup, *, pushing: bool) -> Iterator[Re
 
 def _reports_to(call: Call, tracker: str) -> bool:
     """True if a config surely says that metrics go to a tracker; by itself it has them go nowhere."""
-    said = call.arguments.get("report_to")
+    trackers = call.arguments.get("report_to")
     return bool(
-        {tracker, "all"} & {each for each in (said if isinstance(said, list) else [said]) if isinstance(each, str)}
+        {tracker, "all"}
+        & {each for each in (trackers if isinstance(trackers, list) else [trackers]) if isinstance(each, str)}
     )
 
 
@@ -246,8 +247,8 @@ def _train_split(given: ArgumentLookup) -> str | None:
     """Return the split that a command of TRL's trains on; a script that takes its arguments may do with them what it likes."""
     if not given.call.path.startswith("trl ") or given.call.open:
         return None
-    said = given.value("dataset_train_split")
-    return "train" if said is None else said if isinstance(said, str) else None
+    split = given.value("dataset_train_split")
+    return "train" if split is None else split if isinstance(split, str) else None
 
 
 def _evaluated(given: ArgumentLookup) -> Iterator[Reference]:

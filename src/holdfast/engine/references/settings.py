@@ -63,8 +63,8 @@ def _dataset(document: Document) -> Iterator[Reference]:
 
 
 def _data(role: ReferenceRole, name: str, key: str, label: str, config: str | None, split: Any) -> Reference:
-    said = split if isinstance(split, str) else None
-    return Reference(role=role, name=name, key=key, label=label, repo_kind="dataset", config=config, split=said)
+    split_name = split if isinstance(split, str) else None
+    return Reference(role=role, name=name, key=key, label=label, repo_kind="dataset", config=config, split=split_name)
 
 
 def _evaluations(document: Document) -> Iterator[Reference]:

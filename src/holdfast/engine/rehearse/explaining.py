@@ -132,10 +132,10 @@ def _reported_line(failure: Failure, context: FailureContext) -> FailingLine | N
     """Return the line of the user's own code that was reported with the failure, else that of the setting that it is about."""
     path, _, number = failure.where.rpartition(":")
     if path not in context.sources or not number.isdigit():
-        said = f"{failure.cause.cause} {failure.cause.fix}"
+        text = f"{failure.cause.cause} {failure.cause.fix}"
         if context.job or failure.over:
             return None
-        named = find_argument(said, context.sources, context.cells)
+        named = find_argument(text, context.sources, context.cells)
         labelled = named is None and failure.cause.signature.name in LABELLED
         return find_labelling(context.sources, context.cells) if labelled else named
     cells = context.cells if is_notebook(path) else ()

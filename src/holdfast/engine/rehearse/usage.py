@@ -41,8 +41,8 @@ def find_usage_problem(played: PartResult, arguments: Sequence[str]) -> UsagePro
     """
     log = played.logs.get("stderr.log", "")
     if played.code == REFUSED and USAGE.search(log) and (found := list(ERROR.finditer(log))):
-        said = found[-1]["argparse"] or found[-1]["typer"]
-        return UsageProblem(_what(said), _lacking(said))
+        message = found[-1]["argparse"] or found[-1]["typer"]
+        return UsageProblem(_what(message), _lacking(message))
     reads = [int(number) for number in ARGV.findall(log)]
     if because_of(played) == NO_ITEM and reads and reads[-1] > len(arguments):
         wanted = tuple(f"argument {number}" for number in range(len(arguments) + 1, reads[-1] + 1))
@@ -50,14 +50,14 @@ def find_usage_problem(played: PartResult, arguments: Sequence[str]) -> UsagePro
     return None
 
 
-def _what(said: str) -> str:
+def _what(message: str) -> str:
     """Return the usage error without the script's name."""
-    if not (names := _lacking(said)):
-        return f"refuses its arguments: {said}"
+    if not (names := _lacking(message)):
+        return f"refuses its arguments: {message}"
     return f"requires the argument{'s' if len(names) > 1 else ''} {', '.join(f'`{name}`' for name in names)}"
 
 
-def _lacking(said: str) -> tuple[str, ...]:
+def _lacking(message: str) -> tuple[str, ...]:
     """Return the arguments that a parser lacks.
 
     >>> _lacking("the following arguments are required: --model, data")
@@ -65,7 +65,7 @@ def _lacking(said: str) -> tuple[str, ...]:
     >>> _lacking("Missing option '--model'.")
     ('--model',)
     """
-    found = LACKING.match(said)
+    found = LACKING.match(message)
     return tuple((found[1] or found[2]).split(", ")) if found else ()
 
 

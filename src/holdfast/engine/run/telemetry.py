@@ -219,6 +219,6 @@ class TelemetryReader:
         if line.part < line.parts:
             self._due[line.process], self._pieces[line.process] = (line.number, line.part + 1), text
             return
-        said = event_of_line(text)
-        self._due[line.process], self.ended = (line.number + 1, 1), said.get("event") == "end"
-        yield CarriedEvent(line.process, line.number, said)
+        event = event_of_line(text)
+        self._due[line.process], self.ended = (line.number + 1, 1), event.get("event") == "end"
+        yield CarriedEvent(line.process, line.number, event)

@@ -139,14 +139,14 @@ def _empty(turns: pl.DataFrame) -> Iterator[DamageSign]:
 def _judge_contents(turns: pl.DataFrame, column: str, kind: Type, tally: DamageTally) -> None:
     """Look for messages whose content is neither a text nor a list of parts that say their type."""
     has = fields_of(kind)
-    said = has.get("content", has.get("value"))
+    content_type = has.get("content", has.get("value"))
     if kind == ENCODED:
         likely = turns.filter(pl.col("content").str.contains(LIKE_JSON))
         found = ((row, _content_of(unpack(turn, kind=JSON))) for row, turn in likely.select("row", "turn").iter_rows())
-    elif said == JSON:
+    elif content_type == JSON:
         likely = turns.filter(pl.col("content").str.contains(LIKE_JSON))
         found = ((row, unpack(text, kind=JSON)) for row, text in likely.select("row", "content").iter_rows())
-    elif said is not None and (odd := _odd_type(said)):
+    elif content_type is not None and (odd := _odd_type(content_type)):
         spoken = turns.filter(pl.col("content").is_not_null())
         tally.add("wrong-type", column, spoken.get_column("row"), f"says {odd}")
         return
@@ -164,9 +164,9 @@ def _content_of(turn: Any) -> Any:
     return turn.get("content", turn.get("value")) if isinstance(turn, dict) else None
 
 
-def _odd_type(said: Type) -> str:
+def _odd_type(content_type: Type) -> str:
     """Return what a content of a type is called that no template for text is sure to write; empty for texts and typed parts."""
-    match said:
+    match content_type:
         case Scalar("string" | "null" | "json"):
             return ""
         case Scalar(word):

@@ -225,19 +225,19 @@ def choose_schedule(job: Job) -> dict[str, Any]:
     >>> choose_schedule(Job(method="sft", model="m", dataset="d", train={"save_steps": 50}))
     {'save_total_limit': 2}
     """
-    said = job.train
+    train = job.train
     schedule: dict[str, Any] = {}
-    if job.evaluates and "eval_strategy" not in said:
-        schedule = {"eval_strategy": "steps", "eval_steps": said.get("eval_steps", PART_OF_STEPS)}
-    elif job.early_stopping and said.get("eval_strategy") == "steps":
+    if job.evaluates and "eval_strategy" not in train:
+        schedule = {"eval_strategy": "steps", "eval_steps": train.get("eval_steps", PART_OF_STEPS)}
+    elif job.early_stopping and train.get("eval_strategy") == "steps":
         schedule = {"eval_steps": PART_OF_STEPS}  # else it would be the trainer's `logging_steps`
-    if not {"save_strategy", "save_steps"} & said.keys():
-        evaluation = {"eval_strategy": "steps", "eval_steps": PART_OF_STEPS} | schedule | said
+    if not {"save_strategy", "save_steps"} & train.keys():
+        evaluation = {"eval_strategy": "steps", "eval_steps": PART_OF_STEPS} | schedule | train
         if job.early_stopping and evaluation["eval_strategy"] == "epoch":
             schedule["save_strategy"] = "epoch"
         else:
             schedule["save_steps"] = evaluation["eval_steps"] if job.early_stopping else PART_OF_STEPS
-    return {key: value for key, value in {**schedule, "save_total_limit": 2}.items() if key not in said}
+    return {key: value for key, value in {**schedule, "save_total_limit": 2}.items() if key not in train}
 
 
 def with_schedule(job: Job) -> Job:

@@ -95,14 +95,14 @@ def _stands_in_order(parts: Sequence[str], text: str) -> bool:
 
 def _omitted(turns: Sequence[Mapping[str, Any]], written: str, render: Render) -> list[int]:
     """Return which of the messages are left out: those with a text whatever they say, others because they are none."""
-    said = [at for at, turn in enumerate(turns) if texts_of(turn)]
-    text = render([_marked(turn, at) if at in said else turn for at, turn in enumerate(turns)])
+    with_text = [at for at, turn in enumerate(turns) if texts_of(turn)]
+    text = render([_marked(turn, at) if at in with_text else turn for at, turn in enumerate(turns)])
     silent = [
         at
-        for at in said
+        for at in with_text
         if not isinstance(turns[at]["content"], str) and _is_written_as("", turns, at, written, render)
     ]
-    return [at for at in said if at in silent or MARK.format(at) not in text]
+    return [at for at in with_text if at in silent or MARK.format(at) not in text]
 
 
 def _is_written_as(spelling: str, turns: Sequence[Mapping[str, Any]], at: int, text: str, render: Render) -> bool:

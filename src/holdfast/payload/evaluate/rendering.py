@@ -40,8 +40,8 @@ def encode_answered(tokenizer: Any, prompt: Any, answer: Any) -> tuple[list[int]
 
 def _render_answered(tokenizer: Any, prompt: Any, answer: Any, before: str) -> str:
     turns = prompt if is_chat(prompt) else ([{"role": "user", "content": prompt}] if prompt else [])
-    said = answer if is_chat(answer) else [{"role": "assistant", "content": answer}]
-    return str(tokenizer.apply_chat_template([*turns, *said], tokenize=False)) or before
+    answered = answer if is_chat(answer) else [{"role": "assistant", "content": answer}]
+    return str(tokenizer.apply_chat_template([*turns, *answered], tokenize=False)) or before
 
 
 def _content(answer: Any) -> str:

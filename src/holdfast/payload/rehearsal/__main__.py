@@ -39,18 +39,18 @@ WORKED_OUT = (("transformers.conversion_mapping", "get_checkpoint_conversion_map
 
 def main(wanted: list[str]) -> None:
     """Serve until the input is closed."""
-    said = os.fdopen(os.dup(1), "w", buffering=1)
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)  # what libraries print while they are imported is no answer
     begin_package()
     no_sandbox = importlib.import_module(f"{PACKAGE}.sandbox").enter()
     began_s = time.perf_counter()
     if not os.environ.get(BARE) and not (preload(wanted) and can_fork()):
         os.environ[BARE] = "1"
-        os.dup2(said.fileno(), 1)
+        os.dup2(answers.fileno(), 1)
         os.execv(sys.executable, [sys.executable, __file__, *wanted])  # noqa: S606 - no shell is wanted
     prepare()
     facts = {"python": sys.version.split()[0], "versions": versions(), "no_sandbox": no_sandbox}
-    say(said, "ready", elapsed_s=time.perf_counter() - began_s, **facts)
+    say(answers, "ready", elapsed_s=time.perf_counter() - began_s, **facts)
     children: dict[int, str] = {}
     rest = b""
     while True:
@@ -60,9 +60,9 @@ def main(wanted: list[str]) -> None:
             *lines, rest = (rest + read).split(b"\n")
             for line in lines:
                 folder = json.loads(line)["folder"]
-                children[pid := start(line.decode(), folder, said)] = folder
-                say(said, "started", folder=folder, pid=pid)
-        reap(children, said)
+                children[pid := start(line.decode(), folder, answers)] = folder
+                say(answers, "started", folder=folder, pid=pid)
+        reap(children, answers)
     for pid in children:
         os.killpg(pid, signal.SIGKILL)
 
@@ -116,11 +116,11 @@ def prepare() -> None:
     gc.freeze()
 
 
-def start(line: str, folder: str, said: TextIO) -> int:
+def start(line: str, folder: str, answers: TextIO) -> int:
     """Fork the process of one part request, in a group of its own; return its id."""
     if pid := os.fork():
         return pid
-    said.close()
+    answers.close()
     os.setpgid(0, 0)
     code = 1
     try:
@@ -145,21 +145,21 @@ def load(path: Path, name: str) -> None:
     spec.loader.exec_module(module)
 
 
-def reap(children: dict[int, str], said: TextIO) -> None:
+def reap(children: dict[int, str], answers: TextIO) -> None:
     """Tell which children have ended; what they left behind is ended with the last of them, where nothing else can be met."""
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             if (pid := ended[0]) not in children:  # it was left behind by one
                 continue
-            say(said, "ended", folder=children.pop(pid), code=os.waitstatus_to_exitcode(ended[1]))
+            say(answers, "ended", folder=children.pop(pid), code=os.waitstatus_to_exitcode(ended[1]))
             if not children and os.getpid() == FIRST:
                 with suppress(ProcessLookupError):
                     os.kill(EVERY_OTHER, signal.SIGKILL)
 
 
-def say(said: TextIO, event: str, **fields: object) -> None:
+def say(answers: TextIO, event: str, **fields: object) -> None:
     """Write one line of answer."""
-    print(json.dumps({"event": event, **fields}), file=said, flush=True)
+    print(json.dumps({"event": event, **fields}), file=answers, flush=True)
 
 
 def versions() -> dict[str, str]:

@@ -26,8 +26,8 @@ def check(scan: Scan) -> Iterator[Finding]:
     for index, broken in enumerate(scan.broken[:MOST_LISTED], start=1):
         others = f" ({MOST_LISTED} of {every:,} such places are shown)" if index == MOST_LISTED < every else ""
         # What is said of a file without any row names the file itself.
-        said = broken.what if broken.what.startswith(broken.path) else f"{_where(broken)}: {broken.what}"
-        yield Finding("dataset", f"{said}{others}")
+        message = broken.what if broken.what.startswith(broken.path) else f"{_where(broken)}: {broken.what}"
+        yield Finding("dataset", f"{message}{others}")
 
 
 def _where(broken: UnreadablePart) -> str:

@@ -63,20 +63,20 @@ def as_unreachable(error: HoldfastError) -> UnreachableError:
 
 
 def _refusal(error: "HfHubHTTPError", doing: str) -> HoldfastError:
-    status, said = error.response.status_code, _line(error.server_message or "")
+    status, message = error.response.status_code, _line(error.server_message or "")
     where = f"the Hub, status {status}"
     if status not in FIXES:
-        what = f"cannot {doing}: the Hub answered {status}" + (f": {said}" if said else "")
+        what = f"cannot {doing}: the Hub answered {status}" + (f": {message}" if message else "")
         return UnreachableError(what, where=where, fix=AGAIN)
     because, fix = FIXES[status]
-    return BackendError(f"cannot {doing}: {because}" + (f": {said}" if said else ""), where=where, fix=fix)
+    return BackendError(f"cannot {doing}: {because}" + (f": {message}" if message else ""), where=where, fix=fix)
 
 
 def _batch_failure(error: "BucketBatchError", doing: str) -> HoldfastError:
     """Return the error for files that a bucket did not take."""
-    said = _line("; ".join(sorted({each.get("error", "") for each in error.failures})))
+    message = _line("; ".join(sorted({each.get("error", "") for each in error.failures})))
     fix = "delete runs from the bucket that are no longer needed, or name another one in `where.options.bucket`"
-    return BackendError(f"cannot {doing}: the bucket does not take it: {said}", where="the bucket", fix=fix)
+    return BackendError(f"cannot {doing}: the bucket does not take it: {message}", where="the bucket", fix=fix)
 
 
 def _line(text: str) -> str:

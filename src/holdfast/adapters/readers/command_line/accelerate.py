@@ -66,7 +66,7 @@ def add_accelerate_config(launch: Launch, files: SettingsReader, *, packaged: bo
 def _stated(settings: Mapping[str, Any] | None) -> dict[str, Any]:
     if settings is None:
         return {}
-    said = {ours: settings[theirs] for theirs, ours in KEYS.items() if settings.get(theirs) not in (None, {})}
+    values = {ours: settings[theirs] for theirs, ours in KEYS.items() if settings.get(theirs) not in (None, {})}
     if settings.get("distributed_type") in ALONE:
-        said["where.world_size"] = 1
-    return said
+        values["where.world_size"] = 1
+    return values

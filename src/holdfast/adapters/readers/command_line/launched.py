@@ -19,14 +19,14 @@ def with_launch(document: Document, launch: Launch) -> Document:
 
     What they install stands beside what the program's own header asks for.
     """
-    said = {
+    values = {
         key: value
         for key, value in launch.values.items()
         if key != REQUIREMENTS and document.get(key) is ABSENT and not isinstance(document.get(_parent(key)), Unknown)
     }
-    edits = [Set(key, value) for key, value in (said | _launch(document, launch)).items()]
+    edits = [Set(key, value) for key, value in (values | _launch(document, launch)).items()]
     places = {
-        key: place for key, place in launch.places.items() if {render_key(key), render_key(key[:-1])} & said.keys()
+        key: place for key, place in launch.places.items() if {render_key(key), render_key(key[:-1])} & values.keys()
     }
     joined = replace(document, values=apply_edits(document.values, edits), places={**places, **document.places})
     added = launch.values.get(REQUIREMENTS, [])
@@ -36,12 +36,12 @@ def with_launch(document: Document, launch: Launch) -> Document:
 def _launch(document: Document, launch: Launch) -> dict[str, Any]:
     # A script's header is read by uv alone, and only where uv starts the script itself.
     started = ["python"] if launch.words and PYTHON_ITSELF.fullmatch(launch.words[0].text) else []
-    said = {
+    values = {
         BY: [*launch.by, *started, *document.get(BY, [])],
         ADDED: launch.values.get(REQUIREMENTS),
         PYTHON: launch.values.get("environment.python"),
     }
-    return {key: value for key, value in said.items() if value}
+    return {key: value for key, value in values.items() if value}
 
 
 def _with_requirements(document: Document, added: list[Any], places: Mapping[Key, Place]) -> Document:

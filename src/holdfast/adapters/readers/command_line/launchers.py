@@ -181,12 +181,12 @@ def _hyphened(option: str) -> str:
 def _after_options(words: Sequence[Word], launcher: LauncherCommand, launch: Launch) -> Sequence[Word]:
     """Note a launcher's options, and return what follows them; before a module's name the `-m`, wherever it stood."""
     module: list[Word] = []
-    said: set[str] = set()
+    given: set[str] = set()
     known = OPTIONS.get(launcher.name)
     while words:
         word = words[0]
         if is_hidden(word) and _starts_program(words[1:], launcher):
-            _hide(launch, launcher, said, word)
+            _hide(launch, launcher, given, word)
             words = words[1:]
             continue
         if not word.text.startswith("-") or word.text == "-":
@@ -200,13 +200,13 @@ def _after_options(words: Sequence[Word], launcher: LauncherCommand, launch: Lau
         if known:
             _note_unknown(launch, launcher, known, word)
         taken = _words_of(words, launcher)
-        _note_option(launch, launcher, said, words[:taken], has_value=len(words) >= taken)
+        _note_option(launch, launcher, given, words[:taken], has_value=len(words) >= taken)
         words = words[taken:]
     return [*module, *words]
 
 
 def _note_option(
-    launch: Launch, launcher: LauncherCommand, said: set[str], words: Sequence[Word], *, has_value: bool
+    launch: Launch, launcher: LauncherCommand, given: set[str], words: Sequence[Word], *, has_value: bool
 ) -> None:
     """Note what an option of a launcher says, with its value if it has one."""
     option, _, inline = words[0].text.partition("=")
@@ -214,7 +214,7 @@ def _note_option(
     if switched := launcher.switches.get(name):
         launch.say(*switched, words[0].place)
     if (key := launcher.keys.get(name)) and has_value:
-        said.add(key)
+        given.add(key)
         _note(launch, key, inline or words[-1].text, words[-1])
 
 
@@ -225,10 +225,10 @@ def _note_unknown(launch: Launch, launcher: LauncherCommand, known: LauncherOpti
         launch.add(UNKNOWN_OPTIONS, {"launcher": launcher.name, "option": option}, word.place)
 
 
-def _hide(launch: Launch, launcher: LauncherCommand, said: set[str], word: Word) -> None:
+def _hide(launch: Launch, launcher: LauncherCommand, given: set[str], word: Word) -> None:
     """Note that a word may give any of a launcher's options."""
     for key in launcher.keys.values():
-        if not key.endswith("+") and key not in said:
+        if not key.endswith("+") and key not in given:
             launch.say(key, NOT_SAID, word.place)
 
 

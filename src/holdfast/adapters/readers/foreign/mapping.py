@@ -35,15 +35,15 @@ def mapped(
         calls: What the settings are passed on to.
         constants: What the file means without saying so, by our key.
     """
-    said = [(theirs, ours) for theirs, ours in keys if _is_set(document.get(theirs), ours)]
+    renamed = [(theirs, ours) for theirs, ours in keys if _is_set(document.get(theirs), ours)]
     edits = [Set(key, value) for key, value in constants.items()]
-    edits += [Set(ours, setting(document, theirs)) for theirs, ours in said]
+    edits += [Set(ours, setting(document, theirs)) for theirs, ours in renamed]
     return replace(
         document,
         kind="command",
         values=apply_edits({}, edits),
-        places=_moved(document.places, said),
-        key_places=_moved(document.key_places, said),
+        places=_moved(document.places, renamed),
+        key_places=_moved(document.key_places, renamed),
         calls=tuple(calls),
     )
 

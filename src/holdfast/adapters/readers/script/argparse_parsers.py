@@ -237,11 +237,13 @@ def _slot(reading: ReadingState, option: Option, words: Argv | None, places: Seq
         value = default_of(option) if reading.by_default else value
         if reading.by_default and not isinstance(value, Unknown):
             reading.assumed[declared.name] = None
-    said = [index for index, word in enumerate(words or ()) if isinstance(word, str) and _gives(word, option.flags)]
-    if value is COMMAND_LINE or not said or not places:
+    positions = [
+        index for index, word in enumerate(words or ()) if isinstance(word, str) and _gives(word, option.flags)
+    ]
+    if value is COMMAND_LINE or not positions or not places:
         return Slot(value, option=declared)
-    follows = "=" not in str((words or ())[said[-1]]) and option.action is None
-    return Slot(value, places[said[-1] + follows], option=declared)
+    follows = "=" not in str((words or ())[positions[-1]]) and option.action is None
+    return Slot(value, places[positions[-1] + follows], option=declared)
 
 
 def _may_stay(option: Option) -> bool:
@@ -254,12 +256,12 @@ def option_value(option: Option, words: Argv | None) -> Any:
     if words is None or not option.flags or not option.flags[0].startswith("-"):
         return COMMAND_LINE
     hidden = last_hidden(words)
-    said = [index for index, word in enumerate(words) if isinstance(word, str) and _gives(word, option.flags)]
-    if not said:
+    positions = [index for index, word in enumerate(words) if isinstance(word, str) and _gives(word, option.flags)]
+    if not positions:
         return COMMAND_LINE if hidden >= 0 or option.required else default_of(option)
-    if said[-1] < hidden:
+    if positions[-1] < hidden:
         return COMMAND_LINE
-    return _given_value(option, words[said[-1] :])
+    return _given_value(option, words[positions[-1] :])
 
 
 def default_of(option: Option) -> Any:

@@ -42,16 +42,16 @@ def _read_header(text: str, path: str, values: dict[str, Any], places: dict[Key,
     end = min(begin + len(header) + header.count("\n"), len(text))
     places["environment",] = lines.place(path, begin, begin + len(first))
     try:
-        said = read_header(header, path)
+        table = read_header(header, path)
     except UsageError as error:
         values |= {"requirements": Unknown(error.what), "python": Unknown(error.what)}
         return
-    wanted = said.get("dependencies")
+    wanted = table.get("dependencies")
     if isinstance(wanted, list) and all(isinstance(each, str) for each in wanted):
         values["requirements"] = wanted
         _place_texts(wanted, text[begin:end], begin, (lines, path), places)
-    if isinstance(said.get("requires-python"), str):
-        values["python"] = said["requires-python"]
+    if isinstance(table.get("requires-python"), str):
+        values["python"] = table["requires-python"]
         found = re.search(f"{PYTHON_LINE}({QUOTED})", text[begin:end])
         if found:
             places["environment", "python"] = lines.place(path, begin + found.start(1), begin + found.end(1))
@@ -66,8 +66,8 @@ def _place_texts(
     position = 0
     for index, requirement in enumerate(wanted):
         for at in range(position, len(found)):
-            match, said = found[at]
-            if said == requirement:
+            match, text = found[at]
+            if text == requirement:
                 place = lines.place(path, begin + match.start(), begin + match.end())
                 places["environment", "requirements", index] = place
                 position = at + 1

@@ -54,10 +54,10 @@ def _parse_dataclasses(reading: ReadingState, site: Site, arguments: CallArgumen
     given = arguments.argument(0, "args")
     argv, places = words_given(reading, given), reading.argv_places if given is None else ()
     known = argv is not None and arguments.argument(1, "args_filename") is None
-    said = _stated_values(reading, argv, places, config) if argv is not None and known else None
+    stated = _stated_values(reading, argv, places, config) if argv is not None and known else None
     remaining = arguments.argument(1, "return_remaining_strings") is not None
     strict = not remaining and arguments.argument(2, "fail_with_unknown_args") is None
-    shares = share_flags(_paths(spec), said, strict=strict)
+    shares = share_flags(_paths(spec), stated, strict=strict)
     made = _parsed_classes(reading, site, spec, shares, are_words=not config)
     if given is None and site.library_call:
         site.library_call.fields = tuple(_own_parameters(spec))
@@ -71,9 +71,9 @@ def _parse_with_config(reading: ReadingState, site: Site, arguments: CallArgumen
 def _parse_file(reading: ReadingState, site: Site, arguments: CallArguments) -> Any:
     spec = _spec(reading, site.receiver)
     name = arguments.argument(0, "json_file") or arguments.argument(0, "yaml_file")
-    said = _file_slots(reading, name) if isinstance(name, str) else None
+    stated = _file_slots(reading, name) if isinstance(name, str) else None
     loose = arguments.argument(1, "allow_extra_keys") is not None
-    return _parsed_classes(reading, site, spec, share_flags(_paths(spec), said, strict=not loose))
+    return _parsed_classes(reading, site, spec, share_flags(_paths(spec), stated, strict=not loose))
 
 
 def _parse_dict(reading: ReadingState, site: Site, _: CallArguments) -> Any:
@@ -158,7 +158,7 @@ def _paths(spec: Spec) -> list[tuple[str, frozenset[str]]]:
 
 
 def share_flags(
-    classes: Sequence[tuple[str, frozenset[str]]], said: Mapping[str, Slot] | None, *, strict: bool = True
+    classes: Sequence[tuple[str, frozenset[str]]], stated: Mapping[str, Slot] | None, *, strict: bool = True
 ) -> list[KnownItems]:
     """Return the arguments that each dataclass gets; all may get more where it is not known what is given.
 
@@ -167,14 +167,14 @@ def share_flags(
 
     Args:
         classes: The path of each, empty if it is not known, and the fields that the program adds.
-        said: What is given, by name; None if any may be.
+        stated: What is given, by name; None if any may be.
         strict: Whether the program ends where a flag is nobody's.
     """
-    if said is None:
+    if stated is None:
         return [KnownItems(open=True) for _ in classes]
     shares = [dict[str, Slot]() for _ in classes]
     unsure: set[int] = set()
-    for name, slot in said.items():
+    for name, slot in stated.items():
         owners = _owners(name, classes)
         if len(owners) == 1:
             shares[owners[0]][name] = slot
@@ -221,9 +221,9 @@ def read_flags(argv: Argv) -> dict[str, Any]:
         else:
             words.append(word)
     result: dict[str, Any] = {}
-    for name, said in flags.items():
-        negated = name.startswith("no_") and not said and name != "no_cuda"
-        result[name.removeprefix("no_") if negated else name] = said[0] if len(said) == 1 else said or not negated
+    for name, values in flags.items():
+        negated = name.startswith("no_") and not values and name != "no_cuda"
+        result[name.removeprefix("no_") if negated else name] = values[0] if len(values) == 1 else values or not negated
     return result
 
 

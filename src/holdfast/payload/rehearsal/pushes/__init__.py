@@ -116,8 +116,8 @@ class RequestInterceptor:
             return DryResponse(0)
         constants = importlib.import_module("huggingface_hub.constants")
         session = importlib.import_module("huggingface_hub.utils").get_session()
-        said = {"authorization": f"Bearer {token}"} if token not in ("", pretended.TOKEN) else {}
-        response = session.get(constants.ENDPOINT + path, headers=said, timeout=TIMEOUT_S)
+        own_headers = {"authorization": f"Bearer {token}"} if token not in ("", pretended.TOKEN) else {}
+        response = session.get(constants.ENDPOINT + path, headers=own_headers, timeout=TIMEOUT_S)
         return DryResponse(response.status_code, response.content)
 
     def _answer(self, method: str, url: str, headers: Any, read: Callable[[], bytes]) -> DryResponse | None:

@@ -156,8 +156,8 @@ class DryHub:
         body = json.dumps({"url": self._page(kind, name), "name": name, "id": name}).encode()
         private = bool(new_repo.get("private")) or new_repo.get("visibility") == "private"
         if self._find(kind, name, request) is not None:
-            said = {"X-Error-Message": f"You already created this {kind} repo"}
-            return DryResponse(409, body, said | {"Content-Type": "application/json"})
+            headers = {"X-Error-Message": f"You already created this {kind} repo"}
+            return DryResponse(409, body, headers | {"Content-Type": "application/json"})
         self._known[kind, name] = DryRepository(kind, name, private=private, is_new=True)
         self._events.fact("push", action="create", repository=name, kind=kind, private=private)
         return DryResponse(200, body, {"Content-Type": "application/json"})
@@ -188,8 +188,8 @@ class DryHub:
         if self._token and self._token != hashlib.sha256(token.encode()).hexdigest():
             return ""
         owner = name.partition("/")[0]
-        said = (self._writable.get(each) for each in (name, owner, ANY))
-        return next(filter(None, said), "").replace(f"`{ANY}`", f"`{owner}`")
+        permissions = (self._writable.get(each) for each in (name, owner, ANY))
+        return next(filter(None, permissions), "").replace(f"`{ANY}`", f"`{owner}`")
 
     def _is_refused(self, kind: str, name: str, token: str) -> bool:
         """Whether the real Hub says that a repository of its own may not be written to."""
@@ -348,9 +348,9 @@ class RefusedError(Exception):
 
     def __init__(self, status: int, because: str, code: str = "") -> None:
         super().__init__(because)
-        said = {"X-Error-Message": because, "Content-Type": "application/json", REFUSED: "1"}
+        headers = {"X-Error-Message": because, "Content-Type": "application/json", REFUSED: "1"}
         self.answer = DryResponse(
-            status, json.dumps({"error": because}).encode(), said | ({"X-Error-Code": code} if code else {})
+            status, json.dumps({"error": because}).encode(), headers | ({"X-Error-Code": code} if code else {})
         )
 
 
@@ -363,21 +363,21 @@ def _as_json(value: Any) -> DryResponse:
 
 
 def _missing(repo: DryRepository, because: str, code: str) -> DryResponse:
-    said = {"X-Error-Message": because, "X-Error-Code": code, "X-Repo-Commit": repo.sha}
-    return DryResponse(404, b"", said)
+    headers = {"X-Error-Message": because, "X-Error-Code": code, "X-Repo-Commit": repo.sha}
+    return DryResponse(404, b"", headers)
 
 
 def _send(repo: DryRepository, kept: Path, request: DryRequest) -> DryResponse:
     content = kept.read_bytes()
-    said = {"X-Repo-Commit": repo.sha, "ETag": f'"{kept.name}"', "Accept-Ranges": "bytes"}
+    headers = {"X-Repo-Commit": repo.sha, "ETag": f'"{kept.name}"', "Accept-Ranges": "bytes"}
     ranged = re.fullmatch(r"bytes=(\d+)-(\d*)", request.headers.get("range", ""))
     status = 200
     if ranged:
         first, last = int(ranged[1]), min(int(ranged[2] or len(content) - 1), len(content) - 1)
-        said["Content-Range"] = f"bytes {first}-{last}/{len(content)}"
+        headers["Content-Range"] = f"bytes {first}-{last}/{len(content)}"
         content, status = content[first : last + 1], 206
-    said["Content-Length"] = str(len(content))
-    return DryResponse(status, b"" if request.method == "HEAD" else content, said)
+    headers["Content-Length"] = str(len(content))
+    return DryResponse(status, b"" if request.method == "HEAD" else content, headers)
 
 
 def _paths(repo: DryRepository) -> list[str]:

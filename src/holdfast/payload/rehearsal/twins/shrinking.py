@@ -209,12 +209,12 @@ def _narrow_fields(thin: Mapping[str, Any], old: Mapping[str, Any], width: int) 
     fields = dict(thin)
     for change in (_narrow, _fewer_heads, _shorter_ranks, _fewer_experts, _smaller_states):
         change(fields, old, width)
-    said: dict[int, dict[str, Any]] = {}
+    overrides: dict[int, dict[str, Any]] = {}
     for place, own in overrides_of(thin).items():
         without = {name: value for name, value in {**old, **own}.items() if name != OVERRIDES}
         small = _narrow_fields(without, without, width)
-        said[place] = {name: small[name] for name in own}
-    return with_overrides(fields, said) if said else fields
+        overrides[place] = {name: small[name] for name in own}
+    return with_overrides(fields, overrides) if overrides else fields
 
 
 def _narrow(fields: Fields, old: Mapping[str, Any], width: int) -> None:
