@@ -31,6 +31,7 @@ ALLOWED: Final[Mapping[str, str]] = {
     "adapters/storage/retrieved_copies.py": "what holdfast noted of the files that it fetched",
     "adapters/backends/fake.py": "what the guard and the store of an attempt of its own wrote",
     "adapters/evaluation/process.py": "what the process of an evaluation wrote",
+    "adapters/evaluation/benchmarks.py": "what the process of lm-eval wrote",
     "adapters/tracing.py": "what the process of a trace wrote",
     "cli/output.py": "the null device, in place of an output that cannot be written",
     "adapters/export/converter.py": "the archive that pip fetched, and its copy in the cache, which has a digest",

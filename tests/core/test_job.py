@@ -146,7 +146,7 @@ def test_missing_keys_are_told() -> None:
         "None:None missing key `method`; write `method: sft`",
         "None:None missing key `model`; write `model: Qwen/Qwen2.5-0.5B`",
         "None:None missing key `dataset`; write `dataset: trl-lib/Capybara`",
-        "3:5 missing key `evaluate.0.dataset`; write `dataset: …`",
+        "3:5 `evaluate.0`: name a `dataset`, or a benchmark `task`; correct `evaluate.0`",
     ]
 
 

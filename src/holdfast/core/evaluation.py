@@ -2,16 +2,28 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
-TaskName = Literal["answers", "choices", "classes", "preference", "likelihood", "prompts"]
+TaskName = Literal["answers", "choices", "classes", "preference", "likelihood", "prompts", "benchmark"]
 """What a dataset can be evaluated for: answers with a reference, a choice among several answers, labels, pairs of a better and
-a worse answer, the likelihood of texts, or answers that functions alone judge."""
+a worse answer, the likelihood of texts, answers that functions alone judge, or what a benchmark task of lm-eval makes of it."""
 Turn = Mapping[str, Any]
 Prompt = str | Sequence[Turn]
 """A text, or messages that go through the chat template."""
-WorkKind = Literal["generate", "score", "classify"]
-"""What a model does for a row: writes an answer, gives log-likelihoods, or gives the logits of its head."""
+WorkKind = Literal["generate", "score", "classify", "respond"]
+"""What a model does for a row: writes an answer, gives log-likelihoods, gives the logits of its head, or responds to lm-eval's
+requests."""
+
+TASK_FILES: Final = (".yaml", ".yml")
+
+
+def is_task_path(task: str) -> bool:
+    """True if a benchmark task is named by its file or folder; a plain name is one of lm-eval's registry.
+
+    >>> is_task_path("tasks/sums.yaml"), is_task_path("sums.yaml"), is_task_path("./tasks"), is_task_path("arc_easy")
+    (True, True, True, False)
+    """
+    return task.startswith((".", "~")) or "/" in task or task.endswith(TASK_FILES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +40,21 @@ class ScoredText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessCall:
+    """A request of lm-eval to a model.
+
+    Attributes:
+        type: The method of lm-eval's model class that answers it: `loglikelihood`, `loglikelihood_rolling` or `generate_until`.
+        args: Its arguments: texts, and the settings of a generation.
+        repeats: How often it is answered.
+    """
+
+    type: str
+    args: Sequence[Any]
+    repeats: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
     """A row of a dataset, as it is evaluated.
 
@@ -39,6 +66,8 @@ class Example:
         options: The names of the choices.
         right: Which of them is right.
         columns: The row's own columns.
+        calls: Of a benchmark task, what lm-eval requests of the model.
+        own_text: Of a benchmark task, what the row itself adds to its prompt: without examples and chat template.
     """
 
     row: int
@@ -48,6 +77,8 @@ class Example:
     options: tuple[str, ...] = ()
     right: int | None = None
     columns: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    calls: tuple[HarnessCall, ...] = ()
+    own_text: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +93,8 @@ class ModelOutput:
         cut: Whether the prompt was too long, and lost its beginning.
         scores: Of each text, its log-likelihood and its number of tokens; of a head with one output, that and 1.
         logits: Of a head with several outputs, all of them.
+        responses: Of a benchmark task, the responses to each request: a text, a log-likelihood, or that and whether the model
+            would have written the text.
     """
 
     row: int
@@ -71,6 +104,7 @@ class ModelOutput:
     cut: bool = False
     scores: tuple[tuple[float, int], ...] = ()
     logits: tuple[float, ...] = ()
+    responses: tuple[Sequence[Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

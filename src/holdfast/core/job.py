@@ -15,6 +15,7 @@ from pydantic import (
     PlainValidator,
     PositiveInt,
     ValidationError,
+    model_validator,
 )
 
 from holdfast.core.backends import DEFAULT_BACKEND
@@ -223,10 +224,16 @@ TextList = Annotated[list[Text], BeforeValidator(_text_alone, json_schema_input_
 class Evaluation(StrictPart):
     """An evaluation of the final model and its base, after training. The keys are the options of `holdfast evaluate`."""
 
-    dataset: Annotated[
-        list[Text], Field(min_length=1), BeforeValidator(_text_alone, json_schema_input_type=Text | list[Text])
-    ]
+    dataset: TextList = []
     """Dataset, or a list of them: file, folder, Hub id, or `builtin:` name. A path is looked up like that of the training data."""
+    task: TextList = []
+    """Benchmark tasks or groups of lm-eval: names, or paths of YAML files or folders. They need `holdfast[benchmarks]` where holdfast runs."""
+    few_shot: NonNegativeInt | None = None
+    """Examples before each row of a task. Default: what the task says."""
+    limit: PositiveInt | None = None
+    """Evaluate the first rows of each task, so many."""
+    allow_code: bool = False
+    """Let tasks run code that the model writes, where holdfast runs."""
     split: str | None = None
     """Split. Default: the first of test, validation and train."""
     config: str | None = None
@@ -245,6 +252,12 @@ class Evaluation(StrictPart):
     """Model to compare with instead of the base. If the interval shows that it is better, the run's exit code is 1."""
     max_new_tokens: PositiveInt = 256
     """Longest answer, in tokens."""
+
+    @model_validator(mode="after")
+    def _has_data(self) -> "Evaluation":
+        if not self.dataset and not self.task:
+            raise ValueError("name a `dataset`, or a benchmark `task`")
+        return self
 
 
 class Samples(StrictPart):

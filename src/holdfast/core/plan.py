@@ -46,6 +46,10 @@ class PlannedEvaluation:
 
     Attributes:
         dataset: The datasets.
+        task: Benchmark tasks.
+        few_shot: How many examples precede each row of a task; None if the tasks say it.
+        limit: The first rows of each task that are evaluated; None for all.
+        allow_code: Whether tasks may run code that the model writes.
         split: The split; None for the first of test, validation and train.
         config: The configuration of Hub datasets.
         rows: The most rows of a dataset; None for all.
@@ -58,7 +62,11 @@ class PlannedEvaluation:
         seed: Of the rows that are drawn.
     """
 
-    dataset: tuple[str, ...]
+    dataset: tuple[str, ...] = ()
+    task: tuple[str, ...] = ()
+    few_shot: int | None = None
+    limit: int | None = None
+    allow_code: bool = False
     split: str | None = None
     config: str | None = None
     rows: int | None = None

@@ -253,6 +253,9 @@ TOOLS: Final = (
         arguments=(
             "model",
             "on",
+            "task",
+            "few_shot",
+            "limit",
             "prompt",
             "split",
             "config",

@@ -17,8 +17,8 @@ class BaseFigure(ResultPart, frozen=True, kw_only=True):
         difference: The model's value minus the base model's.
         low: The lower end of the difference's 95 % interval; null if there are too few rows.
         high: Its upper end.
-        p_value: The probability of such a difference if the true one were 0; null if there are too few rows.
-        test: The test that gives it.
+        p_value: The probability of such a difference if the true one were 0; null if there are too few rows, or no test.
+        test: The test that gives it; empty if there is none.
         verdict: `better` or `worse` if the interval lies on one side of 0.
         rows_needed: How many rows would show a difference of this size, four times out of five; null if these rows show it, or there is none.
     """
@@ -71,11 +71,13 @@ class MetricDefinition(ResultPart, frozen=True, kw_only=True):
         name: Its name.
         definition: How it is computed.
         library: The package that computes it, with its version; empty if holdfast does.
+        lower_is_better: True if a lower value is better; absent if a higher one is.
     """
 
     name: str
     definition: str
     library: str
+    lower_is_better: bool = False
 
 
 class ConfusionMatrix(ResultPart, frozen=True, kw_only=True):
@@ -90,11 +92,39 @@ class ConfusionMatrix(ResultPart, frozen=True, kw_only=True):
     counts: Sequence[Sequence[int]]
 
 
-class EvaluatedDataset(ResultPart, frozen=True, kw_only=True):
-    """A dataset that was evaluated.
+class BenchmarkDetails(ResultPart, frozen=True, kw_only=True):
+    """How lm-eval evaluated a benchmark task, or a group of tasks: what is needed to repeat it.
 
     Attributes:
-        dataset: The dataset, as it was named.
+        harness: lm-eval's version.
+        version: The version of the task or group; empty if it has none.
+        output_type: What the model does for a row, in lm-eval's terms; empty for a group.
+        few_shot: How many examples precede each row; null if the tasks of a group differ.
+        chat_template: Whether the model's chat template was applied. Examples are then earlier turns of the conversation.
+        limit: How many rows of each task were evaluated, from the first; null for all.
+        seed: The seed of the choice of examples.
+        generation: The task's settings of generation, as JSON; empty if nothing is generated.
+        tasks: The tasks of a group; empty for a task.
+        weights: What a task weighs in its group: `rows` if as much as it has rows, `tasks` if all weigh the same; empty for a task.
+    """
+
+    harness: str
+    version: str
+    output_type: str
+    few_shot: int | None
+    chat_template: bool
+    limit: int | None
+    seed: int
+    generation: str
+    tasks: Sequence[str]
+    weights: Literal["rows", "tasks", ""]
+
+
+class EvaluatedDataset(ResultPart, frozen=True, kw_only=True):
+    """A dataset, a benchmark task or a group of tasks that was evaluated.
+
+    Attributes:
+        dataset: The dataset, as it was named; or the name of the task or group.
         split: The split.
         task: What it was evaluated for.
         rows: How many rows were evaluated.
@@ -108,9 +138,10 @@ class EvaluatedDataset(ResultPart, frozen=True, kw_only=True):
         labels: How many rows have each label; empty if there are no labels.
         confusion: How often each label was answered with each label; null if there are no labels.
         reused: How many rows were answered by an earlier evaluation with the same model and settings.
-        unended: How many answers were cut off at `max_new_tokens`.
+        unended: How many answers were cut off at `max_new_tokens`; 0 for benchmark tasks, of which it is not known.
         cut: How many prompts were too long for the model, and lost their beginning.
-        samples: The file with the answers, as JSON lines.
+        samples: The file with the answers, as JSON lines; empty for a group, whose tasks have one each.
+        benchmark: How lm-eval evaluated it; absent for datasets.
     """
 
     dataset: str
@@ -130,13 +161,14 @@ class EvaluatedDataset(ResultPart, frozen=True, kw_only=True):
     unended: int
     cut: int
     samples: str
+    benchmark: BenchmarkDetails | UnsetType = UNSET
 
 
 class FailedDataset(ResultPart, frozen=True, kw_only=True):
-    """A dataset that could not be evaluated.
+    """A dataset or benchmark task that could not be evaluated.
 
     Attributes:
-        dataset: The dataset, as it was named.
+        dataset: The dataset or task, as it was named.
         name: The class of failure, for `holdfast explain`; empty if it has none. In JSON: `class`.
         because: Why it could not.
         fix: What to do.

@@ -3,7 +3,7 @@
 ## What it does
 Checks each evaluation under `evaluate` of a job file: whether holdfast knows its metrics, whether its conditions have
 the form `METRIC=NUMBER`, whether the files of its own metrics and rewards define these functions, and whether its
-data files exist.
+data files and the files of its benchmark tasks exist.
 
 ## Why is this bad
 The evaluation fails after the training has ended, and the run's exit code is 1.
@@ -27,7 +27,7 @@ def check(job: Document, files: Mapping[str, NamedFile], absent_data: Mapping[st
     given = job.get("evaluate", None)
     for index in range(len(given) if isinstance(given, list) else 0):
         above = f"evaluate.{index}"
-        for key, name in _texts(job, f"{above}.dataset"):
+        for key, name in (*_texts(job, f"{above}.dataset"), *_texts(job, f"{above}.task")):
             if name in absent_data:
                 near = absent_data[name]
                 yield Finding(key, f"there is no file `{name}`{_hint(near)}", _renaming(key, near))
@@ -36,8 +36,10 @@ def check(job: Document, files: Mapping[str, NamedFile], absent_data: Mapping[st
             yield from _function(key, name, files) if ":" in name else _metric(key, name)
         for key, name in _texts(job, f"{above}.rewards"):
             yield from _function(key, name, files) if ":" in name else _reward(key, name)
+        has_tasks = job.get(f"{above}.task", None) not in (None, [])  # only a task knows its metrics
         for key, text in _texts(job, f"{above}.at_least"):
-            yield from _condition(key, text, functions)
+            if not has_tasks or parse_at_least(text) is None:
+                yield from _condition(key, text, functions)
 
 
 def _texts(job: Document, key: str) -> Iterator[tuple[str, str]]:
@@ -129,9 +131,19 @@ RULE = Rule(
             at="evaluate.0.dataset",
             fixed=JOB,
         ),
+        Case(
+            job=JOB.replace("{dataset: test.jsonl", "{task: [arc_easy, tasks/sms.yaml]"),
+            facts={**FACTS, "absent_data": {"tasks/sms.yaml": "tasks/sums.yaml"}},
+            at="evaluate.0.task.1",
+            fixed=JOB.replace("{dataset: test.jsonl", "{task: [arc_easy, tasks/sums.yaml]"),
+        ),
     ),
     good=(
         Case(job=JOB, facts=FACTS),
+        Case(
+            job=JOB.replace("{dataset: test.jsonl", "{task: hellaswag").replace("exact_match=0.6", "acc_bytes=0.6"),
+            facts=FACTS,
+        ),
         Case(job=JOB.partition("evaluate")[0], facts={"files": {}, "absent_data": {}}),
     ),
 )

@@ -249,7 +249,10 @@ WRONG: dict[str, tuple[tuple[str, ...], list[tuple[str, str]]]] = {
             ("no such file or folder: chat.jsonl", "there is chats.jsonl"),
         ],
     ),
-    "nothing": (("tiny",), [("nothing to evaluate on", "name datasets with --on, or a --prompt")]),
+    "nothing": (
+        ("tiny",),
+        [("nothing to evaluate on", "name datasets with --on, benchmark tasks with --task, or a --prompt")],
+    ),
     "function": (("tiny", "--on", "sums.jsonl", "--metric", "on.py:x"), [("no such file: on.py", "there is own.py")]),
     "reward": (("tiny", "--on", "sums.jsonl", "--rewards", "none"), [("'none' names no function", "write FILE:FUNC")]),
     "gate": (("tiny", "--on", "sums.jsonl", "--at-least", "f1"), [("'f1' is not a condition", "write METRIC=NUMBER")]),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, Gpu, Machine, ModelFacts
 from holdfast.core.finding import Case, Finding, MissingFactError, Rule, Severity, Skip
-from holdfast.core.job import Data, Job, Model
+from holdfast.core.job import Data, Evaluation, Job, Model
 from holdfast.core.methods import Method
 from holdfast.core.text import Place
 from holdfast.engine.check.gather import gather
@@ -234,6 +235,24 @@ def test_another_machine_is_not_taken_for_this_one() -> None:
 def test_processes_are_one_a_gpu_unless_said(gpus: int, asked: object, count: int) -> None:
     """At least one process, one for each GPU, or as many as the job says."""
     assert process_count(Machine(cpus=1, gpus=(T4,) * gpus), job(processes=asked)) == count
+
+
+def test_files_to_evaluate_on_that_are_not_there(tmp_path: Path) -> None:
+    """Of datasets and of benchmark tasks; names on the Hub and in lm-eval's registry are no files."""
+    (tmp_path / "tasks").mkdir()
+    for name in ("test.jsonl", "tasks/sums.yaml"):
+        (tmp_path / name).touch()
+    named = Evaluation(
+        dataset=["test.jsonl", "tset.jsonl", "openai/gsm8k"],
+        task=["arc_easy", "tasks/sums.yaml", "tasks/sms.yaml", "./gone"],
+    )
+    wanted = job().model_copy(update={"evaluate": [named]})
+    world = World(Machine(cpus=1), Dataset())
+    sources = replace(world.sources, outside=ReferenceResolver(LocalFolders([tmp_path]), FakeHub))
+
+    assert gather(["absent_data"], JobFacts(wanted, sources)) == {
+        "absent_data": {"tset.jsonl": "test.jsonl", "tasks/sms.yaml": "tasks/sums.yaml", "./gone": ""}
+    }
 
 
 def test_every_fact_that_a_rule_names_can_be_gathered() -> None:

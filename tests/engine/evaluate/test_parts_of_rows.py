@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from holdfast.catalog.metrics import parse_at_least
-from holdfast.core.evaluation import Example, ModelOutput, ScoredText
+from holdfast.core.evaluation import Example, HarnessCall, ModelOutput, ScoredText
 from holdfast.engine.evaluate.breakdown import groups_of
 from holdfast.engine.evaluate.figures import EvaluatedRows, figures_of
 from holdfast.engine.evaluate.gates import judge_at_least, judge_not_worse
-from holdfast.engine.evaluate.leakage import find_leaked
+from holdfast.engine.evaluate.leakage import LeakedRows, find_leaked
 from holdfast.engine.evaluate.samples import worst_rows
 
 LONG = "the quick brown fox jumps over the lazy dog and then it sleeps until noon in the sun"
@@ -50,6 +50,24 @@ def test_chats_are_found_however_short_their_messages_are(words: int, turns: int
 
     assert find_leaked([row], [{"messages": messages}]).exact == (0,)
     assert find_leaked([row], [{"messages": [{"role": "user", "content": "something else"}]}]).exact == ()
+
+
+@pytest.mark.parametrize("question", ["What is 2 plus 3?", LONG])
+@pytest.mark.parametrize("columns", [True, False])
+def test_rows_of_benchmark_tasks_are_found_whatever_else_is_in_their_prompts(question: str, *, columns: bool) -> None:
+    """Examples, the chat template and the task's own words are no part of a row; its question is, and the right answer."""
+    own = f"Question: {question}\nAnswer:" if columns else question
+    row = Example(
+        row=0,
+        prompt=f"<|user|>Question: What is 1 plus 1?\nAnswer:<|assistant|>2<|user|>{own}",
+        reference="the number five",
+        columns={"id": 2, "question": question, "choices": ["the number four", "the number five"]} if columns else {},
+        calls=(HarnessCall(type="loglikelihood", args=("", "")),),
+        own_text=own,
+    )
+
+    assert find_leaked([row], [{"q": question, "a": "the number five"}]).exact == (0,)
+    assert find_leaked([row], [{"q": "What is 1 plus 1?", "a": "2"}]) == LeakedRows()
 
 
 def test_groups() -> None:

@@ -32,6 +32,13 @@ OUTPUTS: Final = "outputs"
 SHORT: Final = 24
 """Characters of a fingerprint that are enough to tell files apart."""
 LONGEST_NAME: Final = 60
+KEYS: Final[Mapping[WorkKind, tuple[str, ...]]] = {
+    "generate": ("prompt",),
+    "score": ("scored",),
+    "classify": ("prompt", "scored"),
+    "respond": ("calls",),
+}
+"""What the process needs of a row, by the kind of work."""
 COLUMNS: Final = ("dataset", "split", "where", "metric", "rows", "value", "low", "high", "interval")
 BASE_COLUMNS: Final = ("base_value", "difference", "difference_low", "difference_high", "p_value", "verdict")
 
@@ -144,5 +151,5 @@ def _cells(figure: EvaluationFigure) -> Iterator[object]:
 
 def work_lines(kind: WorkKind, examples: Sequence[Example]) -> list[bytes]:
     """Return rows as the process reads them."""
-    keys = ("prompt",) if kind == "generate" else ("scored",) if kind == "score" else ("prompt", "scored")
+    keys = KEYS[kind]
     return [json.encode({"row": each.row, **{key: getattr(each, key) for key in keys}}) + b"\n" for each in examples]

@@ -11,6 +11,7 @@ from holdfast.adapters.local.file_patterns import entries_in
 from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.adapters.yaml.render import render_lines
 from holdfast.core.errors import LedgerError
+from holdfast.core.evaluation import is_task_path
 from holdfast.core.event import Event, Reported
 from holdfast.core.job import Evaluation, Job
 
@@ -65,7 +66,9 @@ def with_absolute_paths(job: Job, job_path: str) -> Job:
         functions = {"metric": each.metric, "rewards": each.rewards}
         found = {key: [function(name) for name in names] for key, names in functions.items()}
         data = [named(name) for name in each.dataset]
-        return each.model_copy(update={**found, "dataset": data, "not_worse_than": named(each.not_worse_than)})
+        tasks = [named(name) if is_task_path(name) else name for name in each.task]
+        other = {"dataset": data, "task": tasks, "not_worse_than": named(each.not_worse_than)}
+        return each.model_copy(update={**found, **other})
 
     model = {"path": _absolute(job.model.path, [here]), "chat_template": named(job.model.chat_template)}
     dataset = {"path": _absolute(job.dataset.path, [here]), "map": function(job.dataset.map)}

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.evaluation.benchmarks import BenchmarkSession
 from holdfast.adapters.foreign_files import expanded
 from holdfast.app.extras import require_extra
 from holdfast.app.inspect.rows import RowSource
@@ -16,6 +17,7 @@ from holdfast.core.evaluation import GenerationSettings
 from holdfast.core.nearest import nearest
 from holdfast.results.evaluate import EvaluatedCheckpoint
 
+LM_EVAL: Final = ("lm_eval",)
 NEEDED: Final = ("torch", "transformers", "numpy", "scipy", "sklearn", "sacrebleu", "rouge_score")
 
 
@@ -53,6 +55,23 @@ class EvaluationOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkTasks:
+    """The benchmark tasks of an evaluation, whose names were found.
+
+    Attributes:
+        session: The process of lm-eval.
+        version: Its version.
+        few_shot: How many examples precede each row; None if the tasks say it.
+        limit: The first rows that are evaluated; None for all.
+    """
+
+    session: BenchmarkSession
+    version: str
+    few_shot: int | None
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationRequest:
     """An evaluation, with all that it names found.
 
@@ -66,6 +85,7 @@ class EvaluationRequest:
         training_unknown: Why `training` is empty; empty if it is not.
         prompts: Single prompts to answer.
         options: The options.
+        benchmarks: The benchmark tasks; None if there are none.
         checkpoints: The checkpoints of the run that were evaluated beside the model.
     """
 
@@ -78,16 +98,22 @@ class EvaluationRequest:
     prompts: Sequence[str]
     options: EvaluationOptions
     training_unknown: str = ""
+    benchmarks: BenchmarkTasks | None = None
     checkpoints: Sequence[EvaluatedCheckpoint] = ()
 
 
-def want_libraries() -> None:
+def want_libraries(*, benchmarks: bool = False) -> None:
     """Look whether everything is installed that an evaluation needs.
+
+    Args:
+        benchmarks: Whether it has benchmark tasks.
 
     Raises:
         UsageError: Something is not.
     """
     require_extra("evaluate", NEEDED, "an evaluation")
+    if benchmarks:
+        require_extra("benchmarks", LM_EVAL, "a benchmark task")
 
 
 def split_metrics(names: Sequence[str], errors: list[HoldfastError]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -120,15 +146,24 @@ def want_functions(names: Sequence[str], option: str, errors: list[HoldfastError
             errors.append(UsageError(f"no such file: {file}", where=option, fix=fix))
 
 
-def read_gates(texts: Sequence[str], own: Sequence[str], errors: list[HoldfastError]) -> tuple[AtLeast, ...]:
-    """Return the conditions; add an error for each that is none."""
+def read_gates(
+    texts: Sequence[str], own: Sequence[str], errors: list[HoldfastError], *, benchmarks: bool = False
+) -> tuple[AtLeast, ...]:
+    """Return the conditions; add an error for each that is none.
+
+    Args:
+        texts: The conditions.
+        own: The names of the user's own metrics and rewards.
+        errors: What is known to be wrong already.
+        benchmarks: Whether there are benchmark tasks, whose metrics have names that only their tasks know.
+    """
     known = (*METRICS, *own)
     found = [parse_at_least(text) for text in texts]
     for text, gate in zip(texts, found, strict=True):
         if gate is None:
             fix = "write METRIC=NUMBER, such as accuracy=0.6"
             errors.append(UsageError(f"{text!r} is not a condition", where="--at-least", fix=fix))
-        elif gate.metric not in known:
+        elif gate.metric not in known and not benchmarks:
             near = nearest(gate.metric, known)
             fix = f"there is {near}" if near else f"there is {', '.join(known)}"
             errors.append(UsageError(f"no metric is called {gate.metric!r}", where="--at-least", fix=fix))

@@ -15,6 +15,7 @@ from holdfast.core.evaluation import Example, TaskName, WorkKind
 from holdfast.core.nearest import suggest_one
 from holdfast.engine.evaluate.measuring import default_metrics
 from holdfast.engine.evaluate.reading import ReadRows, TaskReading, find_tasks, read_rows
+from holdfast.results.evaluate import BenchmarkDetails
 
 WRITES: Final = ("answers", "prompts")
 """Tasks for which a model writes answers."""
@@ -48,6 +49,7 @@ class PreparedDataset:
         read: Its rows as examples.
         metrics: The metrics.
         kind: What the model does for each row.
+        benchmark: How lm-eval evaluates it; None for a dataset.
     """
 
     name: str
@@ -57,6 +59,7 @@ class PreparedDataset:
     read: ReadRows
     metrics: tuple[str, ...]
     kind: WorkKind
+    benchmark: BenchmarkDetails | None = None
 
     @property
     def examples(self) -> tuple[Example, ...]:

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 from holdfast.adapters.evaluation.store import EvaluationStore
 from holdfast.app.evaluate.asking import EvaluationRequest
+from holdfast.app.evaluate.benchmarks import evaluate_task, prepare_tasks
 from holdfast.app.evaluate.datasets import WRITES, DatasetError, PreparedDataset, prepare
 from holdfast.app.evaluate.finished import PROMPT, FinishedWork
 from holdfast.app.evaluate.own_metrics import values_of
+from holdfast.app.evaluate.task_groups import combine_groups
 from holdfast.app.evaluate.training_rows import find_leaks
 from holdfast.app.evaluate.working import RowsForModel, outputs_of, with_template_of
 from holdfast.app.evaluate.writing import write_results
@@ -30,20 +32,28 @@ def run_evaluation(
     store.prepare()
     work = FinishedWork(prompts=_prompts(request))
     datasets = _prepared(request, work)
+    base = None if request.base is None else with_template_of(request.base, request.model)
+    tasks = prepare_tasks(request, base, work)
+    _want_columns(request.options.by, [*datasets, *(each.dataset for each in tasks)])
     wanted = [RowsForModel(each.key, each.kind, each.examples) for each in datasets]
+    wanted += [RowsForModel(each.dataset.key, each.dataset.kind, each.dataset.examples) for each in tasks]
     if work.prompts:
         wanted.insert(0, RowsForModel(PROMPT, "generate", work.prompts))
     if wanted:
         work.model = outputs_of(request.model, wanted, store, request.options, on_progress)
-    if wanted and request.base is not None:
-        base = with_template_of(request.base, request.model)
-        left = [each for each in wanted if each.key not in work.model.failed]
+    if wanted and base is not None:
+        of_base = {each.dataset.key: each.base for each in tasks if each.base is not None}
+        left = [replace(each, examples=of_base.get(each.key, each.examples)) for each in wanted]
+        left = [each for each in left if each.key not in work.model.failed]
         work.base = outputs_of(base, left, store, request.options, on_progress)
     if PROMPT in work.model.failed:
         work.fail(PROMPT, work.model.failed[PROMPT])
     for each in datasets:
         _evaluate(each, request, work)
+    for task in tasks:
+        evaluate_task(task, request, base, work)
     find_leaks(request, work.rows, work.leaked, work.fail)
+    combine_groups(request, work)
     return write_results(request, work, store)
 
 
@@ -57,11 +67,7 @@ def _prompts(request: EvaluationRequest) -> list[Example]:
 
 
 def _prepared(request: EvaluationRequest, work: FinishedWork) -> list[PreparedDataset]:
-    """Return the datasets that can be evaluated, one for each task; note why the others cannot.
-
-    Raises:
-        UsageError: None of them can be broken down as asked.
-    """
+    """Return the datasets that can be evaluated, one for each task; note why the others cannot."""
     found: list[PreparedDataset] = []
     for number, (name, source) in enumerate(request.sources):
         again = sum(earlier == name for earlier, _ in request.sources[:number])
@@ -71,13 +77,21 @@ def _prepared(request: EvaluationRequest, work: FinishedWork) -> list[PreparedDa
                 found.append(replace(each, key=f"{key}, {each.task}") if _holds(found, key) else each)
         except DatasetError as error:
             work.fail(name, error.failure)
-    for by in request.options.by:
-        if found and not any(can_group(by, each.examples) for each in found):
-            columns = ", ".join(dict.fromkeys(name for each in found for name in each.data.columns))
+    return found
+
+
+def _want_columns(names: Sequence[str], datasets: Sequence[PreparedDataset]) -> None:
+    """Look whether figures can be broken down.
+
+    Raises:
+        UsageError: None of the datasets has such a column.
+    """
+    for by in names:
+        if datasets and not any(can_group(by, each.examples) for each in datasets):
+            columns = ", ".join(dict.fromkeys(name for each in datasets for name in each.examples[0].columns))
             raise UsageError(
                 f"no dataset has a column `{by}`", where="--by", fix=f"name length, label, or one of {columns}"
             )
-    return found
 
 
 def _holds(found: Sequence[PreparedDataset], key: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from holdfast.app.arguments import PathName, as_path
-from holdfast.app.evaluate.asking import EvaluationOptions, EvaluationRequest
+from holdfast.app.evaluate.asking import BenchmarkTasks, EvaluationOptions, EvaluationRequest
 from holdfast.app.evaluate.data import find_data
 from holdfast.app.inspect.rows import RowSource
 from holdfast.app.models.finding import find_model
@@ -42,11 +42,13 @@ class NamedData:
         on: Datasets.
         prompts: Single prompts.
         trained_on: The datasets that it was trained on.
+        benchmarks: The benchmark tasks; None if there are none.
     """
 
     on: Sequence[str]
     prompts: Sequence[str]
     trained_on: Sequence[str]
+    benchmarks: BenchmarkTasks | None = None
 
 
 def find_request(
@@ -68,8 +70,9 @@ def find_request(
     found = _find_models(model, named, errors, offline=options.offline)
     sources = _find_all(data.on, "--on", options, errors)
     training = _find_all(data.trained_on, "--trained-on", options, errors)
-    if not sources and not data.prompts and not errors:
-        errors.append(UsageError("nothing to evaluate on", where="--on", fix="name datasets with --on, or a --prompt"))
+    if not sources and not data.prompts and data.benchmarks is None and not errors:
+        fix = "name datasets with --on, benchmark tasks with --task, or a --prompt"
+        errors.append(UsageError("nothing to evaluate on", where="--on", fix=fix))
     if errors or found is None:
         raise errors[0] if len(errors) == 1 else GroupedError("the evaluation cannot start", errors)
     unknown = ""
@@ -85,6 +88,7 @@ def find_request(
         training_unknown=unknown,
         prompts=data.prompts,
         options=options,
+        benchmarks=data.benchmarks,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from holdfast.adapters.evaluation.benchmarks import BenchmarkGroup
 from holdfast.adapters.evaluation.process import WorkFailure
 from holdfast.app.evaluate.datasets import PreparedDataset
 from holdfast.app.evaluate.working import ModelOutputs
@@ -26,6 +27,7 @@ class FinishedWork:
         model: What the model gave.
         base: What the base gave; None if there is none.
         prompts: The single prompts as rows.
+        groups: The groups of benchmark tasks.
     """
 
     rows: list[tuple[PreparedDataset, EvaluatedRows]] = field(
@@ -36,6 +38,7 @@ class FinishedWork:
     model: ModelOutputs = field(default_factory=ModelOutputs)
     base: ModelOutputs | None = None
     prompts: Sequence[Example] = ()
+    groups: Sequence[BenchmarkGroup] = ()
 
     def fail(self, dataset: str, failure: WorkFailure) -> None:
         """Note a dataset that failed; its first failure counts."""

@@ -16,6 +16,7 @@ from holdfast.app.evaluate.asking import (
     want_libraries,
 )
 from holdfast.app.evaluate.finding import NamedData, NamedModels, find_request, results_folder
+from holdfast.app.evaluate.task_names import NamedTasks, found_tasks
 from holdfast.core.errors import HoldfastError
 from holdfast.core.evaluation import GenerationSettings
 from holdfast.results.evaluate import EvaluateResult
@@ -28,6 +29,10 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     model: PathName,
     *,
     on: PathNames = (),
+    task: PathNames = (),
+    few_shot: int | None = None,
+    limit: int | None = None,
+    allow_code: bool = False,
     prompt: Texts = (),
     split: str | None = None,
     config: str | None = None,
@@ -64,6 +69,10 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     Args:
         model: A folder, a run, or the id of a Hub model. For an adapter, holdfast finds the base.
         on: The datasets: files, folders, or ids of Hub datasets.
+        task: Benchmark tasks of lm-eval: names of tasks or groups, YAML files, or folders of them.
+        few_shot: How many examples precede each row of a task. Default: what the task says.
+        limit: Evaluate the first rows of each task, so many.
+        allow_code: Let tasks run code that the model writes, on this machine.
         prompt: Single prompts to answer.
         split: The split, or a slice or sum of splits. Default: the first of test, validation and train.
         config: The configuration of a Hub dataset.
@@ -95,7 +104,8 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         SourceError: The model cannot be loaded.
         LedgerError: The results cannot be written.
     """
-    want_libraries()
+    tasks = as_paths(task)
+    want_libraries(benchmarks=bool(tasks))
     errors: list[HoldfastError] = []
     metrics, functions = split_metrics(as_texts(metric), errors)
     want_functions(as_texts(rewards), "--rewards", errors)
@@ -117,14 +127,18 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
             seed=seed,
         ),
         batch_size=batch_size,
-        at_least=read_gates(as_texts(at_least), (*functions, *as_texts(rewards)), errors),
+        at_least=read_gates(as_texts(at_least), (*functions, *as_texts(rewards)), errors, benchmarks=bool(tasks)),
         offline=offline,
     )
     models = NamedModels(base=not_worse_than or base, own=not no_base, gated=not_worse_than is not None, runs=runs)
-    data = NamedData(on=as_paths(on), prompts=as_texts(prompt), trained_on=as_paths(trained_on))
-    request = find_request(as_path(model), models, data, options, errors)
-    folder = results_folder(None if results is None else as_path(results), request.model)
-    return _evaluate(request, folder, on_progress, checkpoints=every is not None)
+    named = NamedTasks(names=tasks, few_shot=few_shot, limit=limit, allow_code=allow_code, offline=offline)
+    with found_tasks(named, errors) as benchmarks:
+        data = NamedData(
+            on=as_paths(on), prompts=as_texts(prompt), trained_on=as_paths(trained_on), benchmarks=benchmarks
+        )
+        request = find_request(as_path(model), models, data, options, errors)
+        folder = results_folder(None if results is None else as_path(results), request.model)
+        return _evaluate(request, folder, on_progress, checkpoints=every is not None)
 
 
 def _evaluate(

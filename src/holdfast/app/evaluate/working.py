@@ -18,6 +18,8 @@ from holdfast.core.evaluation import Example, ModelOutput, WorkKind
 
 LIBRARIES: Final = ("torch", "transformers")
 """What outputs depend on beside the weights."""
+HARNESS: Final = "lm-eval"
+"""What responses to it depend on, too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,12 @@ def outputs_of(
         LedgerError: The rows cannot be written.
     """
     identity = " ".join([model.identity, *(f"{name}=={version(name)}" for name in LIBRARIES)])
+    of_harness = f" {HARNESS}=={version(HARNESS)}" if any(each.kind == "respond" for each in wanted) else ""
     found, files, work = ModelOutputs(), dict[str, OutputFile](), list[DatasetWork]()
     for each in wanted:
         lines = work_lines(each.kind, each.examples)
-        file = store.output_file(model.source, identity, each.kind, lines, options.generation)
+        known = identity + (of_harness if each.kind == "respond" else "")
+        file = store.output_file(model.source, known, each.kind, lines, options.generation)
         files[each.key], found.reused[each.key] = file, file.done
         if file.done < file.rows:
             rows = str(file.path.with_suffix(".rows"))

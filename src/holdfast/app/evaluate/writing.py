@@ -1,12 +1,12 @@
 """The result of an evaluation, and its files."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from statistics import median_low
 from typing import Final
 
-from msgspec import json, structs
+from msgspec import UNSET, json, structs
 
 from holdfast.adapters.evaluation.process import WorkEvent
 from holdfast.adapters.evaluation.store import EvaluationStore, render_csv
@@ -44,9 +44,15 @@ def write_results(request: EvaluationRequest, work: FinishedWork, store: Evaluat
         LedgerError: A file cannot be written.
     """
     figures = [figure for _, rows in work.rows for figure in figures_of(rows, request.options.by)]
-    gates = _gates(request, work, figures)
+    metrics = list(_definitions(work))
+    gates = _gates(request, work, figures, {each.name for each in metrics if each.lower_is_better})
     datasets = [
-        _dataset(dataset, rows, work, store.write_samples(number, dataset.name, samples_of(rows)))
+        _dataset(
+            dataset,
+            rows,
+            work,
+            "" if _is_group(dataset) else store.write_samples(number, dataset.name, samples_of(rows)),
+        )
         for number, (dataset, rows) in enumerate(work.rows, 1)
     ]
     names = list(dict.fromkeys(each.metric for each in figures))
@@ -62,12 +68,12 @@ def write_results(request: EvaluationRequest, work: FinishedWork, store: Evaluat
         failed=work.failed,
         leaked=work.leaked,
         leaks_unknown=request.training_unknown or None,
-        worst=[row for _, rows in work.rows for row in worst_rows(rows)],
+        worst=[row for dataset, rows in work.rows if not _is_group(dataset) for row in worst_rows(rows)],
         gates=gates,
         answers=_answers(work),
-        metrics=[_definition(name) for name in names],
+        metrics=metrics,
         settings=_settings(request, work, loaded),
-        versions={**_versions(names), **loaded.versions},
+        versions={**_versions(names), **_harness_version(request), **loaded.versions},
         files=[str(json_file), str(csv_file)],
         samples=str(json_file.with_name(f"{store.name}-samples")) if datasets else "",
     )
@@ -79,12 +85,19 @@ def write_results(request: EvaluationRequest, work: FinishedWork, store: Evaluat
     return result
 
 
-def _gates(request: EvaluationRequest, work: FinishedWork, figures: Sequence[EvaluationFigure]) -> list[GateResult]:
-    found = [gate for each in request.options.at_least for gate in judge_at_least(each, figures)]
+def _is_group(dataset: PreparedDataset) -> bool:
+    return dataset.benchmark is not None and bool(dataset.benchmark.tasks)
+
+
+def _gates(
+    request: EvaluationRequest, work: FinishedWork, figures: Sequence[EvaluationFigure], lower: Container[str]
+) -> list[GateResult]:
+    found = [gate for each in request.options.at_least for gate in judge_at_least(each, figures, lower)]
     if request.gated and request.base is not None:
         chosen = {*request.options.metrics, *request.options.functions, *request.options.rewards}
-        main = {rows.dataset: MAIN.get(rows.task, "") for _, rows in work.rows}
-        decisive = [each for each in figures if each.metric in (chosen or {main[each.dataset]})]
+        main = {rows.dataset: rows.given[0].name if rows.given else MAIN.get(rows.task, "") for _, rows in work.rows}
+        own = {dataset: chosen & {each.metric for each in figures if each.dataset == dataset} for dataset in main}
+        decisive = [each for each in figures if each.metric in (own[each.dataset] or {main[each.dataset]})]
         found += judge_not_worse(request.base.name, decisive)
     return found
 
@@ -111,6 +124,7 @@ def _dataset(dataset: PreparedDataset, rows: EvaluatedRows, work: FinishedWork, 
         unended=sum(not each.ended for each in rows.outputs),
         cut=sum(each.cut for each in rows.outputs),
         samples=samples,
+        benchmark=dataset.benchmark or UNSET,
     )
 
 
@@ -131,10 +145,21 @@ def _answers(work: FinishedWork) -> list[PromptAnswer]:
     ]
 
 
-def _definition(name: str) -> MetricDefinition:
-    metric = METRICS.get(name) or own_metric(name, "the mean of what the function gives")
-    library = f"{metric.library} {version(metric.library)}" if metric.library else ""
-    return MetricDefinition(name=name, definition=metric.definition, library=library)
+def _definitions(work: FinishedWork) -> Iterator[MetricDefinition]:
+    """Yield what each metric is; lm-eval's may have the name of one of holdfast's own."""
+    named = [METRICS[name] for _, rows in work.rows for name in rows.metrics]
+    own = [own_metric(name, "the mean of what the function gives") for _, rows in work.rows for name in rows.own]
+    given = [each.metric for _, rows in work.rows for each in rows.given]
+    known = {(each.name, each.library): each for each in reversed((*named, *own, *given))}
+    for each in reversed(known.values()):
+        library = f"{each.library} {version(each.library)}" if each.library else ""
+        yield MetricDefinition(
+            name=each.name, definition=each.definition, library=library, lower_is_better=each.lower_is_better
+        )
+
+
+def _harness_version(request: EvaluationRequest) -> dict[str, str]:
+    return {"lm-eval": request.benchmarks.version} if request.benchmarks else {}
 
 
 def _versions(names: Sequence[str]) -> dict[str, str]:

@@ -26,7 +26,7 @@ def evaluate_final(
         say: Receives each line of progress.
     """
     files, failures = list[str](), list[str]()
-    if because := _why_not(folder / "model"):
+    if because := _why_not(folder / "model", benchmarks=any(each.task for each in evaluations)):
         return ModelEvaluated(at_s=SystemClock().now_s(), verdict="skipped", because=because)
 
     def on_progress(message: str) -> None:
@@ -49,14 +49,14 @@ def evaluate_final(
     )
 
 
-def _why_not(model: Path) -> str:
+def _why_not(model: Path, *, benchmarks: bool) -> str:
     """Return why a final model cannot be evaluated here; empty if it can."""
     from holdfast.app.evaluate.asking import want_libraries
 
     if not model.is_dir():
         return f"the final model is not on this machine: there is no {model}"
     try:
-        want_libraries()
+        want_libraries(benchmarks=benchmarks)
     except UsageError as error:
         return f"{error.what}; {error.fix}"
     return ""
@@ -68,6 +68,10 @@ def _evaluate(folder: Path, planned: PlannedEvaluation, on_progress: Callable[[s
     return evaluate(
         folder,
         on=planned.dataset,
+        task=planned.task,
+        few_shot=planned.few_shot,
+        limit=planned.limit,
+        allow_code=planned.allow_code,
         split=planned.split,
         config=planned.config,
         rows=planned.rows,

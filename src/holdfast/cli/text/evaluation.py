@@ -8,7 +8,14 @@ from click import style
 from holdfast.cli.text.short_paths import short_path
 from holdfast.engine.evaluate.headlines import spell_figure
 from holdfast.engine.units import render_counted
-from holdfast.results.evaluate import BaseFigure, EvaluatedDataset, EvaluateResult, EvaluationFigure, WorstRow
+from holdfast.results.evaluate import (
+    BaseFigure,
+    BenchmarkDetails,
+    EvaluatedDataset,
+    EvaluateResult,
+    EvaluationFigure,
+    WorstRow,
+)
 
 SHOWN: Final = 160
 """Characters of a text that are shown."""
@@ -43,7 +50,10 @@ def _answer(prompt: str, answer: str, base: str) -> Iterator[str]:
 def _dataset(result: EvaluateResult, dataset: EvaluatedDataset) -> Iterator[str]:
     count = render_counted(dataset.rows, "row")
     of = f"{count} of {dataset.of:,}" if dataset.rows != dataset.of else count
-    yield style(f"{dataset.dataset}, {dataset.split}: {dataset.task}, {of}", bold=True)
+    name = f"{dataset.dataset}, {dataset.split}" if dataset.split else dataset.dataset
+    yield style(f"{name}: {dataset.task}, {of}", bold=True)
+    if dataset.benchmark:
+        yield f"  {_benchmark(dataset.benchmark)}"
     shortest, median, longest = dataset.lengths
     yield f"  prompts of {shortest:,} to {longest:,} characters, {median:,} in the middle"
     if dataset.labels:
@@ -61,7 +71,16 @@ def _dataset(result: EvaluateResult, dataset: EvaluatedDataset) -> Iterator[str]
     if worst:
         yield f"  worst rows, by {worst[0].metric}:"
     for row in worst:
-        yield from _worst(row)
+        yield from _worst(row, is_task=bool(dataset.benchmark))
+
+
+def _benchmark(details: BenchmarkDetails) -> str:
+    """Return how lm-eval evaluated a task or a group."""
+    shots = "tasks with different numbers of examples" if details.few_shot is None else f"{details.few_shot}-shot"
+    version = f", version {details.version}" if details.version else ""
+    template = "chat template applied" if details.chat_template else "no chat template"
+    group = f", {render_counted(len(details.tasks), 'task')} weighed by {details.weights}" if details.tasks else ""
+    return f"lm-eval {details.harness}{version}, {shots}, {template}{group}"
 
 
 def _remarks(dataset: EvaluatedDataset) -> Iterator[str]:
@@ -106,7 +125,8 @@ def _figure(figure: EvaluationFigure, width: int) -> Iterator[str]:
 def _compared(base: BaseFigure, rows: int) -> str:
     if base.low is None or base.high is None or base.difference is None:
         return f"no interval beside the base's {spell_figure(base.value)}: rows too few, or none differs"
-    change = f"{base.difference:+.3g} ({base.low:+.3g} to {base.high:+.3g}, p = {base.p_value:.2g})"
+    chance = "" if base.p_value is None else f", p = {base.p_value:.2g}"
+    change = f"{base.difference:+.3g} ({base.low:+.3g} to {base.high:+.3g}{chance})"
     verdict = f"{base.verdict} than the base's {spell_figure(base.value)}" if base.verdict != "undecided" else ""
     if base.verdict == "undecided":
         verdict = f"undecided with {render_counted(rows, 'row')}"
@@ -145,15 +165,22 @@ def _leaks_unknown(because: str) -> str:
     return style(warning, fg="yellow")
 
 
-def _worst(row: WorstRow) -> Iterator[str]:
+def _worst(row: WorstRow, *, is_task: bool) -> Iterator[str]:
     beside = f", base {spell_figure(row.base_value)}" if row.base_value is not None else ""
     yield f"    row {row.row}: {spell_figure(row.value)}{beside}"
-    texts = {"prompt": row.prompt, "reference": row.reference}
+    prompt = _end_of(row.prompt) if is_task else row.prompt
+    texts = {"prompt": prompt, "reference": row.reference}
     has_base = bool(row.base_answer or (row.reference and beside))
     answers = {"answer": row.answer} | ({"base": row.base_answer} if has_base else {})
     shown = {name: _shortened(text) for name, text in texts.items() if text}
     shown |= {name: _shortened(text) or "(empty)" for name, text in answers.items()}
     yield from (f"      {name:9}  {text}" for name, text in shown.items())
+
+
+def _end_of(text: str) -> str:
+    """Return the end of a prompt of a task, where its question is: examples come first."""
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else f"…{line[1 - SHOWN :]}"
 
 
 def _shortened(text: str) -> str:

@@ -21,6 +21,18 @@ def complete_metrics(_: click.Context, __: click.Parameter, incomplete: str) -> 
 @click.command("evaluate")
 @click.argument("model", shell_complete=complete_models)
 @click.option("--on", multiple=True, metavar="DATA", type=click.Path(), help="Dataset: a file, a folder or a Hub id.")
+@click.option(
+    "--task",
+    multiple=True,
+    metavar="NAME",
+    type=click.Path(),
+    help="Benchmark task or group of lm-eval, by name, YAML file or folder.",
+)
+@click.option(
+    "--few-shot", type=click.IntRange(min=0), help="Examples before each row of a task. Default: what the task says."
+)
+@click.option("--limit", type=click.IntRange(min=1), help="Evaluate the first rows of each task, so many.")
+@click.option("--allow-code", is_flag=True, help="Let tasks run code that the model writes, on this machine.")
 @click.option("--prompt", multiple=True, help="Answer this prompt.")
 @click.option("--split", help="Split, slice or sum of splits. Default: the first of test, validation and train.")
 @click.option("--config", help="Configuration (subset) of a Hub dataset.")
@@ -90,6 +102,10 @@ def complete_metrics(_: click.Context, __: click.Parameter, incomplete: str) -> 
 def command(
     model: str,
     on: tuple[str, ...],
+    task: tuple[str, ...],
+    few_shot: int | None,
+    limit: int | None,
+    allow_code: bool,
     prompt: tuple[str, ...],
     split: str | None,
     config: str | None,
@@ -124,6 +140,10 @@ def command(
     answer = evaluate(
         model,
         on=on,
+        task=task,
+        few_shot=few_shot,
+        limit=limit,
+        allow_code=allow_code,
         prompt=prompt,
         split=split,
         config=config,

@@ -14,6 +14,7 @@ from holdfast.core.backends import BACKEND_KEY, LOCAL, capabilities_of
 from holdfast.core.document import Document, Set
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.estimate import JobEstimate
+from holdfast.core.evaluation import is_task_path
 from holdfast.core.facts import Dataset, Machine, ModelFacts, NamedFile
 from holdfast.core.finding import MissingFactError
 from holdfast.core.job import Job
@@ -99,9 +100,10 @@ class JobFacts(HubFacts):
 
     @property
     def absent_data(self) -> Mapping[str, str]:
-        """The files to evaluate on that are not there, by the names that the job gives them, each with the nearest name."""
+        """The files to evaluate on, and those of benchmark tasks, that are not there, by the names that the job gives them, each with the nearest name."""
         named = [name for each in self._job.evaluate for name in each.dataset]
         files = [name for name in named if not name.startswith(BUILTIN) and not may_be_repository(name)]
+        files += [name for each in self._job.evaluate for name in each.task if is_task_path(name)]
         absent = [name for name in files if not self._places.here.holds(name)]
         for name in absent:
             self._require_decided(Reference(role="dataset", name=name, key="evaluate", local=True), "evaluate")

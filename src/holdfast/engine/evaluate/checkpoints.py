@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from holdfast.catalog.metrics import METRICS
 from holdfast.engine.evaluate.headlines import main_figure
 from holdfast.results.evaluate import BestCheckpoint, EvaluatedCheckpoint, EvaluateResult, EvaluationFigure
 
@@ -21,12 +20,13 @@ def best_checkpoints(
         figure = main_figure(final, dataset)
         if figure is None or figure.value is None:
             continue
+        lower = any(each.name == figure.metric and each.lower_is_better for each in final.metrics)
         best = BestCheckpoint(
             dataset=dataset.dataset, metric=figure.metric, step=None, folder=folder, value=figure.value, verdict=None
         )
         for each in reversed(checkpoints):
             other = _same(figure, each.figures)
-            if other is not None and other.value is not None and _is_better(other.value, best.value, figure.metric):
+            if other is not None and other.value is not None and _is_better(other.value, best.value, lower=lower):
                 best = BestCheckpoint(
                     dataset=dataset.dataset,
                     metric=figure.metric,
@@ -44,6 +44,5 @@ def _same(figure: EvaluationFigure, figures: Sequence[EvaluationFigure]) -> Eval
     return next(same, None)
 
 
-def _is_better(value: float, than: float, metric: str) -> bool:
-    lower = metric in METRICS and METRICS[metric].lower_is_better
+def _is_better(value: float, than: float, *, lower: bool) -> bool:
     return value < than if lower else value > than

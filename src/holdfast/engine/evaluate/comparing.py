@@ -14,7 +14,15 @@ from scipy.stats import binomtest
 from holdfast.catalog.metrics import Metric
 from holdfast.engine.evaluate.arrays import FloatArray, IntArray, sum_clusters
 from holdfast.engine.evaluate.combining import combine
-from holdfast.engine.evaluate.intervals import MOST_NUMBERS, RESAMPLES, SEED, Z, bootstrap, is_share
+from holdfast.engine.evaluate.intervals import (
+    MOST_NUMBERS,
+    RESAMPLES,
+    SEED,
+    Z,
+    bootstrap,
+    expanded_ends,
+    is_share,
+)
 
 ComparisonVerdict = Literal["better", "worse", "undecided"]
 POWER_Z: Final = 0.8416212335729143
@@ -31,7 +39,7 @@ class Comparison:
         difference: The model's value less the base's.
         low: The lower end of its interval; None if there are too few rows for one, or no row differs.
         high: Its upper end.
-        p_value: The probability of such a difference if there were none.
+        p_value: The probability of such a difference if there were none; None if nothing tests it.
         test: How that was computed.
         verdict: Whether the interval lies on one side of 0, and on which.
         rows_needed: With how many rows a difference of this size would be found, four times out of five; None if it was,
@@ -66,10 +74,43 @@ def compare(metric: Metric, model: FloatArray, base: FloatArray, clusters: IntAr
         pairs = np.hstack([sum_clusters(model, clusters), sum_clusters(base, clusters)])
         low, high = bootstrap(lambda sums: _difference(metric, sums), pairs)
         p_value, test = _randomized(metric, pairs), "paired randomization"
+    return _comparison(metric, values[1], difference, (low, high), len(model), p_value=p_value, test=test)
+
+
+def compare_resampled(
+    metric: Metric, value: float, base: float, draws: FloatArray, base_draws: FloatArray, rows: int
+) -> Comparison:
+    """Return the comparison of two models by their values for the same resamples of the rows; it has no test.
+
+    Args:
+        metric: The metric.
+        value: The model's value.
+        base: The base's.
+        draws: float64, (resamples,): the model's values.
+        base_draws: The base's, for the same resamples; either is empty if there are none.
+        rows: How many rows were resampled.
+    """
+    there = min(len(draws), len(base_draws))
+    ends = expanded_ends(draws[:there] - base_draws[:there], rows)
+    return _comparison(metric, base, value - base, ends, rows, p_value=None, test="")
+
+
+def _comparison(  # noqa: PLR0913 - what a comparison consists of
+    metric: Metric,
+    base: float,
+    difference: float,
+    ends: tuple[float, float],
+    rows: int,
+    *,
+    p_value: float | None,
+    test: str,
+) -> Comparison:
+    """Return a comparison; without an interval where there are too few rows for one, or none in which the models differ."""
+    low, high = ends
     # Rows that the models do not differ in at all do not tell how they may differ in others.
     if any(map(math.isnan, (difference, low, high))) or low == high == 0:
         return Comparison(
-            base=values[1],
+            base=base,
             difference=difference,
             low=None,
             high=None,
@@ -80,14 +121,14 @@ def compare(metric: Metric, model: FloatArray, base: FloatArray, clusters: IntAr
         )
     verdict = _verdict(low, high, lower_is_better=metric.lower_is_better)
     return Comparison(
-        base=values[1],
+        base=base,
         difference=difference,
         low=low,
         high=high,
         p_value=p_value,
         test=test,
         verdict=verdict,
-        rows_needed=_rows_for(difference, (high - low) / (2 * Z), len(model)) if verdict == "undecided" else None,
+        rows_needed=_rows_for(difference, (high - low) / (2 * Z), rows) if verdict == "undecided" else None,
     )
 
 

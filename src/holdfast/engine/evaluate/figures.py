@@ -10,10 +10,59 @@ from holdfast.catalog.metrics import METRICS, Metric, own_metric
 from holdfast.core.evaluation import Example, ModelOutput, TaskName
 from holdfast.engine.evaluate.arrays import BoolArray, FloatArray, IntArray, number_clusters
 from holdfast.engine.evaluate.breakdown import can_group, groups_of
-from holdfast.engine.evaluate.comparing import Comparison, compare
-from holdfast.engine.evaluate.intervals import figure_of
+from holdfast.engine.evaluate.combining import combine
+from holdfast.engine.evaluate.comparing import Comparison, compare, compare_resampled
+from holdfast.engine.evaluate.intervals import expanded_ends, figure_of
 from holdfast.engine.evaluate.measuring import measure
 from holdfast.results.evaluate import BaseFigure, EvaluationFigure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredMetric:
+    """A metric whose measures another library has given.
+
+    Attributes:
+        metric: The metric.
+        model: float64, (rows, 2): each row's value and weight.
+        base: Those of the base model; None if there is none.
+    """
+
+    metric: Metric
+    model: FloatArray
+    base: FloatArray | None = None
+
+    @property
+    def name(self) -> str:
+        """The metric's name."""
+        return self.metric.name
+
+    def values_of_rows(self, measures: FloatArray) -> list[float]:
+        """Return the value of each row by itself; NaN for one without a weight."""
+        return [float(value) for value in combine(self.metric.combination, measures)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResampledMetric:
+    """A metric whose values another library has given: for all rows, and for resamples of them.
+
+    Attributes:
+        metric: The metric.
+        value: The value.
+        draws: float64, (resamples,): its values for resamples; empty if there are none.
+        base_value: The base model's value; None if there is none.
+        base_draws: Its values for the same resamples.
+    """
+
+    metric: Metric
+    value: float
+    draws: FloatArray
+    base_value: float | None = None
+    base_draws: FloatArray | None = None
+
+    @property
+    def name(self) -> str:
+        """The metric's name."""
+        return self.metric.name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +80,7 @@ class EvaluatedRows:
         own: The values of own metrics and rewards, by name: for each row, None if the function gave none.
         base_own: The same of the base model's answers.
         cluster: The column whose value rows that belong together share; empty if those of the same prompt do.
+        given: The metrics that lm-eval gives, with its values, in its order.
     """
 
     dataset: str
@@ -43,6 +93,7 @@ class EvaluatedRows:
     own: Mapping[str, Sequence[float | None]] = field(default_factory=dict[str, Sequence[float | None]])
     base_own: Mapping[str, Sequence[float | None]] = field(default_factory=dict[str, Sequence[float | None]])
     cluster: str = ""
+    given: Sequence[MeasuredMetric | ResampledMetric] = ()
 
     def clusters(self) -> IntArray | None:
         """Return which rows belong together; None where each is its own."""
@@ -59,6 +110,7 @@ class EvaluatedRows:
         for name, values in self.own.items():
             base = _weighed(self.base_own[name]) if name in self.base_own else None
             found.append((own_metric(name, "the mean of what the function gives"), _weighed(values), base))
+        found += ((each.metric, each.model, each.base) for each in self.given if isinstance(each, MeasuredMetric))
         return found
 
 
@@ -84,12 +136,15 @@ def figures_of(
     for name in (each for each in by if can_group(each, rows.examples)):
         groups = groups_of(name, rows.examples)
         parts += [({name: each}, kept & np.array([group == each for group in groups])) for each in _in_order(groups)]
-    return [
+    figures = [
         _figure(rows, metric, where, model[chosen], None if base is None else base[chosen], _joined(clusters, chosen))
         for where, chosen in parts
         if chosen.any()
         for metric, model, base in measured
     ]
+    if leaving_out:
+        return figures
+    return [*figures, *(_resampled(rows, each) for each in rows.given if isinstance(each, ResampledMetric))]
 
 
 def _in_order(groups: Sequence[str]) -> list[str]:
@@ -123,6 +178,29 @@ def _figure(
         rows_needed=found.rows_needed,
         where=where,
         base=None if base is None else _beside(compare(metric, model, base, clusters)),
+    )
+
+
+def _resampled(rows: EvaluatedRows, given: ResampledMetric) -> EvaluationFigure:
+    """Return the figure of a metric of which values of resamples are known."""
+    low, high = expanded_ends(given.draws, len(rows.examples))
+    known = not math.isnan(low) and low != high
+    beside = None
+    if given.base_value is not None and given.base_draws is not None:
+        draws = (given.draws, given.base_draws)
+        beside = _beside(compare_resampled(given.metric, given.value, given.base_value, *draws, len(rows.examples)))
+    return EvaluationFigure(
+        dataset=rows.dataset,
+        split=rows.split,
+        rows=len(rows.examples),
+        metric=given.name,
+        value=finite(given.value),
+        low=low if known else None,
+        high=high if known else None,
+        interval="bootstrap 95 %" if known else "",
+        rows_needed=None,
+        where=None,
+        base=beside,
     )
 
 

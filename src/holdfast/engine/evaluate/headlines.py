@@ -8,7 +8,7 @@ from holdfast.results.evaluate import BaseFigure, EvaluatedDataset, EvaluateResu
 def main_figure(result: EvaluateResult, dataset: EvaluatedDataset) -> EvaluationFigure | None:
     """Return the figure of a dataset's main metric; of other metrics, the first."""
     own = [each for each in result.results if each.dataset == dataset.dataset and each.where is None]
-    main = [each for each in own if each.metric == MAIN.get(dataset.task)]
+    main = [each for each in own if each.metric == MAIN.get(dataset.task)]  # of a benchmark task, lm-eval's first one
     return next(iter((*main, *own)), None)
 
 

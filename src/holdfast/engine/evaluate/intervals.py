@@ -77,6 +77,8 @@ def is_share(metric: Metric, measures: FloatArray) -> bool:
     """True if each row is right or wrong; also of equal values, of which a bootstrap would know no doubt."""
     if metric.combination != "mean" or metric.span != 1.0 or not measures[:, 1].any():
         return False
+    if not np.isin(measures[:, 1], (0.0, 1.0)).all():
+        return False  # rows of some weigh more than those of others
     values = measures[measures[:, 1] == 1, 0]
     return bool(np.isin(values, (0.0, 1.0)).all() or np.ptp(values) == 0)
 
@@ -102,11 +104,20 @@ def bootstrap(statistic: Callable[[FloatArray], FloatArray], sums: FloatArray) -
     """
     if len(sums) < FEWEST:
         return math.nan, math.nan
-    values = statistic(resample(sums))
+    return expanded_ends(statistic(resample(sums)), len(sums))
+
+
+def expanded_ends(values: FloatArray, rows: int) -> tuple[float, float]:
+    """Return the ends of the expanded percentile interval of resampled values; NaN twice where none is finite.
+
+    Args:
+        values: float64, (resamples,).
+        rows: How many rows or clusters were resampled.
+    """
     values = values[np.isfinite(values)]
-    if not len(values):
+    if rows < FEWEST or not len(values):
         return math.nan, math.nan
-    tail = _expanded_tail(len(sums))
+    tail = _expanded_tail(rows)
     low, high = np.quantile(values, [tail, 1 - tail])
     return float(low), float(high)
 

@@ -49,6 +49,9 @@ def find_leaked(examples: Sequence[Example], training: Iterable[Mapping[str, Any
 
 def _texts_of(example: Example) -> Iterator[list[str]]:
     """Yield the words of each text that the model is to read and to write in a row: a prompt and its answer."""
+    if example.calls:
+        yield _words(" ".join((*_own_texts(example), example.reference)))
+        return
     parts: list[tuple[Prompt, Prompt]] = [(each.prompt, each.answer) for each in example.scored]
     if example.scored and example.right is not None:
         parts = [parts[example.right]]
@@ -56,6 +59,19 @@ def _texts_of(example: Example) -> Iterator[list[str]]:
         parts.append((example.prompt, example.reference))
     for part in parts:
         yield _words(" ".join(text for each in part for text in _texts(each)))
+
+
+def _own_texts(example: Example) -> list[str]:
+    """Return the texts of a benchmark's row that its prompt has, without the words that the task adds; else all of its own text."""
+    text = example.own_text
+    there = {each.strip() for each in _texts(example.columns) if each.strip() in text}
+    whole = sorted((each for each in there if _is_whole(each, there)), key=text.index)
+    return whole or [text]
+
+
+def _is_whole(text: str, texts: Iterable[str]) -> bool:
+    """True if a text says something, and is no part of another one."""
+    return bool(text) and not any(text in each and text != each for each in texts)
 
 
 def _texts(value: Any) -> Iterable[str]:

@@ -5,9 +5,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from holdfast.catalog.metrics import MAIN, METRICS
+from holdfast.catalog.metrics import MAIN, METRICS, Metric, own_metric
 from holdfast.core.evaluation import Example, ModelOutput, Prompt
-from holdfast.engine.evaluate.figures import EvaluatedRows
+from holdfast.engine.evaluate.figures import EvaluatedRows, MeasuredMetric, finite
 from holdfast.engine.evaluate.measuring import chosen_label, row_scores
 from holdfast.results.evaluate import WorstRow
 
@@ -17,18 +17,22 @@ WORST: Final = 5
 
 def samples_of(rows: EvaluatedRows) -> Iterator[Mapping[str, Any]]:
     """Yield each row with the answers."""
+    given = {each.name: each.values_of_rows(each.model) for each in rows.given if isinstance(each, MeasuredMetric)}
     for at, (example, output) in enumerate(zip(rows.examples, rows.outputs, strict=True)):
         sample: dict[str, Any] = {"row": example.row, "prompt": example.prompt, "reference": example.reference}
         sample |= _given(example, output, "")
         if rows.base is not None:
             sample |= _given(example, rows.base[at], "base_")
-        yield sample | {name: values[at] for name, values in rows.own.items()}
+        sample |= {name: values[at] for name, values in rows.own.items()}
+        yield sample | {name: finite(values[at]) for name, values in given.items()}
 
 
 def _given(example: Example, output: ModelOutput, prefix: str) -> dict[str, Any]:
     """Return what a model gave for a row: its answer, or the scores of the texts."""
     given: dict[str, Any] = {"answer": _answer(example, output)}
-    if output.scores:
+    if output.responses:
+        given["responses"] = output.responses
+    elif output.scores:
         given["scores"] = [{"log_likelihood": score, "tokens": tokens} for score, tokens in output.scores]
     elif output.logits:
         given["logits"] = output.logits
@@ -46,10 +50,17 @@ def worst_rows(rows: EvaluatedRows) -> list[WorstRow]:
 
     A row whose value is the best that there is, is none of them.
     """
-    metric, values = _main(rows, rows.outputs, rows.own)
-    base = None if rows.base is None else _main(rows, rows.base, rows.base_own)[1]
-    sign = -1.0 if metric in METRICS and METRICS[metric].lower_is_better else 1.0
-    best = METRICS[metric].span if metric in METRICS else None
+    measured = next((each for each in rows.given if isinstance(each, MeasuredMetric)), None)
+    if measured is None and rows.given:
+        return []  # no metric has a value for each row
+    if measured is not None:
+        metric, values = measured.metric, measured.values_of_rows(measured.model)
+        base = None if measured.base is None else measured.values_of_rows(measured.base)
+    else:
+        metric, values = _main(rows, rows.outputs, rows.own)
+        base = None if rows.base is None else _main(rows, rows.base, rows.base_own)[1]
+    sign = -1.0 if metric.lower_is_better else 1.0
+    best = metric.span
 
     def rank(at: int) -> tuple[float, float]:
         lost = 0.0 if base is None or math.isnan(base[at]) else sign * (values[at] - base[at])
@@ -57,21 +68,21 @@ def worst_rows(rows: EvaluatedRows) -> list[WorstRow]:
 
     known = [at for at, value in enumerate(values) if math.isfinite(value) and value != best]
     return [
-        _worst(rows, at, metric, values[at], None if base is None else base[at])
+        _worst(rows, at, metric.name, values[at], None if base is None else base[at])
         for at in sorted(known, key=rank)[:WORST]
     ]
 
 
 def _main(
     rows: EvaluatedRows, outputs: Sequence[ModelOutput], own: Mapping[str, Sequence[float | None]]
-) -> tuple[str, list[float]]:
+) -> tuple[Metric, list[float]]:
     """Return the metric by which rows are the worst, and their values: the first that was requested, if there is only one a row."""
     means = [name for name in rows.metrics if METRICS[name].combination == "mean"]
     if not rows.metrics and own:
         name, values = next(iter(own.items()))
-        return name, [math.nan if value is None else value for value in values]
+        return own_metric(name, ""), [math.nan if value is None else value for value in values]
     name = MAIN[rows.task] if MAIN[rows.task] in rows.metrics or not means else means[0]
-    return name, row_scores(rows.task, name, rows.examples, outputs)
+    return METRICS[name], row_scores(rows.task, name, rows.examples, outputs)
 
 
 def _worst(rows: EvaluatedRows, at: int, metric: str, value: float, base: float | None) -> WorstRow:

@@ -57,4 +57,6 @@ def _schedule(job: Job) -> Mapping[str, Any]:
 def _few_rows(evaluation: Evaluation) -> Mapping[str, Any]:
     given: dict[str, Any] = evaluation.model_dump(mode="json", exclude_defaults=True)
     few = {key: value for key, value in given.items() if key not in ("at_least", "not_worse_than")}
+    if evaluation.task:
+        few |= {"limit": min(evaluation.limit or ROWS, ROWS)}
     return few | {"rows": min(evaluation.rows or ROWS, ROWS)}

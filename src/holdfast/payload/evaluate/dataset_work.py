@@ -24,12 +24,7 @@ class NotFiniteError(Exception):
 def do(work: WorkRequest, loaded: LoadedModel, tell: Callable[..., None]) -> None:
     """Write the outputs of the rows of one dataset that have none yet."""
     rows = work.read_rows()
-    makers: dict[str, Callable[[], Any]] = {
-        "generate": lambda: Generating(loaded, work.generation),
-        "score": lambda: Scoring(loaded),
-        "classify": lambda: Classifying(loaded),
-    }
-    worker = makers[work.kind]()
+    worker = _worker(work, loaded)
     prepared = [worker.prepare(row) for row in rows]
     done = 0
     with Path(work.out).open("a", encoding="utf-8") as out:
@@ -49,12 +44,31 @@ def do(work: WorkRequest, loaded: LoadedModel, tell: Callable[..., None]) -> Non
             tell("progress", name=work.name, done=done, of=len(rows))
 
 
+def _worker(work: WorkRequest, loaded: LoadedModel) -> Any:
+    """Return what does a kind of work."""
+    if work.kind == "respond":
+        from .responding import Responding  # with lm-eval, which datasets need not
+
+        return Responding(loaded, work.batch_size)
+    makers: dict[str, Callable[[], Any]] = {
+        "generate": lambda: Generating(loaded, work.generation),
+        "score": lambda: Scoring(loaded),
+        "classify": lambda: Classifying(loaded),
+    }
+    return makers[work.kind]()
+
+
 def refuse_not_finite(outputs: list[dict[str, Any]]) -> None:
     """Raise if a score is no number: no figure made of it would mean anything."""
     for output in outputs:
         values = [*output.get("logits", ()), *(score for score, _ in output.get("scores", ()))]
         if any(math.isnan(value) for value in values):
             raise NotFiniteError(f"row {output['row']}: the model's likelihoods are NaN")
+        responses = (
+            each[0] if isinstance(each, list) else each for call in output.get("responses", ()) for each in call
+        )
+        if not all(isinstance(each, str) or math.isfinite(each) for each in responses):
+            raise NotFiniteError(f"row {output['row']}: a likelihood of the model is no finite number")
 
 
 def kind_of(error: BaseException) -> str:

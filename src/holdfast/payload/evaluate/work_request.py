@@ -43,8 +43,8 @@ class WorkRequest:
 
     Attributes:
         name: Its name in the events.
-        kind: `generate`, `score` or `classify`.
-        rows: The file with the rows, as JSON lines: `row`, and `prompt` or `scored`.
+        kind: `generate`, `score`, `classify` or `respond`.
+        rows: The file with the rows, as JSON lines: `row`, and `prompt`, `scored` or `calls`.
         out: The file that outputs are appended to.
         batch_size: The most rows of a batch.
         generation: How answers are generated.

@@ -1,0 +1,193 @@
+"""Benchmark tasks as work for models: their rows, and the scores of the models' responses. lm-eval gives both."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from msgspec import json
+
+from holdfast.adapters.evaluation.benchmarks import BenchmarkTask, HarnessError, HarnessMetric, ReadBy, TaskScores
+from holdfast.adapters.evaluation.process import WorkFailure
+from holdfast.app.evaluate.asking import BenchmarkTasks, EvaluationRequest
+from holdfast.app.evaluate.data import EvaluationData
+from holdfast.app.evaluate.datasets import PreparedDataset
+from holdfast.app.evaluate.finished import FinishedWork
+from holdfast.app.models.found_model import FoundModel
+from holdfast.core.evaluation import Example, ModelOutput
+from holdfast.engine.evaluate.benchmarks import HarnessValues, harness_metric
+from holdfast.engine.evaluate.figures import EvaluatedRows, MeasuredMetric, ResampledMetric
+from holdfast.engine.evaluate.reading import ReadRows
+from holdfast.results.evaluate import BenchmarkDetails
+
+SEED: Final = 1234
+"""lm-eval's own, of the choice of examples."""
+MODEL, BASE = "model", "base"
+"""The names of the two models among those that a task is prepared for."""
+ROLLING: Final = "loglikelihood_rolling"
+"""The output type of tasks that give the likelihood of whole texts, without examples and without a question."""
+WITHOUT_VERSION: Final = ("None", "N/A", "Yaml")
+HUB_FIX: Final = (
+    "look at the connection, and at HF_TOKEN if the dataset is gated; what was downloaded once needs no network"
+)
+FIXES: Final[Mapping[str, str]] = {
+    "hub": HUB_FIX,
+    "few shot": "name fewer with --few-shot, or a split with more rows as the task's `fewshot_split`",
+}
+TASK_FIX: Final = "correct the task's YAML file, or choose another task"
+
+
+@dataclass(frozen=True, slots=True)
+class PreparedTask:
+    """A task that is ready for the models.
+
+    Attributes:
+        dataset: The task as a dataset.
+        base: Its rows as the base model reads them; None if there is no base model.
+    """
+
+    dataset: PreparedDataset
+    base: tuple[Example, ...] | None
+
+
+def read_by(key: str, model: FoundModel, benchmarks: BenchmarkTasks, output_type: str) -> ReadBy:
+    """Return how a model reads a task: as messages if it has a chat template, like the prompts of datasets; whole texts as they are."""
+    chat = model.template is not None and output_type != ROLLING
+    return ReadBy(key=key, source=model.source, chat=chat, limit=benchmarks.limit)
+
+
+def prepare_tasks(request: EvaluationRequest, base: FoundModel | None, work: FinishedWork) -> list[PreparedTask]:
+    """Return the tasks that can be evaluated; note why the others cannot.
+
+    Args:
+        request: The evaluation.
+        base: The base model, with the chat template that it is evaluated with.
+        work: What is known of the evaluation so far.
+    """
+    benchmarks = request.benchmarks
+    if benchmarks is None:
+        return []
+    try:
+        loaded = benchmarks.session.load(benchmarks.few_shot)
+    except HarnessError as error:
+        work.fail("lm-eval", WorkFailure("", str(error), TASK_FIX))
+        return []
+    for failed in loaded.failed:
+        work.fail(failed.spec, WorkFailure("", failed.because, FIXES.get(failed.kind, TASK_FIX)))
+    work.groups = loaded.groups
+    return [each for task in loaded.tasks if (each := _prepare(task, request, benchmarks, base, work))]
+
+
+def _prepare(
+    task: BenchmarkTask,
+    request: EvaluationRequest,
+    benchmarks: BenchmarkTasks,
+    base: FoundModel | None,
+    work: FinishedWork,
+) -> PreparedTask | None:
+    output_type = task.output_type
+    model = read_by(MODEL, request.model, benchmarks, output_type)
+    if request.model.source.classifies:
+        head = WorkFailure("", "the model has a head, and writes no text", "name a generative model")
+        work.fail(task.name, head)
+        return None
+    try:
+        examples = benchmarks.session.prepare(task.name, model)
+        other = None if base is None else read_by(BASE, base, benchmarks, output_type)
+        beside = None if other is None else benchmarks.session.prepare(task.name, other)
+    except HarnessError as error:
+        work.fail(task.name, WorkFailure("", str(error), TASK_FIX))
+        return None
+    return PreparedTask(_as_dataset(task, benchmarks, examples, chat=model.chat), beside)
+
+
+def _as_dataset(
+    task: BenchmarkTask, benchmarks: BenchmarkTasks, examples: tuple[Example, ...], *, chat: bool
+) -> PreparedDataset:
+    return PreparedDataset(
+        name=task.name,
+        key=f"--task {task.name}",
+        data=EvaluationData(name=task.name, split=task.split, of=task.of, rows={}, columns={}),
+        task="benchmark",
+        read=ReadRows(examples=examples),
+        metrics=(),
+        kind="respond",
+        benchmark=BenchmarkDetails(
+            harness=benchmarks.version,
+            version="" if task.version in WITHOUT_VERSION else task.version,
+            output_type=task.output_type,
+            few_shot=0 if task.output_type == ROLLING else task.few_shot,
+            chat_template=chat,
+            limit=benchmarks.limit,
+            seed=SEED,
+            generation=json.encode(task.generation).decode() if task.output_type == "generate_until" else "",
+            tasks=(),
+            weights="",
+        ),
+    )
+
+
+def evaluate_task(task: PreparedTask, request: EvaluationRequest, base: FoundModel | None, work: FinishedWork) -> None:
+    """Add a task's rows with what the models responded and with lm-eval's scores, or why there is nothing.
+
+    Args:
+        task: The task.
+        request: The evaluation.
+        base: The base model, as it was prepared.
+        work: What is known of the evaluation so far.
+    """
+    dataset, benchmarks = task.dataset, request.benchmarks
+    failures = {**(work.base.failed if work.base else {}), **work.model.failed}
+    if benchmarks is None or dataset.key in failures:
+        work.fail(dataset.name, failures[dataset.key])
+        return
+    outputs = work.model.outputs[dataset.key]
+    base_outputs = None if work.base is None else work.base.outputs[dataset.key]
+    output_type = dataset.benchmark.output_type if dataset.benchmark else ""
+    try:
+        scores = benchmarks.session.score(dataset.name, read_by(MODEL, request.model, benchmarks, output_type), outputs)
+        base_scores = None
+        if base is not None and base_outputs is not None:
+            base_scores = benchmarks.session.score(
+                dataset.name, read_by(BASE, base, benchmarks, output_type), base_outputs
+            )
+    except HarnessError as error:
+        work.fail(dataset.name, WorkFailure("", str(error), TASK_FIX))
+        return
+    references = {each.row: each.reference for each in scores.rows}
+    examples = tuple(replace(each, reference=references.get(each.row, "")) for each in dataset.examples)
+    rows = EvaluatedRows(
+        dataset=dataset.name,
+        split=dataset.data.split,
+        task="benchmark",
+        examples=examples,
+        outputs=_with_answers(outputs, scores),
+        base=None if base_scores is None or base_outputs is None else _with_answers(base_outputs, base_scores),
+        cluster=request.options.cluster,
+        given=_metrics(scores, base_scores),
+    )
+    work.rows.append((replace(dataset, read=ReadRows(examples=examples)), rows))
+
+
+def _with_answers(outputs: Sequence[ModelOutput], scores: TaskScores) -> list[ModelOutput]:
+    answers = {each.row: each.answer for each in scores.rows}
+    return [replace(each, text=answers.get(each.row, "")) for each in outputs]
+
+
+def _metrics(scores: TaskScores, base: TaskScores | None) -> list[MeasuredMetric | ResampledMetric]:
+    """Return the metrics of a task; the base model's by the same names."""
+    others = {each.key: each for each in base.metrics} if base else {}
+    return [
+        harness_metric(_values(each), _values(others[each.key]) if each.key in others else None)
+        for each in scores.metrics
+    ]
+
+
+def _values(metric: HarnessMetric) -> HarnessValues:
+    return HarnessValues(
+        name=metric.name,
+        value=metric.value,
+        lower_is_better=metric.lower_is_better,
+        form=metric.form,
+        measures=metric.measures,
+        resampled=metric.resampled,
+    )

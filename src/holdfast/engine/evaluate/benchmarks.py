@@ -1,0 +1,115 @@
+"""The metrics of benchmark tasks, with lm-eval's values, and those of groups of tasks."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+import numpy as np
+
+from holdfast.catalog.metrics import Combination, Metric
+from holdfast.engine.evaluate.arrays import FloatArray
+from holdfast.engine.evaluate.combining import combine
+from holdfast.engine.evaluate.figures import MeasuredMetric, ResampledMetric
+
+SHARES: Final = frozenset({"acc", "acc_norm", "acc_bytes", "acc_mutual_info", "exact_match"})
+"""Metrics of lm-eval whose rows are right or wrong."""
+CLOSE: Final = 1e-9
+NONE: Final = np.empty(0)
+GivenMetric = MeasuredMetric | ResampledMetric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessValues:
+    """What lm-eval gives for a metric.
+
+    Attributes:
+        name: The metric, with its filter if it has one.
+        value: The value.
+        lower_is_better: Whether a lower value is better.
+        form: How the measures of rows become the value; `none` if it is not a function of sums.
+        measures: Of each row, its value and weight.
+        resampled: Values of resamples of the rows, where `form` is `none`; None where one is not finite.
+    """
+
+    name: str
+    value: float
+    lower_is_better: bool
+    form: str
+    measures: Sequence[tuple[float, float]]
+    resampled: Sequence[float | None]
+
+
+def harness_metric(model: HarnessValues, base: HarnessValues | None) -> GivenMetric:
+    """Return a metric of a task, with the values of the model and of the base."""
+    same_form = base is None or base.form == model.form
+    if model.form == "none" or not same_form:
+        return ResampledMetric(
+            metric=_metric(model, "mean", span=None),
+            value=model.value,
+            draws=_draws(model),
+            base_value=base.value if base else None,
+            base_draws=_draws(base) if base else None,
+        )
+    measures = _measures(model)
+    beside = None if base is None else _measures(base)
+    rows = [each[:, 0] for each in (measures, beside) if each is not None]
+    binary = set(np.unique(np.concatenate(rows))) == {0.0, 1.0}
+    is_share = model.form == "mean" and (binary or model.name.partition(",")[0] in SHARES)
+    metric = _metric(model, cast("Combination", model.form), span=1.0 if is_share else None)
+    return MeasuredMetric(metric=metric, model=measures, base=beside)
+
+
+def _metric(values: HarnessValues, combination: Combination, *, span: float | None) -> Metric:
+    how = {"mean": "mean over rows", "exp of mean": "of all rows together"}.get(values.form, "of all rows together")
+    return Metric(
+        name=values.name,
+        definition=f"lm-eval's `{values.name}`, {how}, as the task defines it",
+        tasks=("benchmark",),
+        library="lm-eval",
+        lower_is_better=values.lower_is_better,
+        span=span,
+        combination=combination,
+    )
+
+
+def _measures(values: HarnessValues) -> FloatArray:
+    return np.array(values.measures, dtype=np.float64).reshape(-1, 2)
+
+
+def _draws(values: HarnessValues) -> FloatArray:
+    return np.array([math.nan if each is None else each for each in values.resampled], dtype=np.float64)
+
+
+def group_metric(
+    members: Sequence[GivenMetric], value: float, base_value: float | None, *, by_rows: bool
+) -> GivenMetric:
+    """Return the metric of a group: with an interval if it is a mean over the rows of its tasks, weighted or not.
+
+    Args:
+        members: The metric of each task.
+        value: lm-eval's value of the group.
+        base_value: That of the base model; None if there is none.
+        by_rows: Whether a task weighs as much as it has rows, and not all the same.
+    """
+    metric = members[0].metric
+    measured = [each for each in members if isinstance(each, MeasuredMetric) and each.metric.combination == "mean"]
+    if len(measured) == len(members):
+        model = _pooled([each.model for each in measured], by_rows=by_rows)
+        others = [each.base for each in measured if each.base is not None]
+        base = _pooled(others, by_rows=by_rows) if len(others) == len(members) else None
+        if _gives(model, value) and (base is None or base_value is None or _gives(base, base_value)):
+            return MeasuredMetric(metric=metric, model=model, base=base)
+    none = None if base_value is None else NONE
+    return ResampledMetric(metric=metric, value=value, draws=NONE, base_value=base_value, base_draws=none)
+
+
+def _pooled(parts: Sequence[FloatArray], *, by_rows: bool) -> FloatArray:
+    """Return the rows of several tasks together; each task with the same weight in all if not by rows."""
+    most = max(each[:, 1].sum() for each in parts)
+    return np.vstack([each if by_rows else each * (most / max(1.0, each[:, 1].sum())) for each in parts])
+
+
+def _gives(measures: FloatArray, value: float) -> bool:
+    found = float(combine("mean", measures.sum(axis=0, keepdims=True))[0])
+    return math.isclose(found, value, rel_tol=CLOSE, abs_tol=CLOSE)

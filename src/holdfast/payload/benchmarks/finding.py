@@ -1,0 +1,169 @@
+"""The tasks that names, files and folders stand for, found in lm-eval's registry and in what the user has written."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from lm_eval.tasks import TaskManager
+from lm_eval.tasks._index import Kind, TaskIndex
+from lm_eval.tasks._yaml_loader import load_yaml
+
+NEAR = 3
+"""Names that are proposed for one that does not exist."""
+WORDS = 300
+Problem = dict[str, Any]
+
+
+class CircularGroupError(Exception):
+    """A group contains itself."""
+
+
+@dataclass
+class TaskRegistry:
+    """What names stand for.
+
+    Attributes:
+        manager: lm-eval's own registry, with the user's tasks in it.
+        wanted: For each name, file or folder, the names of the tasks, groups or tags.
+    """
+
+    manager: Any
+    wanted: dict[str, list[str]] = field(default_factory=dict)
+
+    def members(self, name: str) -> list[Any]:
+        """Return the direct members of a group or a tag: names, or tasks that are written out."""
+        entry = self.manager.task_index[name]
+        if entry.kind is Kind.TAG:
+            return sorted(entry.tags)
+        listed = (entry.cfg or {}).get("task") if entry.kind is Kind.GROUP else None
+        return listed if isinstance(listed, list) else []
+
+    def configs(self, name: str, above: tuple[str, ...] = ()) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the names and settings of the tasks that a name stands for.
+
+        Args:
+            name: A task, a group or a tag.
+            above: The groups that it is in.
+
+        Raises:
+            CircularGroupError: A group contains itself.
+        """
+        if name in above:
+            raise CircularGroupError(f"the group {name} contains itself")
+        entry = self.manager.task_index.get(name)
+        if entry is None:
+            return
+        if entry.kind in (Kind.TASK, Kind.PY_TASK):
+            yield name, entry.cfg or {}
+        for member in self.members(name):
+            if isinstance(member, str):
+                yield from self.configs(member, (*above, name))
+            else:
+                named = member.get("task") or member.get("group")
+                yield str(named), member
+                if isinstance(named, str):
+                    yield from self.configs(named, (*above, name))
+
+
+def find_tasks(specs: list[dict[str, Any]], *, allow_code: bool) -> tuple[TaskRegistry, list[Problem]]:
+    """Return the registry, and what is wrong.
+
+    Args:
+        specs: What was named: `name` as it was written, and `path` where it is a file or a folder.
+        allow_code: Whether tasks may run code that the model writes.
+    """
+    problems: list[Problem] = []
+    wanted: dict[str, list[str]] = {}
+    local: dict[str, Any] = {}
+    for spec in specs:
+        if path := spec.get("path"):
+            wanted[spec["name"]] = _read_local(spec["name"], Path(path), local, problems)
+        else:
+            wanted[spec["name"]] = [spec["name"]]
+    names = {name for found in wanted.values() for name in found} | set(_named_members(local))
+    manager: Any = TaskManager(include_defaults=not names <= local.keys())
+    manager.task_index.update(local)
+    registry = TaskRegistry(manager, wanted)
+    for name, found in wanted.items():
+        problems += (each for task in found for each in _problems_of(name, task, registry, allow_code=allow_code))
+    return registry, problems
+
+
+def _read_local(name: str, path: Path, local: dict[str, Any], problems: list[Problem]) -> list[str]:
+    """Add the tasks of a file or a folder; return those that are meant: of a folder, all that are in no group of it."""
+    files = [path] if path.is_file() else sorted(path.rglob("*.yaml"))
+    index: dict[str, Any] = {}
+    for file in files:
+        try:
+            config = load_yaml(file, resolve_func=False)
+        except Exception as error:  # noqa: BLE001 - of YAML, of a file, of a list in place of a mapping
+            problems.append({"name": name, "what": f"{file} cannot be read: {_shortened(error)}", "kind": "broken"})
+            continue
+        if what := _misnamed(config):
+            problems.append({"name": name, "what": f"{file}: {what}", "kind": "broken"})
+        elif "task" in config or "group" in config or "class" in config:
+            TaskIndex.process_cfg(config, file, index)
+    if path.is_file() and index:
+        _add_neighbours(path, local)
+    local.update(index)
+    if not index and not any(each["name"] == name for each in problems):
+        problems.append(
+            {"name": name, "what": f"{name} names no task: it has no `task` and no `group`", "kind": "none"}
+        )
+    members = set(_named_members(index))
+    tasks = [each for each, entry in index.items() if entry.kind is not Kind.TAG]
+    return [each for each in tasks if each not in members] or tasks  # of groups that contain one another, all
+
+
+def _misnamed(config: dict[str, Any]) -> str:
+    """Return what is wrong with the name of a task or a group; empty if nothing is."""
+    key = "group" if "group" in config and "class" not in config else "task"
+    meant = not config.keys().isdisjoint(("task", "group", "class"))
+    name = config.get(key)
+    return f"`{key}` is {name!r}, and not a name" if meant and not isinstance(name, str) else ""
+
+
+def _add_neighbours(path: Path, local: dict[str, Any]) -> None:
+    """Add the tasks in the same folder as a file, which a group may name; one that cannot be read is none."""
+    for file in sorted(path.parent.glob("*.yaml")):
+        try:
+            TaskIndex.process_cfg(load_yaml(file, resolve_func=False), file, local)
+        except Exception:  # noqa: BLE001, S112 - nobody named it
+            continue
+
+
+def _named_members(index: dict[str, Any]) -> Iterator[str]:
+    """Yield the names that groups give to their members."""
+    for entry in index.values():
+        listed = (entry.cfg or {}).get("task") if entry.kind is Kind.GROUP else None
+        for member in listed if isinstance(listed, list) else ():
+            named = member if isinstance(member, str) else member.get("task") or member.get("group")
+            if isinstance(named, str):
+                yield named
+
+
+def _problems_of(name: str, task: str, registry: TaskRegistry, *, allow_code: bool) -> Iterator[Problem]:
+    index = registry.manager.task_index
+    if task not in index:
+        near = get_close_matches(task, registry.manager.all_tasks, n=NEAR)
+        yield {"name": name, "what": f"lm-eval has no task {task!r}", "kind": "unknown", "near": near}
+        return
+    for member in registry.members(task):
+        if isinstance(member, str) and member not in index:
+            near = get_close_matches(member, list(index), n=NEAR)
+            what = f"the group {task} names a task that does not exist: {member!r}"
+            yield {"name": name, "what": what, "kind": "unknown", "near": near}
+    try:
+        unsafe = [each for each, config in registry.configs(task) if config.get("unsafe_code")]
+    except CircularGroupError as error:
+        yield {"name": name, "what": str(error), "kind": "broken"}
+        return
+    if unsafe and not allow_code:
+        of = "" if unsafe == [task] else f" ({', '.join(dict.fromkeys(unsafe))})"
+        yield {"name": name, "what": f"{task}{of} runs code that the model writes, on this machine", "kind": "code"}
+
+
+def _shortened(error: BaseException) -> str:
+    return " ".join(str(error).split())[:WORDS] or type(error).__name__
