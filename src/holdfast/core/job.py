@@ -27,6 +27,7 @@ from holdfast.core.job_problems import FUNCTION, NAME, job_errors
 from holdfast.core.methods import Method
 from holdfast.core.notice import NoticeFormat
 from holdfast.core.remedy import Permission
+from holdfast.core.scenario import ScenarioName
 from holdfast.core.strict_part import StrictPart, fields_of, names_under, parts_in
 
 SECONDS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -323,6 +324,9 @@ class Job(StrictPart):
     """Where results go."""
     samples: Samples = Field(default_factory=Samples)
     """Completions for the log and the report."""
+    for_: Annotated[ScenarioName | None, Field(alias="for")] = None
+    """What the job is for: `demo`, `first-run`, `production`, `fast` or `cheap`. Settings that the job does not have follow from it, each with a
+    reason: see `holdfast explain for`, and `docs/scenarios.md`."""
     evaluate: list[Evaluation] = []
     """Evaluations of the final model and its base after training. They need `holdfast[evaluate]` where holdfast runs."""
     recover: Recover = Field(default_factory=Recover)

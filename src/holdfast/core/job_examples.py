@@ -83,5 +83,6 @@ EXAMPLES: Final[Mapping[str, Any]] = {
     "notify": {"webhook": "https://example.org/hook"},
     "notify.webhook": "https://example.org/hook",
     "notify.format": "slack",
+    "for": "production",
     "seed": 7,
 }

@@ -18,6 +18,7 @@ from holdfast.core.errors import Spot, UsageError
 from holdfast.core.nearest import nearest
 from holdfast.core.notebook import read_cells
 from holdfast.core.redact import named_secrets, secrets_in_yaml
+from holdfast.core.scenario import ScenarioChoices
 from holdfast.core.text import TextEdit
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Target:
         modules: Names of the modules that were looked for beside it.
         reads_more: Whether other files were looked for too: scripts that it sends away, settings.
         by_default: What a script says when its options have their defaults; empty if it has none, or if it is known what they are given.
+        scenario: What the scenario of a job changed in it; None if the job names none.
     """
 
     documents: tuple[Document, ...]
@@ -72,6 +74,7 @@ class Target:
     modules: frozenset[str] = frozenset()
     reads_more: bool = False
     by_default: tuple[Document, ...] = ()
+    scenario: ScenarioChoices | None = None
 
     @property
     def document(self) -> Document:

@@ -18,11 +18,13 @@ from holdfast.adapters.targets.overrides import (
     parse_set,
     require_no_overrides,
 )
+from holdfast.adapters.targets.scenarios import scenario_settings
 from holdfast.adapters.targets.studies import document_of_job, is_study, place_study_edits
 from holdfast.adapters.yaml.compose import UnsupportedYamlError
 from holdfast.core.document import Document, Edit, Unknown
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job, parse_job
+from holdfast.core.scenario import SCENARIO_KEY
 from holdfast.core.text import TextEdit
 from holdfast.core.valid_job import ValidPart, valid_part
 
@@ -57,7 +59,7 @@ def read(text: str, path: str, sets: tuple[str, ...], _: tuple[str, ...]) -> Tar
 
 
 def job_target(document: Document, overrides: Iterable[Override], place_edits: PlaceEdits | None = None) -> Target:
-    """Return the target of a job, with overrides in it.
+    """Return the target of a job, with overrides in it, and with the settings of its scenario.
 
     Args:
         document: The job as its file has it, or as a study file has it under `job`.
@@ -68,7 +70,12 @@ def job_target(document: Document, overrides: Iterable[Override], place_edits: P
         ExceptionGroup: Of a JobError for every problem of the file.
     """
     read = apply_overrides(_found_beside(document), overrides)
-    return Target(documents=(read,), job=parse_job(read), place_edits=place_edits or JobFileReader().place_edits)
+    job, scenario = parse_job(read), None
+    if job.for_:
+        read, scenario = scenario_settings(read, job, document.get(SCENARIO_KEY, None))
+        job = parse_job(read)
+    place_edits = place_edits or JobFileReader().place_edits
+    return Target(documents=(read,), job=job, place_edits=place_edits, scenario=scenario)
 
 
 def read_recipe_text(text: str, path: str) -> Document:

@@ -1,0 +1,88 @@
+"""The scenarios of `--for`: one TOML file each, with its settings, their conditions, reasons, costs and sources."""
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from holdfast.core.scenario import SCENARIOS, Priority, ScenarioName
+
+Rule = Literal["save-interval"]
+"""How a value follows from the job: `save-interval` is the job's own `save_steps` or `eval_steps`, else the share of all steps that takes at most
+`value` minutes of `where.timeout`."""
+Condition = Literal["evaluates", "reads-a-table", "writes-text", "unsharded", "recovers-memory"]
+"""What has to be true of a job for a setting to fit; `catalog.scenarios.conditions` decides it."""
+FOLDER: Final = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioSetting:
+    """A setting of a scenario.
+
+    Attributes:
+        key: The dotted key; `*` stands for each entry of a list.
+        value: Its value, or what the rule needs.
+        because: Why.
+        costs: What it costs.
+        source: Where the claim comes from.
+        rule: How the value follows from the job; None if it is the value itself.
+        unless: Keys that answer the same question: if the user wrote one, it is kept.
+        when: Conditions.
+        methods: Methods that it is for; empty for all.
+        beside: The key that the scenario must have set too.
+    """
+
+    key: str
+    value: Any
+    because: str
+    costs: str
+    source: str
+    rule: Rule | None = None
+    unless: tuple[str, ...] = ()
+    when: tuple[Condition, ...] = ()
+    methods: tuple[str, ...] = ()
+    beside: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """What a job may be for.
+
+    Attributes:
+        name: The value of `for`.
+        prefers: What wins where reliability, speed and cost contradict each other.
+        about: What the scenario is for, in a sentence.
+        why: Why that wins.
+        settings: Its settings, in the order in which they are tried.
+        left_out: Settings that are often advised, and that it does not make, each with the reason.
+    """
+
+    name: ScenarioName
+    prefers: Priority
+    about: str
+    why: str
+    settings: tuple[ScenarioSetting, ...]
+    left_out: tuple[str, ...] = ()
+
+
+@cache
+def load_scenarios() -> dict[ScenarioName, Scenario]:
+    """Return every scenario by its name.
+
+    >>> load_scenarios()["production"].prefers
+    'reliability'
+    """
+    return {name: _scenario(name, tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))) for name in SCENARIOS}
+
+
+def _scenario(name: ScenarioName, table: dict[str, Any]) -> Scenario:
+    settings = tuple(_setting(each) for each in table.pop("setting"))
+    if table["prefers"] not in get_args(Priority):
+        raise ValueError(f"{name}.toml prefers {table['prefers']!r}")
+    return Scenario(name=name, settings=settings, left_out=tuple(table.pop("left_out", ())), **table)
+
+
+def _setting(table: dict[str, Any]) -> ScenarioSetting:
+    lists = {key: tuple(table[key]) for key in ("unless", "when", "methods") if key in table}
+    return ScenarioSetting(**{**table, **lists})

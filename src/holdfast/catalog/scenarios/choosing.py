@@ -1,0 +1,122 @@
+"""The settings that a scenario makes in a job: each as an edit of its document. What the user wrote wins."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from holdfast.catalog.calls.constructions import constructions
+from holdfast.catalog.calls.train_arguments import stack_api
+from holdfast.catalog.scenarios import ScenarioSetting, load_scenarios
+from holdfast.catalog.scenarios.conditions import fit_setting
+from holdfast.core.document import ABSENT, Document, Set
+from holdfast.core.job import Job, parse_job
+from holdfast.core.scenario import (
+    CHOSEN,
+    SCENARIO_KEY,
+    ChosenSetting,
+    KeptSetting,
+    OmittedSetting,
+    ScenarioChoices,
+    ScenarioName,
+)
+from holdfast.core.text import Place
+
+EACH = "*"
+"""The part of a key that stands for each entry of a list."""
+
+
+def choose_settings(document: Document, job: Job, *, rows: int | None = None) -> tuple[Document, ScenarioChoices] | None:
+    """Return the document of a job with the settings of its scenario, and which these are; None if it names no scenario.
+
+    Args:
+        document: The job's, with all overrides in it. Every key in it is the user's.
+        job: The job.
+        rows: The number of rows of the training data; None if it is not known.
+    """
+    if job.for_ is None:
+        return None
+    chooser = _Chooser(original=document, document=document, job=job, rows=rows)
+    for setting in load_scenarios()[job.for_].settings:
+        chooser.choose(setting)
+    return chooser.document, chooser.choices(job.for_)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Chooser:
+    """Makes the settings of a scenario, one after the other."""
+
+    original: Document
+    document: Document
+    job: Job
+    rows: int | None
+    chosen: list[ChosenSetting] = field(default_factory=list[ChosenSetting])
+    kept: list[KeptSetting] = field(default_factory=list[KeptSetting])
+    omitted: list[OmittedSetting] = field(default_factory=list[OmittedSetting])
+
+    def choices(self, name: ScenarioName) -> ScenarioChoices:
+        """Return what was done."""
+        prefers = load_scenarios()[name].prefers
+        return ScenarioChoices(
+            name=name, prefers=prefers, chosen=(*self.chosen,), kept=(*self.kept,), omitted=(*self.omitted,)
+        )
+
+    def choose(self, setting: ScenarioSetting) -> None:
+        """Make a setting, unless the user has decided on it, or it does not fit."""
+        for each in _expanded(setting, self.original):
+            if each.beside and not any(chosen.key == each.beside for chosen in self.chosen):
+                continue
+            fitting = fit_setting(each, self.job, self.rows)
+            mine = self._written(each)
+            if mine and not fitting.because:
+                self.kept.append(_kept(mine, self.original, each, fitting.value))
+            elif fitting.because and not mine:
+                self.omitted.append(OmittedSetting(key=each.key, because=fitting.because))
+            elif not mine:
+                self._set(each, fitting.value)
+
+    def _written(self, setting: ScenarioSetting) -> str:
+        """Return the key by which the user has decided on a setting; empty if there is none. A key without a value decides too."""
+        return next(
+            (key for key in (setting.key, *setting.unless) if self.original.get(key) is not ABSENT),
+            "",
+        )
+
+    def _set(self, setting: ScenarioSetting, value: Any) -> None:
+        place = Place(f"{SCENARIO_KEY}: {self.job.for_}", origin=CHOSEN)
+        changed = self.document.with_values([Set(setting.key, value)], place)
+        if refused := _new_error(self.document, changed):
+            self.omitted.append(OmittedSetting(key=setting.key, because=f"with your other settings: {refused}"))
+            return
+        self.document, self.job = changed, parse_job(changed)
+        self.chosen.append(
+            ChosenSetting(
+                key=setting.key, value=value, because=setting.because, costs=setting.costs, source=setting.source
+            )
+        )
+
+
+def _kept(key: str, document: Document, setting: ScenarioSetting, value: Any) -> KeptSetting:
+    other = "" if key == setting.key else setting.key
+    return KeptSetting(key=key, value=document.get(key), instead_of=value, other_key=other)
+
+
+def _expanded(setting: ScenarioSetting, document: Document) -> Iterator[ScenarioSetting]:
+    """Yield a setting for each entry of the list that its key goes through; any other setting as it is."""
+    before, each, after = setting.key.partition(f".{EACH}.")
+    if not each:
+        yield setting
+        return
+    entries = document.get(before, ())
+    for position in range(len(entries) if isinstance(entries, list) else 0):
+        yield replace(setting, key=f"{before}.{position}.{after}")
+
+
+def _new_error(before: Document, after: Document) -> str:
+    """Return the error that the constructors of the job's classes raise only after a change; empty if there is none."""
+    earlier = _errors(before)
+    return next((error for error in _errors(after) if error not in earlier), "")
+
+
+def _errors(document: Document) -> list[str]:
+    made = constructions(document, stack_api())
+    return [f"{notice.exception}: {notice.message}" for each in made for notice in each.outcome.errors]
