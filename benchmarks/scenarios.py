@@ -79,7 +79,10 @@ def train(settings: Mapping[str, Any], folder: Path) -> float:
 def compare(name: str, folder: Path, repeat: int) -> None:
     """Print what a pair of settings takes, alternating."""
     pair = PAIRS[name]
-    times = [[train(settings, folder / f"{name}-{which}-{time}") for which, settings in enumerate(pair)] for time in range(repeat)]
+    times = [
+        [train(settings, folder / f"{name}-{which}-{time}") for which, settings in enumerate(pair)]
+        for time in range(repeat)
+    ]
     before, after = (statistics.median(each[which] for each in times) for which in (0, 1))
     print(f"{name:17} {before:6.1f} s -> {after:6.1f} s ({after / before - 1:+.0%})  {_changed(*pair)}", flush=True)
     print(f"{'':17} each: {[[round(each, 1) for each in both] for both in times]}", flush=True)
@@ -87,7 +90,9 @@ def compare(name: str, folder: Path, repeat: int) -> None:
 
 def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     keys = sorted({*before, *after})
-    return ", ".join(f"{key}: {before.get(key)} -> {after.get(key)}" for key in keys if before.get(key) != after.get(key))
+    return ", ".join(
+        f"{key}: {before.get(key)} -> {after.get(key)}" for key in keys if before.get(key) != after.get(key)
+    )
 
 
 def best(folder: Path) -> None:
@@ -117,10 +122,15 @@ def _losses(folder: Path) -> Iterator[tuple[int, float]]:
 def memory(folder: Path) -> None:
     """Print the memory of full training and of LoRA, by the closed form."""
     for model in MODELS:
-        (folder / "memory.yaml").write_text(json.dumps({"method": "sft", "model": model, "dataset": "trl-lib/Capybara"}))
+        (folder / "memory.yaml").write_text(
+            json.dumps({"method": "sft", "model": model, "dataset": "trl-lib/Capybara"})
+        )
         for name, settings in {"full": {}, "LoRA": {"peft": LORA}}.items():
             found = holdfast.plan(folder / "memory.yaml", set=settings, hardware="h200", offline=True)
-            print(f"memory, {model}, {name}: {found.memory.peak_bytes / 2**30:.1f} GiB" if found.memory else found, flush=True)
+            print(
+                f"memory, {model}, {name}: {found['memory']['peak_bytes'] / 2**30:.1f} GiB",
+                flush=True,
+            )
 
 
 def main() -> None:

@@ -39,4 +39,5 @@ def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Pr
         python=str(where.options.get("python", "")),
         variables=job.job.environment.variables,
         job=job.document,
+        scenario=job.scenario,
     )

@@ -9,6 +9,8 @@ import click
 from holdfast.cli.completion import complete_codes, complete_folders, complete_keys, complete_runs
 from holdfast.cli.output import echo, echo_json
 from holdfast.cli.terminal.seldom import SELDOM_S, SeldomLines
+from holdfast.core.errors import UsageError
+from holdfast.core.scenario import SCENARIO_KEY, SCENARIOS
 from holdfast.results import Result, to_json
 
 sets = click.option(
@@ -18,6 +20,13 @@ sets = click.option(
     metavar="KEY=VALUE",
     help="Override a key of the job file.",
     shell_complete=complete_keys,
+)
+for_ = click.option(
+    "--for",
+    "scenarios",
+    multiple=True,
+    type=click.Choice(SCENARIOS),
+    help="What the job is for; same as --set for=SCENARIO. See `holdfast explain for`.",
 )
 run = click.argument("run", shell_complete=complete_runs)
 runs = click.option(
@@ -53,6 +62,19 @@ class WithArguments(click.Command):
         at = args.index("--") if "--" in args else len(args)
         ctx.meta[ARGUMENTS] = tuple(args[at + 1 :])
         return super().parse_args(ctx, args[:at])
+
+
+def with_scenario(sets: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the overrides with `--for` before them, so that `--set` wins.
+
+    Raises:
+        UsageError: Two scenarios are named.
+    """
+    named = tuple(dict.fromkeys(scenarios))
+    if len(named) > 1:
+        what = f"a job is for one thing, and `--for` names {len(named)}: {', '.join(named)}"
+        raise UsageError(what, where="--for", fix="name one; settings of another can be added with `--set`")
+    return (*(f"{SCENARIO_KEY}={name}" for name in named), *sets)
 
 
 def progress(*, quiet: bool, verb: str = "") -> Callable[[str], None]:

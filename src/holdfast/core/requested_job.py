@@ -2,6 +2,8 @@
 
 import msgspec
 
+from holdfast.core.scenario import ScenarioChoices
+
 
 class RequestedRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The request that a run was started with.
@@ -14,6 +16,7 @@ class RequestedRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         model: The job's model.
         dataset: The job's dataset.
         pushed: The repository that the job pushes to.
+        scenario: What the scenario of the job changed in it; absent if it names none.
     """
 
     job: str = ""
@@ -23,6 +26,7 @@ class RequestedRun(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     model: str | None = None
     dataset: str | None = None
     pushed: str | None = None
+    scenario: ScenarioChoices | None = None
 
 
 class RequestedJob(RequestedRun, frozen=True, kw_only=True, omit_defaults=True):

@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Literal
 
 from holdfast.core.finding import Severity
+from holdfast.core.scenario import ScenarioChoices
 from holdfast.results import Result, ResultPart
 
 TargetVerdict = Literal["pass", "fail"]
@@ -209,6 +210,7 @@ class TargetResult(ResultPart, frozen=True, kw_only=True):
         checklist: The pre-flight checklists; present with `--checklist`.
         fixed: The fixes that were applied; present with `--fix`, `--unsafe-fixes` and `--diff`.
         diff: What the fixes would change, as a unified diff; present with `--diff`.
+        scenario: What the scenario of the job changed in it; absent if it names none.
     """
 
     path: str
@@ -224,6 +226,7 @@ class TargetResult(ResultPart, frozen=True, kw_only=True):
     checklist: Sequence[ChecklistItem] | None = None
     fixed: Sequence[AppliedFix] | None = None
     diff: str | None = None
+    scenario: ScenarioChoices | None = None
 
     def fails(self, *, strict: bool) -> bool:
         """True if there is an error; where skips count as failures, if there is a skip, too."""

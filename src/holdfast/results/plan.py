@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from holdfast.core.scenario import ScenarioChoices
 from holdfast.results import Result, ResultPart
 
 
@@ -171,6 +172,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         advice: What to change in a job for which nothing fits; absent if something fits.
         applied: The settings that were written into the target; present with `--apply`.
         applied_as: The same settings as they were written; absent if none was.
+        scenario: What the scenario of the job changed in it; absent if it names none.
     """
 
     verb: Literal["plan"]
@@ -201,6 +203,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     untraced: str = ""
     check_errors: int = 0
     errors: Sequence[CheckError] = ()
+    scenario: ScenarioChoices | None = None
 
     @property
     def exit_code(self) -> int:

@@ -8,6 +8,7 @@ from msgspec import UNSET, UnsetType, field
 from holdfast.core.finding import Severity
 from holdfast.core.rehearsal import Blame, LearntFigures, StageName, Status
 from holdfast.core.rehearsed_fault import RehearsedFault
+from holdfast.core.scenario import ScenarioChoices
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import TargetVerdict
 
@@ -158,6 +159,7 @@ class RehearseResult(Result, frozen=True, kw_only=True):
         isolated: Whether `--isolate` was given.
         sandbox: The sandbox that the script ran in; null if nothing ran.
         faults: What becomes of the training after each fault of `--faults`; empty if the rehearsal failed before. Present with that option.
+        scenario: What the scenario of the job changed in it; absent if it names none.
     """
 
     verb: Literal["rehearse"]
@@ -175,6 +177,7 @@ class RehearseResult(Result, frozen=True, kw_only=True):
     isolated: bool
     sandbox: ReportedSandbox | None = None
     faults: Sequence[RehearsedFault] | UnsetType = UNSET
+    scenario: ScenarioChoices | None = None
 
     @property
     def exit_code(self) -> int:

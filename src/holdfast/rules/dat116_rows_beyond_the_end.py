@@ -22,6 +22,7 @@ from holdfast.core.document import Document, parse_key
 from holdfast.core.facts import Dataset, Split
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
 from holdfast.core.reference import Lookup, Reference
+from holdfast.core.scenario import CHOSEN
 
 LOAD = "datasets.load_dataset"
 # What leaves the number of rows as it is.
@@ -36,7 +37,8 @@ def check(job: Document, datasets: Sequence[Lookup[Dataset]]) -> Iterator[Findin
     """Object to rows that are not there."""
     selected = list(_selected(job))
     loads = [call for call in job.calls if call.path == LOAD]
-    wanted = job.get(WISH, None) if job.kind == "job" else None
+    is_limit = job.place(WISH).origin == CHOSEN  # of a scenario: at most so many
+    wanted = job.get(WISH, None) if job.kind == "job" and not is_limit else None
     for reference, dataset in found_references(job, datasets):
         rows = count_rows(reference, dataset)
         if rows is None:

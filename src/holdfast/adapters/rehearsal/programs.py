@@ -18,6 +18,7 @@ from holdfast.adapters.targets.overrides import require_no_overrides
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
 from holdfast.core.notebook import NOTEBOOK, read_cells
+from holdfast.core.scenario import ScenarioChoices
 from holdfast.core.text import Place
 
 COMMAND: Final = "--"
@@ -52,6 +53,7 @@ class Program:
         python: The interpreter that a job names for it; empty: it is looked for.
         variables: Environment variables that a job gives it.
         job: The job file that it was rendered from.
+        scenario: What the scenario of this job changed in it.
     """
 
     path: str
@@ -65,6 +67,7 @@ class Program:
     python: str = ""
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     job: Document | None = None
+    scenario: ScenarioChoices | None = None
 
 
 def read_program(target: str, arguments: Sequence[str], sets: Sequence[str]) -> Program:

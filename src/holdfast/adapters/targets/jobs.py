@@ -18,7 +18,6 @@ from holdfast.adapters.targets.overrides import (
     parse_set,
     require_no_overrides,
 )
-from holdfast.adapters.targets.scenarios import scenario_settings
 from holdfast.adapters.targets.studies import document_of_job, is_study, place_study_edits
 from holdfast.adapters.yaml.compose import UnsupportedYamlError
 from holdfast.core.document import Document, Edit, Unknown
@@ -72,6 +71,8 @@ def job_target(document: Document, overrides: Iterable[Override], place_edits: P
     read = apply_overrides(_found_beside(document), overrides)
     job, scenario = parse_job(read), None
     if job.for_:
+        from holdfast.adapters.targets.scenarios import scenario_settings  # of the rules, which not every verb needs
+
         read, scenario = scenario_settings(read, job, document.get(SCENARIO_KEY, None))
         job = parse_job(read)
     place_edits = place_edits or JobFileReader().place_edits

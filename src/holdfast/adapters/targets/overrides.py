@@ -9,6 +9,7 @@ from holdfast.core.backends import BACKEND_KEY, LOCAL
 from holdfast.core.document import Document, Set
 from holdfast.core.errors import GroupedError, JobError, Spot, UsageError
 from holdfast.core.json_text import DEEPEST
+from holdfast.core.scenario import SCENARIO_KEY
 from holdfast.core.text import Place
 
 PREFIX = "HOLDFAST_"
@@ -121,6 +122,10 @@ def require_no_overrides(path: str, sets: Iterable[str]) -> None:
     """
     for text in sets:
         edit = parse_set(text).edit
+        if edit.key == SCENARIO_KEY:
+            what = f"`--for` sets keys of a job file, and {path} is not one: scripts are not changed"
+            fix = f"`holdfast explain for:{edit.value}` lists the settings; write those that you want into it"
+            raise UsageError(what, where="--for", fix=fix)
         if edit != RUNS_HERE:
             what = f"`{edit.key}` cannot be set: {path} is not a job file"
             raise UsageError(what, where="--set", fix="give a script its own arguments behind `--`")

@@ -1,12 +1,24 @@
 """The scenario of a job, `for`: the settings that follow from it, in the job's document."""
 
+from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
+from msgspec import structs
+
+from holdfast.adapters.local.datasets import LocalDatasets
+from holdfast.catalog.calls.train_arguments import stack_api
+from holdfast.catalog.scenarios.choosing import choose_settings
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError
+from holdfast.core.finding import Finding, MissingFactError, Rule, Severity
 from holdfast.core.job import Job
 from holdfast.core.scenario import ScenarioChoices
+from holdfast.core.strict_document import StrictDocument
+from holdfast.rules import rules_of_jobs
+
+FACTS: Final = frozenset({"job", "api"})
+"""What a rule may need that is asked about a scenario's settings: nothing that has to be looked up."""
 
 
 def scenario_settings(document: Document, job: Job, in_file: Any) -> tuple[Document, ScenarioChoices | None]:
@@ -17,11 +29,7 @@ def scenario_settings(document: Document, job: Job, in_file: Any) -> tuple[Docum
         job: The job.
         in_file: The scenario that the job file names, before any override.
     """
-    from msgspec import structs
-
-    from holdfast.catalog.scenarios.choosing import choose_settings  # of the libraries' API, which few jobs need here
-
-    found = choose_settings(document, job, rows=_count_rows(job))
+    found = choose_settings(document, job, rows=_count_rows(job), objections=lambda each: tuple(_objections(each)))
     if found is None:
         return document, None
     changed, choices = found
@@ -29,10 +37,24 @@ def scenario_settings(document: Document, job: Job, in_file: Any) -> tuple[Docum
     return changed, structs.replace(choices, overrides=overrides)
 
 
+def _objections(document: Document) -> Iterator[str]:
+    """Yield what `check` would object to in a job alone, whatever its data and its model are."""
+    strict = StrictDocument.of(document)
+    for rule in rules_of_jobs():
+        if rule.needs <= FACTS and document.kind in rule.kinds:
+            yield from (f"{rule.code}: {each.message}" for each in _findings(rule, strict))
+
+
+def _findings(rule: Rule, document: Document) -> Iterator[Finding]:
+    facts = {"job": document, "api": stack_api()}
+    with suppress(MissingFactError):
+        for finding in rule.check(**{name: facts[name] for name in rule.needs}):
+            if (finding.severity or rule.severity) is not Severity.INFO:
+                yield finding
+
+
 def _count_rows(job: Job) -> int | None:
     """Return the number of rows of a job's training data; None if it is not on this machine, or cannot be read."""
-    from holdfast.adapters.local.datasets import LocalDatasets
-
     with suppress(SourceError):
         return LocalDatasets().fetch(job.dataset, job.method).rows
     return None

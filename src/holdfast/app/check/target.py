@@ -73,6 +73,7 @@ def check_target(request: TargetRequest, *, alone: bool = False) -> TargetOutcom
         path=request.path,
         unasked=request.hub.because if _is_passed_by(target, request) else None,
         checklist=_checklist(request, target, checked) if request.checklist else None,
+        scenario=target.scenario,
     )
     return TargetOutcome(
         result, target.modules, target.reads_more or request.checklist or _looks_outside(target, request)
@@ -101,7 +102,9 @@ def read_check_target(request: TargetRequest, text: str | None = None) -> Target
     """
     if request.path == COMMAND_LINE:
         from holdfast.adapters.targets.commands import read, read_line
+        from holdfast.adapters.targets.overrides import require_no_overrides
 
+        require_no_overrides(request.path, request.sets)
         return read_line(request.arguments) if text is None else read(text, COMMAND_LINE, (), ())
     return read_target(request.path, request.sets, request.arguments, text=text)
 

@@ -17,6 +17,7 @@ from holdfast.engine.explain.classes import render_class
 from holdfast.engine.explain.index import render_area, render_index
 from holdfast.engine.explain.job_keys import STUDY_FILE, render_keys
 from holdfast.engine.explain.rules import render_short_page
+from holdfast.engine.explain.scenarios import SCENARIO_PAGES, render_scenarios, scenarios_json
 from holdfast.engine.explain.topics import TOPICS
 from holdfast.results import Json
 from holdfast.results.explain import ExplainResult
@@ -37,7 +38,7 @@ def explain(code: str | None = None) -> ExplainResult:
 
     Args:
         code: A rule's code or name (`ARG101`, `renamed-argument`), an area (`ARG`), a class of failure that `diagnose`
-            names, a topic (`memory`, `plan`), `job`, `study`, or a key or a method of a job file (`dataset.rows`, `job.peft`, `sft`). None lists
+            names, a topic (`memory`, `plan`), `for` or a scenario (`for:production`), `job`, `study`, or a key or a method of a job file (`dataset.rows`, `job.peft`, `sft`). None lists
             all rules and classes.
 
     Raises:
@@ -57,6 +58,7 @@ def names() -> list[str]:
         *(rule.name for rule in rules),
         *(each.name for each in all_signatures()),
         *TOPICS,
+        *SCENARIO_PAGES,
         *Method,
         JOB,
         STUDY,
@@ -86,9 +88,8 @@ def _find(code: str) -> tuple[Json, str]:
     pages += [(_class_json(each), render_class(each)) for each in all_signatures() if name == each.name]
     if pages:
         return pages[0][0], "\n".join(text for _, text in pages)
-    if name in TOPICS:
-        text = TOPICS[name]()
-        return {"topic": name, "text": text}, text
+    if page := _topic(name):
+        return page
     if name == STUDY:
         schema = study_schema()
         return schema, render_keys(schema, file=STUDY, about=STUDY_FILE)
@@ -98,6 +99,13 @@ def _find(code: str) -> tuple[Json, str]:
     if taken := find_argument(name):
         return argument_json(name, taken), render_argument(name, taken)
     raise UsageError(f"nothing is called {code!r}", where="holdfast explain", fix=_suggestion(code))
+
+
+def _topic(name: str) -> tuple[Json, str] | None:
+    if name in SCENARIO_PAGES:
+        return scenarios_json(name), render_scenarios(name)
+    text = TOPICS[name]() if name in TOPICS else ""
+    return ({"topic": name, "text": text}, text) if text else None
 
 
 def _area(area: str) -> tuple[Json, str]:

@@ -100,15 +100,15 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         if trace:
             found = trace_plan(question, found, request)
         here = None if question.placed else machine_result(question.this, found)
-        result = _with_errors(structs.replace(plan_result(job, found), here=here), original, request)
+        planned = structs.replace(plan_result(job, found), here=here, scenario=read.scenario)
+        result = _with_errors(planned, original, request)
         if not apply:
             return result
         applied = apply_settings(original, request.path, settings_to_apply(job, found))
         return structs.replace(result, applied=applied, applied_as=spell_settings(job, applied))
     except MissingFactError as error:
-        return _with_errors(
-            plan_result(job, Unplannable(f"{spell_key(job, error.name)}: {error.because}")), original, request
-        )
+        unplanned = plan_result(job, Unplannable(f"{spell_key(job, error.name)}: {error.because}"))
+        return _with_errors(structs.replace(unplanned, scenario=read.scenario), original, request)
 
 
 def _with_errors(result: PlanResult, target: Target, request: TargetRequest) -> PlanResult:

@@ -11,6 +11,7 @@ from shlex import quote
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from msgspec import structs
 from packaging.specifiers import SpecifierSet
 
 from holdfast.adapters.environment.interpreters import SCRIPT, find_modules_elsewhere, is_made, reason_for_uv
@@ -121,9 +122,10 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
     rehearsal = replace(rehearsal, omitted=(*_launchers(program), *rehearsal.omitted))
     if kinds and rehearsal.faults is None:
         rehearsal = replace(rehearsal, faults=())  # it failed before
-    return rehearse_result(
+    result = rehearse_result(
         rehearsal, elapsed_s=time.monotonic() - began_s, path=program.path, isolated=isolate, strict=strict
     )
+    return structs.replace(result, scenario=program.scenario)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

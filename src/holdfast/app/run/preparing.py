@@ -117,6 +117,8 @@ def prepare_run(run: Run, job: CheckedJob, request: RunRequest, observer: RunObs
         refused = _refuse(run, "check", f"refused by check: {', '.join(job.refusals)}", job.refusals)
         raise RunClosed(structs.replace(refused, check=check))
     observer.on_checked(check)
+    if job.target.scenario:
+        observer.on_scenario(job.target.scenario.describe())
     if job.planned:
         observer.on_planned(job.planned)
     if request.rehearse:

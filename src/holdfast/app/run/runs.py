@@ -164,6 +164,10 @@ class RunObserver(Protocol):
         """Receive the result of `check` for a job that is about to run."""
         ...
 
+    def on_scenario(self, said: str) -> None:
+        """Receive what the scenario of the job changed in it."""
+        ...
+
     def on_planned(self, said: str) -> None:
         """Receive what the job is estimated to need, in a few lines."""
         ...
@@ -197,6 +201,9 @@ class NullObserver:
     """Ignores all that it receives, and gives no orders."""
 
     def on_checked(self, check: CheckResult) -> None:
+        """Do nothing."""
+
+    def on_scenario(self, said: str) -> None:
         """Do nothing."""
 
     def on_planned(self, said: str) -> None:

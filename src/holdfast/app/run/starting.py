@@ -74,6 +74,7 @@ def _begin(job: CheckedJob, request: RunRequest, base: Path) -> Run:
         path,
         backend=job.plan.backend if job.plan else None,
         runs=None if base == runs_folder(None) else str(base),
+        scenario=target.scenario,
     )
 
     def record(draft: Path, folder: Path) -> None:

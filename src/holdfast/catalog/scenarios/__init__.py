@@ -4,7 +4,9 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
+
+import msgspec
 
 from holdfast.core.scenario import SCENARIOS, Priority, ScenarioName
 
@@ -54,7 +56,7 @@ class Scenario:
         prefers: What wins where reliability, speed and cost contradict each other.
         about: What the scenario is for, in a sentence.
         why: Why that wins.
-        settings: Its settings, in the order in which they are tried.
+        setting: Its settings, in the order in which they are tried.
         left_out: Settings that are often advised, and that it does not make, each with the reason.
     """
 
@@ -62,7 +64,7 @@ class Scenario:
     prefers: Priority
     about: str
     why: str
-    settings: tuple[ScenarioSetting, ...]
+    setting: tuple[ScenarioSetting, ...]
     left_out: tuple[str, ...] = ()
 
 
@@ -73,16 +75,9 @@ def load_scenarios() -> dict[ScenarioName, Scenario]:
     >>> load_scenarios()["production"].prefers
     'reliability'
     """
-    return {name: _scenario(name, tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))) for name in SCENARIOS}
+    return {name: _read(name) for name in SCENARIOS}
 
 
-def _scenario(name: ScenarioName, table: dict[str, Any]) -> Scenario:
-    settings = tuple(_setting(each) for each in table.pop("setting"))
-    if table["prefers"] not in get_args(Priority):
-        raise ValueError(f"{name}.toml prefers {table['prefers']!r}")
-    return Scenario(name=name, settings=settings, left_out=tuple(table.pop("left_out", ())), **table)
-
-
-def _setting(table: dict[str, Any]) -> ScenarioSetting:
-    lists = {key: tuple(table[key]) for key in ("unless", "when", "methods") if key in table}
-    return ScenarioSetting(**{**table, **lists})
+def _read(name: ScenarioName) -> Scenario:
+    table = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+    return msgspec.convert({"name": name, **table}, Scenario)

@@ -1,11 +1,9 @@
 """The settings that a scenario makes in a job: each as an edit of its document. What the user wrote wins."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from holdfast.catalog.calls.constructions import constructions
-from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.scenarios import ScenarioSetting, load_scenarios
 from holdfast.catalog.scenarios.conditions import fit_setting
 from holdfast.core.document import ABSENT, Document, Set
@@ -25,19 +23,31 @@ EACH = "*"
 """The part of a key that stands for each entry of a list."""
 
 
-def choose_settings(document: Document, job: Job, *, rows: int | None = None) -> tuple[Document, ScenarioChoices] | None:
+Objections = Callable[[Document], Collection[str]]
+"""What `check` objects to in a job, each as a message that names the rule."""
+
+
+def choose_settings(
+    document: Document, job: Job, *, rows: int | None = None, objections: Objections
+) -> tuple[Document, ScenarioChoices] | None:
     """Return the document of a job with the settings of its scenario, and which these are; None if it names no scenario.
 
     Args:
         document: The job's, with all overrides in it. Every key in it is the user's.
         job: The job.
         rows: The number of rows of the training data; None if it is not known.
+        objections: Gives what is wrong with a job. A setting that adds to this is not made.
     """
     if job.for_ is None:
         return None
-    chooser = _Chooser(original=document, document=document, job=job, rows=rows)
-    for setting in load_scenarios()[job.for_].settings:
-        chooser.choose(setting)
+    every = _Chooser(original=document, document=document, job=job, rows=rows)
+    careful = replace(every, chosen=[], kept=[], omitted=[], objections=objections)
+    before = objections(document)
+    every.choose_all(job.for_)
+    good = all(each in before for each in objections(every.document))
+    chooser = every if good else careful
+    if chooser is careful:  # which asks after each setting, and so takes longer
+        chooser.choose_all(job.for_)
     return chooser.document, chooser.choices(job.for_)
 
 
@@ -52,6 +62,7 @@ class _Chooser:
     chosen: list[ChosenSetting] = field(default_factory=list[ChosenSetting])
     kept: list[KeptSetting] = field(default_factory=list[KeptSetting])
     omitted: list[OmittedSetting] = field(default_factory=list[OmittedSetting])
+    objections: Objections = lambda _: ()
 
     def choices(self, name: ScenarioName) -> ScenarioChoices:
         """Return what was done."""
@@ -59,6 +70,11 @@ class _Chooser:
         return ScenarioChoices(
             name=name, prefers=prefers, chosen=(*self.chosen,), kept=(*self.kept,), omitted=(*self.omitted,)
         )
+
+    def choose_all(self, name: ScenarioName) -> None:
+        """Make the settings of a scenario."""
+        for setting in load_scenarios()[name].setting:
+            self.choose(setting)
 
     def choose(self, setting: ScenarioSetting) -> None:
         """Make a setting, unless the user has decided on it, or it does not fit."""
@@ -84,7 +100,7 @@ class _Chooser:
     def _set(self, setting: ScenarioSetting, value: Any) -> None:
         place = Place(f"{SCENARIO_KEY}: {self.job.for_}", origin=CHOSEN)
         changed = self.document.with_values([Set(setting.key, value)], place)
-        if refused := _new_error(self.document, changed):
+        if refused := self._new_objection(changed):
             self.omitted.append(OmittedSetting(key=setting.key, because=f"with your other settings: {refused}"))
             return
         self.document, self.job = changed, parse_job(changed)
@@ -93,6 +109,10 @@ class _Chooser:
                 key=setting.key, value=value, because=setting.because, costs=setting.costs, source=setting.source
             )
         )
+
+    def _new_objection(self, changed: Document) -> str:
+        before = self.objections(self.document)
+        return next((each for each in self.objections(changed) if each not in before), "")
 
 
 def _kept(key: str, document: Document, setting: ScenarioSetting, value: Any) -> KeptSetting:
@@ -109,14 +129,3 @@ def _expanded(setting: ScenarioSetting, document: Document) -> Iterator[Scenario
     entries = document.get(before, ())
     for position in range(len(entries) if isinstance(entries, list) else 0):
         yield replace(setting, key=f"{before}.{position}.{after}")
-
-
-def _new_error(before: Document, after: Document) -> str:
-    """Return the error that the constructors of the job's classes raise only after a change; empty if there is none."""
-    earlier = _errors(before)
-    return next((error for error in _errors(after) if error not in earlier), "")
-
-
-def _errors(document: Document) -> list[str]:
-    made = constructions(document, stack_api())
-    return [f"{notice.exception}: {notice.message}" for each in made for notice in each.outcome.errors]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor
 from typing import Any, Final
 
 from holdfast.catalog.scenarios import Condition, ScenarioSetting
@@ -12,6 +12,8 @@ from holdfast.core.methods import Method
 MINUTE_S: Final = 60.0
 MOST: Final = 0.1
 """The largest share of the steps between two saves: the one that a job file's script has by default."""
+SHARES: Final = 10_000
+"""Shares have four decimal places."""
 LEAST: Final = 0.01
 """The smallest: more often, saving and evaluating take most of the time."""
 
@@ -56,7 +58,7 @@ def _save_interval(minutes: float, job: Job) -> Any:
     if job.where.timeout_s is None:
         return MOST
     parts = ceil(job.where.timeout_s / (minutes * MINUTE_S))
-    return round(min(MOST, max(LEAST, 1 / parts)), 4)
+    return min(MOST, max(LEAST, floor(SHARES / parts) / SHARES))
 
 
 def _missing_rows(setting: ScenarioSetting, job: Job, rows: int | None) -> str:
@@ -84,6 +86,9 @@ CONDITIONS: Final[Mapping[Condition, tuple[Callable[[Job], bool], str]]] = {
     "reads-a-table": (lambda job: not job.dataset.streaming, "the data is streamed"),
     "writes-text": (_writes_text, "a reward model writes no text"),
     "unsharded": (lambda job: job.where.strategy == "ddp", "the model is shared out among processes to save memory"),
-    "recovers-memory": (_recovers_memory, "`recover` does not permit to turn checkpointing on again when memory runs out"),
+    "recovers-memory": (
+        _recovers_memory,
+        "`recover` does not permit to turn checkpointing on again when memory runs out",
+    ),
 }
 """What decides each condition, and the reason to give if it is not met."""

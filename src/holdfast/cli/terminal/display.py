@@ -62,6 +62,10 @@ class RunDisplay:
         if any(target.findings or target.skipped for target in check.targets):
             self._console.print(Text.from_ansi(shown(render_check(check))), soft_wrap=True)
 
+    def on_scenario(self, said: str) -> None:
+        """Show what the scenario of the job changed in it."""
+        self._say("for", said)
+
     def on_planned(self, said: str) -> None:
         """Show what the job is estimated to need."""
         for line in said.splitlines():

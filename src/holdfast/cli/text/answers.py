@@ -67,6 +67,7 @@ def render_show(result: RunResult) -> str:
     """Return everything that the ledger has about a run."""
     entries = [
         *([("job", _job_words(result.asked))] if result.asked.target else []),
+        *([("for", result.asked.scenario.describe())] if result.asked.scenario else []),
         ("started", _moment(result.started_at)),
         *([("rehearsal", result.rehearsed)] if result.rehearsed else []),
         *(entry for attempt in result.attempts for entry in _attempt_entries(attempt)),

@@ -5,6 +5,7 @@ from typing import Final
 
 from click import style
 
+from holdfast.cli.text.scenarios import render_scenario
 from holdfast.core.backends import LOCAL
 from holdfast.engine.units import render_bytes, render_count, render_counted, render_duration
 from holdfast.results.plan import EstimateRange, OptionResult, PlanMachine, PlanMemory, PlanPhase, PlanResult
@@ -27,6 +28,7 @@ MARKS: Final = {
 def render_plan(result: PlanResult) -> str:
     """Return the verdict, the memory by phase with its reasons, time and cost, and the options."""
     parts = [
+        render_scenario(result.path, result.scenario) if result.scenario else "",
         "\n".join(_verdict(result)),
         *(["\n".join(_memory(result.memory))] if result.memory else []),
         "\n".join(_amounts(result)),

@@ -9,6 +9,7 @@ from click import style
 
 from holdfast.cli.text.faults import render_faults
 from holdfast.core.finding import Severity
+from holdfast.core.scenario import ScenarioChoices
 from holdfast.results.rehearse import RehearsalFailure, RehearseResult, ReportedSandbox, ReportedStage
 
 WIDTH: Final = 110
@@ -28,6 +29,7 @@ def render_rehearsal(result: RehearseResult) -> str:
 
 
 def _lines(result: RehearseResult) -> Iterator[str]:
+    yield from _scenario(result.scenario)
     yield from _stages(result.stages)
     for failure in result.failures:
         yield ""
@@ -55,6 +57,12 @@ def _lines(result: RehearseResult) -> Iterator[str]:
     elif "`step`" in missed:
         only = f", but not from {missed[0]} on"
     yield f"{verdict}: {result.path}, rehearsed in {result.elapsed_s:.1f} s{only}"
+
+
+def _scenario(scenario: ScenarioChoices | None) -> Iterator[str]:
+    if scenario:
+        yield f"{style('for', bold=True)} {scenario.describe()}"
+        yield ""
 
 
 def _sandbox(sandbox: ReportedSandbox | None) -> Iterator[str]:

@@ -29,6 +29,7 @@ ANNOTATIONS = ("sarif", "github")
 @click.command("check", cls=options.WithArguments)
 @click.argument("targets", nargs=-1, type=click.Path(), metavar="TARGET… [-- ARGUMENT…]")
 @options.sets
+@options.for_
 @click.option(
     "--select",
     multiple=True,
@@ -63,6 +64,7 @@ def command(
     ctx: click.Context,
     targets: tuple[str, ...],
     sets: tuple[str, ...],
+    scenarios: tuple[str, ...],
     select: tuple[str, ...],
     ignore: tuple[str, ...],
     strict: bool | None,
@@ -90,7 +92,7 @@ def command(
     ask = partial(
         check,
         targets,
-        set=sets,
+        set=options.with_scenario(sets, scenarios),
         arguments=arguments,
         select=select,
         ignore=ignore,
@@ -143,7 +145,17 @@ def render(result: CheckResult, format_: str, *, verbose: bool = False, quiet: b
         case _:
             sources = {path: redacted_lines(text) for path, text in read_sources(result).items()}
             rendered = render_check(result, sources, verbose=verbose, quiet=quiet)
-            return redacted(f"{_checklists(result)}{rendered}")
+            return redacted(f"{_scenarios(result)}{_checklists(result)}{rendered}")
+
+
+def _scenarios(result: CheckResult) -> str:
+    """Return what the scenarios of the targets changed, as text above the findings; empty if no target names one."""
+    chosen = [(target.path, target.scenario) for target in result.targets if target.scenario]
+    if not chosen:
+        return ""
+    from holdfast.cli.text.scenarios import render_scenario  # which imports rich
+
+    return "".join(f"{render_scenario(path, scenario)}\n\n" for path, scenario in chosen)
 
 
 def _checklists(result: CheckResult) -> str:

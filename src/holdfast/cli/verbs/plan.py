@@ -10,6 +10,7 @@ from holdfast.cli.text.plan import render_plan
 @click.command("plan", cls=options.WithArguments)
 @click.argument("target", required=False, type=click.Path(), metavar="[TARGET] [-- ARGUMENT…]")
 @options.sets
+@options.for_
 @click.option("--hardware", metavar="NAME", help="Flavor or kind of GPU: a10g-large, h100, h100x8.")
 @click.option("--budget", type=float, metavar="USD", help="The most that the job may cost.")
 @click.option("--processes", type=int, metavar="N", help="Training processes on each machine.")
@@ -23,6 +24,7 @@ def command(
     ctx: click.Context,
     target: str | None,
     sets: tuple[str, ...],
+    scenarios: tuple[str, ...],
     hardware: str | None,
     budget: float | None,
     processes: int | None,
@@ -42,7 +44,7 @@ def command(
         raise click.UsageError("name a job file or a script, or a command line behind `--`", ctx)
     result = plan(
         target or WHOLE_LINE,
-        set=sets,
+        set=options.with_scenario(sets, scenarios),
         arguments=arguments,
         hardware=hardware,
         budget=budget,

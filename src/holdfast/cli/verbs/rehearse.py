@@ -15,6 +15,7 @@ from holdfast.engine.faults.kinds import ALL, kinds_of
 @click.command("rehearse", cls=options.WithArguments)
 @click.argument("target", required=False, type=click.Path(), metavar="[TARGET] [-- ARGUMENT…]")
 @options.sets
+@options.for_
 @click.option("--here", is_flag=True, help="Use holdfast's own environment, whatever the script declares.")
 @click.option("--gpu", is_flag=True, help="Use this machine's GPU.")
 @click.option(
@@ -44,6 +45,7 @@ def command(
     ctx: click.Context,
     target: str | None,
     sets: tuple[str, ...],
+    scenarios: tuple[str, ...],
     here: bool,
     gpu: bool,
     limit_s: float,
@@ -68,7 +70,7 @@ def command(
     ask = partial(
         rehearse,
         target or "--",
-        set=sets,
+        set=options.with_scenario(sets, scenarios),
         arguments=arguments,
         here=here,
         gpu=gpu,

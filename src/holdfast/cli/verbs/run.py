@@ -12,6 +12,7 @@ from holdfast.cli.text.answers import render_run
 @click.argument("target", type=click.Path())
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGUMENT…]")
 @options.sets
+@options.for_
 @click.option("--on", metavar="BACKEND", help="Backend to run on; same as --set where.backend=BACKEND.")
 @options.despite
 @options.detach
@@ -25,6 +26,7 @@ def command(
     target: str,
     arguments: tuple[str, ...],
     sets: tuple[str, ...],
+    scenarios: tuple[str, ...],
     on: str | None,
     despite: tuple[str, ...],
     detach: bool,
@@ -39,7 +41,7 @@ def command(
 
     TARGET is a job file or a script. A script's own arguments follow `--`. A job that would fail is not started.
     """
-    sets = (*sets, f"where.backend={on}") if on else sets
+    sets = options.with_scenario((*sets, f"where.backend={on}") if on else sets, scenarios)
     with RunDisplay(quiet=quiet) as display:
         answer = run(
             target,

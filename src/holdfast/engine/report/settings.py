@@ -60,6 +60,7 @@ def list_settings(job: Document | None, about: RequestedJob, start: TrainingStar
         "dataset": about.dataset,
         "read from": about.target,
         "backend": about.backend,
+        "for": about.scenario.describe() if about.scenario else None,
     }
     for name, value in named.items():
         if value:

@@ -11,6 +11,7 @@ from holdfast.core.finding import Finding, Severity
 from holdfast.core.job import Environment, Job, Where
 from holdfast.core.plan import Plan, PlannedEvaluation, RunRequest
 from holdfast.core.requested_job import RequestedJob
+from holdfast.core.scenario import ScenarioChoices
 from holdfast.engine.check.rule_runner import severity_of
 
 # Characters a run's folder may have; the rest of a name becomes a hyphen.
@@ -66,7 +67,13 @@ def place_plan(plan: Plan, run: str, folder: str, key: str) -> Plan:
 
 
 def requested_job(
-    job: Job | None, request: RunRequest, path: str, *, backend: str | None, runs: str | None
+    job: Job | None,
+    request: RunRequest,
+    path: str,
+    *,
+    backend: str | None,
+    runs: str | None,
+    scenario: ScenarioChoices | None = None,
 ) -> RequestedJob:
     """Describe a request.
 
@@ -76,6 +83,7 @@ def requested_job(
         path: The job file or script, as it was named; of one that lies elsewhere, the copy.
         backend: The backend that was planned for; None if there is no plan.
         runs: The runs folder, if commands have to name it.
+        scenario: What the scenario of the job changed in it.
     """
     described = RequestedJob(
         job=name_job(job, path),
@@ -95,6 +103,7 @@ def requested_job(
         model=job.model.path,
         dataset=job.dataset.path,
         pushed=job.output.push_to,
+        scenario=scenario,
     )
 
 
