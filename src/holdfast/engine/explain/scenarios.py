@@ -28,8 +28,8 @@ def render_scenarios(page: str) -> str:
 
 def scenarios_json(page: str) -> Json:
     """Return the scenarios of a page with their settings, ready for JSON."""
-    scenarios = load_scenarios()
-    return {"scenarios": [asdict(scenarios[name]) for name in SCENARIO_PAGES[page]]}
+    listed = [asdict(load_scenarios()[name]) for name in SCENARIO_PAGES[page]]
+    return {"scenarios": [{"settings": each.pop("setting"), **each} for each in listed]}
 
 
 def _scenario_lines(scenario: Scenario) -> Iterator[str]:
