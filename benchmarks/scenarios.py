@@ -1,6 +1,6 @@
 """What the settings of `--for` save and cost: each pair of trainings differs in one setting alone.
 
-    .venv/bin/python -m benchmarks.scenarios [PAIR …] [--repeat 3]
+    .venv/bin/python -m benchmarks.scenarios [PAIR …] [--repeat 3] [--steps 60]
 
 Each training is the script of a job file (`holdfast render`), run by itself: `builtin:tiny-chat` on `builtin:stdlib-docstrings`. The times are
 processor seconds of its process, imports included, so that other work on the machine counts little. `best` looks at one training instead: at
@@ -76,9 +76,9 @@ def train(settings: Mapping[str, Any], folder: Path) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def compare(name: str, folder: Path, repeat: int) -> None:
+def compare(name: str, folder: Path, repeat: int, steps: int) -> None:
     """Print what a pair of settings takes, alternating."""
-    pair = PAIRS[name]
+    pair = [{"train.max_steps": steps, **settings} for settings in PAIRS[name]]
     times = [
         [train(settings, folder / f"{name}-{which}-{time}") for which, settings in enumerate(pair)]
         for time in range(repeat)
@@ -138,9 +138,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="PAIR", help=f"of {', '.join(PAIRS)}, best, memory")
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--steps", type=int, default=60)
     given = parser.parse_args()
     names = given.names or [*PAIRS, "best", "memory"]
-    print(heading(""))
+    print(heading("scenarios"))
     with TemporaryDirectory(prefix="holdfast-scenarios-") as folder:
         for name in names:
             match name:
@@ -149,7 +150,7 @@ def main() -> None:
                 case "memory":
                     memory(Path(folder))
                 case _:
-                    compare(name, Path(folder), given.repeat)
+                    compare(name, Path(folder), given.repeat, given.steps)
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def test_the_trainer_has_the_settings_of_the_scenario(name: str, place: Path) ->
     assert f"{name} (prefers" in report
 
 
-def _events(runs: Path, name: str) -> tuple[dict[str, Any], list[int]]:
+def _events(runs: Path, name: str) -> tuple[dict[str, Any], list[int | None]]:
     events = [event for _, event in Ledger(runs).read(name)]
     started = next(training_events(events, TrainingStarted))
     return dict(started.config), [each.step for each in training_events(events, CheckpointSaved)]

@@ -10,10 +10,10 @@ import msgspec
 
 from holdfast.core.scenario import SCENARIOS, Priority, ScenarioName
 
-Rule = Literal["save-interval"]
+ValueRule = Literal["save-interval"]
 """How a value follows from the job: `save-interval` is the job's own `save_steps` or `eval_steps`, else the share of all steps that takes at most
 `value` minutes of `where.timeout`."""
-Condition = Literal["evaluates", "reads-a-table", "writes-text", "unsharded", "recovers-memory"]
+JobCondition = Literal["evaluates", "reads-a-table", "writes-text", "unsharded", "recovers-memory"]
 """What has to be true of a job for a setting to fit; `catalog.scenarios.conditions` decides it."""
 FOLDER: Final = Path(__file__).parent
 
@@ -40,9 +40,9 @@ class ScenarioSetting:
     because: str
     costs: str
     source: str
-    rule: Rule | None = None
+    rule: ValueRule | None = None
     unless: tuple[str, ...] = ()
-    when: tuple[Condition, ...] = ()
+    when: tuple[JobCondition, ...] = ()
     methods: tuple[str, ...] = ()
     beside: str = ""
 

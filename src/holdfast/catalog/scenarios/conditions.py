@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Any, Final
 
-from holdfast.catalog.scenarios import Condition, ScenarioSetting
+from holdfast.catalog.scenarios import JobCondition, ScenarioSetting
 from holdfast.core.job import Job
 from holdfast.core.methods import Method
 
@@ -81,7 +81,7 @@ def _recovers_memory(job: Job) -> bool:
     return "checkpointing" in job.recover.allow and job.recover.attempts > 1
 
 
-CONDITIONS: Final[Mapping[Condition, tuple[Callable[[Job], bool], str]]] = {
+CONDITIONS: Final[Mapping[JobCondition, tuple[Callable[[Job], bool], str]]] = {
     "evaluates": (lambda job: job.evaluates, "the job has no rows to evaluate on"),
     "reads-a-table": (lambda job: not job.dataset.streaming, "the data is streamed"),
     "writes-text": (_writes_text, "a reward model writes no text"),
