@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import pytest
 
+from holdfast.catalog.scenarios.choosing import choose_settings
 from holdfast.core.document import Document, Set, apply_edits
 from holdfast.core.facts import Machine
 from holdfast.core.job import Job, job_values, parse_job
@@ -54,7 +55,10 @@ Effects = tuple[str, Plan, str, tuple[AppliedRemedy, ...]]
 
 def effects(values: Mapping[str, Any]) -> Effects:
     """Return all that comes of a job on this machine: its script, its plan, its runs folder, and what is changed when memory runs out."""
-    job = parse_job(Document(path=PATH, kind="job", values=values))
+    document = Document(path=PATH, kind="job", values=values)
+    job = parse_job(document)
+    if chosen := choose_settings(document, job, objections=lambda _: ()):
+        job = parse_job(chosen[0])
     name = name_job(job, PATH)
     plan = Plan(name=name, script="", script_name="", cwd="/", processes=process_count(Machine(cpus=1), job))
     script = render_script(job, name=name, sources=SOURCES)
