@@ -221,8 +221,8 @@ def test_a_stop_leaves_what_has_not_begun_to_the_next_start(quick: QuickStudy) -
     assert set(quick.trainings().values()) == {1}
 
 
-def start(quick: QuickStudy, *options: str) -> "subprocess.Popen[bytes]":
-    words = ["study", quick.file.name, *options, "--no-rehearse", "--offline", "--quiet", "--format", "json"]
+def start(quick: QuickStudy, *options: str, file: str = "study.yaml") -> "subprocess.Popen[bytes]":
+    words = ["study", file, *options, "--no-rehearse", "--offline", "--quiet", "--format", "json"]
     return subprocess.Popen(
         [sys.executable, "-m", "holdfast", *words], cwd=quick.folder, env=os.environ, stdout=subprocess.PIPE
     )

@@ -16,11 +16,7 @@ def holding(path: Path) -> Iterator[bool]:
     Raises:
         LedgerError: The file cannot be written.
     """
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        what = f"{path.name} cannot be written: {error.strerror}"
-        raise LedgerError(what, where=str(path.parent), fix="free some disk space, or check permissions") from error
+    descriptor = _opened(path)
     try:
         yield _take(descriptor, LOCK_EX)
     finally:
@@ -29,8 +25,12 @@ def holding(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def waiting_for(path: Path) -> Iterator[None]:
-    """Hold a file's lock within the block, after whoever holds it now has let go."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """Hold a file's lock within the block, after whoever holds it now has let go.
+
+    Raises:
+        LedgerError: The file cannot be written.
+    """
+    descriptor = _opened(path)
     try:
         flock(descriptor, LOCK_EX)
         yield
@@ -47,6 +47,14 @@ def is_held(path: Path) -> bool:
         return not _take(descriptor, LOCK_SH)
     finally:
         os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        what = f"{path.name} cannot be written: {error.strerror}"
+        raise LedgerError(what, where=str(path.parent), fix="free some disk space, or check permissions") from error
 
 
 def _take(descriptor: int, kind: int) -> bool:

@@ -3,13 +3,13 @@
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from holdfast.adapters.foreign_files import read_foreign_text
-from holdfast.adapters.storage.locks import holding, is_held
+from holdfast.adapters.storage.locks import holding, is_held, waiting_for
 from holdfast.adapters.storage.private_files import make_private
 from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.core.errors import HoldfastError, LedgerError, UsageError
@@ -22,6 +22,10 @@ REPORT: Final = "report.html"
 COPY: Final = "study.yaml"
 PROPOSED: Final = "search.json"
 LOCK: Final = "study.lock"
+CLAIMS: Final = ".claims"
+"""Folder, beside those of the studies, of the locks under which trials are started."""
+CLAIM_DIGITS: Final = 2
+"""Digits of a trial's content that name its lock: a folder has at most 256 of them, however many trials there are."""
 
 
 def study_folder(runs: Path, name: str) -> Path:
@@ -56,6 +60,23 @@ def running_study(folder: Path) -> AbstractContextManager[bool]:
 def is_running_study(folder: Path) -> bool:
     """Whether a process holds the right to run a study."""
     return is_held(folder / LOCK)
+
+
+@contextmanager
+def starting_trial(runs: Path, content: str) -> Iterator[None]:
+    """Hold the right to start a trial within a block, after any other study that is starting it now.
+
+    Args:
+        runs: The runs folder.
+        content: The hash of the trial's content.
+
+    Raises:
+        LedgerError: The lock cannot be written.
+    """
+    folder = runs / STUDIES / CLAIMS
+    make_study_folder(folder)
+    with waiting_for(folder / f"{content[:CLAIM_DIGITS]}.lock"):
+        yield
 
 
 def read_proposals(folder: Path) -> list[dict[str, Any]]:

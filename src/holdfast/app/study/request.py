@@ -18,7 +18,7 @@ from holdfast.app.study.preparing import PreparedTrial, check_trials, prepare_tr
 from holdfast.app.study.queue import TrialQueue, distinct
 from holdfast.app.study.reading import StudyFile
 from holdfast.app.study.running import StudyRunner
-from holdfast.app.study.searching import TrialSearch, count_proposals
+from holdfast.app.study.searching import TrialSearch, count_proposals, with_proposals
 from holdfast.app.study.writing import write_study
 from holdfast.core.trial import TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
@@ -48,6 +48,13 @@ class StudyRequest:
     def hub(self) -> HubAccess:
         """Whether the Hub is contacted."""
         return HubAccess.OFFLINE if self.options.offline else HubAccess.ASKED
+
+    def reread(self, folder: Path) -> "StudyRequest":
+        """Return the request with what the search has proposed by now: before its lock was taken, another process may have run the study."""
+        if self.file.study.search is None:
+            return self
+        file = with_proposals(self.file, folder)
+        return self if file.trials == self.file.trials else replace(self, file=file, trials=prepare_trials(file))
 
     def found(self) -> dict[str, TrialRun]:
         """Return the runs that trials have."""

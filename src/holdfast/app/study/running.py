@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from holdfast.adapters.storage.ledger import Ledger
+from holdfast.adapters.storage.study_folder import starting_trial
 from holdfast.app.run.continuing import continue_run
 from holdfast.app.run.preparing import RunClosed, check_job
 from holdfast.app.run.runs import Run
@@ -152,8 +153,18 @@ class StudyRunner:
             self._active[pool.submit(_supervise, run, orders)] = ActiveTrial(prepared, run, slot, orders)
 
     def _ready(self, prepared: PreparedTrial, slot: int, orders: TrialOrders) -> Run | None:
-        """Return the run of a trial, ready for an attempt; None if it was closed before."""
-        before = find_runs(self.options.runs, [prepared.content]).get(prepared.content)
+        """Return the run of a trial, ready for an attempt; None if it was closed before, or another study has run it meanwhile."""
+        with starting_trial(self.options.runs, prepared.content):
+            before = find_runs(self.options.runs, [prepared.content]).get(prepared.content)
+            if before and not before.is_open(retry=self.options.retry):
+                self._end(prepared, before.run, 0)
+                return None
+            return self._begin(prepared, before, slot, orders)
+
+    def _begin(
+        self, prepared: PreparedTrial, before: TrialRun | None, slot: int, orders: TrialOrders
+    ) -> Run | None:
+        """Return a new run of a trial, or the one that it has; None if it is refused."""
         is_new = before is None or (before.state.stage.ended and not before.is_interrupted)
         if is_new and (refused := self._shapes.get(prepared.shape)):
             self._refuse_alike(prepared, refused)
@@ -225,10 +236,14 @@ class StudyRunner:
             active = self._active.pop(future)
             with suppress(HoldfastError):
                 self._note_broken(future)
-            outcome = outcome_of(active.prepared, active.run, self.file.study.metric)
-            if outcome.stage and outcome.stage.ended:  # else a person has detached from it
-                self.spending.add(outcome.seconds, active.prepared.job)
-                self.observer.on_ended(outcome, left)
+            self._end(active.prepared, active.run, left)
+
+    def _end(self, prepared: PreparedTrial, run: Run, left: int) -> None:
+        """Take note of the end of a trial, unless a person has detached from it."""
+        outcome = outcome_of(prepared, run, self.file.study.metric)
+        if outcome.stage and outcome.stage.ended:
+            self.spending.add(outcome.seconds, prepared.job)
+            self.observer.on_ended(outcome, left)
 
     def _note_broken(self, future: Future[RunResult]) -> None:
         """Remember why the supervision of a run has broken off: its training may go on, and the next start follows it."""
