@@ -34,6 +34,28 @@ def read_foreign_text(path: Path, most_bytes: int = MOST_BYTES) -> str:
     return read_foreign(path, most_bytes).decode("utf-8-sig", errors="replace")
 
 
+def read_both_ends(path: Path, most_bytes: int) -> str:
+    """Return a file's text; of a file that is longer, the first and the last bytes, and between them a line that counts the others.
+
+    Args:
+        path: The file.
+        most_bytes: How much of it is read at most.
+
+    Raises:
+        OSError: As `open_foreign`.
+    """
+    with open_foreign(path) as file:
+        head = file.read(most_bytes)
+        middle = file.seek(0, os.SEEK_END) - most_bytes
+        if middle <= 0:  # a file that grows is read as far as it was
+            return head.decode(errors="replace")
+        half = most_bytes // 2
+        file.seek(-half, os.SEEK_END)
+        tail = file.read(half)
+    left_out = f"\n[{middle:,} bytes are left out here; {path} has them]\n"
+    return f"{head[:half].decode(errors='replace')}{left_out}{tail.decode(errors='replace')}"
+
+
 def open_foreign(path: Path) -> BufferedReader:
     """Open a file for reading, of which only a part is needed.
 

@@ -56,7 +56,7 @@ class SecretShape(NamedTuple):
 SHAPES: Final = (
     SecretShape(
         re.compile(
-            r"(?<![A-Za-z0-9_])(?P<secret>(?P<kind>"
+            r"(?:(?<![A-Za-z0-9])|(?<=%[0-9A-Fa-f]{2}))(?P<secret>(?P<kind>"
             r"hf_(?=[A-Za-z0-9]{30})|api_org_(?=[A-Za-z0-9]{30})"  # Hugging Face
             r"|gh[pousr]_(?=[A-Za-z0-9]{30})|github_pat_(?=\w{30})|glpat-(?=[\w-]{20})"
             r"|(?<!-)sk-(?=[\w-]{20})(?=[\w-]*\d)(?=[\w-]*[A-Z])"  # OpenAI, Anthropic

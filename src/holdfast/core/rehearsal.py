@@ -20,6 +20,18 @@ Kind = TypeVar("Kind", bound=TrainingEvent)
 Part = Literal["whole", "stop", "resume"]
 Status = Literal["pass", "fail", "not_rehearsed"]
 Blame = Literal["data", "model", "code", "unknown"]
+EVENT_KEYS: Final[Mapping[str, frozenset[str]]] = {
+    "fact": frozenset({"about"}),
+    "stage": frozenset({"name", "elapsed_s"}),
+    "enter": frozenset({"name"}),
+    "failed": frozenset({"stage", "error"}),
+    "fault": frozenset({"class", "stage", "because", "evidence"}),
+    "warning": frozenset({"class", "stage", "because"}),
+    "not_rehearsed": frozenset({"what", "because"}),
+    "out_of_reach": frozenset({"because"}),
+    "shrunk": frozenset({"what", "asked", "given"}),
+}
+"""Keys that each kind of event has that the hooks write."""
 ProcessEvent = Mapping[str, Any]
 """One event that the hooks of a process wrote, as JSON."""
 

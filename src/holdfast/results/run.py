@@ -286,8 +286,8 @@ class LogsResult(Result, frozen=True, kw_only=True):
         run: The run's name.
         attempt: The attempt's number.
         folder: The attempt's folder.
-        stdout: Its standard output.
-        stderr: Its standard error.
+        stdout: Its standard output; of more than 32 MB the beginning and the end, with a line that says how much is left out.
+        stderr: Its standard error, likewise.
     """
 
     verb: Literal["logs"]

@@ -1,7 +1,7 @@
 """What becomes of each stage, from what the processes of a rehearsal left."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -116,6 +116,17 @@ def test_an_exception_that_the_script_caught_is_not_its_failure() -> None:
     end = {"event": "end", "because": "NameError: name 'x' is not defined", "where": "train.py:30"}
     assert judged(played(code=1, hook_events=hook_events, events=(end,))).failures[0].stage == "push"
     assert judged(played(hook_events=hook_events), stopped(), resumed()).passed
+
+
+@pytest.mark.parametrize(("before", "fails"), [(PASSED[:1], True), (PASSED, False)], ids=["before", "after"])
+def test_a_process_that_ends_itself_before_it_trains_fails(before: Sequence[Telling], *, fails: bool) -> None:
+    """Its exit code is 0, and nothing was trained."""
+    left = {"event": "fact", "about": "os._exit", "code": 0}
+    trained = {"events": ()} if fails else {}
+    found = judged(played(hook_events=(*before, left), **trained), stopped(), resumed())
+
+    assert found.passed != fails
+    assert ["os._exit" in each.cause.cause for each in found.failures] == [True] * fails
 
 
 @pytest.mark.parametrize(

@@ -23,10 +23,12 @@ from uuid import uuid4
 import psutil
 
 from holdfast.adapters.clock import SystemClock
+from holdfast.adapters.foreign_files import read_both_ends
 from holdfast.adapters.environment.marked_processes import end_group
 from holdfast.adapters.rehearsal.gate import Gate
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
-from holdfast.core.rehearsal import PartResult
+from holdfast.core.json_text import parse_json
+from holdfast.core.rehearsal import EVENT_KEYS, PartResult
 from holdfast.core.training_event import CheckpointSaved, parse_training_event
 from holdfast.payload.rehearsal.part_request import PartRequest
 
@@ -43,6 +45,13 @@ STALLED_S: Final = 1.0
 """Seconds after which a process that is to stall is taken to have done so."""
 END_S: Final = 30.0
 """Time that the kernel gets to end a sandbox: memory is freed page by page."""
+PRINTED: Final = ("stdout.log", "stderr.log")
+MOST_OUTPUT: Final = 4_000_000
+"""Bytes of a part's output that are read, half of them from its beginning and half from its end."""
+MOST_EVENTS: Final = 64_000_000
+"""Bytes of a part's events that are read. A part has about a hundred kilobytes of them."""
+MOST_PRINTED: Final = 2_000_000_000
+"""Bytes after which a part is ended: it would fill the disk."""
 VARIABLES: Final = {
     "OMP_NUM_THREADS": "1",
     "TOKENIZERS_PARALLELISM": "false",
@@ -258,6 +267,8 @@ def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) 
     """Return which limit a part is over, in words; empty if it is over none."""
     if time.monotonic() - part.began_s > limit_s:
         return f"it takes longer than {limit_s:g} seconds"
+    if weigh and (printed := _printed(part)) > MOST_PRINTED:
+        return f"it prints more than {MOST_PRINTED / 1e9:g} GB"
     if weigh and stands_still(part.part_request):
         return STOOD_STILL
     if weigh:
@@ -267,10 +278,16 @@ def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) 
     return ""
 
 
+def _printed(part: _RunningPart) -> int:
+    """Return how many bytes a part has printed so far."""
+    paths = [Path(part.part_request.folder, name) for name in PRINTED]
+    return sum(path.stat().st_size for path in paths if path.is_file())
+
+
 def stands_still(part_request: PartRequest) -> bool:
     """True if the fault of a part that is to stall has struck."""
     events = Path(part_request.folder, HOOK_EVENTS)
-    struck = part_request.fault == "stall" and '"about": "fault"' in _text(events)
+    struck = part_request.fault == "stall" and '"about": "fault"' in _ends(events, MOST_EVENTS)
     return struck and time.time() - events.stat().st_mtime > STALLED_S
 
 
@@ -283,13 +300,19 @@ def read_played(part: _RunningPart) -> PartResult:
         part=part.part_request.part,
         code=None if part.over else part.code,
         over=part.over,
-        hook_events=tuple(_lines(folder / HOOK_EVENTS)),
+        hook_events=tuple(filter(_is_event, _lines(folder / HOOK_EVENTS))),
         events=tuple(events),
-        logs={name: _text(folder / name) for name in ("stdout.log", "stderr.log")},
-        stacks=_text(folder / "attempt" / "stacks.txt"),
+        logs={name: _ends(folder / name, MOST_OUTPUT) for name in PRINTED},
+        stacks=_ends(folder / "attempt" / "stacks.txt", MOST_OUTPUT),
         damage=_damage(Path(saved[-1])) if saved and part.part_request.part == "stop" else "",
         elapsed_s=part.ended_s - part.began_s,
     )
+
+
+def _is_event(said: Mapping[str, Any]) -> bool:
+    """True if the hooks may have written an event; a script can write into the same file."""
+    kind = said.get("event")
+    return isinstance(kind, str) and said.keys() >= EVENT_KEYS.get(kind, frozenset())
 
 
 def _damage(checkpoint: Path) -> str:
@@ -303,10 +326,18 @@ def _damage(checkpoint: Path) -> str:
 def _lines(path: Path) -> list[Mapping[str, Any]]:
     """Return the JSON objects of a file; a last line that was cut off is left out."""
     found: list[Mapping[str, Any]] = []
-    for line in _text(path).splitlines():
+    for line in _ends(path, MOST_EVENTS).splitlines():
         with suppress(ValueError):
-            found.append(json.loads(line))
+            if isinstance(said := parse_json(line), dict):
+                found.append(said)
     return found
+
+
+def _ends(path: Path, most_bytes: int) -> str:
+    """Return what a script has written into a file, as far as it is read; nothing if it has removed or replaced the file."""
+    with suppress(OSError):
+        return read_both_ends(path, most_bytes)
+    return ""
 
 
 def _text(path: Path) -> str:

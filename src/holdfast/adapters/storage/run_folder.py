@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from errno import EEXIST, ENOTEMPTY
+from os import SEEK_END
 from pathlib import Path
 from string import ascii_lowercase, digits
 from tempfile import TemporaryDirectory
@@ -22,6 +23,8 @@ from holdfast.core.plan import Plan, RunRequest
 
 DRAWS = 100
 SUPERVISOR = "supervisor.lock"
+MOST_NEWS = 1 << 20
+"""Bytes of output that are shown at a time: nobody reads more between two looks."""
 
 
 def make_run_folder(runs: Path, name: str, started: str, fill: Callable[[Path, Path], object]) -> Path:
@@ -148,11 +151,12 @@ class Tail:
         self._offset = path.stat().st_size if not past and path.exists() else 0
 
     def read(self) -> bytes:
-        """Return the bytes that were added since the last call."""
+        """Return the bytes that were added since the last call; of very many, the last."""
         if not self._path.exists():
             return b""
         with self._path.open("rb") as file:
-            file.seek(self._offset)
-            news = file.read()
-        self._offset += len(news)
-        return news
+            left_out = max(0, file.seek(0, SEEK_END) - self._offset - MOST_NEWS)
+            file.seek(self._offset + left_out)
+            news = file.read(MOST_NEWS)
+        self._offset += left_out + len(news)
+        return b"[%d bytes are left out here]\n%b" % (left_out, news) if left_out else news

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from msgspec import UNSET, structs
 
-from holdfast.adapters.foreign_files import is_folder, open_foreign
+from holdfast.adapters.foreign_files import is_folder, read_both_ends
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import is_supervised
@@ -22,6 +22,9 @@ from holdfast.engine.run.answers import run_result, verify_result, with_evaluati
 from holdfast.engine.run.rehearsed import summarize_rehearsal
 from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import LogsResult, RunResult, RunsResult, UnreadableRun, VerifyResult
+
+MOST_OUTPUT = 32_000_000
+"""Bytes of each stream that `logs` returns."""
 
 
 def runs(*, runs: PathName | None = None) -> RunsResult:
@@ -149,8 +152,7 @@ def verify(checkpoint: PathName) -> VerifyResult:
 
 def _read(path: Path) -> str:
     try:
-        with open_foreign(path) as file:
-            return file.read().decode(errors="replace")
+        return read_both_ends(path, MOST_OUTPUT)
     except OSError:
         return ""
 

@@ -12,12 +12,21 @@ TRAINS: Final = ("trains", "updates", "loop")
 """What is reported of any training, also of one without a Trainer."""
 
 
+def left_before_training(played: PartResult) -> bool:
+    """True if a script that has trained nothing ended its own process, past everything that Python does at the end, as if all had gone well."""
+    return any(not each["code"] for each in played.facts("os._exit")) and not _has_trained(played)
+
+
+def _has_trained(played: PartResult) -> bool:
+    return bool(played.happened(TrainingStarted)) or any(map(played.facts, TRAINS))
+
+
 def caught_at_last(played: PartResult) -> ProcessEvent | None:
     """Return the exception after which a script trained nothing and did nothing else, if it printed it and ended well; else None.
 
     A script that goes on with something else after an exception was made to do so.
     """
-    if played.code or played.over or played.happened(TrainingStarted) or any(map(played.facts, TRAINS)):
+    if played.code or played.over or _has_trained(played):
         return None
     own = list(takewhile(lambda each: each["event"] != "script_ended", played.hook_events))
     steps = [each for each in own if each["event"] in ("enter", "failed")]

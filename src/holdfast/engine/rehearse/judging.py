@@ -24,9 +24,10 @@ from holdfast.core.rehearsal import (
     StageResult,
 )
 from holdfast.core.training_event import StepDone, TrainingEnded, TrainingStarted
-from holdfast.engine.rehearse.caught import caught_at_last
+from holdfast.engine.rehearse.caught import caught_at_last, left_before_training
 from holdfast.engine.rehearse.continuing import DIVERGES, StageFindings, judge_resume, judge_stop, warn_of_restarts
 from holdfast.engine.rehearse.naming import (
+    CODE,
     NO_NETWORK,
     because_of,
     name_cause,
@@ -99,6 +100,8 @@ ELSEWHERE: Final = re.compile(r"['\" ]/(?:content|kaggle)/")
 MEMORY: Final = " of memory"
 """What is said of a limit other than one of time: a step takes as much of it as the real vocabulary and length make it take."""
 UNSAVED: Final = "it differs because of the weights that are not saved, which is reported at `save`"
+LEFT: Final = "the script ended its own process by `os._exit(0)` before it trained"
+LEAVE: Final = "Remove the `os._exit`, or end the script by `sys.exit()` with a code that is not 0."
 NO_INPUT: Final = "the script reads standard input, which a rehearsal does not have"
 
 
@@ -219,6 +222,8 @@ def _failure(whole: PartResult, diagnose: Diagnose) -> Iterator[Failure]:
     """Yield the failure that stopped the script, if one did."""
     caught = caught_at_last(whole)
     if whole.code == 0 and not whole.over and not caught:
+        if left_before_training(whole):
+            yield Failure(stage=failed_stage(whole), cause=name_cause(CODE, LEFT, {}, fix=LEAVE), part=whole.part)
         return
     stage = cast(StageName, caught["stage"]) if caught else failed_stage(whole)
     cause = diagnose(whole, stage)

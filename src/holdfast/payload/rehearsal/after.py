@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +72,16 @@ def _is_downloaded(folder: Path, base: Path) -> bool:
 def read_facts(part_request: PartRequest) -> list[Mapping[str, Any]]:
     """Return the facts that this process has recorded about the script's requests."""
     path = Path(part_request.folder, "rehearsal.jsonl")
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
-    return [each for each in records if each["event"] == "fact"]
+    records = [_object(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
+    return [each for each in records if each.get("event") == "fact" and "about" in each]
+
+
+def _object(line: str) -> Mapping[str, Any]:
+    """Return an event; an empty one of a line that is none, which the script has written itself."""
+    with suppress(ValueError, RecursionError):
+        said = json.loads(line)
+        return said if isinstance(said, dict) else {}
+    return {}
 
 
 def _has_weights(base: Path) -> bool:

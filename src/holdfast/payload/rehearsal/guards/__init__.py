@@ -16,6 +16,7 @@ import getpass
 import io
 import os
 import re
+import signal
 import socket
 import sys
 import time
@@ -35,6 +36,9 @@ from . import children, files, shell_lines, trackers
 REQUEST = re.compile(rb"(POST|PUT|PATCH|DELETE) ")
 LONGEST_METHOD = 8
 LONGEST_SLEEP_S = 1.0
+EVERY = -1
+"""The id that stands for every process that may be sent a signal."""
+ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT, signal.SIGKILL, signal.SIGTERM, signal.SIGSTOP)
 HERE = str(Path(__file__).parent.parent)
 LOGINS = {
     "wandb": "wandb",
@@ -57,6 +61,7 @@ def install(part_request: PartRequest, events: EventWriter) -> None:
     when_imported("datasets.config", lambda module: setattr(module, "HF_UPDATE_DOWNLOAD_COUNTS", False))
     guard_people(events)
     guard_exits(events)
+    guard_parent(events)
     guard_waiting(own_lines(part_request), events)
     children.install(part_request, events)
     shell_lines.install(part_request, events)
@@ -246,6 +251,27 @@ def guard_exits(events: EventWriter) -> None:
     for name in ("execv", "execve"):  # which the others call
         wrap(os, name, become)
     wrap(os, "_exit", leave)
+
+
+def guard_parent(events: EventWriter) -> None:
+    """Report a signal that ends the process that started the script, in place of sending it: in a run, that process watches the training."""
+
+    def kill(original: Any, pid: int, number: int) -> None:
+        if os.getpid() == own and pid in (parent, EVERY) and number in ENDING:
+            because = f"the script sends {signal.Signals(number).name} to the process that started it, which watches a run"
+            events.fault("user-code-error", events.stage, because, fix="End the script by `sys.exit()`.")
+            return
+        original(pid, number)
+
+    def kill_group(original: Any, group: int, number: int) -> None:
+        if group not in (0, os.getpgid(0)):
+            kill(original, group, number)
+        else:
+            original(group, number)
+
+    own, parent = os.getpid(), os.getppid()
+    wrap(os, "kill", kill)
+    wrap(os, "killpg", kill_group)
 
 
 def guard_waiting(own: Callable[[FrameType], bool], events: EventWriter) -> None:
