@@ -24,7 +24,19 @@ from holdfast.core.redact import (
 
 LETTERS = st.text("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", min_size=36, max_size=60)
 TOKENS = ["hf_{}", "ghp_{}", "github_pat_{}", "glpat-{}", "sk-proj-A1{}", "sk-ant-api03-B2{}", "wandb_v1_{}"]
-AROUND = ["{}", "Bearer {}", '"{}"', "token={}&x=1", "https://user:{}@huggingface.co/me/x", "('{}',)", "{}.", "[{}]", "s_{}", "/a/run_{}/model", "%2F{}%3D"]
+AROUND = [
+    "{}",
+    "Bearer {}",
+    '"{}"',
+    "token={}&x=1",
+    "https://user:{}@huggingface.co/me/x",
+    "('{}',)",
+    "{}.",
+    "[{}]",
+    "s_{}",
+    "/a/run_{}/model",
+    "%2F{}%3D",
+]
 
 
 @given(LETTERS, st.sampled_from(TOKENS), st.sampled_from(AROUND))

@@ -1,13 +1,13 @@
 """Traces of training steps, in a process that has torch and transformers."""
 
 import subprocess
-import tempfile
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.environment.marked_processes import marked_child
+from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.payload.tracing.request import TraceAnswer, TraceRequest, read_answer
 
 LIMIT_S: Final = 180.0
@@ -31,7 +31,7 @@ def trace_steps(
         limit_s: Time that all of them may take.
     """
     with (
-        tempfile.TemporaryDirectory(prefix="holdfast-trace-") as box,
+        scratch_folder("holdfast-trace-") as box,
         as_file(files("holdfast.payload") / "tracing") as package,
     ):
         requests_path, answers = Path(box, "requests"), Path(box, "answers")

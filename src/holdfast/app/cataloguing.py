@@ -6,7 +6,6 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final, Protocol
 
 from packaging.version import Version
@@ -21,6 +20,7 @@ from holdfast.adapters.environment.wheels import (
     read_installed,
     read_wheel,
 )
+from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.catalog.api import BUILTIN
 from holdfast.catalog.api.folders import newest_folder
 from holdfast.catalog.messages import SUFFIX, messages_folder
@@ -125,7 +125,7 @@ class RegistryReleases:
 
     def read(self, package: str, version: str) -> WheelContents:
         """Download one, and read it."""
-        with TemporaryDirectory(prefix="holdfast-") as scratch:
+        with scratch_folder("holdfast-catalog-") as scratch:
             return read_file(self._registry.download(package, version, Path(scratch)))
 
 

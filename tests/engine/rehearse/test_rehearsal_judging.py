@@ -122,7 +122,7 @@ def test_an_exception_that_the_script_caught_is_not_its_failure() -> None:
 def test_a_process_that_ends_itself_before_it_trains_fails(before: Sequence[Telling], *, fails: bool) -> None:
     """Its exit code is 0, and nothing was trained."""
     left = {"event": "fact", "about": "os._exit", "code": 0}
-    trained = {"events": ()} if fails else {}
+    trained: dict[str, Any] = {"events": ()} if fails else {}
     found = judged(played(hook_events=(*before, left), **trained), stopped(), resumed())
 
     assert found.passed != fails

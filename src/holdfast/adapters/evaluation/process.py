@@ -6,7 +6,6 @@ environments than this one; several GPUs.
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -17,6 +16,7 @@ from typing import Final
 from msgspec import DecodeError, Struct, ValidationError, json
 
 from holdfast.adapters.environment.marked_processes import marked_child
+from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import SourceError
 from holdfast.core.evaluation import GenerationSettings, WorkKind
 
@@ -144,7 +144,7 @@ def _run(
     offline: bool,
 ) -> None:
     """Run one process to its end; at least one dataset is then done or failed."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-evaluate-") as box:
+    with scratch_folder("holdfast-evaluate-") as box:
         request, log, current = Path(box, "request.json"), Path(box, "stderr.log"), ""
         request.write_bytes(json.encode({"model": asdict(model), "work": [asdict(each) for each in work]}))
         words = [sys.executable, "-P", "-m", "holdfast.payload.evaluate", str(request)]

@@ -13,13 +13,13 @@ from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
 from holdfast.adapters.environment.registry import pip_command
 from holdfast.adapters.export.toolchain import RUNTIME
+from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import UsageError
 
 KEPT: Final = ("convert_hf_to_gguf.py", "conversion", "gguf-py", "LICENSE")
@@ -81,7 +81,7 @@ def open_converter(cache: Path, release: str, *, offline: bool) -> KeptConverter
     if offline:
         what = f"the converter of {RUNTIME} {release} is not in the cache, and may not be fetched"
         raise UsageError(what, where=str(folder), fix="export once without --offline")
-    with TemporaryDirectory(prefix="holdfast-converter-") as box:
+    with scratch_folder("holdfast-converter-") as box:
         done = subprocess.run(  # noqa: S603 - the words are a list, no shell reads them
             [*pip_command(), *words, "--quiet", "--dest", box], capture_output=True, check=False, text=True
         )
@@ -101,7 +101,7 @@ def keep_converter(archive: Path, folder: Path, release: str) -> KeptConverter:
     """
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder.parent, prefix=".converter-") as scratch, tarfile.open(archive) as packed:
+        with scratch_folder(".converter-", folder.parent) as scratch, tarfile.open(archive) as packed:
             draft = Path(scratch) / "converter"
             packed.extractall(draft, members=_wanted(packed), filter="data")
             if not (draft / KEPT[0]).is_file():

@@ -1,10 +1,10 @@
 """The folder of an export: it appears whole, or not at all."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import SourceError, UsageError
 
 
@@ -27,13 +27,13 @@ def draft_of(out: Path) -> Iterator[Path]:
     Raises:
         UsageError: It cannot be made.
     """
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        scratch = TemporaryDirectory(dir=out.parent, prefix=".export-")
-    except OSError as error:
-        what = f"the folder for the export cannot be made: {error.strerror}"
-        raise UsageError(what, where=str(out.parent), fix="choose another with --out") from error
-    with scratch as name:
+    with ExitStack() as stack:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            name = stack.enter_context(scratch_folder(".export-", out.parent))
+        except OSError as error:
+            what = f"the folder for the export cannot be made: {error.strerror}"
+            raise UsageError(what, where=str(out.parent), fix="choose another with --out") from error
         yield Path(name)
 
 

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import Any, Final, Generic, TypeVar
 from msgspec import DecodeError, Struct, ValidationError, json
 
 from holdfast.adapters.environment.marked_processes import marked_child
+from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.export import StageAnswer
 
 MARK: Final = "HOLDFAST_EXPORT"
@@ -66,7 +66,7 @@ def run_stage(
         offline: Don't contact the Hub.
     """
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="holdfast-export-") as box:
+    with scratch_folder("holdfast-export-") as box:
         request_path = Path(box, "request.json")
         request_path.write_bytes(json.encode(request))
         with marked_child(

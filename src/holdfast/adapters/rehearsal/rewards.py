@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from importlib.resources import as_file, files
@@ -12,6 +11,7 @@ from typing import Any
 
 from holdfast.adapters.environment.extras import install_command
 from holdfast.adapters.environment.marked_processes import marked_child
+from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.catalog.trl_rewards import MODULE, TRL_REWARDS
 from holdfast.core.errors import UsageError
 from holdfast.core.json_text import parse_json
@@ -95,7 +95,7 @@ def _ask(name: str, question: Mapping[str, Any], folder: Path, limit_s: float) -
 
 def _call(function: str, question: Mapping[str, Any], folder: Path, limit_s: float) -> tuple[dict[str, Any], str]:
     """Return the result that a function's child process wrote, and a message where it wrote none."""
-    with tempfile.TemporaryDirectory(prefix="holdfast-reward-") as box:
+    with scratch_folder("holdfast-reward-") as box:
         question_path, answer = Path(box, "question.json"), Path(box, "answer.json")
         question_path.write_text(json.dumps({**question, "function": function}, default=str), encoding="utf-8")
         over = _run(question_path, answer, folder, limit_s)

@@ -23,8 +23,8 @@ from uuid import uuid4
 import psutil
 
 from holdfast.adapters.clock import SystemClock
-from holdfast.adapters.foreign_files import read_both_ends
 from holdfast.adapters.environment.marked_processes import end_group
+from holdfast.adapters.foreign_files import read_both_ends
 from holdfast.adapters.rehearsal.gate import Gate
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.core.json_text import parse_json
@@ -267,7 +267,7 @@ def _over(part: _RunningPart, limit_s: float, limit_bytes: int, *, weigh: bool) 
     """Return which limit a part is over, in words; empty if it is over none."""
     if time.monotonic() - part.began_s > limit_s:
         return f"it takes longer than {limit_s:g} seconds"
-    if weigh and (printed := _printed(part)) > MOST_PRINTED:
+    if weigh and _printed(part) > MOST_PRINTED:
         return f"it prints more than {MOST_PRINTED / 1e9:g} GB"
     if weigh and stands_still(part.part_request):
         return STOOD_STILL

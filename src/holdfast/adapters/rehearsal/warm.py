@@ -7,10 +7,10 @@ imports, gets a server of its own, and the one before is ended. What changes in 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Self
 
 from holdfast.adapters.rehearsal.server import RehearsalServer
+from holdfast.adapters.storage.scratch import scratch_folder
 
 
 class WarmServer:
@@ -35,7 +35,7 @@ class WarmServer:
         key = (tuple(words), header, tuple(sorted(variables.items())), Path.cwd())
         if self._server is None or not self._server.alive or key != self._key or not self._wanted >= set(wanted):
             self._stack.close()
-            own = Path(self._stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsals-")))
+            own = Path(self._stack.enter_context(scratch_folder("holdfast-rehearsals-")))
             server = RehearsalServer(words, header=header, wanted=wanted, folder=own, variables=variables)
             self._server = self._stack.enter_context(server)
             self._key, self._wanted = key, frozenset(wanted)

@@ -11,7 +11,6 @@ import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeVar
 from weakref import finalize
 
@@ -19,6 +18,7 @@ from holdfast.adapters.secrets import environment_secrets
 from holdfast.adapters.storage.journal import JOURNAL, Journal
 from holdfast.adapters.storage.locks import waiting_for
 from holdfast.adapters.storage.private_files import open_private
+from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Event, event_from_json, event_to_json
 from holdfast.core.json_text import parse_json
@@ -233,7 +233,7 @@ class Ledger:
                 return  # another process was sooner
             if runs := self._journaled():
                 LOG.warning("ledger.sqlite was not there: it was made anew from the folders of %s runs", len(runs))
-            with TemporaryDirectory(dir=self._folder, prefix=".ledger-") as scratch:
+            with scratch_folder(".ledger-", self._folder) as scratch:
                 made = Path(scratch) / "ledger.sqlite"
                 open_private(made, "wb").close()
                 database = sqlite3.connect(made, isolation_level=None)

@@ -9,7 +9,6 @@ from errno import EEXIST, ENOTEMPTY
 from os import SEEK_END
 from pathlib import Path
 from string import ascii_lowercase, digits
-from tempfile import TemporaryDirectory
 
 from msgspec import convert
 
@@ -17,6 +16,7 @@ from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.secrets import redacted
 from holdfast.adapters.storage.locks import holding, is_held
 from holdfast.adapters.storage.private_files import write_private
+from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.json_text import parse_json
 from holdfast.core.plan import Plan, RunRequest
@@ -56,7 +56,7 @@ def make_run_folder(runs: Path, name: str, started: str, fill: Callable[[Path, P
 
 def _make_whole(folder: Path, fill: Callable[[Path, Path], object]) -> bool:
     """Make a folder with its first files; False if another process was sooner."""
-    with TemporaryDirectory(dir=folder.parent, prefix=".run-") as scratch:
+    with scratch_folder(".run-", folder.parent) as scratch:
         draft = Path(scratch) / "run"
         draft.mkdir(mode=0o700)  # a run holds data, settings and logs of one person
         fill(draft, folder)

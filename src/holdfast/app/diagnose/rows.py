@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.app.check.target import check_rules, read_check_target
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
@@ -32,7 +32,7 @@ def find_in_rows(document: Document) -> Iterator[Finding]:
     given = {name: rows[line] for name, line in places.items() if line in rows}
     if not isinstance(method, str) or "train_dataset" not in given:
         return
-    with TemporaryDirectory() as folder, suppress(HoldfastError, ExceptionGroup):
+    with scratch_folder("holdfast-rows-") as folder, suppress(HoldfastError, ExceptionGroup):
         job = _write(Path(folder), method, given)
         question = TargetRequest(path=str(job), only=(ROWS,), hub=HubAccess.OFFLINE)
         for finding in check_rules(read_check_target(question), question).findings:

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from tempfile import TemporaryDirectory
 from typing import Final
 
 from msgspec import structs
@@ -21,6 +20,7 @@ from holdfast.adapters.rehearsal.passed import mark_of
 from holdfast.adapters.rehearsal.programs import OWN, Program
 from holdfast.adapters.rehearsal.server import NoEnvironmentError, RehearsalServer
 from holdfast.adapters.rehearsal.warm import WarmServer
+from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
 from holdfast.app.local_inputs import input_digests
@@ -110,7 +110,7 @@ def rehearse(  # noqa: PLR0913 - a verb has as many arguments as its command has
     program = program_of(fetch_target(as_path(target), offline=offline), as_overrides(set), as_texts(arguments))
     with ExitStack() as stack:
         warm = warm or stack.enter_context(WarmServer())
-        folder = Path(stack.enter_context(TemporaryDirectory(prefix="holdfast-rehearsal-"))).resolve()
+        folder = Path(stack.enter_context(scratch_folder("holdfast-rehearsal-"))).resolve()
         part_request = make_part_request(program, folder, gpu=gpu, offline=offline)
         rehearsal = _start(
             program,

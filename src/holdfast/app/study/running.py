@@ -161,9 +161,7 @@ class StudyRunner:
                 return None
             return self._begin(prepared, before, slot, orders)
 
-    def _begin(
-        self, prepared: PreparedTrial, before: TrialRun | None, slot: int, orders: TrialOrders
-    ) -> Run | None:
+    def _begin(self, prepared: PreparedTrial, before: TrialRun | None, slot: int, orders: TrialOrders) -> Run | None:
         """Return a new run of a trial, or the one that it has; None if it is refused."""
         is_new = before is None or (before.state.stage.ended and not before.is_interrupted)
         if is_new and (refused := self._shapes.get(prepared.shape)):

@@ -258,7 +258,9 @@ def guard_parent(events: EventWriter) -> None:
 
     def kill(original: Any, pid: int, number: int) -> None:
         if os.getpid() == own and pid in (parent, EVERY) and number in ENDING:
-            because = f"the script sends {signal.Signals(number).name} to the process that started it, which watches a run"
+            because = (
+                f"the script sends {signal.Signals(number).name} to the process that started it, which watches a run"
+            )
             events.fault("user-code-error", events.stage, because, fix="End the script by `sys.exit()`.")
             return
         original(pid, number)
