@@ -16,7 +16,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     # for the types alone: every program imports the errors
@@ -169,6 +169,20 @@ class GroupedError(ExceptionGroup[HoldfastError], HoldfastError):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.exceptions))
+
+
+MOST_ERRORS: Final = 100
+"""Mistakes of one file that are reported one by one."""
+
+
+def shorten(errors: Sequence[JobError]) -> list[JobError]:
+    """Return errors as they are; of very many, the first, and one that counts the others, at the place of the next."""
+    shown, rest = list(errors[:MOST_ERRORS]), errors[MOST_ERRORS:]
+    if rest:
+        shown.append(
+            JobError(f"{len(rest):,} more mistakes", where=rest[0].spot, fix="correct those above, and check again")
+        )
+    return shown
 
 
 def flatten(error: BaseException) -> list[HoldfastError]:

@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from typing import Any, Final
 
 from holdfast.core.document import SHORT_FOR, Document, Key, render_key
-from holdfast.core.errors import JobError, MisspeltKeyError, Spot
+from holdfast.core.errors import JobError, MisspeltKeyError, Spot, shorten
 from holdfast.core.nearest import nearest
 
 KnownKeys = Callable[[Key], tuple[str, ...]]
@@ -152,7 +153,7 @@ def schema_errors(
         for error in errors
         if error["type"] != "missing" or error["loc"] not in misspelt
     ]
-    return sorted(problems, key=lambda problem: _order(problem.spot, document.path))
+    return shorten(sorted(problems, key=lambda problem: _order(problem.spot, document.path)))
 
 
 def _order(spot: Spot, path: str) -> tuple[bool, int, int]:
@@ -274,12 +275,12 @@ def _advice(error: Mapping[str, Any]) -> str:
         "dict_type": below,
         "model_type": below,
         "bool_type": _boolean(value),
-        "int_type": _number(value),
+        "int_type": _number(value, whole=True),
         "float_type": _number(value),
         "enum": _choice(value, error),
         "literal_error": _choice(value, error),
     }
-    return hints.get(error["type"]) or f"correct `{name}`"
+    return hints.get(error["type"]) or f"correct `{render_key(error['loc'])}`"
 
 
 def _text(value: Any, name: str | int) -> str:
@@ -300,10 +301,12 @@ def _boolean(value: Any) -> str | None:
     return f"write `{meant}`" if meant else None
 
 
-def _number(value: Any) -> str | None:
+def _number(value: Any, *, whole: bool = False) -> str | None:
     """Return the number that a text, or a whole number with a point or an exponent, stands for, as YAML."""
     try:
         number = float(value.replace("_", "") if isinstance(value, str) else value)
     except (TypeError, ValueError):
+        return None
+    if not isfinite(number) or (whole and not number.is_integer()):
         return None
     return f"write `{number:.0f}`" if number.is_integer() else f"write `{number!r}`"

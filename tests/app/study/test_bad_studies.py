@@ -43,6 +43,47 @@ def test_thousands_of_trials_need_a_yes(quick: QuickStudy) -> None:
     errors(quick, confirm=lambda question: "10,000 trials" not in question)
 
 
+@pytest.mark.parametrize("choice", [[0.0, 0.1], [0, 1]])
+def test_a_proposal_that_the_search_cannot_have_made(quick: QuickStudy, choice: list[Any]) -> None:
+    """The file that has it is named, and not the study's."""
+    quick.write(search={"count": 30, "values": {"train.weight_decay": {"choice": choice}}})
+    (folder := quick.runs / "studies" / "study").mkdir(parents=True)
+    (folder / "search.json").write_text('[{"train.weight_decay": 0.05}, {"train.weight_decay": "abc"}]')
+
+    (error,) = errors(quick)
+    assert "proposal 2 has 'abc'" in error.what
+    assert str(error.where).endswith("search.json")
+
+
+def test_no_fix_repeats_the_wrong_value(quick: QuickStudy) -> None:
+    """What is no number is no correction, and each place has its whole name."""
+    quick.write(seeds=[1.5, 1], budget={"hours": float("nan"), "usd": float("inf")}, grid=GRID)
+
+    fixes = [each.fix for each in errors(quick)]
+    assert fixes[0] == "correct `seeds.0`"
+    assert not any(word in fix for fix in fixes for word in ("nan", "inf", "1.5"))
+
+
+def test_thousands_of_mistakes_are_a_hundred_and_a_count(quick: QuickStudy) -> None:
+    """Those of the syntax, and those of the schema."""
+    twice = ", ".join(["seed: 1"] * 5000)
+    quick.write(seeds=["x"] * 5000)
+    for text in (quick.file.read_text(), f"grid: {{{twice}}}\n"):
+        quick.file.write_text(text)
+        found = errors(quick)
+        assert len(found) == 101
+        assert found[-1].what.endswith(" more mistakes")
+
+
+def test_numbers_and_truth_values_are_told_apart_by_type(quick: QuickStudy) -> None:
+    """`0`, `0.0` and `false` are three settings, as they are three values of YAML."""
+    quick.write(grid={"train.weight_decay": [0, 0.0, False]})
+
+    trials = run(quick, dry_run=True)["trials"]
+    assert [repr(each["settings"]["train.weight_decay"]) for each in trials] == ["0", "0.0", "False"]
+    assert len({each["content"] for each in trials}) == 3
+
+
 def test_a_setting_that_the_method_does_not_have(quick: QuickStudy) -> None:
     """The line of the study file, and the trials that have it."""
     quick.write(trials=[{"train.learning_rate": 0.01}, {"train.beta": 0.1}])

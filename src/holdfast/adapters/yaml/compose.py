@@ -23,7 +23,7 @@ from ruamel.yaml.events import (
 from ruamel.yaml.reader import ReaderError
 
 from holdfast.adapters.yaml.tree import Branch, Child, Leaf, YamlNode, after_colon, parse_plain
-from holdfast.core.errors import GroupedError, JobError, Spot
+from holdfast.core.errors import GroupedError, JobError, Spot, shorten
 from holdfast.core.text import LineIndex
 
 LONGEST = 200_000
@@ -86,7 +86,7 @@ def compose(text: str, path: str) -> YamlNode | None:
     except (AssertionError, OverflowError, ValueError):  # ruamel.yaml: `%YAML 1.9`, an escape past the last character
         composer.object_to(composer.reached, "invalid YAML", "look at the escape or the `%` line after it")
     if composer.problems:
-        raise GroupedError(f"{path} cannot be read", composer.problems)
+        raise GroupedError(f"{path} cannot be read", shorten(composer.problems))
     return root
 
 

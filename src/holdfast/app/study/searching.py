@@ -11,6 +11,7 @@ from holdfast.app.study.outcomes import find_runs, open_trials, outcomes_of
 from holdfast.app.study.preparing import PreparedTrial, prepare_trials
 from holdfast.app.study.reading import StudyFile
 from holdfast.core.errors import HoldfastError, UsageError, flatten
+from holdfast.core.numbers import is_number
 from holdfast.core.study import SearchTrials
 from holdfast.core.trial import Trial, TrialOutcome
 from holdfast.engine.study.expansion import expand_trials, proposed_trials
@@ -36,6 +37,7 @@ def with_proposals(file: StudyFile, folder: Path) -> StudyFile:
     require_extra("study", ["optuna"], "the search of a study")
     proposed = read_proposals(folder)
     _require_same_keys(search, proposed, folder)
+    _require_same_kinds(search, proposed, folder)
     return replace(file, trials=expand_trials(file.study, file.document, proposed))
 
 
@@ -51,6 +53,25 @@ def _require_same_keys(search: SearchTrials, proposed: Iterable[Mapping[str, obj
             what = f"the search has tried settings of other keys before: {', '.join(changed)} was added or removed"
             fix = "give the study another `name`, or search over the same keys; their ranges and choices may change"
             raise UsageError(what, where=str(folder / PROPOSED), fix=fix)
+
+
+def _require_same_kinds(search: SearchTrials, proposed: Iterable[Mapping[str, object]], folder: Path) -> None:
+    """Refuse a proposed value that no range and no choices of its key can have had, such as text in place of a number.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for number, settings in enumerate(proposed, start=1):
+        for key, value in settings.items():
+            if _kind(value) not in map(_kind, search.values[key].extremes):
+                what = f"proposal {number} has {value!r:.60} for `{key}`, which the search cannot have proposed"
+                fix = "delete the file: trials that ran are still known; or give the study another `name`"
+                raise UsageError(what, where=str(folder / PROPOSED), fix=fix)
+
+
+def _kind(value: object) -> str:
+    """Return what a value is in JSON: whole and other numbers are one kind."""
+    return "number" if is_number(value) else type(value).__name__
 
 
 @dataclass(slots=True)
