@@ -33,6 +33,8 @@ ALLOWED: Final[Mapping[str, str]] = {
     "adapters/evaluation/process.py": "what the process of an evaluation wrote",
     "adapters/evaluation/benchmarks.py": "what the process of lm-eval wrote",
     "adapters/tracing.py": "what the process of a trace wrote",
+    "adapters/storage/scratch.py": "locks, whose content is not read",
+    "cli/terminal/streams.py": "the null device, in place of a stream that is closed",
     "cli/output.py": "the null device, in place of an output that cannot be written",
     "adapters/export/converter.py": "the archive that pip fetched, and its copy in the cache, which has a digest",
     "adapters/rehearsal/gate.py": "the folder of a socket of ours",
