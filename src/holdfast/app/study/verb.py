@@ -92,7 +92,7 @@ def study(
         if not mine:
             fix = f"wait until it is done; `holdfast study {file.path} --show` shows how far it is"
             raise UsageError(f"another process runs the study {file.name}", where=str(folder), fix=fix)
-        asked = asked.reread(folder)
+        request = request.reread(folder)
         if not detach:
             return request.run(folder)
         request.check(request.waiting(request.found()))
