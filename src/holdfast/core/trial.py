@@ -22,12 +22,14 @@ class Trial:
         settings: The values that it changes in the job, by dotted key, without the seed of `seeds`.
         seed: Its seed; None if the study has no `seeds`.
         sources: Where in the study file each value stands, as a key path of that file.
+        file: The file that gives the values, if they are not from the study file; else empty.
     """
 
     number: int
     settings: Mapping[str, Any]
     seed: int | None = None
     sources: Mapping[str, Key] = field(default_factory=dict[str, Key])
+    file: str = ""
 
     @property
     def values(self) -> Mapping[str, Any]:

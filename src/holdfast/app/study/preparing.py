@@ -133,7 +133,7 @@ def _rule_error(finding: Finding, file: StudyFile, trial: Trial) -> RuleError:
     if rule is None or place is None:
         raise TypeError("the engine names the rule and the place of each finding")
     varied = next((key for key in trial.values if key.startswith(f"{finding.key}.")), None)
-    place = file.document.place(trial.sources[varied]) if varied else place
+    place = file.place_of(trial, varied) if varied else place
     where = Spot.of(place)
     fix = finding.fix.title if finding.fix else f"see `holdfast explain {rule.code}`"
     return RuleError(finding.message, rule, where=where, fix=fix)

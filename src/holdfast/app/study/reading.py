@@ -15,6 +15,7 @@ from holdfast.adapters.targets.studies import PATHS, document_of_job, find_job_f
 from holdfast.core.document import Document, Set
 from holdfast.core.errors import GroupedError, HoldfastError, UsageError, flatten
 from holdfast.core.study import Study, parse_study
+from holdfast.core.text import Place
 from holdfast.core.trial import Trial
 from holdfast.engine.run.launch import name_job
 from holdfast.engine.study.conditions import condition_errors
@@ -53,13 +54,17 @@ class StudyFile:
         """Return what a trial changes, as `--set` takes it."""
         return tuple(f"{key}={json.dumps(value)}" for key, value in self.values_of(trial))
 
+    def place_of(self, trial: Trial, key: str) -> Place:
+        """Return where a value that a trial changes stands."""
+        return Place(trial.file) if trial.file else self.document.place(trial.sources[key])
+
     def target_of(self, trial: Trial) -> Target:
         """Return the job of a trial. Each value that the trial changes has its place in the study file.
 
         Raises:
             ExceptionGroup: Of a JobError for every problem.
         """
-        places = {key: self.document.place(trial.sources[key]) for key in trial.values}
+        places = {key: self.place_of(trial, key) for key in trial.values}
         own = [Override(Set(key, value), places[key]) for key, value in self.values_of(trial)]
         return job_target(self.job, (*environment_edits(os.environ), *own))
 

@@ -15,7 +15,7 @@ from holdfast.core.numbers import is_number
 from holdfast.core.study import SearchTrials
 from holdfast.core.trial import Trial, TrialOutcome
 from holdfast.engine.study.expansion import expand_trials, proposed_trials
-from holdfast.engine.study.proposing import count_left, propose_setting, searched_settings
+from holdfast.engine.study.proposing import count_left, is_searched, propose_setting, searched_settings
 from holdfast.engine.study.summaries import summarize_settings
 
 NOTHING_NEW = "the search found nothing new that the conditions allow"
@@ -38,7 +38,17 @@ def with_proposals(file: StudyFile, folder: Path) -> StudyFile:
     proposed = read_proposals(folder)
     _require_same_keys(search, proposed, folder)
     _require_same_kinds(search, proposed, folder)
-    return replace(file, trials=expand_trials(file.study, file.document, proposed))
+    trials = expand_trials(file.study, file.document, proposed)
+    return replace(file, trials=[_with_file(each, search, folder) for each in trials])
+
+
+def _with_file(trial: Trial, search: SearchTrials, folder: Path) -> Trial:
+    """Return a trial that says where its values are from, if the study file cannot have given them."""
+    is_proposed = trial.settings.keys() == search.values.keys() and any(
+        key[0] == "search" for key in trial.sources.values()
+    )
+    lies_elsewhere = is_proposed and not is_searched(search, trial.settings)
+    return replace(trial, file=str(folder / PROPOSED)) if lies_elsewhere else trial
 
 
 def _require_same_keys(search: SearchTrials, proposed: Iterable[Mapping[str, object]], folder: Path) -> None:

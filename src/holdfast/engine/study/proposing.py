@@ -16,7 +16,7 @@ from holdfast.core.numbers import is_number
 from holdfast.core.study import Distribution, SearchTrials, Study
 from holdfast.core.trial import TrialOutcome
 from holdfast.engine.study.conditions import is_kept
-from holdfast.engine.study.drawing import draw_settings, rounded
+from holdfast.engine.study.drawing import DIGITS, draw_settings, rounded
 from holdfast.engine.study.summaries import SettingSummary
 
 if TYPE_CHECKING:
@@ -80,7 +80,22 @@ def _listed(distribution: Distribution) -> Sequence[Any]:
     """Return all values of a distribution; none if they cannot be listed."""
     if distribution.integers:
         return range(distribution.integers[0], distribution.integers[1] + 1)
-    return distribution.choice or ()
+    bounds = distribution.log_uniform or distribution.uniform
+    return distribution.choice or (_between(*bounds) if bounds else ())
+
+
+def _between(low: float, high: float) -> Sequence[float]:
+    """Return all numbers of a range that can be drawn, which have few digits; none if they are many.
+
+    >>> _between(0.1, 0.100002), len(_between(0.0, 1.0))
+    ([0.1, 0.100001, 0.100002], 0)
+    """
+    least = min(abs(low), abs(high))
+    step = 10.0 ** (math.floor(math.log10(least)) - DIGITS + 1) if low * high > 0 else 0.0
+    if not step or (high - low) / step > MOST_COUNTED:
+        return ()
+    values = [low + number * step for number in range(int((high - low) / step) + 1)]
+    return sorted({rounded(each, (low, high)) for each in (*values, high)})
 
 
 def count_left(study: Study, tried: Iterable[Mapping[str, Any]]) -> int:
