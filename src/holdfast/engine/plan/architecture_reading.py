@@ -73,6 +73,10 @@ def _has_bias(config: "_Config", key: bool | str) -> bool:  # noqa: FBT001 - a t
     return key if isinstance(key, bool) else bool(config.get(key, config.type in BIASED))
 
 
+LARGEST_SIZE: Final = 10**9
+"""No model has a larger width, number of layers or vocabulary."""
+
+
 class _Config:
     """`config.json` of a decoder, whose sizes are whole numbers above 0."""
 
@@ -88,7 +92,7 @@ class _Config:
     def count(self, name: str) -> int:
         """Return a number that may be missing; 0 if it is, or is none."""
         value = self.get(name, 0)
-        return value if type(value) is int and value > 0 else 0
+        return self._bounded(name, value) if type(value) is int and value > 0 else 0
 
     def kinds(self, name: str) -> list[object]:
         """Return a list that may be missing."""
@@ -100,6 +104,12 @@ class _Config:
         value = self.get(name, default)
         if type(value) is not int or value <= 0:
             raise MissingFactError(CONFIG, f"it has no usable `{name}`")
+        return self._bounded(name, value)
+
+    def _bounded(self, name: str, value: int) -> int:
+        """Return a size. Raises MissingFactError if no model has one as large."""
+        if value > LARGEST_SIZE:
+            raise MissingFactError(CONFIG, f"its `{name}` is larger than that of any model")
         return value
 
 
