@@ -32,6 +32,9 @@ WANTED = {
     "finite_number": "a finite number",
     "bool_type": "true or false",
     "list_type": "a list",
+    "tuple_type": "a list of two values",
+    "too_short": "longer: at least {min_length}",
+    "too_long": "shorter: at most {max_length}",
     "dict_type": "a mapping",
     "model_type": "a mapping",
     "literal_error": "one of {expected}",
@@ -203,12 +206,23 @@ def _problem(
         if len(meant) == 1 and meant[0][:-1] == key[:-1] and not where.origin:
             return MisspeltKeyError(f"unknown key `{name}`", name, str(meant[0][-1]), where=where, fix=fix)
         return JobError(f"unknown key `{name}`", where=where, fix=fix)
+    if error["type"] == "invalid_key":
+        return JobError(f"`{name}` is a key that is not text", where=where, fix="put it in quotes")
     if error["type"] == "missing":
-        what = f"`{name}` is empty" if document.get(name) is None else f"missing key `{name}`"
-        return JobError(what, where=where, fix=f"write `{key[-1]}: {EXAMPLES.get(name, '…')}`")
+        return _missing(document, key, where)
     if error["type"] == "value_error":
         return JobError(f"`{name}`: {error['ctx']['error']}", where=where, fix=f"correct `{name}`")
     return JobError(f"`{name}` is {_spelled(error)}: it should be {_expected(error)}", where=where, fix=_advice(error))
+
+
+def _missing(document: Document, key: Key, where: Spot) -> JobError:
+    """Return the error for a key that has to be there, or for a value of a pair."""
+    name = render_key(key)
+    if isinstance(key[-1], int):
+        what = f"`{render_key(key[:-1])}` has {key[-1]} of 2 values"
+        return JobError(what, where=where, fix=f"write two: `{key[-2]}: [LOWEST, HIGHEST]`")
+    what = f"`{name}` is empty" if document.get(name) is None else f"missing key `{name}`"
+    return JobError(what, where=where, fix=f"write `{key[-1]}: {EXAMPLES.get(name, '…')}`")
 
 
 def _right_key(key: Key, meant: tuple[Key, ...], known: KnownKeys, hint: str) -> str:
@@ -257,6 +271,7 @@ def _expected(error: Mapping[str, Any]) -> str:
 def _advice(error: Mapping[str, Any]) -> str:
     """Return the fix for a wrong value."""
     value, name = error["input"], error["loc"][-1]
+    name = name if isinstance(name, str) else render_key(error["loc"])
     if isinstance(value, int) and abs(value) >= LARGEST_SHOWN:  # Python writes no number of more than 4,300 digits
         value = None
     shown = "…" if value is None or _is_private(error) or isinstance(value, (dict, list)) else value
@@ -275,7 +290,8 @@ def _advice(error: Mapping[str, Any]) -> str:
         "dict_type": below,
         "model_type": below,
         "bool_type": _boolean(value),
-        "int_type": _number(value, whole=True),
+        "int_type": _number(value, whole=True) or "write a whole number",
+        "tuple_type": f"write two values: `{name}: [LOWEST, HIGHEST]`",
         "float_type": _number(value),
         "enum": _choice(value, error),
         "literal_error": _choice(value, error),
@@ -305,7 +321,7 @@ def _number(value: Any, *, whole: bool = False) -> str | None:
     """Return the number that a text, or a whole number with a point or an exponent, stands for, as YAML."""
     try:
         number = float(value.replace("_", "") if isinstance(value, str) else value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     if not isfinite(number) or (whole and not number.is_integer()):
         return None
