@@ -5,7 +5,7 @@ A job file, a script and a command line are all read into calls, so that a rule 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
 from holdfast.core.api import Parameter
@@ -27,11 +27,14 @@ class Guard:
         catches: Names of the exceptions that an enclosing `try` handles, and does not raise again.
         because: Why nothing at all can be said of it, such as `in a branch on a library's version`; empty if it can.
         unreachable: Whether the program never runs it.
+        wraps: Whether what nothing can be said of is a class that hands its arguments on to the constructor of the class that it
+            replaces. What this constructor refuses of the arguments as they are written is then still an error.
     """
 
     catches: frozenset[str] = frozenset()
     because: str = ""
     unreachable: bool = False
+    wraps: bool = False
 
     def tolerates(self, exception: str) -> bool:
         """True if such an error would not end the program here, or may never happen.
@@ -41,6 +44,15 @@ class Guard:
         """
         names = {exception, PARENTS.get(exception, exception)}
         return bool(self.because) or bool(self.catches & (names | EVERYTHING))
+
+    def tolerates_refusal(self, exception: str) -> bool:
+        """True if an error that a constructor raises for its arguments would not end the program here, or may never happen.
+
+        >>> wrapped = Guard(because="unsloth replaces TRL's classes", wraps=True)
+        >>> wrapped.tolerates("ValueError"), wrapped.tolerates_refusal("ValueError")
+        (True, False)
+        """
+        return replace(self, because="" if self.wraps else self.because).tolerates(exception)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.arguments import subject
 from holdfast.catalog.calls.constructions import Construction, constructions, is_covered_elsewhere
+from holdfast.core.calls import Guard
 from holdfast.core.constructor_checks import Notice
 from holdfast.core.document import Document
 from holdfast.core.finding import ANY_KIND, Case, Finding, Rule, Severity
@@ -29,11 +30,15 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     every = constructions(job, api)
     for each in every:
         for notice in each.outcome.errors or each.outcome.warned:
-            held = each.call.guard.tolerates(notice.exception or "Warning")
+            held = _is_tolerated(each.call.guard, notice)
             if not held and not is_covered_elsewhere(each, notice, job, api):
                 yield _finding(job, api, each, notice)
     for each in every:
         _require_decided(each, job, api)
+
+
+def _is_tolerated(guard: Guard, notice: Notice) -> bool:
+    return guard.tolerates_refusal(notice.exception) if notice.exception else guard.tolerates("Warning")
 
 
 def _require_decided(construction: Construction, job: Document, api: Api) -> None:

@@ -181,9 +181,22 @@ def test_what_a_patcher_leaves_alone_is_not_guarded() -> None:
 
 
 def test_a_job_whose_calls_are_guarded_has_no_settings() -> None:
-    job = read("import unsloth\nSFTTrainer('m', args=SFTConfig(seed=1))\n")
+    job = read("import axolotl\nSFTTrainer('m', args=SFTConfig(seed=1))\n")
     assert job.get("method") == "sft"
     assert isinstance(job.get("train.seed"), Unknown)
+
+
+def test_unsloth_hands_on_the_settings_that_are_written_and_has_defaults_of_its_own() -> None:
+    job = read("import unsloth\nSFTTrainer('m', args=SFTConfig(seed=1, optim='adamw_flash'))\n")
+    assert job.get("train.seed") == 1
+    for changed in ("train.optim", "train.learning_rate", "trainer.model"):
+        assert job.get(changed) == Unknown("unsloth replaces TRL's classes")
+
+
+@pytest.mark.parametrize("name", ["TrainingArguments", "Seq2SeqTrainingArguments", "BitsAndBytesConfig"])
+def test_unsloth_leaves_the_configs_of_transformers_alone(name: str) -> None:
+    job = read(f"import unsloth\nfrom transformers import {name}\n{name}()\n")
+    assert not job.calls[-1].guard.because
 
 
 def test_a_package_that_must_be_there_guards_nothing_after() -> None:

@@ -80,3 +80,31 @@ def test_the_program_after_options_that_are_not_shown_is_still_found(tmp_path: P
     (tmp_path / "go.sh").write_text("accelerate launch ... train.py\n")
     told = check(str(tmp_path / "go.sh"), offline=True, cache=False)
     assert "ARG101" in {each["code"] for target in told["targets"] for each in target["findings"]}
+
+
+TWO_PRECISIONS = "from trl import SFTConfig\nSFTConfig(output_dir='out', fp16=True, bf16=True)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (TWO_PRECISIONS, "PRC102"),
+        (TWO_PRECISIONS.replace("SFT", "GRPO"), "PRC102"),
+        (TWO_PRECISIONS.replace("from trl", "from transformers").replace("SFTConfig", "TrainingArguments"), "PRC102"),
+        (TWO_PRECISIONS.replace("fp16=True, bf16=True", "load_best_model_at_end=True, eval_strategy='no'"), None),
+        (
+            TWO_PRECISIONS.replace("fp16=True, bf16=True", "dataloader_prefetch_factor=2, dataloader_num_workers=0"),
+            "CMB103",
+        ),
+        (TWO_PRECISIONS.replace("fp16=True, bf16=True", "max_seq_length=8"), None),
+        (TWO_PRECISIONS.replace("fp16=True, ", ""), None),
+    ],
+)
+def test_what_the_own_constructor_refuses_is_an_error_under_unsloth_too(
+    tmp_path: Path, text: str, code: str | None
+) -> None:
+    """Unsloth's config calls the constructor of TRL's with the arguments that are written; what it may change is not judged."""
+    (tmp_path / "train.py").write_text(f"import unsloth\n{text}")
+    (target,) = check(str(tmp_path / "train.py"), offline=True, cache=False)["targets"]
+    errors = [each["code"] for each in target["findings"] if each["severity"] != "info"]
+    assert errors == ([code] if code else [])

@@ -63,6 +63,29 @@ ELSEWHERE: Final[Mapping[str, re.Pattern[str]]] = {
 LOADING: Final = "model_init_kwargs"
 """The setting that TRL's commands give a value of their own before they hand the config on."""
 
+CHANGED_BY_WRAPPER: Final = frozenset(
+    {
+        "beta",
+        "dataset_num_proc",
+        "epsilon_high",
+        "gradient_checkpointing_kwargs",
+        "include_tokens_per_second",
+        "loss_type",
+        "mask_truncated_completions",
+        "max_length",
+        "max_seq_length",
+        "num_generations",
+        "num_train_epochs",
+        "optim",
+        "pad_to_multiple_of",
+        "per_device_train_batch_size",
+        "scale_rewards",
+        "top_k",
+        "warmup_steps",
+    }
+)
+"""The arguments that Unsloth may change before it hands them on. Source: `unsloth/models/rl.py` and `rl_replacements.py`, 2025.3 to 2026.10."""
+
 GROUPS: Final = "undivided-generations"
 """The one of these rules that judges only the config that is trained with, and only where nothing of it is hidden."""
 
@@ -103,7 +126,7 @@ class Construction:
         """
         for notice in self.outcome.doubted:
             read = sorted(frozenset[str]().union(*notice.reads) & self.hidden.keys())
-            if read and concerns(notice) and not self.call.guard.tolerates(notice.exception):
+            if read and concerns(notice) and not self.call.guard.tolerates_refusal(notice.exception):
                 raise MissingFactError(read[0], self.hidden[read[0]].because)
 
 
@@ -143,7 +166,7 @@ def refusals(job: Document, api: Api, rule: str) -> Iterator[tuple[Construction,
     every = constructions(job, api)
     for made in every:
         for raised in made.outcome.errors:
-            if ELSEWHERE[rule].search(raised.message) and not made.call.guard.tolerates(raised.exception):
+            if ELSEWHERE[rule].search(raised.message) and not made.call.guard.tolerates_refusal(raised.exception):
                 yield made, raised
     for made in every:
         made.require_decided(lambda notice: ELSEWHERE[rule].search(notice.message))
@@ -206,7 +229,9 @@ class _Constructor:
         given = dict.fromkeys(self._meant(call, signature), BLANK) | dict(self._given(call, signature))
         if not programs:
             return None
-        if programs[0].method != "__init__" or call.open:
+        if call.guard.wraps:
+            given = dict.fromkeys(signature.parameters, BLANK) | _unchanged(given)
+        elif programs[0].method != "__init__" or call.open:
             given = dict(_defaults(call, signature)) | given
         return construct(call.path, programs, given, versions=self.api.versions, ancestors=self.api.ancestors)
 
@@ -228,9 +253,16 @@ class _Constructor:
             key = frozenset({f"{call.key}.{written}"})
             outcome = self.outcome(value.key) if isinstance(value, CallResult) else None
             if outcome is not None and isinstance(value, CallResult):
-                yield name, KnownValue(as_handed_on(self.job, value.key, outcome.made))
+                untold = bool(call.guard.because)  # nothing is said of what it is given to
+                yield name, KnownValue(outcome.made if untold else as_handed_on(self.job, value.key, outcome.made))
             else:
                 yield name, KnownValue(_taken(call, signature.parameters.get(name), written, value), key)
+
+
+def _unchanged(given: Mapping[str, KnownValue]) -> Mapping[str, KnownValue]:
+    """Return the arguments that a wrapping class hands on as they are."""
+    changed = CHANGED_BY_WRAPPER if "output_dir" in given else CHANGED_BY_WRAPPER | {"save_strategy"}
+    return {name: BLANK if name in changed else value for name, value in given.items()}
 
 
 def _is_own_class(job: Document, call: Call) -> bool:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.script.function_behaviour import describe_behaviour
 from holdfast.adapters.readers.script.functions import parameters_of
+from holdfast.adapters.readers.script.guards import is_wrapped, stays_intact
 from holdfast.adapters.readers.script.header import read_environment
 from holdfast.adapters.readers.script.objects import DEEPEST
 from holdfast.adapters.readers.script.overrides import overrides
@@ -29,6 +30,7 @@ from holdfast.adapters.readers.script.values import (
     is_class,
 )
 from holdfast.adapters.readers.settings import plain
+from holdfast.catalog.calls.constructions import CHANGED_BY_WRAPPER
 from holdfast.core.calls import (
     AttributeRead,
     Call,
@@ -57,13 +59,19 @@ REPLACED: Final = frozenset({"trl", "transformers", "peft"})
 
 
 class PartialSettings(dict[str, Any]):
-    """Settings of which some may not be seen: any other name is there too, with a value that is not known."""
+    """Settings of which some may not be seen: any other name is there too, with a value that is not known.
+
+    Attributes:
+        hidden: The value of any other name.
+    """
+
+    hidden: Unknown = HIDDEN
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str)
 
     def __missing__(self, key: str) -> Unknown:
-        return HIDDEN
+        return self.hidden
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -201,8 +209,10 @@ class DocumentBuilder:
                 self.key_places[*under, name] = slot.key_place
 
     def _guard(self, library_call: LibraryCall) -> Guard:
-        because = library_call.guard.because or _patched(self.reading.patched, library_call.path)
-        return replace(library_call.guard, because=because)
+        if library_call.guard.because:
+            return library_call.guard
+        because = _patched(self.reading.patched, library_call.path)
+        return replace(library_call.guard, because=because, wraps=is_wrapped(library_call.path, because))
 
 
 def _own(value: Any, path: str) -> Any:
@@ -256,7 +266,8 @@ def _patched(patched: Mapping[str, str], path: str) -> str:
     if not patched:
         return ""
     package, *names = path.split(".")
-    if "*" in patched and package in REPLACED and any(is_class(name) for name in names):
+    replaces = "*" in patched and package in REPLACED and any(is_class(name) for name in names)
+    if replaces and not stays_intact(path, patched["*"]):
         return patched["*"]
     parts = path.split(".")
     prefixes = (".".join(parts[:length]) for length in range(1, len(parts) + 1))
@@ -343,7 +354,19 @@ def _add_job(page: DocumentBuilder, job: JobCalls, calls: Mapping[str, Call]) ->
     for part in ("train", "trainer", "peft", "quantization", "model", "dataset"):
         because = trainer.guard.because or (calls[part].guard.because if part in calls else "")
         if because and part in page.values:
-            page.values[part] = Unknown(because)
+            given = _given_settings(page.values[part], trainer, calls.get(part)) if part == "train" else None
+            page.values[part] = given or Unknown(because)
+
+
+def _given_settings(settings: Any, trainer: Call, config: Call | None) -> Mapping[str, Any] | None:
+    """Return the settings that a wrapped config is given, which its wrapper hands on; None where these are not all that is known."""
+    if config is None or not config.guard.wraps or trainer.guard.because != config.guard.because:
+        return None
+    if not isinstance(settings, dict):
+        return None
+    given = PartialSettings({name: value for name, value in settings.items() if name not in CHANGED_BY_WRAPPER})
+    given.hidden = Unknown(config.guard.because)
+    return given
 
 
 def _apply_changes(page: DocumentBuilder, part: str, thing: ObjectValue) -> None:

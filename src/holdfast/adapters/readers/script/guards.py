@@ -37,6 +37,16 @@ INTROSPECTION: Final = frozenset(
 """Attributes that tell what is installed, or what a class takes."""
 PATCHERS: Final = frozenset({"unsloth", "unsloth_zoo", "axolotl", "mindnlp"})
 """Packages that put other classes in place of TRL's or transformers' when they are imported."""
+BY_UNSLOTH: Final = "unsloth replaces TRL's classes"
+INTACT: Final = frozenset(
+    {
+        "transformers.TrainingArguments",
+        "transformers.Seq2SeqTrainingArguments",
+        "transformers.BitsAndBytesConfig",
+        "peft.LoraConfig",
+    }
+)
+"""Classes that Unsloth leaves as they are, in each release from 2024.12 to 2026.10. Source: no assignment to them in its wheels."""
 
 
 def named_reason(name: str) -> Unknown | None:
@@ -60,6 +70,19 @@ def patches(name: str, values: Iterable[object]) -> tuple[str, ...]:
         return ()
     handed = tuple(value.path for value in values if isinstance(value, LibraryName))
     return handed or (("*",) if re.search(PATCHED, name) else ())
+
+
+def stays_intact(path: str, because: str) -> bool:
+    """True if a class is not among those that are replaced for that reason."""
+    return because == BY_UNSLOTH and path in INTACT
+
+
+def is_wrapped(path: str, because: str) -> bool:
+    """True if the class that replaces a config hands its arguments on to it.
+
+    Source: `super().__init__` of `UnslothSFTConfig` and its like in `unsloth/models/rl.py`, 2025.3 to 2026.10.
+    """
+    return because == BY_UNSLOTH and path.startswith("trl.") and path.endswith("Config")
 
 
 def note_rivals(branches: Iterable[Sequence[LibraryCall]]) -> None:

@@ -284,7 +284,7 @@ def note_patcher(reading: ReadingState, package: str) -> None:
     if reading.scope.kind == "function" and reading.branches > reading.scope.branches:
         reading.guard = both(reading.guard, Guard(because=because))
     else:
-        reading.patched["*"] = because
+        reading.patched.setdefault("*", because)
 
 
 def both(outer: Guard, inner: Guard) -> Guard:
