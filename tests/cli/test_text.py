@@ -112,6 +112,15 @@ def test_a_skip_is_told_with_its_reason_and_is_no_pass() -> None:
     ]
 
 
+def test_the_verdict_says_that_settings_of_the_training_were_not_checked() -> None:
+    """A file of which hardly anything could be checked does not look like one without problems."""
+    unseen = SKIP | {"code": "PRC102", "missing": ["train.bf16"], "because": "unsloth replaces TRL's classes"}
+
+    assert check(skipped=(SKIP, unseen))[-1] == (
+        "no problems found in what was checked in 1 file; 2 rules not checked, 1 of them about settings of the training"
+    )
+
+
 def test_the_counts_of_skipped_rules_add_up() -> None:
     """A rule that is skipped for two jobs of a file, or for two reasons, counts once."""
     both = SKIP | {"code": "MOD121", "because": "no network; it comes from the command line"}

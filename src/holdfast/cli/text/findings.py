@@ -27,6 +27,7 @@ UNWRITABLE = ("-", "command line")
 """Targets that `--fix` cannot write: standard input, and the words behind `--`."""
 SHOWN = 160  # characters of a line: some lines have a million
 NAMED = 5  # options at most in one line
+TRAINING = ("train", "trainer")  # the parts of a document that hold the training's own settings
 NO_SOURCES: Mapping[str, str] = MappingProxyType({})
 
 
@@ -227,15 +228,25 @@ def _summary(result: CheckResult) -> str:
     colour = next((COLOURS[grade] for grade in COLOURS if grade in grades), "green")
     if not targets:
         counts, colour = ["nothing to check"], "yellow"
+    settings_unchecked = any(_is_about_training(skip) for target in targets for skip in target.skipped)
+    if not counts and settings_unchecked:
+        counts, colour = ["no problems found in what was checked"], "yellow"
     summary = style(", ".join(counts) or "no problems found", fg=colour, bold=True)
     return "; ".join([f"{summary} in {render_counted(len(targets), 'file')}", *_beside(result)])
+
+
+def _is_about_training(skip: ReportedSkip) -> bool:
+    """True if a rule was not checked because settings of the training itself are unknown."""
+    return any(name.partition(".")[0] in TRAINING for name in skip.missing)
 
 
 def _beside(result: CheckResult) -> Iterator[str]:
     """Yield the facts that the counts of findings leave out."""
     targets = result.targets
     if skipped := sum(len({skip.code for skip in target.skipped}) for target in targets):
-        yield f"{render_counted(skipped, 'rule')} not checked"
+        about = sum(len({each.code for each in target.skipped if _is_about_training(each)}) for target in targets)
+        told = f", {about} of them about settings of the training" if about else ""
+        yield f"{render_counted(skipped, 'rule')} not checked{told}"
     if any(target.unasked for target in targets):
         yield "the Hub was not contacted: only files that you name are checked against it"
     if suppressed := sum(len(target.suppressed) for target in targets):
