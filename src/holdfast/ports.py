@@ -32,6 +32,7 @@ class PollResult:
         because: Why the answer is unknown, or why the attempt could not start.
         phase: What the backend does with a living attempt, in words: `queued for hardware`; empty if it runs.
         waiting: Whether the attempt has not started yet, so that its timeout does not count.
+        ended_s: Unix time at which an ended attempt gave its last sign of life; None if the backend does not know it.
     """
 
     answer: Liveness
@@ -39,6 +40,7 @@ class PollResult:
     because: str = ""
     phase: str = ""
     waiting: bool = False
+    ended_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -174,6 +174,7 @@ class Polled:
         phase: What the backend does with a living attempt, in words; empty if it runs.
         waiting: Whether the attempt has not started yet.
         drains: Whether the attempt has ended, and some of its output has not arrived.
+        ended_s: Unix time at which the attempt ended, by its last sign of life; None if the backend does not know it.
     """
 
     at_s: float
@@ -184,6 +185,16 @@ class Polled:
     phase: str = ""
     waiting: bool = False
     drains: bool = False
+    ended_s: float | None = None
+
+    @property
+    def over_s(self) -> float:
+        """Unix time at which an ended attempt was over: long before the poll, if nobody supervised the run.
+
+        >>> Polled(at_s=9000, attempt=1, answer=Liveness.ENDED, ended_s=60).over_s
+        60
+        """
+        return self.at_s if self.ended_s is None else min(self.ended_s, self.at_s)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

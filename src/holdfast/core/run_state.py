@@ -63,7 +63,7 @@ class AttemptState:
         waiting: Whether it has not started yet, so that its timeout does not count.
         drains: Whether it has ended, and some of its output has not arrived. Nothing can stop or kill it any more.
         running_s: Unix time since which it runs, as far as is known.
-        ended_s: Unix time at which it was seen to have ended; 0 before.
+        ended_s: Unix time at which it ended, as far as is known; 0 before.
         reports: Number of the training process' events that were read.
         heard: The number of the last event that was read or lost, by the process that reported it in the log.
         steps: Optimizer steps done, counted over all attempts, as the trainer counts.
@@ -181,6 +181,15 @@ class RunState:
         return self.current is not None and self.current.stage is RunStage.SUCCEEDED
 
 
+def trained_s(state: RunState) -> float:
+    """Return the seconds that the attempts of a run took together, up to its last event.
+
+    >>> trained_s(RunState(seen_s=900, attempts=(AttemptState(number=1, backend="local", started_s=10, ended_s=40),)))
+    30
+    """
+    return sum((attempt.ended_s or state.seen_s) - attempt.started_s for attempt in state.attempts)
+
+
 def fold(events: Iterable[Event], state: RunState | None = None) -> RunState:
     """Replay events into a state.
 
@@ -286,7 +295,12 @@ def _advance_poll(attempt: AttemptState, event: Polled) -> AttemptState:
     match event.answer:
         case Liveness.ENDED:
             stage = _how_it_ended(attempt, event.exit_code)
-            ended = replace(attempt, stage=stage, exit_code=event.exit_code, ended_s=attempt.ended_s or event.at_s)
+            ended = replace(
+                attempt,
+                stage=stage,
+                exit_code=event.exit_code,
+                ended_s=attempt.ended_s or max(event.over_s, attempt.started_s),
+            )
             return replace(ended, phase="", waiting=False, drains=False)
         case Liveness.ALIVE:
             running_s = event.at_s if attempt.waiting and not event.waiting else attempt.running_s

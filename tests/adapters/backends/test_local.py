@@ -48,7 +48,9 @@ def test_a_dead_attempt_whose_guard_was_killed_is_known(harness: LocalHarness, t
     assert followed.look().answer is Liveness.ALIVE  # the training goes on without it
     followed.backend.stop(followed.id)
 
-    assert followed.to_its_end().exit_code is None
+    ended = followed.to_its_end()
+    assert ended.exit_code is None
+    assert ended.ended_s == max(path.stat().st_mtime for path in Path(followed.id).glob("*.*") if path.suffix != ".py")
 
 
 def test_an_attempt_whose_folder_was_deleted_is_found(harness: LocalHarness, tmp_path: Path) -> None:

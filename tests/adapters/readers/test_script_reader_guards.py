@@ -240,3 +240,9 @@ def test_a_patcher_that_is_never_imported_replaces_nothing() -> None:
     job = read("FAST = False\nif FAST:\n    import unsloth\nSFTTrainer('m')\n")
 
     assert job.calls[-1].guard.because == ""
+
+
+def test_unsloth_leaves_the_dataset_alone() -> None:
+    text = "import unsloth\nfrom datasets import load_dataset\nrows = load_dataset('json', data_files='x.jsonl')\n"
+    job = read(f"{text}SFTTrainer('m', train_dataset=rows)\n")
+    assert job.get("dataset.data_files") == "x.jsonl"

@@ -1,6 +1,7 @@
 """What `show` and `runs` say of runs, by their folders."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 import holdfast
 from holdfast.adapters.storage.ledger import Ledger
+from holdfast.app.run.runs import Run
 from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
 
 NAME = "sums-20261127-090000-x7"
@@ -71,3 +73,19 @@ print([name for name in slow if name in sys.modules])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert done.stdout.strip() == "[]"
+
+
+def test_a_run_that_died_with_its_supervisor_counts_until_its_last_sign_of_life(tmp_path: Path) -> None:
+    """Nobody has looked since: neither its end nor a poll is in the ledger."""
+    begin(tmp_path)
+    folder = tmp_path / NAME
+    attempt = folder / "attempts" / "1"
+    run = Run(name=NAME, folder=folder, ledger=Ledger(tmp_path))
+    Ledger(tmp_path).append(NAME, [Started(at_s=3.0, attempt=1, id=str(attempt))])
+    (attempt / "guard.json").write_text("{}")
+    for name in ("guard.json", "events.jsonl"):
+        os.utime(attempt / name, (1000.0, 1000.0))
+    assert run.counted_until_s(run.state()) == 1000.0
+
+    (attempt / "exit.json").write_text(json.dumps({"exit_code": 1, "at": 900.5}))
+    assert run.counted_until_s(run.state()) == 900.5

@@ -19,7 +19,8 @@ from holdfast.core.event import (
     StopRequested,
 )
 from holdfast.core.requested_job import RequestedJob
-from holdfast.core.run_state import RunState
+from holdfast.core.run_state import RunState, trained_s
+from holdfast.engine.report.tables import list_attempts
 from holdfast.engine.run.advice import next_commands
 from holdfast.engine.run.progress import COLUMNS, RECENT, MetricValue, Progress, follow
 from holdfast.engine.run.summary import render_summary
@@ -81,6 +82,27 @@ def test_the_time_between_attempts_does_not_count() -> None:
     progress = follow([*BEGUN, ended(101, 1), Closed(at_s=101, stage=RunStage.FAILED), begun_again])
 
     assert progress.elapsed_s(604_810) == pytest.approx(110)
+
+
+def test_an_attempt_that_ended_long_before_somebody_looked_counts_until_its_last_sign_of_life() -> None:
+    events = [Starting(at_s=10, attempt=1, backend="local"), Started(at_s=10, attempt=1, id="x"), said("start")]
+    looked = Polled(at_s=90_000, attempt=1, answer=Liveness.ENDED, exit_code=-9, ended_s=70)
+    progress = follow([*events, looked])
+
+    assert progress.elapsed_s(200_000) == 60
+    (row,) = list_attempts(progress, [*events, looked], 200_000)
+    assert row.took == "60 s"
+    assert trained_s(progress.state) == 60
+
+
+def test_an_end_that_the_backend_dates_after_the_poll_is_the_poll() -> None:
+    """Two clocks never agree."""
+    events = [Starting(at_s=10, attempt=1, backend="local"), Started(at_s=10, attempt=1, id="x")]
+    looked = Polled(at_s=50, attempt=1, answer=Liveness.ENDED, exit_code=0, ended_s=70)
+    early = Polled(at_s=50, attempt=1, answer=Liveness.ENDED, exit_code=0, ended_s=5)
+
+    assert follow([*events, looked]).elapsed_s(99) == 40
+    assert follow([*events, early]).elapsed_s(99) == 0
 
 
 def test_nothing_is_guessed_before_the_second_step() -> None:

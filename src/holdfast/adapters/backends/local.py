@@ -63,7 +63,7 @@ class LocalBackend:
             )
             return PollResult(answer=Liveness.UNKNOWN, because=because)
         if ended or not alive:
-            return PollResult(answer=Liveness.ENDED, exit_code=exit_code)
+            return PollResult(answer=Liveness.ENDED, exit_code=exit_code, ended_s=process.last_sign_s)
         return PollResult(answer=Liveness.ALIVE)
 
     def stop(self, attempt_id: str) -> None:

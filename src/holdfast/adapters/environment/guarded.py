@@ -19,6 +19,9 @@ GUARD = Path(__file__).parents[2] / "payload" / "guard.py"
 MARK = "HOLDFAST_ATTEMPT"
 """The variable whose value marks the processes of an attempt."""
 
+SIGNS_OF_LIFE = ("guard.json", "events.jsonl", "stdout.log", "stderr.log")
+"""What a process writes from its start to its end."""
+
 
 @dataclass(frozen=True, slots=True)
 class GuardedProcess:
@@ -54,6 +57,17 @@ class GuardedProcess:
             code = parse_json((self.folder / "exit.json").read_text())["exit_code"]
             return code if isinstance(code, int) else None
         return None
+
+    @property
+    def last_sign_s(self) -> float | None:
+        """Unix time of its last sign of life: its end as the guard noted it, else what it wrote last; None if it wrote nothing."""
+        with suppress(OSError, ValueError, TypeError, KeyError):
+            return float(parse_json((self.folder / "exit.json").read_text())["at"])
+        times: list[float] = []
+        for name in SIGNS_OF_LIFE:
+            with suppress(OSError):
+                times.append((self.folder / name).stat().st_mtime)
+        return max(times, default=None)
 
     def start(self, command: Sequence[str], cwd: str, environment: Mapping[str, str]) -> None:
         """Start a command, unless that was done before.

@@ -17,7 +17,7 @@ from holdfast.app.local_inputs import input_digests
 from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rendering import script_of
 from holdfast.core.errors import HoldfastError
-from holdfast.core.run_state import RunState, fold
+from holdfast.core.run_state import RunState, fold, trained_s
 from holdfast.engine.check.answers import JOB_FILES
 from holdfast.engine.checklist.earlier import Earlier
 
@@ -33,7 +33,7 @@ def find_earlier(request: TargetRequest, target: Target) -> Earlier:
     name, state = next(_runs_of(target), ("", RunState()))
     if not name:
         return earlier
-    return replace(earlier, run=name, stage=state.stage.value, took_s=state.seen_s - state.started_s)
+    return replace(earlier, run=name, stage=state.stage.value, took_s=trained_s(state))
 
 
 def _rehearsed(request: TargetRequest) -> str:

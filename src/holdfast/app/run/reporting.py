@@ -6,7 +6,6 @@ from io import SEEK_END
 from pathlib import Path
 from typing import Any
 
-from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.foreign_files import open_foreign, read_foreign_text
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
@@ -39,7 +38,7 @@ def write_report(run: Run) -> Path:
         checkpoints=_verify_checkpoints(run.folder),
         model=_find_model(run),
         last_output=_read_last_output(run.folder / "attempts" / str(len(run.state().attempts))),
-        now_s=SystemClock().now_s(),
+        now_s=run.counted_until_s(run.state()),
     )
     write_redacted(run.folder / "report.html", render_report(data))
     return run.folder / "report.html"

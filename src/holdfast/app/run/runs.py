@@ -13,7 +13,7 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import note_versions
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
 from holdfast.adapters.storage.run_log import log_events, log_to_run
-from holdfast.app.run.backends import open_backend
+from holdfast.app.run.backends import attach_backend, open_backend
 from holdfast.app.run.costs import budget_of
 from holdfast.app.run.delivering import verify_push
 from holdfast.app.run.evaluating import evaluate_final
@@ -102,6 +102,17 @@ class Run:
                 budget=budget_of(plan),
             )
             return drive(self.name, limits, replace(dependencies, tell=tell))
+
+    def counted_until_s(self, state: RunState) -> float:
+        """Return the Unix time until which the newest attempt counts: now, or its last sign of life if it died with its supervisor."""
+        now_s, current = SystemClock().now_s(), state.current
+        if current is None or state.stage.ended or is_supervised(self.folder):
+            return now_s
+        backend = attach_backend(current.backend)
+        if backend.retrieval is not None:  # asking it takes long, and may cost
+            return now_s
+        over_s = backend.poll(current.id).ended_s
+        return now_s if over_s is None else min(over_s, now_s)
 
     def watch(self, observer: "RunObserver") -> RunState:
         """Follow the run until it ends or nobody supervises it; return its state."""

@@ -2,7 +2,6 @@
 
 from msgspec import structs
 
-from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.storage.run_folder import supervising
 from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.evaluating import load_evaluations
@@ -25,7 +24,7 @@ def supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> RunR
     progress = follow(event for _, event in run.ledger.read(run.name))
     result = run_result(run.name, state, cost_usd=cost_usd(run.folder, state))
     result = with_evaluations(result, load_evaluations(state.evaluated))
-    return structs.replace(result, summary=render_summary(progress, SystemClock().now_s()))
+    return structs.replace(result, summary=render_summary(progress, run.counted_until_s(state)))
 
 
 def _detach(run: Run) -> RunResult:

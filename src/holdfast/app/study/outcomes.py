@@ -114,7 +114,7 @@ def _outcome(found: TrialRun, metric: StudyMetric) -> TrialOutcome:
         run=run.name,
         stage=state.stage,
         metrics=current.metrics if current else {},
-        seconds=follow(events).elapsed_s(SystemClock().now_s()),
+        seconds=follow(events).elapsed_s(run.counted_until_s(state)),
         is_refused=bool(state.refused_by),
         pruned=state.because if state.stage is RunStage.CANCELLED and state.stop is Stopper.STUDY else "",
         steps=current.steps if current else 0,

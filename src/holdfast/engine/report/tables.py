@@ -111,10 +111,10 @@ def tabulate_evaluations(curves: Mapping[str, Curve]) -> Table:
 def list_attempts(progress: Progress, events: Sequence[Event], now_s: float) -> Iterator[AttemptRow]:
     """Yield a row for each attempt; the duration of a running one is counted until now."""
     ended = {
-        event.attempt: event.at_s for event in events if isinstance(event, Polled) and event.answer is Liveness.ENDED
+        event.attempt: event.over_s for event in events if isinstance(event, Polled) and event.answer is Liveness.ENDED
     }
     for attempt in progress.state.attempts:
-        took_s = ended.get(attempt.number, now_s) - attempt.started_s
+        took_s = max(ended.get(attempt.number, now_s) - attempt.started_s, 0.0)
         yield AttemptRow(
             number=attempt.number,
             backend=attempt.backend,

@@ -231,12 +231,15 @@ class _Loop:
             because=look.because,
             phase=look.phase,
             waiting=look.waiting,
+            ended_s=look.ended_s,
         )
         ended = look.answer is Liveness.ENDED
         output = self._dependencies.output.read(self._current, self._now, ended=ended)
         if ended and (output.because or not output.complete):
             phase = f"{DRAINING}: {output.because}" if output.because else DRAINING
-            polled = replace(polled, answer=Liveness.ALIVE, exit_code=None, because="", phase=phase, drains=True)
+            polled = replace(
+                polled, answer=Liveness.ALIVE, exit_code=None, because="", phase=phase, drains=True, ended_s=None
+            )
         elif output.because:
             polled = self._unknown(output.because)
         elif ended:

@@ -142,7 +142,7 @@ def advance_progress(progress: Progress, event: Event) -> Progress:
         case Starting():
             return replace(progress, recent=(), doing="")
         case Polled(answer=Liveness.ENDED) if before.attempt and not before.attempt.stage.ended:
-            return replace(progress, spent_s=before.elapsed_s(event.at_s))
+            return replace(progress, spent_s=before.elapsed_s(event.over_s))
         case Reported():
             return _advance_report(progress, event.training_event, event.at_s)
         case _:

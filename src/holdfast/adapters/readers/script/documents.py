@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from holdfast.adapters.readers.script.function_behaviour import describe_behaviour
 from holdfast.adapters.readers.script.functions import parameters_of
-from holdfast.adapters.readers.script.guards import is_wrapped, stays_intact
+from holdfast.adapters.readers.script.guards import BY_UNSLOTH, is_wrapped, stays_intact
 from holdfast.adapters.readers.script.header import read_environment
 from holdfast.adapters.readers.script.objects import DEEPEST
 from holdfast.adapters.readers.script.overrides import overrides
@@ -352,7 +352,8 @@ def _add_job(page: DocumentBuilder, job: JobCalls, calls: Mapping[str, Call]) ->
     _add_model(page, calls)
     _add_dataset(page, calls)
     for part in ("train", "trainer", "peft", "quantization", "model", "dataset"):
-        because = trainer.guard.because or (calls[part].guard.because if part in calls else "")
+        guard = trainer.guard if part != "dataset" or trainer.guard.because != BY_UNSLOTH else Guard()
+        because = guard.because or (calls[part].guard.because if part in calls else "")
         if because and part in page.values:
             given = _given_settings(page.values[part], trainer, calls.get(part)) if part == "train" else None
             page.values[part] = given or Unknown(because)
