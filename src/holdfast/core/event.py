@@ -359,6 +359,18 @@ def training_events(events: Iterable[Event], kind: type[Kind]) -> Iterator[Kind]
             yield reported
 
 
+def last_sign_s(events: Iterable[Event], attempt: int) -> float | None:
+    """Return the Unix time of the last event of an attempt's training, by that process' clock; None if there is none.
+
+    >>> reported = Reported(at_s=900, attempt=1, said={"event": "step", "at": 60.0})
+    >>> last_sign_s([reported], 1), last_sign_s([reported], 2)
+    (60.0, None)
+    """
+    mine = [event for event in events if isinstance(event, Reported) and event.attempt == attempt]
+    times = [each.at for each in training_events(mine, TrainingEvent) if each.at is not None]
+    return max(times, default=None)
+
+
 def event_to_json(event: Event) -> tuple[str, dict[str, Any]]:
     """Return an event's kind and its fields, ready for JSON."""
     return WORDS[type(event)], msgspec.to_builtins(event, enc_hook=str)

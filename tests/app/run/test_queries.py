@@ -89,3 +89,16 @@ def test_a_run_that_died_with_its_supervisor_counts_until_its_last_sign_of_life(
 
     (attempt / "exit.json").write_text(json.dumps({"exit_code": 1, "at": 900.5}))
     assert run.counted_until_s(run.state()) == 900.5
+
+
+def test_an_attempt_that_died_with_its_supervisor_is_not_shown_as_running(tmp_path: Path) -> None:
+    begin(tmp_path)
+    attempt = tmp_path / NAME / "attempts" / "1"
+    Ledger(tmp_path).append(NAME, [Started(at_s=3.0, attempt=1, id=str(attempt))])
+    (attempt / "guard.json").write_text("{}")
+
+    (listed,) = holdfast.runs(runs=tmp_path)["runs"]
+    assert (listed["attempts"][0]["stage"], listed["stage"], listed["supervised"]) == ("failed", "running", False)
+
+    (attempt / "exit.json").write_text(json.dumps({"exit_code": -9, "at": 900.5}))
+    assert holdfast.show(NAME, runs=tmp_path)["attempts"][0]["exit_code"] == -9

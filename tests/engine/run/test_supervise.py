@@ -441,6 +441,26 @@ def test_looks_that_say_nothing_new_are_not_kept() -> None:
     assert len(store.rows) == 6
 
 
+def test_an_attempt_that_ended_while_nobody_watched_counts_until_the_last_event_of_its_training() -> None:
+    """Its backend does not know when it ended."""
+    steps = [{"event": "step", "step": number, "at": 100.0 + number} for number in (1, 2)]
+    store, watched = FakeStore(), FakeStore()
+    store.append("r", [ASKED, *STARTED, Reported(at_s=3.0, attempt=1, said=steps[0])])
+    watched.append("r", [ASKED, *STARTED])
+    over = Look(answer=Liveness.ENDED, exit_code=1, reports=steps[1:])
+
+    state = drive("r", Limits(), _later(dependencies(FakeBackend([over]), store)))
+    seen = drive("r", Limits(), _later(dependencies(FakeBackend([Look(answer=Liveness.ALIVE), over]), watched)))
+
+    assert [each.ended_s for each in state.attempts] == [102.0]
+    assert all(each.ended_s > 9000.0 for each in seen.attempts)
+
+
+def _later(found: Dependencies) -> Dependencies:
+    found.clock.sleep(9000.0)
+    return found
+
+
 def test_detaching_leaves_the_attempt_alone() -> None:
     """The supervisor goes, the attempt stays, and the ledger says that it runs."""
     store, backend = FakeStore(), FakeBackend([Look(answer=Liveness.ALIVE)] * 9)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from msgspec import UNSET, structs
 
+from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.foreign_files import is_folder, read_both_ends
 from holdfast.adapters.storage.checkpoints import verify_checkpoint
 from holdfast.adapters.storage.ledger import Ledger
@@ -15,7 +16,7 @@ from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.opening import open_newest_run
-from holdfast.app.run.runs import NO_OBSERVER, RunObserver
+from holdfast.app.run.runs import NO_OBSERVER, RunObserver, poll_attempt
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.run_state import RunState, fold
 from holdfast.engine.run.answers import run_result, verify_result, with_evaluations
@@ -158,7 +159,9 @@ def _read(path: Path) -> str:
 
 
 def _with_unread(folder: Path, state: RunState, *, supervised: bool) -> RunState:
-    """Return the state of a run, including what its training process wrote after its supervisor ended."""
+    """Return the state of a run, including what its training process wrote after its supervisor ended, and its end."""
     if supervised or state.stage.ended or state.current is None:
         return state
-    return fold(SharedOutput(folder).read(state.current, state.seen_s, ended=False).events, state)
+    ended = poll_attempt(state.current, SystemClock().now_s()) if state.current.id else None
+    read = SharedOutput(folder).read(state.current, state.seen_s, ended=ended is not None)
+    return fold((*read.events, *([ended] if ended else [])), state)

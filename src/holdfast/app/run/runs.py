@@ -21,9 +21,9 @@ from holdfast.app.run.notifying import telling
 from holdfast.app.run.outputs import open_output
 from holdfast.app.run.remedied import write_remedied_job
 from holdfast.core.checkpoint import describe_damage
-from holdfast.core.event import Closed, Diagnosed, Event, Refuser, RunRequested, RunStage, training_events
+from holdfast.core.event import Closed, Diagnosed, Event, Liveness, Polled, Refuser, RunRequested, RunStage, training_events
 from holdfast.core.plan import Attempt, Plan
-from holdfast.core.run_state import RunState, fold
+from holdfast.core.run_state import AttemptState, RunState, fold
 from holdfast.core.training_event import CheckpointSaved
 from holdfast.engine.recover.checkpoints import usable_steps
 from holdfast.engine.recover.replanning import remedied_plan
@@ -108,11 +108,8 @@ class Run:
         now_s, current = SystemClock().now_s(), state.current
         if current is None or state.stage.ended or is_supervised(self.folder):
             return now_s
-        backend = attach_backend(current.backend)
-        if backend.retrieval is not None:  # asking it takes long, and may cost
-            return now_s
-        over_s = backend.poll(current.id).ended_s
-        return now_s if over_s is None else min(over_s, now_s)
+        polled = poll_attempt(current, now_s)
+        return polled.over_s if polled else now_s
 
     def watch(self, observer: "RunObserver") -> RunState:
         """Follow the run until it ends or nobody supervises it; return its state."""
@@ -166,6 +163,18 @@ class Run:
             return None, ()
         newest, passed_over = output.newest_checkpoint(submitted[-1], saved, usable_steps(events).has)
         return newest, tuple(map(describe_damage, passed_over))
+
+
+def poll_attempt(attempt: AttemptState, now_s: float) -> Polled | None:
+    """Return the end of an attempt that nobody supervises; None if it is not known to have ended, or if looking takes a service."""
+    backend = attach_backend(attempt.backend)
+    if backend.retrieval is not None:  # polling it takes long, and may cost
+        return None
+    look = backend.poll(attempt.id)
+    if look.answer is not Liveness.ENDED:
+        return None
+    ended = Polled(at_s=now_s, attempt=attempt.number, answer=look.answer, exit_code=look.exit_code)
+    return replace(ended, because=look.because, ended_s=look.ended_s)
 
 
 class RunObserver(Protocol):

@@ -18,6 +18,7 @@ from holdfast.core.event import (
     Stopper,
     StopRequested,
     TroubleNoted,
+    last_sign_s,
 )
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.run_state import AttemptState, RunState, changes, fold
@@ -38,7 +39,7 @@ from holdfast.engine.run.actions import (
 )
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.supervise import Limits, supervise
-from holdfast.ports import AttemptOutput, Backend, Clock, Order, Orders, Store
+from holdfast.ports import AttemptOutput, Backend, Clock, Order, Orders, PollResult, Store
 
 Answer = TypeVar("Answer")
 LONGEST_PAUSE_POLLS: Final = 12
@@ -111,6 +112,7 @@ class _Loop:
         self._run, self._dependencies = run, dependencies
         self._read = 0
         self._order: Order | None = None
+        self._watched = False  # whether the newest attempt was seen alive
         self.state = RunState()
 
     def carry_out(self, action: Action) -> Sequence[Event]:
@@ -173,6 +175,7 @@ class _Loop:
         begun = self.catch_up()  # what goes wrong from here on belongs to this attempt
         try:
             attempt_id = self._reach(lambda: backend.submit(attempt))
+            self._watched = True
             self._record(Started(at_s=self._now, attempt=number, id=attempt_id))
         except BackendError as error:
             self._record(Polled(at_s=self._now, attempt=number, answer=Liveness.ENDED, because=error.what))
@@ -244,7 +247,16 @@ class _Loop:
             polled = self._unknown(output.because)
         elif ended:
             self._reach(lambda: self._dependencies.output.fetch(self._current))
+            polled = replace(polled, ended_s=self._ended_s(look, output.events))
+        self._watched |= look.answer is Liveness.ALIVE
         return polled, output.events
+
+    def _ended_s(self, look: PollResult, reports: Sequence[Event]) -> float | None:
+        """Return when an attempt ended: as the backend says, or at its last event if nobody watched it; None for now."""
+        if look.ended_s is not None or self._watched:
+            return look.ended_s
+        stored = (event for _, event in self._dependencies.store.read(self._run))
+        return last_sign_s((*stored, *reports), self._current.number)
 
     def _unknown(self, because: str) -> Polled:
         return Polled(at_s=self._now, attempt=self._current.number, answer=Liveness.UNKNOWN, because=because)
