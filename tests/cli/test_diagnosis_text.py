@@ -5,6 +5,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import pytest
 from click import unstyle
 from msgspec import convert
 
@@ -91,3 +92,14 @@ def test_only_rules_that_report_this_very_fault_are_named(tmp_path: Path) -> Non
 def test_rules_about_rows_are_named_as_inspect_s() -> None:
     shown = told("diagnosed", prevented_by=["DAT101"], inspected_by=["DAT217"])
     assert "found before launch by DAT101\n  found in the data by DAT217 (`holdfast inspect`)" in shown
+
+
+@pytest.mark.parametrize(("confidence", "shown"), [(0.9, True), (0.46, True), (0.4, False)])
+def test_a_cause_far_less_likely_than_the_first_is_not_shown(confidence: float, shown: bool) -> None:
+    causes = [{**CAUSE, "class": name, "confidence": sure} for name, sure in (("first", 0.9), ("other", confidence))]
+    plain = {"schema": 1, "verb": "diagnose", "missing": [], "quiet": False, "paths": ["train.log"], "lines": 9}
+    result = {**plain, "versions": {}, "running": None, "job": None, "verdict": "diagnosed", "causes": causes}
+
+    text = unstyle(render_diagnosis(convert(result, DiagnoseResult)))
+
+    assert ("less likely other" in text) is shown

@@ -298,6 +298,14 @@ def test_a_kill_that_was_not_for_lack_of_memory_is_named(code: int) -> None:
     assert None not in by_whom
 
 
+@pytest.mark.parametrize("code", [-9, 137])
+def test_a_kill_on_a_machine_where_nobody_counts_has_a_cause(code: int) -> None:
+    """As `--ended 137` does: on a service's machine, SIGKILL mostly is the kernel's, for lack of memory."""
+    texts = [each.text for each in attempt_facts(attempt(code=code), Ending())]
+
+    assert texts[0] == "SIGKILL ended it"
+
+
 def test_a_killed_process_is_not_healthy_though_its_numbers_are() -> None:
     """The loss of GRPO rightly begins at zero; of an attempt that was killed, that is no reason to call it healthy."""
     text = "".join(f"{{'loss': '0.0', 'grad_norm': '1.5', 'reward': '{n}.0', 'reward_std': '0.4'}}\n" for n in range(5))

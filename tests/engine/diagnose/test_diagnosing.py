@@ -299,3 +299,40 @@ def test_every_class_has_a_page(signature: Any, capsys: pytest.CaptureFixture[st
     for part in ("## What it is", "## Why it happens", "## How to fix it", "## How it is prevented"):
         assert part in page, part
     assert set(signature.prevented_by) <= {rule.code for rule in all_rules()}
+
+
+BROKEN = """\
+{'loss': 2.3, 'grad_norm': 1.2, 'learning_rate': 2e-05, 'epoch': 0.1}
+{'loss': 2.2, 'grad_norm': 1.3, 'learning_rate': 2e-05, 'epoch': 0.2}
+{'loss': 9.1, 'grad_norm': 210.3, 'learning_rate': 2e-05, 'epoch': 0.3}
+{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 2e-05, 'epoch': 0.4}
+{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 2e-05, 'epoch': 0.5}
+{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 2e-05, 'epoch': 0.6}
+"""
+
+
+@pytest.mark.parametrize(
+    ("settings", "overflow", "resumes"),
+    [
+        ("fp16=False, bf16=False, save_strategy='no'", False, False),
+        ("fp16=False, bf16=False", False, True),
+        ("fp16=True", True, True),
+        ("seed=1", True, True),
+    ],
+)
+def test_the_script_decides_about_float16_and_about_resuming(
+    settings: str, overflow: bool, resumes: bool, here: Path, ask: Ask
+) -> None:
+    """A training in float32 does not overflow float16, and one that saves nothing has no checkpoint to resume from."""
+    (here / "run.log").write_text(BROKEN)
+    (here / "train.py").write_text(
+        f"from trl import SFTConfig, SFTTrainer\nSFTTrainer('m', args=SFTConfig('out', {settings})).train()\n"
+    )
+
+    _, told = ask("diagnose", "run.log", "train.py")
+    names = [each["class"] for each in told["causes"]]
+    fix = next(each["fix"] for each in told["causes"] if each["class"] == "lr-too-high-divergence")
+
+    assert ("fp16-overflow-nan" in names) is overflow
+    assert ("Resume from a checkpoint" in fix) is resumes
+    assert ("no checkpoint was saved" in fix) is not resumes

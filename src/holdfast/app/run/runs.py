@@ -21,7 +21,17 @@ from holdfast.app.run.notifying import telling
 from holdfast.app.run.outputs import open_output
 from holdfast.app.run.remedied import write_remedied_job
 from holdfast.core.checkpoint import describe_damage
-from holdfast.core.event import Closed, Diagnosed, Event, Liveness, Polled, Refuser, RunRequested, RunStage, training_events
+from holdfast.core.event import (
+    Closed,
+    Diagnosed,
+    Event,
+    Liveness,
+    Polled,
+    Refuser,
+    RunRequested,
+    RunStage,
+    training_events,
+)
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.run_state import AttemptState, RunState, fold
 from holdfast.core.training_event import CheckpointSaved

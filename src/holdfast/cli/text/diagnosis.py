@@ -20,6 +20,8 @@ LONGEST: Final = 220  # characters of a line of evidence
 QUIET: Final = """If the job is still running, it is healthy so far. If it has ended, say how: `--ended 137`, `--ended SIGTERM`, `--ended TIMEOUT`. \
 With the job's script, as in `holdfast diagnose LOG SCRIPT`, its settings are compared with what the log shows."""
 """What to do with a log that shows no failure."""
+NEAR = 0.5
+"""The part of the first cause's confidence from which another one is shown."""
 RETRY: Final = {
     "yes": "another attempt may succeed without a change",
     "after-change": "after {change}: without it, another attempt fails the same way",
@@ -49,7 +51,7 @@ def _judged(result: DiagnoseResult) -> Iterator[str]:
         yield from _healthy(result, read)
     if result.verdict == "unknown":
         yield from _unknown(result, read)
-    for number, cause in enumerate(result.causes):
+    for number, cause in enumerate(_near(result.causes)):
         if number:
             yield from _other(f"{style('less likely', dim=True)} {_plainly(cause)}", cause)
         elif result.verdict == "unknown":
@@ -58,6 +60,12 @@ def _judged(result: DiagnoseResult) -> Iterator[str]:
             yield from _reassurance(cause)
         else:
             yield from _cause(cause, knows_job=result.job is not None)
+
+
+def _near(causes: Sequence[ReportedCause]) -> Sequence[ReportedCause]:
+    """Return the causes without those that are far less likely than the first: these are noise to a person. JSON has them."""
+    least = causes[0].confidence * NEAR if causes else 0.0
+    return [each for each in causes if each.confidence >= least]
 
 
 def _refused(result: DiagnoseResult) -> Iterator[str]:

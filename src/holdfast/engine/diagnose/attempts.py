@@ -9,12 +9,13 @@ from pathlib import PurePath
 from signal import SIGKILL, Signals
 from typing import Final
 
+from holdfast.core.backends import capabilities_of
 from holdfast.core.event import Delivered, EndReason, Event, RunStage, Stopper, training_events
 from holdfast.core.log import Frame, Line
 from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import CheckpointSaved, ModelSaved, TrainingEnded, TrainingStarted
 from holdfast.engine.diagnose.declared import DeclaredTraining
-from holdfast.engine.diagnose.endings import SIGNALS, EndingFact, as_log, ending_evidence, name_state, signal_of
+from holdfast.engine.diagnose.endings import KILLER, SIGNALS, EndingFact, as_log, ending_evidence, name_state, signal_of
 from holdfast.engine.diagnose.hangs import Hang, find_called, find_hang
 from holdfast.engine.diagnose.history import OpenedLogs
 from holdfast.engine.diagnose.ranks import Standstill, find_standstill
@@ -42,6 +43,8 @@ STALLED: Final = 0.8
 """How sure it is that an attempt stalled for no cause that its stacks tell."""
 HUNG: Final = 0.9
 """How sure a call is the cause in which an attempt stood still until the watch on progress ended it."""
+UNCOUNTED_KILL: Final = "SIGKILL ended it"
+"""A SIGKILL on a service's machine, where nobody counts the kernel's kills. Its class has the text as a pattern, as `--ended 137` does."""
 NO_MEMORY_KILL: Final = ("job-cancelled-externally", 0.6)
 """A SIGKILL of which the kernel says that it was not for lack of memory: a person, a script or a scheduler sent it."""
 SWALLOWED: Final = ("user-code-error", 0.55)
@@ -113,6 +116,8 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
         sender = "holdfast and the kernel (oom_kill 0)" if known is NO_MEMORY_KILL else "holdfast"
         text = f"{signal.name}, which {sender} did not send, ended it {at}"
         yield EndingFact(text, *known, {**values, "signal": signal.name})
+    elif signal == SIGKILL and ending.oom_kills is None and not capabilities_of(attempt.backend).is_here:
+        yield EndingFact(UNCOUNTED_KILL, values=values, needs=(KILLER,))
 
 
 def _asked(stopper: Stopper, ending: Ending, at: str, values: Mapping[str, str]) -> EndingFact:
@@ -205,9 +210,13 @@ def reported_training(
         has_model: Whether the run's folder holds a model. With it, or with a checkpoint, `save_strategy` explains no failure.
     """
     started = next(training_events(reversed(events), TrainingStarted), TrainingStarted())
-    saved = has_model or any(any(training_events(events, kind)) for kind in (CheckpointSaved, ModelSaved))
+    has_checkpoint = any(training_events(events, CheckpointSaved))
+    saved = has_model or has_checkpoint or any(training_events(events, ModelSaved))
     settings = {name: value for name, value in started.config.items() if not (saved and name == "save_strategy")}
-    return DeclaredTraining(path=LEDGER, text=text, method=method, settings=settings) if settings else None
+    declared = DeclaredTraining(
+        path=LEDGER, text=text, method=method, settings=settings, has_no_checkpoint=not has_checkpoint
+    )
+    return declared if settings else None
 
 
 def hang_evidence(ending: Ending, stopper: Stopper | None = None) -> list[ClassEvidence]:

@@ -40,6 +40,9 @@ RESUMED: Final = 1.5
 LONG_WAIT_S: Final = 600
 DOUBLED: Final = re.compile(r"(<\|\w{2,20}\|>|</?s>)\s*\1")
 """A special token twice in a row, in a text that a script writes out."""
+HALF: Final = re.compile(r"(?<!b)float16|\.half\(|(?<!b)fp16(?!['\"]?\s*[:=]\s*[Ff]alse)")
+"""What a job says that uses float16 beside the argument `fp16`."""
+OVERFLOW: Final = "fp16-overflow-nan"
 WORTHLESS: Final = frozenset({"fp16-overflow-nan", "lr-too-high-divergence", "nan-loss-silent-success"})
 """Classes of runs that leave no weights worth saving."""
 LITERAL: Final = 4
@@ -58,6 +61,7 @@ class DeclaredTraining:
         places: Lines in which they stand, by name.
         callbacks: Whether callbacks are given: nobody knows what they do.
         unknown: Names of the arguments that are computed at run time.
+        has_no_checkpoint: Whether it is known that no checkpoint was saved.
     """
 
     path: str
@@ -67,6 +71,21 @@ class DeclaredTraining:
     places: Mapping[str, int] = field(default_factory=dict[str, int])
     callbacks: bool = False
     unknown: frozenset[str] = frozenset()
+    has_no_checkpoint: bool = False
+
+    @property
+    def saves_nothing(self) -> bool:
+        """Whether there is no checkpoint, since none was saved or none was to be."""
+        return self.has_no_checkpoint or (self.settings.get("save_strategy") == "no" and not self.callbacks)
+
+    @property
+    def trains_without_float16(self) -> bool:
+        """Whether it says that it does not train in float16.
+
+        >>> DeclaredTraining(path="train.py", settings={"fp16": False}).trains_without_float16
+        True
+        """
+        return self.settings.get("fp16") is False and HALF.search(self.text) is None
 
     def is_applied(self, remedy: Remedy) -> bool:
         """True if a change of the trainer's settings is made already.
@@ -103,13 +122,14 @@ class DeclaredTraining:
 
 
 def ruled_out(declared: DeclaredTraining, signatures: Iterable[Signature]) -> frozenset[str]:
-    """Return the classes that cannot be, since every change that fixes them is made already."""
-    return frozenset(
+    """Return the classes that cannot be, since every change that fixes them is made already, or the job does not do what they are about."""
+    applied = (
         each.name
         for each in signatures
         if any(remedy.action == "set" for remedy in each.remedy)
         and all(remedy.cures and declared.is_applied(remedy) for remedy in each.remedy)
     )
+    return frozenset(applied) | ({OVERFLOW} if declared.trains_without_float16 else set())
 
 
 def find_contradictions(log: Log, declared: DeclaredTraining) -> list[ClassEvidence]:

@@ -28,7 +28,9 @@ HEAD: Final = re.compile(rf"(?<!\w)\w*?({'|'.join(HEADS)})(?:Loss)?\b")
 
 
 def subject_of(log: Log, declared: DeclaredTraining | None = None) -> dict[str, str]:
-    """Return the method and the head of a job, each as a value of its own name; nothing if they are not known, or several are named.
+    """Return the method and the head of a job, each as a value of its own name, and `unsaved` if it has no checkpoint.
+
+    There is nothing of what is not known, or of which several are named.
 
     >>> subject_of(Log(), DeclaredTraining(path="train.py", text="AutoModelForSequenceClassification", method="reward"))
     {'reward': 'reward', 'method': 'reward', 'classifier': 'AutoModelForSequenceClassification', 'head': 'AutoModelForSequenceClassification'}
@@ -45,6 +47,8 @@ def subject_of(log: Log, declared: DeclaredTraining | None = None) -> dict[str, 
     if len(models) == 1:
         ((head, name),) = models.items()
         subjects |= {head: name, "head": name}
+    if declared and declared.saves_nothing:
+        subjects["unsaved"] = "no checkpoint was saved"
     return subjects
 
 

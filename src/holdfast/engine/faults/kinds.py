@@ -29,15 +29,16 @@ class FaultKind:
 
 
 SIGNALLED: Final = ("job-cancelled-externally", "job-preempted-or-requeued")
+KILLED: Final = (*SIGNALLED, "cpu-ram-oom-kill")  # on a service's machine, nobody counts the kernel's kills
 KINDS: Final[tuple[FaultKind, ...]] = (
-    FaultKind(name="kill", needs="step", classes=SIGNALLED),
+    FaultKind(name="kill", needs="step", classes=KILLED),
     FaultKind(name="sigterm", needs="step", classes=SIGNALLED),
     FaultKind(name="stall", needs="step", classes=("training-stalled",)),
     FaultKind(name="nan-gradients", needs="step", classes=("nan-loss-silent-success",), passes=False),
     FaultKind(name="oom-train", needs="step", classes=("cuda-oom-train-step", "cuda-oom-long-sample"), passes=False),
     FaultKind(name="oom-eval", needs="evaluation", classes=("cuda-oom-eval",), passes=False),
     FaultKind(name="disk-full", needs="save", classes=("disk-full",)),
-    FaultKind(name="truncated-checkpoint", needs="checkpoint", classes=SIGNALLED),
+    FaultKind(name="truncated-checkpoint", needs="checkpoint", classes=KILLED),
     FaultKind(name="hub-429", needs="push", classes=("hub-rate-limited",)),
     FaultKind(name="hub-503", needs="push", classes=("hub-upload-transient",)),
     FaultKind(name="expired-token", needs="push", classes=("hub-token-invalid",)),
