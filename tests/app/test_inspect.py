@@ -65,6 +65,7 @@ def test_a_healthy_dataset_is_told_in_the_words_of_the_contract(here: Path, ask:
         "split": "train",
         "rows": 20,
         "columns": {"messages": "list<struct<role: string, content: string>>"},
+        "lacking": {},
     }
     assert (told["format"], told["types"]) == ("conversational", ["language modeling"])
     assert told["methods"]["sft"] == {"ready": True, "mapping": None, "removes": []}
@@ -309,7 +310,7 @@ def test_a_method_is_ready_but_for_rows_that_fail(
     write(here / "some.jsonl", [*CHATS, {"messages": "text"}])
     write(here / "dull.jsonl", [*CHATS, CHATS[4]])
 
-    assert "ready sft, except for the errors below\n" in typed(capsys, "some.jsonl", *words)[1]
+    assert "ready sft, once the errors below are corrected\n" in typed(capsys, "some.jsonl", *words)[1]
     assert "ready sft\n" in typed(capsys, "dull.jsonl", *words)[1]
 
 
@@ -489,3 +490,45 @@ def test_a_split_that_is_not_there_is_all_that_is_said(here: Path, capsys: pytes
     assert code == 1
     assert "DAT201 chat.jsonl has no split `test`; it has train" in told
     assert not re.search(r"(?m)^(not|ready) |0 rows", told)
+
+
+@pytest.mark.parametrize(
+    ("words", "where"),
+    [("x=y", "--set x"), ("datset.split=train", "--set datset.split"), ("dataset.rows=abc", "--set dataset.rows")],
+)
+def test_an_override_that_no_job_has_is_no_request(
+    words: str, where: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(here / "rows.jsonl", [{"text": "a"}, {"text": "b"}])
+
+    code = run_command(["inspect", "rows.jsonl", "--set", words])
+
+    assert code == 2
+    assert where in capsys.readouterr().err
+
+
+def test_rows_without_a_usable_value_are_named_beside_their_column(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also of a column that no trainer reads: a reward or a mapping may."""
+    rows: list[dict[str, Any]] = [{"instruction": f"do {n}", "output": f"did {n}", "gold": f"{n}"} for n in range(30)]
+    rows[3]["instruction"], rows[9]["instruction"] = "", "  "
+    del rows[5]["gold"]
+    write(here / "alpaca.jsonl", rows)
+
+    text = typed(capsys, "alpaca.jsonl")[1]
+
+    assert "instruction  string  blank in 2 of 30 rows (6.7 %; the first are 3, 9)" in text
+    assert "gold         string  null in 1 of 30 rows (3.3 %; the first is 5)" in text
+    assert "output       string\n" in text
+
+
+def test_equal_answers_are_found_beside_one_of_another_type(here: Path, ask: Ask) -> None:
+    rows: list[dict[str, Any]] = [{"prompt": f"p {n}", "chosen": f"a {n}", "rejected": f"b {n}"} for n in range(30)]
+    rows[3]["chosen"] = rows[3]["rejected"]
+    rows[6]["chosen"] = 5
+    write(here / "pairs.jsonl", rows)
+
+    _, told = ask("pairs.jsonl", "--method", "dpo")
+
+    assert {each["code"] for each in told["problems"]} == {"DAT204", "DAT216"}

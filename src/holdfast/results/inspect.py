@@ -11,6 +11,20 @@ from holdfast.results import Result, ResultPart
 from holdfast.results.check import ReportedSkip, TargetVerdict
 
 
+class LackingValues(ResultPart, frozen=True, kw_only=True):
+    """The rows in which a column has no usable value, whether a trainer reads it or not.
+
+    Attributes:
+        kind: What is there: null, white space alone, or an empty list.
+        count: How many rows there are.
+        rows: The numbers of the first of them, counted from 0.
+    """
+
+    kind: Literal["null", "blank", "empty"]
+    count: int
+    rows: Sequence[int]
+
+
 class InspectedDataset(ResultPart, frozen=True, kw_only=True):
     """The split that was inspected.
 
@@ -19,12 +33,14 @@ class InspectedDataset(ResultPart, frozen=True, kw_only=True):
         split: The split.
         rows: How many rows were read.
         columns: The columns' types, by name.
+        lacking: The rows without a usable value, by column; columns that have one in each row are left out.
     """
 
     path: str
     split: str
     rows: int
     columns: Mapping[str, str]
+    lacking: Mapping[str, Sequence[LackingValues]]
 
 
 class DroppedRows(ResultPart, frozen=True, kw_only=True):

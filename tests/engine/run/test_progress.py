@@ -85,7 +85,11 @@ def test_the_time_between_attempts_does_not_count() -> None:
 
 
 def test_an_attempt_that_ended_long_before_somebody_looked_counts_until_its_last_sign_of_life() -> None:
-    events = [Starting(at_s=10, attempt=1, backend="local"), Started(at_s=10, attempt=1, id="x"), said("start")]
+    events: list[Event] = [
+        Starting(at_s=10, attempt=1, backend="local"),
+        Started(at_s=10, attempt=1, id="x"),
+        said("start"),
+    ]
     looked = Polled(at_s=90_000, attempt=1, answer=Liveness.ENDED, exit_code=-9, ended_s=70)
     progress = follow([*events, looked])
 
@@ -97,7 +101,7 @@ def test_an_attempt_that_ended_long_before_somebody_looked_counts_until_its_last
 
 def test_an_end_that_the_backend_dates_after_the_poll_is_the_poll() -> None:
     """Two clocks never agree."""
-    events = [Starting(at_s=10, attempt=1, backend="local"), Started(at_s=10, attempt=1, id="x")]
+    events: list[Event] = [Starting(at_s=10, attempt=1, backend="local"), Started(at_s=10, attempt=1, id="x")]
     looked = Polled(at_s=50, attempt=1, answer=Liveness.ENDED, exit_code=0, ended_s=70)
     early = Polled(at_s=50, attempt=1, answer=Liveness.ENDED, exit_code=0, ended_s=5)
 

@@ -16,6 +16,7 @@ from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.finding import Finding, MissingFactError, Skip
+from holdfast.core.job import parse_job
 from holdfast.core.methods import Method
 from holdfast.core.nearest import suggest_one
 from holdfast.core.scan import Scan, Tokens, UnreadablePart
@@ -31,6 +32,8 @@ FACTS: Final = frozenset({"scan", "tokens", "rewarded"})
 """What is known of a dataset only by reading its rows."""
 
 
+COMPLETE: Final = {"method": Method.SFT.value, "model": {"path": "model"}}
+"""What a job file must have, and a request about a dataset need not."""
 TYPED: Final = Place("the command line")
 
 
@@ -114,12 +117,25 @@ def read_request(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Docum
 
     Raises:
         UsageError: An option has no place in it.
-        ExceptionGroup: It is a job file that breaks its schema.
+        ExceptionGroup: It is a job file that breaks its schema, or an override does.
     """
     if data.endswith(JOB_FILES) and Path(data).is_file():
         return read_target(data, tuple(sets)).document.with_values(edits, TYPED)
     document = Document(path=data, kind="data", values={"dataset": {"path": data, "split": "train"}})
-    return apply_overrides(document.with_values(edits, TYPED), map(parse_set, sets))
+    document = document.with_values(edits, TYPED)
+    overrides = [*map(parse_set, sets)]
+    if overrides:
+        _require_keys(apply_overrides(replace(document, values={**COMPLETE, **document.values}, kind="job"), overrides))
+    return apply_overrides(document, overrides)
+
+
+def _require_keys(document: Document) -> None:
+    """Check that the overrides of a dataset's request are keys of a job file, with values of its types.
+
+    Raises:
+        ExceptionGroup: Some are not.
+    """
+    parse_job(document)
 
 
 def look_at(document: Document, source: RowSource, *, rewards: Sequence[str], limit: int) -> Inspection:

@@ -259,7 +259,7 @@ class _Constructor:
                 yield name, KnownValue(_taken(call, signature.parameters.get(name), written, value), key)
 
 
-def _unchanged(given: Mapping[str, KnownValue]) -> Mapping[str, KnownValue]:
+def _unchanged(given: Mapping[str, KnownValue]) -> dict[str, KnownValue]:
     """Return the arguments that a wrapping class hands on as they are."""
     changed = CHANGED_BY_WRAPPER if "output_dir" in given else CHANGED_BY_WRAPPER | {"save_strategy"}
     return {name: BLANK if name in changed else value for name, value in given.items()}

@@ -303,7 +303,8 @@ def _unspoken(forms: Forms, read: Sequence[str], shape: Shape) -> Iterable[str]:
     """Yield the parts of a row that the chat template does not get."""
     odd = [name for name in shape.roles if name not in ROLES]
     if odd and any(forms[name] in ("chat", "shared") for name in read):
-        yield f"roles are handed to the chat template as they are: {_list(odd)}"
+        roles = f"role{'s' * (len(odd) > 1)} {_list(odd)}"
+        yield f"the chat template gets the {roles} unchanged, and may leave such messages out"
     written = [name for name in read if name in shape.transcripts]
     if written:
         yield f"{_list(written)} {_verb(written, 'hold')} conversations, which are learned as plain text, without the chat template"

@@ -10,15 +10,16 @@ from holdfast.cli.text.drawing import drawn
 from holdfast.cli.text.findings import COLOURS
 from holdfast.cli.text.inspect_pictures import draw_histogram, draw_mask
 from holdfast.core.finding import Severity
-from holdfast.core.scan import SOME_ROWS, RewardResult
+from holdfast.core.scan import SOME_ROWS, RewardResult, RowCount
 from holdfast.engine.tokens.picture import figure_lines, render_page
 from holdfast.engine.units import render_counted
 from holdfast.results.check import ReportedSkip
-from holdfast.results.inspect import DroppedRows, InspectResult, MethodReadiness, TokenReport
+from holdfast.results.inspect import DroppedRows, InspectedDataset, InspectResult, MethodReadiness, TokenReport
 
 WIDEST_TYPE: Final = 100  # characters of a column's type; those of tools go on for pages
 UNNAMED: Final = re.compile(r"Unnamed: \d+$")
 """The name that readers of tables give a column without one."""
+LACKING = {"null": "null", "blank": "blank", "empty": "an empty list"}
 LISTED: Final = 20
 """The most columns that are listed."""
 
@@ -56,7 +57,7 @@ def _about(result: InspectResult) -> Iterator[str]:
     """Yield the dataset's columns, its format, and the methods that it fits."""
     dataset = result.dataset
     yield f"{style(dataset.path, bold=True)}, {dataset.split}: {dataset.rows:,} rows"
-    yield from _columns(dataset.columns)
+    yield from _columns(dataset)
     yield f"  {style('is', dim=True)} {_what(result)}"
     if result.rewritten_by:
         yield f"  these are the rows before the job's `{result.rewritten_by}` rewrites them; `holdfast rehearse` runs it"
@@ -82,13 +83,21 @@ def _skipped(result: InspectResult) -> list[ReportedSkip]:
     return [skip for skip in result.skipped if "tokens" not in skip.missing]
 
 
-def _columns(columns: Mapping[str, str]) -> Iterator[str]:
+def _lacking(dataset: InspectedDataset, name: str) -> Iterator[str]:
+    """Yield in how many rows a column has no usable value, and the first of them."""
+    for each in dataset.lacking.get(name, ()):
+        yield f"{LACKING[each.kind]} in {RowCount(each.count, tuple(each.rows)).among(dataset.rows)}"
+
+
+def _columns(dataset: InspectedDataset) -> Iterator[str]:
+    columns = dataset.columns
     listed = [(name if name == name.strip() else repr(name), kind) for name, kind in list(columns.items())[:LISTED]]
     wide = max((len(name) for name, _ in listed), default=0)
     for name, kind in listed:
         short = kind if len(kind) <= WIDEST_TYPE else f"{kind[:WIDEST_TYPE]}…"
         note = style("  an unnamed column, such as the index of a table", dim=True) if UNNAMED.match(name) else ""
-        yield f"  {name:{wide}}  {style(short, dim=True)}{note}"
+        lacking = "".join(f"  {told}" for told in _lacking(dataset, name))
+        yield f"  {name:{wide}}  {style(short, dim=True)}{note}{style(lacking, fg='yellow')}"
     if len(columns) > LISTED:
         yield f"  and {len(columns) - LISTED} more columns"
 
@@ -109,7 +118,7 @@ def _methods(result: InspectResult) -> Iterator[str]:
             continue
         if found.ready:
             caveat = f": {found.caveat}" if found.caveat else ""
-            colour, but = ("yellow", ", except for the errors below") if faulty else ("green", "")
+            colour, but = ("yellow", ", once the errors below are corrected") if faulty else ("green", "")
             yield f"{style('ready', fg=colour)} {method}{but}{caveat}{_mapped(method, found, shown)}"
         else:
             yield f"{style('not', fg='yellow')}   {method}: {found.because}{_mapped(method, found, shown)}"

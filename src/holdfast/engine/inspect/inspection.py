@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, Literal
 
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge
 from holdfast.core.columns import Type
 from holdfast.core.finding import Finding, Severity, Skip
 from holdfast.core.methods import Method
-from holdfast.core.scan import MaskedRow, RewardResult, Scan, Tokens
+from holdfast.core.scan import MaskedRow, RewardResult, RowCount, Scan, Tokens
 from holdfast.core.shape import Readiness, Shape
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.mapping import Proposal, propose, strange_rows
@@ -17,6 +17,7 @@ from holdfast.results.inspect import (
     DroppedRows,
     InspectedDataset,
     InspectResult,
+    LackingValues,
     MethodReadiness,
     RowProblem,
     TokenReport,
@@ -128,6 +129,7 @@ def inspect_result(inspection: Inspection) -> InspectResult:
             split=inspection.split,
             rows=inspection.scan.rows,
             columns={name: str(kind) for name, kind in inspection.scan.columns.items()},
+            lacking=_lacking(inspection.scan),
         ),
         format=inspection.shape.format,
         types=inspection.shape.types,
@@ -145,6 +147,24 @@ def inspect_result(inspection: Inspection) -> InspectResult:
         rewards=inspection.rewarded,
         rewritten_by=inspection.rewritten_by,
     )
+
+
+def _lacking(scan: Scan) -> dict[str, list[LackingValues]]:
+    """Return the rows without a usable value, by column."""
+    counts: tuple[tuple[Literal["null", "blank", "empty"], Mapping[str, RowCount]], ...] = (
+        ("null", scan.lacking.nulls),
+        ("blank", scan.lacking.blanks),
+        ("empty", scan.lacking.empties),
+    )
+    every = {
+        name: [
+            LackingValues(kind=kind, count=found[name].count, rows=found[name].rows)
+            for kind, found in counts
+            if name in found
+        ]
+        for name in scan.columns
+    }
+    return {name: values for name, values in every.items() if values}
 
 
 def _readiness(readiness: Readiness) -> MethodReadiness:

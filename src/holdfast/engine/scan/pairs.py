@@ -76,6 +76,13 @@ def _pair_signs(reads: Reads) -> Iterator[tuple[str, DamageSign]]:
         # TRL takes what both begin with for the prompt, character by character.
         apart = (chosen != "") & (rejected != "") & (chosen.str.head(1) != rejected.str.head(1))
         single = None
+    elif {"chosen", "rejected"} <= {*reads.texts, *reads.mixed}:
+        # Texts of a column whose rows differ in type are as they were; a value that parses as JSON is none of them.
+        texts = [
+            pl.col(name).str.json_path_match("$").is_null() for name in ("chosen", "rejected") if name in reads.mixed
+        ]
+        yield "rejected", DamageSign("equal-pair", pl.all_horizontal(chosen == rejected, *texts))
+        return
     else:
         return
     yield "rejected", DamageSign("equal-pair", equal)

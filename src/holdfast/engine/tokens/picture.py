@@ -112,6 +112,9 @@ def figure_lines(tokens: TokenReport) -> tuple[tuple[str, str, str], ...]:
         ("95 in 100 up to", f"{tokens.p95}", "tokens"),
         ("longest", f"{tokens.max}", "tokens"),
     ]
+    counted = sum(count for _, count in tokens.histogram)
+    if 0 < counted < rows:
+        told.append(("not counted", f"{rows - counted}", "that cannot be tokenized"))
     if tokens.max_length is not None:
         figures.append(("cut", render_share(tokens.truncated, rows), f"at max_length {tokens.max_length}"))
     if tokens.dropped:
