@@ -114,7 +114,7 @@ def figure_lines(tokens: TokenReport) -> tuple[tuple[str, str, str], ...]:
     ]
     counted = sum(count for _, count in tokens.histogram)
     if 0 < counted < rows:
-        told.append(("not counted", f"{rows - counted}", "that cannot be tokenized"))
+        figures.append(("not counted", f"{rows - counted}", "that cannot be tokenized"))
     if tokens.max_length is not None:
         figures.append(("cut", render_share(tokens.truncated, rows), f"at max_length {tokens.max_length}"))
     if tokens.dropped:
