@@ -187,3 +187,13 @@ def test_an_ignored_argument_is_a_warning() -> None:
 
     assert severity_of(finding) is Severity.WARNING
     assert finding.key == "train.model_init_kwargs"
+
+
+def test_a_word_that_its_argument_does_not_know_is_told_by_one_rule() -> None:
+    """The constructor refuses it too, and says the same."""
+    rules = [rule for rule in all_rules() if rule.code in ("ARG110", "CMB103")]
+    source = "from peft import RoadConfig\nRoadConfig(variant='road_3')\n"
+    (document,) = read_script(source, "train.py")
+    results = run_rules(rules, document, {"api": api()})
+
+    assert [each.rule.code for each in results if isinstance(each, Finding) and each.rule] == ["ARG110"]

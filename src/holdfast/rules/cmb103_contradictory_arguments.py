@@ -110,6 +110,7 @@ RULE = Rule(
         Case(script=LOSSES, at="calls.0.loss_weights"),
         Case(script=SYNCED, at="train.sync_ref_model"),
         Case(script=BITS, at="calls.0.load_in_8bit"),
+        Case(script=BITS.replace("load_in_4bit=True, load_in_8bit=True", "True, True"), at="calls.0.1"),
         Case(
             script="from trl import GRPOConfig\n\nGRPOConfig('out', num_generations=1)\n", at="calls.0.num_generations"
         ),

@@ -14,8 +14,8 @@ alone saves every 500.
 
 ## Fix safety
 The fix is safe where it sets only what the job leaves open, to match what the job sets. It is unsafe where the job
-sets both, because either may be meant, and where it removes `load_best_model_at_end` from a script that does not
-evaluate.
+sets both, because either may be meant: with data to evaluate on, it evaluates. It is unsafe too where it removes
+`load_best_model_at_end` from a script that does not evaluate.
 """
 
 from collections.abc import Iterator
@@ -49,12 +49,23 @@ def _in_program(job: Document, api: Api) -> Iterator[Finding]:
         message = f"`{made.call.name}` of {made.versions(api)}: {words}"
         key = made.key(job, raised)
         unnamed = raised.message.startswith("`args.metric_for_best_model` must")
-        fix = _named(key.rpartition(".")[0]) if unnamed else _matching(made)
+        fix = _named(key.rpartition(".")[0]) if unnamed else _evaluating(job, made) or _matching(made)
         yield Finding(key, message, fix if has_edits(job, made.call) else None)
 
 
 def _named(config: str) -> Fix:
     return Fix("choose by the evaluation loss", (Set(f"{config}.metric_for_best_model", "eval_loss"),))
+
+
+def _evaluating(job: Document, construction: Construction) -> Fix | None:
+    """Return the edit with which a training that has data to evaluate on evaluates when it saves; None for any other."""
+    call = construction.call
+    evals, saves = call.arguments.get("eval_strategy"), call.arguments.get("save_strategy", "steps")
+    trainer = next((each for each in job.calls if each.key == "trainer"), None)
+    has_data = call.key == "train" and trainer is not None and trainer.arguments.get("eval_dataset") is not None
+    if not has_data or evals != "no" or saves not in ("epoch", "steps"):
+        return None
+    return Fix(f"evaluate by {saves} too", (Set(f"{call.key}.eval_strategy", saves),), safe=False)
 
 
 def _matching(construction: Construction) -> Fix | None:
@@ -98,7 +109,8 @@ def _in_job_file(job: Document) -> Iterator[Finding]:
         yield from _best(job, evals, wanted=wanted)
     elif wanted and "no" in (evals, saves) and (stopping or evals != saves):
         key = EVAL if evals == "no" else SAVE
-        yield Finding(key, f"`load_best_model_at_end` is set, but `{key}: no` leaves no model to choose from")
+        fault = f"`load_best_model_at_end` is set, but `{key}: no` leaves no model to choose from"
+        yield Finding(key, fault, _without_no(job, evals, saves))
     elif wanted and evals != saves:
         fix = Fix(f"save by {evals} too", (Set(SAVE, evals),), safe=job.get(SAVE) is ABSENT)
         key = EVAL if job.get(SAVE) is ABSENT else SAVE
@@ -109,6 +121,15 @@ def _in_job_file(job: Document) -> Iterator[Finding]:
         )
     elif wanted and evals == "steps" and not follows:
         yield from _steps(job)
+
+
+def _without_no(job: Document, evals: Any, saves: Any) -> Fix:
+    """Return the edit with which the job evaluates, or saves, as it does the other."""
+    if evals != "no":
+        return Fix(f"save by {evals} too", (Set(SAVE, evals),), safe=False)
+    if job.get(SAVE) is ABSENT or saves == "no":
+        return Fix("evaluate", (Remove(EVAL),), safe=False)
+    return Fix(f"evaluate by {saves} too", (Set(EVAL, saves),), safe=False)
 
 
 def _best(job: Document, evals: Any, *, wanted: bool) -> Iterator[Finding]:
@@ -179,6 +200,10 @@ rows = load_dataset("trl-lib/Capybara")
 args = SFTConfig("out", eval_strategy="epoch", save_strategy="best")
 trainer = SFTTrainer("Qwen/Qwen2.5-0.5B", args=args, train_dataset=rows["train"], eval_dataset=rows["test"])
 """
+UNEVALUATED = UNNAMED.replace(
+    'eval_strategy="epoch", save_strategy="best"',
+    "eval_strategy='no', save_strategy='epoch', load_best_model_at_end=True",
+)
 STEPPED = SCRIPT.replace('"epoch"', '"steps", eval_steps=200')
 
 RULE = Rule(
@@ -200,7 +225,17 @@ RULE = Rule(
         Case(job=JOB + "  save_strategy: steps\n", at=SAVE, fixed=JOB + "  save_strategy: steps\n  save_steps: 0.1\n"),
         Case(job=JOB + "  eval_strategy: steps\n", at=EVAL, fixed=JOB + "  eval_strategy: steps\n  save_steps: 10\n"),
         Case(job=STOPPING + "  save_strategy: steps\n", at=SAVE, fixed=STOPPING + "  save_strategy: epoch\n"),
-        Case(job=JOB + "  save_strategy: steps\n  eval_strategy: 'no'\n", at=EVAL),
+        Case(
+            job=JOB + "  save_strategy: epoch\n  eval_strategy: 'no'\n",
+            at=EVAL,
+            fixed=JOB + "  save_strategy: epoch\n  eval_strategy: 'epoch'\n",
+        ),
+        Case(job=JOB + "  eval_strategy: 'no'\n", at=EVAL, fixed=JOB),
+        Case(
+            job=EPOCH + "  save_strategy: 'no'\n",
+            at=SAVE,
+            fixed=EPOCH + "  save_strategy: 'epoch'\n",
+        ),
         Case(job=BEST, at=SAVE, fixed=BEST + "  metric_for_best_model: eval_loss\n"),
         Case(job=JOB + "  eval_strategy: steps\n  eval_steps: 0.2\n  save_steps: 0.5\n", at=SAVE_STEPS),
         Case(
@@ -224,6 +259,11 @@ RULE = Rule(
             script=SCRIPT.replace('eval_strategy="epoch", ', ""),
             at="calls.0.load_best_model_at_end",
             fixed=SCRIPT.replace(', eval_strategy="epoch", load_best_model_at_end=True', ""),
+        ),
+        Case(
+            script=UNEVALUATED,
+            at="train.save_strategy",
+            fixed=UNEVALUATED.replace("'no'", '"epoch"'),
         ),
         Case(
             script=STEPPED.replace("end=True", "end=True, save_steps=500"),

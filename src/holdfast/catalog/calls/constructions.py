@@ -102,11 +102,13 @@ class Construction:
         call: The call.
         outcome: What its class's checks say.
         hidden: The arguments that the source hides, by key, of all constructions of the program.
+        order: The names of the parameters that are given by position.
     """
 
     call: Call
     outcome: Outcome
     hidden: Mapping[str, Unknown] = field(default_factory=dict[str, Unknown])
+    order: tuple[str, ...] = ()
 
     def versions(self, api: Api) -> str:
         """Return the versions that an error of it depends on: `trl 1.16.0, transformers 5.23.0`."""
@@ -114,9 +116,17 @@ class Construction:
         return ", ".join(f"{package} {api.versions[package]}" for package in packages if package in api.versions)
 
     def key(self, job: Document, notice: Notice) -> str:
-        """Return the key of what an error is about: the last written of the arguments that the innermost condition reads."""
+        """Return the key of what an error is about: the last written of the arguments that the innermost condition reads.
+
+        An argument that is given by position is named by its index.
+        """
         read = notice.reads[0] if notice.reads else frozenset({self.call.key})
-        return max(sorted(read), key=lambda key: _position(job, key))
+        return max(sorted(map(self._written, read)), key=lambda key: _position(job, key))
+
+    def _written(self, key: str) -> str:
+        """Return the key under which an argument of the call has its place."""
+        by_position = {f"{self.call.key}.{name}": index for index, name in enumerate(self.order)}
+        return f"{self.call.key}.{by_position[key]}" if key in by_position else key
 
     def require_decided(self, concerns: Callable[[Notice], object]) -> None:
         """Object where hidden arguments decide whether the class raises an error of some kind.
@@ -136,7 +146,7 @@ def constructions(job: Document, api: Api) -> Iterator[Construction]:
     constructor = _Constructor(job, api, {call.key: untracked(call) for call in job.calls})
     for call in job.calls:
         for made, outcome in constructor.outcomes(call):
-            yield Construction(made, outcome, constructor.hidden)
+            yield Construction(made, outcome, constructor.hidden, constructor.order(made))
 
 
 def trained(job: Document, api: Api, home: str) -> Iterator[tuple[Call, str, Mapping[str, Any]]]:
@@ -179,7 +189,22 @@ def is_covered_elsewhere(construction: Construction, notice: Notice, job: Docume
         GROUPS: job.kind == "job" or (call.key == "train" and makes_groups(job, api)),
         WEIGHTS: call.key == "trainer" and call.path in ONLINE_PATHS and "environment_factory" not in call.arguments,
     }
-    return any(covers.get(name, True) for name, words in ELSEWHERE.items() if words.search(notice.message))
+    if any(covers.get(name, True) for name, words in ELSEWHERE.items() if words.search(notice.message)):
+        return True
+    return _is_unknown_word(construction.call, notice, api)
+
+
+def _is_unknown_word(call: Call, notice: Notice, api: Api) -> bool:
+    """True if an error is about one argument, whose value is none of the words that it takes: `ARG110` says so."""
+    signature, (key, *others) = api.signature(call.path), sorted(notice.reads[0] if notice.reads else ()) or [""]
+    under, _, name = key.rpartition(".")
+    parameter = signature.parameters.get(name) if signature and under == call.key and not others else None
+    value = call.arguments.get(name)
+    return (
+        bool(parameter and parameter.choices and parameter.enforced)
+        and isinstance(value, str)
+        and value not in parameter.choices
+    )
 
 
 @dataclass(slots=True)
@@ -218,6 +243,11 @@ class _Constructor:
             self.made[key] = None  # should it be given to itself
             self.made[key] = self._construct(self.calls[key]) if key in self.calls else None
         return self.made[key]
+
+    def order(self, call: Call) -> tuple[str, ...]:
+        """Return the names of the parameters that a call gives by position."""
+        signature = self.api.signature(call.path)
+        return tuple(signature.parameters)[: len(call.positional)] if signature else ()
 
     def _construct(self, call: Call) -> Outcome | None:
         signature = self.api.signature(call.path)

@@ -148,7 +148,7 @@ class ProgramFacts(HubFacts):
         under = f"{flow.source.key}."
         reference = next((each for each in self._all_of("dataset") if each.key.startswith(under)), None)
         if reference is None or reference.hidden:
-            because = reference.hidden if reference else "what it is loaded from cannot be looked up"
+            because = reference.hidden if reference else "the source of the training data is not known"
             raise SourceError(because, where=flow.source.key, fix="nothing to do")
         if bool(flow.split) == bool(reference.split) and flow.source.path in SPLIT_BY_NAME:
             raise SourceError("it is not one split of what is loaded", where=reference.key, fix="name one split")

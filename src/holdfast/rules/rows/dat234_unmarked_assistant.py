@@ -24,6 +24,8 @@ KEY = "train.assistant_only_loss"
 
 def check(tokens: Tokens) -> Iterator[Finding]:
     """Object to a template without marks, and to rows without a marked token."""
+    if tokens.failed.count >= tokens.rows:
+        return  # there is no template at all, or it refuses every row: DAT238 says so
     if tokens.marks_assistant is False:
         yield Finding(
             KEY,
@@ -65,6 +67,10 @@ RULE = Rule(
     ),
     good=(
         Case(job=JOB, facts={"tokens": Tokens(rows=40, lengths=LENGTHS, marks_assistant=True)}),
+        Case(
+            job=JOB,
+            facts={"tokens": Tokens(rows=40, lengths=LENGTHS, marks_assistant=False, failed=RowCount(40, (0,)))},
+        ),
         Case(job=JOB.replace("true", "false"), facts={"tokens": Tokens(rows=40, lengths=LENGTHS)}),
     ),
     kinds=WITH_ROWS,
