@@ -94,6 +94,38 @@ def test_a_setting_that_the_method_does_not_have(quick: QuickStudy) -> None:
     assert quick.file.read_text().splitlines()[(error.spot.line or 0) - 1].strip().find("train.beta") >= 0
 
 
+def test_fractions_for_a_whole_number_are_one_mistake(quick: QuickStudy) -> None:
+    """Not one for each trial; the fix names the distribution of whole numbers."""
+    batch = {"train.per_device_train_batch_size": {"log_uniform": [1, 8]}}
+    quick.write(random={"count": 6, "values": batch})
+
+    (error,) = errors(quick)
+    assert "not a whole number" in error.what
+    assert "`integers: [1, 8]`" in error.fix
+    assert "per_device_train_batch_size" in quick.file.read_text().splitlines()[(error.spot.line or 0) - 1]
+
+
+def test_choices_are_mistakes_of_their_own(quick: QuickStudy) -> None:
+    optimizers = {"train.optim": {"choice": ["adamw_tors", "sgdx"]}}
+    quick.write(random={"count": 2, "seed": 1, "values": optimizers}, grid={"train.optim": ["adamw_tors", "sgdx"]})
+
+    assert {word for error in errors(quick) for word in ("adamw_tors", "sgdx") if word in error.what} == {
+        "adamw_tors",
+        "sgdx",
+    }
+
+
+def test_mistakes_in_the_file_in_its_trials_and_in_their_jobs_come_at_once(quick: QuickStudy) -> None:
+    quick.write(
+        trials=[{"train.learnin_rate": 0.01}, {"train.max_steps": "none"}, {"train.learning_rate": 0.01}],
+        metric="exact_match",
+    )
+
+    told = "; ".join(error.what for error in errors(quick))
+    for mistake in ("learnin_rate", "max_steps", "exact_match"):
+        assert mistake in told
+
+
 @pytest.mark.parametrize(
     ("metric", "told"),
     [
@@ -122,8 +154,8 @@ def test_two_trials_that_write_to_one_place(quick: QuickStudy) -> None:
     quick.job["output"] = {"push_to": "me/it"}
     quick.write(grid=GRID)
 
-    (error,) = errors(quick)
-    assert "2 trials write to 'me/it'" in error.what
+    first, *_ = errors(quick)  # without a token, the push is refused too
+    assert "2 trials write to 'me/it'" in first.what
 
 
 def test_a_dataset_that_one_trial_cannot_use(quick: QuickStudy) -> None:

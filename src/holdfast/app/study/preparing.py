@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from holdfast.adapters.targets import Target
 from holdfast.app.check.target import check_rules
@@ -17,6 +18,7 @@ from holdfast.core.finding import Finding
 from holdfast.core.job import Job
 from holdfast.core.trial import NO_NUMBER, Trial
 from holdfast.engine.run.launch import blocking_findings
+from holdfast.engine.study.drawing import drawn_from, whole_numbers
 from holdfast.engine.study.metric_checks import missing_metric, unreached_rung, unseen_metric
 from holdfast.engine.study.places import shared_places
 
@@ -24,6 +26,9 @@ SHOWN_TRIALS = 6
 """Numbers of trials that a message lists."""
 CHECKED = 200
 """Trials of which each is checked before the first starts. Of more, one of each shape is; each is checked again when it starts."""
+
+WRONG_TYPE: Final = "ARG102"
+"""The rule that finds fractions where whole numbers are needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +50,34 @@ class PreparedTrial:
     shape: str
 
 
-def prepare_trials(file: StudyFile) -> list[PreparedTrial]:
+def prepare_trials(
+    file: StudyFile,
+    check: Callable[[Sequence[PreparedTrial]], None] = lambda _: None,
+) -> list[PreparedTrial]:
     """Return the trials of a study, each with its job.
+
+    Args:
+        file: The study.
+        check: Checks the trials that can be prepared where others cannot, so that all mistakes are reported at once.
 
     Raises:
         GroupedError: Of an error for everything that is wrong with a job, with the metric, or between trials.
     """
     problems = TrialProblems(len(file.trials))
     prepared = [each for trial in file.trials if (each := _prepare(file, trial, problems))]
+    _add_study_errors(file, prepared, problems)
+    if problems.found:
+        try:
+            check(prepared)
+        except GroupedError as error:
+            for refusal in flatten(error):
+                problems.add(refusal)
     problems.require_none(file.path)
+    return prepared
+
+
+def _add_study_errors(file: StudyFile, prepared: Sequence[PreparedTrial], problems: "TrialProblems") -> None:
+    """Add what is wrong between trials, and with what they are compared by."""
     for places, numbers in shared_places([(each.trial.number, each.job) for each in prepared]):
         place = file.job.place(places.key)
         what = f"{len(numbers)} trials write to {places.value!r} (`{places.key}`): the last would overwrite the others"
@@ -72,8 +96,6 @@ def prepare_trials(file: StudyFile) -> list[PreparedTrial]:
                 place = file.document.place(key)
                 where = Spot.of(place)
                 problems.add(JobError(problem[0], where=where, fix=problem[1]), each.trial.number)
-    problems.require_none(file.path)
-    return prepared
 
 
 def check_trials(
@@ -94,7 +116,8 @@ def check_trials(
         on_progress(f"checking trial {count} of {len(concerned)}")
         request = TargetRequest(path=each.target.document.path, hub=hub)
         for finding in blocking_findings(check_rules(each.target, request).findings, despite):
-            problems.add(_rule_error(finding, file, each.trial), each.trial.number)
+            drawn = drawn_from(file.study, each.trial.sources.get(finding.key, ())) is not None
+            problems.add(_rule_error(finding, file, each.trial), each.trial.number, drawn=drawn)
     problems.require_none(file.path)
 
 
@@ -136,7 +159,9 @@ def _rule_error(finding: Finding, file: StudyFile, trial: Trial) -> RuleError:
     place = file.place_of(trial, varied) if varied else place
     where = Spot.of(place)
     fix = finding.fix.title if finding.fix else f"see `holdfast explain {rule.code}`"
-    return RuleError(finding.message, rule, where=where, fix=fix)
+    drawn = drawn_from(file.study, trial.sources.get(finding.key, ()))
+    whole = whole_numbers(drawn) if drawn and rule.code == WRONG_TYPE else None
+    return RuleError(finding.message, rule, where=where, fix=whole or fix)
 
 
 class TrialProblems:
@@ -151,12 +176,21 @@ class TrialProblems:
         self._errors: dict[tuple[str, str], HoldfastError] = {}
         self._numbers = Counter[tuple[tuple[str, str], int]]()
 
-    def add(self, error: HoldfastError, trial: int = NO_NUMBER) -> None:
-        """Add an error of a trial, or one that is of none that runs."""
-        key = (error.what, str(error.spot))
+    def add(self, error: HoldfastError, trial: int = NO_NUMBER, *, drawn: bool = False) -> None:
+        """Add an error of a trial, or one that is of none that runs.
+
+        Errors of one rule about values that were drawn from one distribution are one error.
+        """
+        told = error.rule.code if drawn and isinstance(error, RuleError) else error.what
+        key = (told, str(error.spot))
         self._errors.setdefault(key, error)
         if trial:
             self._numbers[key, trial] += 1
+
+    @property
+    def found(self) -> bool:
+        """Whether there is any."""
+        return bool(self._errors)
 
     def require_none(self, path: str) -> None:
         """Raise what was added.

@@ -87,7 +87,7 @@ def read_study(path: str) -> StudyFile:
     except (UsageError, ExceptionGroup) as error:
         errors += flatten(error)
     try:
-        trials = [] if errors else expand_trials(study, document)
+        trials = expand_trials(study, document)
     except GroupedError as error:
         errors += flatten(error)
     if errors or job is None:

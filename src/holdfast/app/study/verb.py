@@ -1,6 +1,6 @@
 """The verb `study`: one job with many settings, each a run; it goes on past failures and after kills."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from holdfast.adapters.storage.study_folder import (
@@ -14,7 +14,7 @@ from holdfast.app.study.background import run_in_background
 from holdfast.app.study.estimating import estimate_first
 from holdfast.app.study.observing import NO_STUDY_OBSERVER, StudyObserver
 from holdfast.app.study.options import StudyOptions
-from holdfast.app.study.preparing import prepare_trials
+from holdfast.app.study.preparing import PreparedTrial, check_trials, prepare_trials
 from holdfast.app.study.reading import StudyFile, read_study
 from holdfast.app.study.request import StudyRequest
 from holdfast.app.study.searching import count_proposals, with_proposals
@@ -80,7 +80,8 @@ def study(
     file = with_proposals(file, folder)
     if not (show or dry_run or yes):
         _confirm(file, options, confirm)
-    request = StudyRequest(file, prepare_trials(file), options, observer)
+    trials = prepare_trials(file) if show else prepare_trials(file, _checking(file, options, observer))
+    request = StudyRequest(file, trials, options, observer)
     if show:
         return request.shown()
     if dry_run:
@@ -98,6 +99,14 @@ def study(
         request.check(request.waiting(request.found()))
     run_in_background(file.path, folder, options)
     return request.looked_at()
+
+
+def _checking(
+    file: StudyFile, options: StudyOptions, observer: StudyObserver
+) -> Callable[[Sequence[PreparedTrial]], None]:
+    """Return what checks trials of a study."""
+    hub = HubAccess.OFFLINE if options.offline else HubAccess.ASKED
+    return lambda trials: check_trials(file, trials, options.despite, hub, observer.on_progress)
 
 
 def _confirm(file: StudyFile, options: StudyOptions, confirm: Callable[[str], bool]) -> None:

@@ -200,11 +200,9 @@ def _is_unknown_word(call: Call, notice: Notice, api: Api) -> bool:
     under, _, name = key.rpartition(".")
     parameter = signature.parameters.get(name) if signature and under == call.key and not others else None
     value = call.arguments.get(name)
-    return (
-        bool(parameter and parameter.choices and parameter.enforced)
-        and isinstance(value, str)
-        and value not in parameter.choices
-    )
+    if parameter is None or not parameter.choices or not parameter.enforced:
+        return False
+    return isinstance(value, str) and value not in parameter.choices
 
 
 @dataclass(slots=True)

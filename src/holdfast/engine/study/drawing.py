@@ -4,7 +4,8 @@ import math
 import random
 from typing import Any, Final
 
-from holdfast.core.study import Distribution, RandomTrials
+from holdfast.core.document import Key
+from holdfast.core.study import Distribution, RandomTrials, Study
 
 DIGITS: Final = 6
 """Significant digits of a number that is drawn: more would tell nothing, and people copy them."""
@@ -44,3 +45,30 @@ def rounded(value: float, bounds: tuple[float, float]) -> float:
     (0.000123457, 0.99)
     """
     return min(max(float(f"{value:.{DIGITS}g}"), bounds[0]), bounds[1])
+
+
+def drawn_from(study: Study, source: Key) -> Distribution | None:
+    """Return the range from which a value was drawn; None if it was not drawn, or from a list.
+
+    Args:
+        study: The study.
+        source: Where the value stands in the study file.
+    """
+    part = {"random": study.random, "search": study.search}.get(str(source[0])) if source else None
+    found = part.values.get(str(source[-1])) if part else None
+    return found if found and found.choice is None else None
+
+
+def whole_numbers(drawn: Distribution) -> str | None:
+    """Return how to draw whole numbers instead of the fractions of a range; None if it holds fewer than two.
+
+    >>> whole_numbers(Distribution(log_uniform=(1, 8)))
+    'draw whole numbers: `integers: [1, 8]`, or list them: `choice: [1, 2, 4, 8]`'
+    """
+    low, high = drawn.uniform or drawn.log_uniform or (0.0, 0.0)
+    first, last = math.ceil(low), math.floor(high)
+    if first >= last:
+        return None
+    powers = [2**power for power in range(last.bit_length() if last > 0 else 0)]
+    listed = sorted({first, last, *(each for each in powers if first < each < last)})
+    return f"draw whole numbers: `integers: [{first}, {last}]`, or list them: `choice: {listed}`"
