@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.app.run.opening import open_newest_run, open_run, open_running_run
+from holdfast.app.run.opening import open_newest_run, open_resumable_run, open_run, open_running_run
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import UsageError
 from holdfast.core.event import Closed, RunRequested, RunStage
@@ -43,3 +43,19 @@ def test_it_is_not_guessed_which_of_several_is_to_stop(tmp_path: Path, ended: se
         with pytest.raises(UsageError, match="3 runs are called 'sft'") as caught:
             open_one("sft", tmp_path)
         assert f"{NAMES[2]} is the newest" in caught.value.fix
+
+
+@pytest.mark.parametrize("name", ["sft", "sft.yaml", "jobs/sft.yml"])
+def test_a_job_or_its_file_means_its_newest_run_that_can_be_continued(tmp_path: Path, name: str) -> None:
+    """What has succeeded is not continued; where nothing can be, the newest says why."""
+    runs_of(tmp_path, ended={NAMES[2]})
+    assert open_resumable_run(name, tmp_path).name == NAMES[1]
+    assert open_newest_run(name, tmp_path)[0].name == NAMES[2]
+
+    with pytest.raises(UsageError, match=r"no run is called 'sf\.yaml'"):
+        open_resumable_run("sf.yaml", tmp_path)
+
+
+def test_where_nothing_can_be_continued_the_newest_run_is_named(tmp_path: Path) -> None:
+    runs_of(tmp_path, ended=set(NAMES))
+    assert open_resumable_run("sft", tmp_path).name == NAMES[2]

@@ -12,6 +12,7 @@ import pytest
 import holdfast
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.runs import Run
+from holdfast.cli.main import run_command
 from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
 
 NAME = "sums-20261127-090000-x7"
@@ -102,3 +103,10 @@ def test_an_attempt_that_died_with_its_supervisor_is_not_shown_as_running(tmp_pa
 
     (attempt / "exit.json").write_text(json.dumps({"exit_code": -9, "at": 900.5}))
     assert holdfast.show(NAME, runs=tmp_path)["attempts"][0]["exit_code"] == -9
+
+
+def test_the_logs_of_an_attempt_without_output_say_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    begin(tmp_path)
+
+    assert run_command(["logs", NAME, "--runs", str(tmp_path)]) == 0
+    assert capsys.readouterr() == ("", f"attempt 1 of {NAME} has written no output\n")

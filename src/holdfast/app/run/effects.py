@@ -14,7 +14,7 @@ from holdfast.app.arguments import Overrides, PathName, Texts, as_overrides, as_
 from holdfast.app.fetching import fetch_target
 from holdfast.app.local_inputs import own_modules
 from holdfast.app.rendering import script_of
-from holdfast.app.run.opening import open_run
+from holdfast.app.run.opening import open_resumable_run
 from holdfast.app.run.placement import read_placement
 from holdfast.core.backends import backend_of, capabilities_of
 from holdfast.core.document import Document
@@ -60,7 +60,7 @@ def effects_of_resume(run: PathName, *, runs: PathName | None = None) -> RunEffe
     Raises:
         UsageError: There is no such run.
     """
-    opened = open_run(run, runs)
+    opened = open_resumable_run(run, runs)
     state, request = opened.state(), load_request(opened.folder)
     if state.stage is RunStage.SUCCEEDED or state.refused_by or request is None:
         return NOTHING

@@ -1,14 +1,20 @@
-"""Opening a run by the name that a person gives it: its own, that of its job, the beginning of one, or the path of its folder."""
+"""Opening a run by the name that a person gives it: its own, that of its job or its job's file, the beginning of one, or the path of its folder."""
 
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import Final
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.arguments import PathName
 from holdfast.app.run.runs import Run
 from holdfast.app.run_paths import folder_of_runs, hint_at_parents
 from holdfast.core.errors import UsageError
-from holdfast.engine.run.naming import describe_several, is_one_job, matching_runs
+from holdfast.core.event import RunStage
+from holdfast.core.run_state import RunState
+from holdfast.engine.run.naming import describe_several, is_one_job, job_of_run, matching_runs
+
+JOB_FILES: Final = (".yaml", ".yml")
 
 
 def open_run(name: PathName, runs: PathName | None) -> Run:
@@ -17,9 +23,9 @@ def open_run(name: PathName, runs: PathName | None) -> Run:
     Raises:
         UsageError: There is none, or more than one.
     """
-    base, ledger, matching = _matching(name, runs)
+    wanted, base, ledger, matching = _matching(name, runs)
     if len(matching) > 1:
-        what, newest = describe_several(Path(name).name, matching), matching[-1]
+        what, newest = describe_several(wanted, matching), matching[-1]
         raise UsageError(what, where=str(base), fix=f"name one of {', '.join(matching)}; {newest} is the newest")
     return Run(name=matching[0], folder=base / matching[0], ledger=ledger)
 
@@ -30,8 +36,8 @@ def open_newest_run(name: PathName, runs: PathName | None) -> tuple[Run, tuple[s
     Raises:
         UsageError: There is none, or several runs of other jobs begin so.
     """
-    base, ledger, matching = _matching(name, runs)
-    if not is_one_job(Path(name).name, matching):
+    wanted, base, ledger, matching = _matching(name, runs)
+    if not is_one_job(wanted, matching):
         return open_run(name, runs), ()
     return Run(name=matching[-1], folder=base / matching[-1], ledger=ledger), tuple(matching[:-1])
 
@@ -42,14 +48,31 @@ def open_running_run(name: PathName, runs: PathName | None) -> Run:
     Raises:
         UsageError: There is none, or several match.
     """
-    base, ledger, matching = _matching(name, runs)
+    _, base, ledger, matching = _matching(name, runs)
     found = [Run(name=each, folder=base / each, ledger=ledger) for each in matching]
     running = [each for each in found if not each.state().stage.ended]
     return running[0] if len(running) == 1 else open_run(name, runs)
 
 
-def _matching(name: PathName, runs: PathName | None) -> tuple[Path, Ledger, list[str]]:
-    """Return the runs folder, its ledger, and the runs that a name means, oldest first.
+def open_resumable_run(name: PathName, runs: PathName | None) -> Run:
+    """Return the run that a name means; of several of one job, the newest that can be continued.
+
+    Raises:
+        UsageError: There is none, or several runs of other jobs begin so.
+    """
+    wanted, base, ledger, matching = _matching(name, runs)
+    if not is_one_job(wanted, matching):
+        return open_run(name, runs)
+    newest_first = [Run(name=each, folder=base / each, ledger=ledger) for each in reversed(matching)]
+    return next((each for each in newest_first if _is_resumable(each.state())), newest_first[0])
+
+
+def _is_resumable(state: RunState) -> bool:
+    return state.stage is not RunStage.SUCCEEDED and not state.refused_by
+
+
+def _matching(name: PathName, runs: PathName | None) -> tuple[str, Path, Ledger, list[str]]:
+    """Return the name of the run or the job, the runs folder, its ledger, and the runs that the name means, oldest first.
 
     Raises:
         UsageError: There is none.
@@ -61,8 +84,19 @@ def _matching(name: PathName, runs: PathName | None) -> tuple[Path, Ledger, list
     if not wanted:
         raise UsageError("the run has no name", where=str(base), fix="`holdfast runs` lists the runs")
     if matching := matching_runs(wanted, known):
-        return base, ledger, list(matching)
+        return wanted, base, ledger, list(matching)
+    if matching := _runs_of_file(wanted, known):
+        return job_of_run(matching[0]), base, ledger, matching
     near = get_close_matches(wanted, known, n=3)
     hint = f"one of {', '.join(near)}" if near else hint_at_parents(wanted, base)
     fix = hint or "`holdfast runs` lists them; --runs names their folder"
     raise UsageError(f"no run is called {wanted!r}", where=str(base), fix=fix)
+
+
+def _runs_of_file(name: str, known: Sequence[str]) -> list[str]:
+    """Return the runs of the job that has its name from a job file; none if the name is not one of a job file."""
+    if not name.endswith(JOB_FILES):
+        return []
+    from holdfast.engine.run.launch import name_job  # few name a file
+
+    return [run for run in known if job_of_run(run) == name_job(None, name)]

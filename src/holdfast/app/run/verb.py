@@ -7,7 +7,7 @@ from msgspec import structs
 from holdfast.app.arguments import Overrides, PathName, Texts, as_codes, as_overrides, as_path, as_texts
 from holdfast.app.fetching import fetch_target
 from holdfast.app.run.continuing import START_ANEW, continue_run
-from holdfast.app.run.opening import open_run
+from holdfast.app.run.opening import open_resumable_run
 from holdfast.app.run.preparing import RunClosed, check_job
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver
 from holdfast.app.run.short_run import try_job
@@ -93,7 +93,8 @@ def resume(
     'succeeded'
 
     Args:
-        run: Name of the run, the beginning of it, or its folder.
+        run: Name of the run, the beginning of it, or its folder. The name of a job, or its file, means its newest run that
+            can be continued.
         runs: The runs folder. Default: HOLDFAST_RUNS, else `./runs`.
         detach: Return at once; a supervisor continues in the background.
         observer: Follows the run; may stop it or detach from it.
@@ -101,7 +102,7 @@ def resume(
     Raises:
         UsageError: There is no such run, it has succeeded, or it was refused.
     """
-    opened = open_run(run, runs)
+    opened = open_resumable_run(run, runs)
     state = opened.state()
     if state.stage is RunStage.SUCCEEDED:
         raise UsageError(f"{opened.name} has succeeded", where=str(opened.folder), fix=START_ANEW)

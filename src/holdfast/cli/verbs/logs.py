@@ -24,6 +24,8 @@ def command(run: str, attempt: int | None, runs: str | None, format_: str) -> in
     answer = logs(run, attempt=attempt, runs=runs)
     if format_ == "json":
         return options.print_result(answer, format_, str)
+    if not answer.stdout and not answer.stderr:
+        click.echo(f"attempt {answer.attempt} of {answer.run} has written no output", err=True)
     for stream, text in ((sys.stderr, answer.stderr), (sys.stdout, answer.stdout)):
         stream.write(shown(text if stream.isatty() else lines_of(text)))
     return 0
