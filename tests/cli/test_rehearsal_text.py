@@ -174,14 +174,14 @@ def test_each_fault_says_what_the_run_does_and_how_that_ends() -> None:
 
     assert "continues from checkpoint-4 with `train.per_device_train_batch_size` from 4 to 2" in words
     assert (
-        "stops: SIGKILL killed it; passes over checkpoint-4: optimizer.pt is truncated; `holdfast resume` continues"
+        "stops: SIGKILL killed it; ignores checkpoint-4: optimizer.pt is truncated; `holdfast resume` continues"
         in words
     )
-    assert "bit for bit, as are its weights" in words
+    assert "with the losses and weights of the undisturbed training, bit for bit" in words
     assert "x, which is not what was injected" in words
     assert "does not notice; nothing is finite" in words
     assert "disk-full skipped: the job saves no checkpoint" in words
-    assert "1 recovers, 1 resumes, 1 loses, 1 skipped; the diagnosis names 2 of 3" in words
+    assert "1 recovered, 1 resumable, 1 lost, 1 skipped; 2 of 3 diagnosed correctly" in words
 
 
 def test_faults_of_a_failed_rehearsal_are_skipped() -> None:

@@ -1,4 +1,7 @@
-"""The backends that a job can name, and what each can do. No other module knows them by name."""
+"""The backends that a job can name, and what each can do.
+
+Most code asks for a capability. A module that has to name a backend uses a constant of this one; `doctor` names its places itself.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -69,7 +72,7 @@ HF_JOBS: Final = BackendCapabilities(
 )
 SLURM: Final = BackendCapabilities(name="slurm", shares_files=True)
 BACKENDS: Final[Mapping[str, BackendCapabilities]] = {each.name: each for each in (LOCAL, HF_JOBS, SLURM, FAKE)}
-"""Every backend that holdfast knows; `OPENERS` of `app/run/backends.py` has those that it can run attempts on."""
+"""Every backend that `check` knows, Slurm among them; `OPENERS` of `app/run/backends.py` has those that attempts can run on."""
 DEFAULT_BACKEND: Final = LOCAL
 """The backend of a job file that names none."""
 UNSAID: Final = BackendCapabilities(name="", shares_files=True)

@@ -50,7 +50,7 @@ class AppliedRemedy:
         because: Why this is changed, in a sentence.
         changes: The changed keys of the job.
         skips: The first and the last step that are skipped; None if none are.
-        resumes_until: The last step whose checkpoint can be continued from; 0 if the training begins anew, None if all can.
+        resumes_until: The last step whose checkpoint can be continued from; 0 if training starts over, None if all can.
         keeps: What is as it was.
         differs: What does not stay exactly the same, a sentence each.
     """
@@ -87,7 +87,7 @@ class AppliedRemedy:
                 f"the batches of step {first} are skipped" if first == last else f"steps {first} to {last} are skipped"
             )
         if self.resumes_until == 0:
-            yield "training begins anew"
+            yield "training starts over"
 
 
 def _as_yaml(value: Any) -> str:

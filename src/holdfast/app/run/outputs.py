@@ -1,4 +1,4 @@
-"""Where the output of a run's attempts is read: the one place that knows whether its backend shares files with this machine."""
+"""Opening the output of a run's attempts: shared or retrieved, as its backend says. `queries` reads what a dead supervisor left unread."""
 
 from pathlib import Path
 

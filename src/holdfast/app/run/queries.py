@@ -1,4 +1,4 @@
-"""Listing, showing and watching runs, and verifying checkpoints: nothing here changes a run."""
+"""Listing, showing and watching runs, and verifying checkpoints. No state changes; `show` writes a missing `report.html`."""
 
 from contextlib import suppress
 from pathlib import Path

@@ -181,7 +181,7 @@ def _else_changed(recovery: AttemptRecovery) -> Iterator[str]:
         first, last = recovery.skips
         yield f"steps {first} to {last} are skipped"
     if recovery.resumes_until == 0:
-        yield "training begins anew"
+        yield "training starts over"
 
 
 def _attempt(attempt: AttemptResult) -> str:

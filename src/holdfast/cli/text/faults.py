@@ -1,4 +1,4 @@
-"""The faults of a rehearsal as text: what became of the training after each, what was said of it, and what the run did."""
+"""The faults of a rehearsal as text: what became of the training after each, what the log said, the cause that the diagnosis named, and what the run did."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,21 @@ COLOURS: Final[dict[FaultStatus, str]] = {
     "loses": "red",
     "fails": "red",
 }
+COUNTED: Final[dict[FaultStatus, str]] = {
+    "recovers": "recovered",
+    "resumes": "resumable",
+    "stops": "stopped",
+    "loses": "lost",
+    "fails": "failed",
+    "skipped": "skipped",
+}
 ENDS: Final[dict[LossAgreement, str]] = {
     "same": "with the losses of the undisturbed training, bit for bit",
     "rounded": "with the losses of the undisturbed training, but for rounding",
     "differs": "with other losses",
     "not_compared": "well; no loss was compared",
 }
+SAME: Final = "with the losses and weights of the undisturbed training, bit for bit"
 NO_OTHER: Final = "no other attempt: "
 
 
@@ -40,13 +49,13 @@ def render_faults(faults: Sequence[RehearsedFault] | UnsetType) -> Iterator[str]
     for each in faults:
         yield from _fault(each, wide)
     counted = Counter(each.status for each in faults)
-    yield "  " + ", ".join(f"{count} {status}" for status, count in counted.items()) + _diagnosed(faults)
+    yield "  " + ", ".join(f"{count} {COUNTED[status]}" for status, count in counted.items()) + _diagnosed(faults)
 
 
 def _diagnosed(faults: Sequence[RehearsedFault]) -> str:
     struck = [each for each in faults if each.status != "skipped"]
     right = sum(each.is_cause is True for each in struck)
-    return f"; the diagnosis names {right} of {len(struck)}" if struck else ""
+    return f"; {right} of {len(struck)} diagnosed correctly" if struck else ""
 
 
 def _fault(fault: RehearsedFault, wide: int) -> Iterator[str]:
@@ -54,17 +63,17 @@ def _fault(fault: RehearsedFault, wide: int) -> Iterator[str]:
         yield f"  {fault.name:<{wide}}  {style(f'skipped: {fault.because}', dim=True)}"
         return
     yield f"  {fault.name:<{wide}}  {style(f'{fault.status:<8}', fg=COLOURS[fault.status])}  step {fault.step} of {fault.steps}"
-    yield _paragraph("said", fault.said or "nothing")
-    yield _paragraph("named", _named(fault))
+    yield _paragraph("log", fault.said or "nothing")
+    yield _paragraph("cause", _cause(fault))
     yield _paragraph("run", "; ".join(_what_follows(fault)))
     if fault.status == "stops" and fault.because:
         yield _paragraph("fix", fault.because)
 
 
-def _named(fault: RehearsedFault) -> str:
-    """Return what the diagnosis names, and whether it is right."""
+def _cause(fault: RehearsedFault) -> str:
+    """Return the cause that the diagnosis names, and whether it is right."""
     if fault.diagnosis is None:
-        return style("no cause", fg="yellow")
+        return style("none found", fg="yellow")
     return (
         fault.diagnosis if fault.is_cause else style(f"{fault.diagnosis}, which is not what was injected", fg="yellow")
     )
@@ -76,11 +85,10 @@ def _what_follows(fault: RehearsedFault) -> Iterator[str]:
         yield "stops: " + (fault.verdict or "").rpartition(NO_OTHER)[2].removeprefix("stopped by ")
     if fault.action == "finishes":
         yield "does not notice"
-    yield from (f"passes over {each}" for each in fault.passed_over)
+    yield from (f"ignores {each}" for each in fault.passed_over)
     yield from _continues(fault)
     if fault.played:
-        same = ", as are its weights" if fault.same_weights and fault.loss == "same" else ""
-        yield f"ends {ENDS[fault.loss]}{same}"
+        yield f"ends {SAME if fault.same_weights and fault.loss == 'same' else ENDS[fault.loss]}"
     yield from fault.differs
     if fault.because and fault.status in ("loses", "fails"):
         yield style(fault.because, fg="red")
@@ -96,7 +104,7 @@ def _continues(fault: RehearsedFault) -> Iterator[str]:
     elif fault.lost_steps is not None:
         yield f"`holdfast resume` continues {place}"
     elif fault.resume_from:
-        yield f"{fault.resume_from} is complete, to be resumed from once the cause is gone"
+        yield f"{fault.resume_from} is complete: resume from it once the cause is gone"
 
 
 def _changes(fault: RehearsedFault) -> Iterator[str]:

@@ -107,7 +107,7 @@ def _status(found: RehearsedFault, state: RunState, run: FaultyRun) -> tuple[Fau
     if run.closed.stage is RunStage.SUCCEEDED:
         return "recovers", None
     if found.resume_from is None:
-        return "loses", "no checkpoint to resume from: training begins anew"
+        return "loses", "no checkpoint to resume from: training starts over"
     return ("resumes", None) if len(state.attempts) > 1 else ("stops", run.diagnosed.fix or None)
 
 
@@ -115,9 +115,9 @@ def _why_broken(found: RehearsedFault, state: RunState) -> str:
     """Return why the attempts that followed are not what they should be; empty if they are."""
     last = state.attempts[-1]
     if last.stage is not RunStage.SUCCEEDED:
-        return f"the attempt that followed did not come to its end: {state.because or last.because}"
+        return f"the next attempt failed: {state.because or last.because}"
     differs = found.loss == "differs" and not found.differs
-    return "its losses are not those of the undisturbed training, and nothing says why" if differs else ""
+    return "its losses differ from those of the undisturbed training without a reason" if differs else ""
 
 
 def _status_of_finished(run: FaultyRun) -> tuple[FaultStatus, str | None]:
@@ -136,12 +136,12 @@ def _said(run: FaultyRun, first: AttemptState) -> str | None:
     if end.status == "failed":
         return first_sentences(end.because or "")
     if end.status == "stopped" and not run.closed.attempts[0].lost:
-        return f"saved checkpoint-{first.steps}, and left with exit code {first.exit_code}"
+        return f"saved checkpoint-{first.steps}, and exited with code {first.exit_code}"
     lost = [event for event in run.first.happened(StepDone) if event.nan]
     if lost and run.kind.name == "nan-gradients":
         last = lost[-1]
         loss = "" if last.loss is None else f", loss: {last.loss:g}"
-        return f"{', '.join(f'{name}: nan' for name in last.nan if name in LOGGED)}{loss}, and trained on"
+        return f"{', '.join(f'{name}: nan' for name in last.nan if name in LOGGED)}{loss}; training continued"
     return None
 
 

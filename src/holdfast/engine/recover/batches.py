@@ -110,7 +110,7 @@ def other_gradients(job: FailedJob) -> tuple[str, ...]:
 def _differences(job: FailedJob) -> Iterator[str]:
     yield from other_gradients(job)
     if job.setting("dataloader_drop_last"):
-        yield "`dataloader_drop_last` leaves out other rows at the end of an epoch, which may have more steps: training begins anew"
+        yield "`dataloader_drop_last` leaves out other rows at the end of an epoch, which may have more steps: training starts over"
     elif job.started.world_size > 1:
         yield "an epoch that does not divide evenly among the processes repeats fewer rows in its last step"
     if job.started.world_size > 1 and job.setting("average_tokens_across_devices") is False:

@@ -104,7 +104,7 @@ def _optimizer(job: FailedJob) -> Iterator[AppliedRemedy]:
         resumes_until=0,
         keeps=("effective_batch", "data_order", "learning_rate"),
         differs=(
-            "the optimizer's states are rounded to 8 bits; those of a checkpoint do not fit it, so that training begins anew",
+            "the optimizer's states are rounded to 8 bits; those of a checkpoint do not fit, so training starts over",
         ),
     )
 

@@ -2,7 +2,7 @@
 
 A failed attempt is followed by another if its cause is known, and either gone by itself or one that a permitted change of the job helps
 against, and if no person ended it. The number of attempts is bounded; a cause against which two changes did not help ends the run, and so does
-an attempt that came no further, or two of them if something was changed in between.
+an attempt that got no further, or two of them if something was changed in between.
 """
 
 from dataclasses import replace
@@ -31,7 +31,7 @@ LONGEST_PAUSE_S: Final = 600.0
 SAME_CAUSE: Final = 2
 """How many changes are tried against one cause."""
 FRUITLESS: Final = 2
-"""After so many attempts that came no further than the one before them, no change is tried any more."""
+"""After so many attempts that got no further than the one before them, no change is tried any more."""
 
 Decision = tuple[Diagnosed] | tuple[Diagnosed, Remedied]
 """The cause of a failure, with the pause before the next attempt, if there is to be one; and what is changed for it."""
@@ -75,10 +75,10 @@ def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None =
 
 
 def _again(cause: Diagnosed, state: RunState) -> Diagnosed:
-    """Return a cause that is gone by itself, with a pause that grows; without one if the attempt came no further."""
+    """Return a cause that is gone by itself, with a pause that grows; without one if the attempt got no further."""
     before = [each.steps for each in state.attempts[-2:]]
     if len(before) > 1 and before[1] <= before[0]:
-        return replace(cause, stops="it came no further than the attempt before it")
+        return replace(cause, stops="it got no further than the attempt before it")
     doubled: float = FIRST_PAUSE_S * 2 ** (len(state.attempts) - 1)
     return replace(cause, next_s=min(doubled, LONGEST_PAUSE_S))
 
@@ -117,7 +117,7 @@ def _used_up(cause: Diagnosed, state: RunState) -> str:
         return f"{SAME_CAUSE} changes did not help against this cause"
     steps = [each.steps for each in state.attempts[-FRUITLESS - 1 :]]
     if len(steps) > FRUITLESS and max(steps[1:]) <= steps[0]:
-        return "two attempts came no further than the one before them"
+        return "two attempts got no further than the one before them"
     return ""
 
 
@@ -129,7 +129,7 @@ def describe_room(cause: Diagnosed, attempt: AttemptState) -> str:
     if not isinstance(kept, int):
         return f"a checkpoint takes {size}, and `save_total_limit` keeps all of them: free some disk, or limit them"
     room = render_bytes((kept + 1) * attempt.checkpoint_bytes)
-    return f"a checkpoint takes {size}, and `save_total_limit` keeps {kept}: with the one that is written, they need {room}"
+    return f"a checkpoint takes {size}, and `save_total_limit` keeps {kept}: with the one being written, {room} are needed"
 
 
 def _refused(helpful: list[AppliedRemedy]) -> str:

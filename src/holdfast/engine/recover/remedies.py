@@ -78,7 +78,7 @@ def _without_lost_steps(job: FailedJob, lost: LostLoss) -> Iterator[AppliedRemed
             changes=(job.change("learning_rate", rate / 2),),
             resumes_until=0,
             keeps=("effective_batch", "data_order", "optimizer"),
-            differs=("a checkpoint would go on with the rate that it was saved with, so that training begins anew",),
+            differs=("a checkpoint keeps its own learning rate, so training starts over",),
         )
 
 

@@ -56,6 +56,7 @@ class Dependencies:
         store: The ledger.
         backend: Where attempts run.
         output: What they write.
+        clock: The time, and sleep.
         prepare: Prepares the attempt of a number; its second argument is whether the attempt continues from a checkpoint.
         diagnose: Finds out why the newest attempt failed, given its number and the time.
         verify: Finds out whether what was pushed to a repository is there, given the repository's name and the run's state.
@@ -83,7 +84,7 @@ class Dependencies:
 def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
     """Carry out the actions of `supervise` until the run is closed or the person detaches.
 
-    Every event is in the ledger before `supervise` gets it. So does what other processes write there in the meantime, such as
+    Every event is in the ledger before `supervise` gets it. So is what other processes write there in the meantime, such as
     a stop from another terminal.
     """
     loop = _Loop(run, dependencies)
