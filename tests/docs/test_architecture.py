@@ -14,6 +14,10 @@ from tests.helpers.tiny import quiet_environment
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 STEP = re.compile(r"`((?:app|engine|adapters)\.[\w.]+)`")
+PATH = re.compile(r"`([\w.]+/[\w./]*)`|\b(payload/\w[\w/.]*)")
+PACKAGE = ROOT / "src" / "holdfast"
+LISTED_IN = ("", "engine", "adapters", "catalog")
+"""Packages whose tables give paths from there."""
 SCRIPT = """\
 from datasets import Dataset
 from trl import SFTConfig, SFTTrainer
@@ -27,6 +31,14 @@ method: sft
 model: builtin:tiny-chat
 dataset: {path: builtin:stdlib-docstrings, rows: 40}
 train: {max_steps: 2, per_device_train_batch_size: 4, max_length: 64}
+"""
+PLANNED = """\
+from datasets import Dataset
+from trl import SFTConfig, SFTTrainer
+
+rows = Dataset.from_dict({"text": ["a b c"] * 20})
+trainer = SFTTrainer("Qwen/Qwen3-0.6B", args=SFTConfig("out", max_steps=2), train_dataset=rows)
+trainer.train()
 """
 STUDY = """\
 job:
@@ -59,6 +71,7 @@ finally:
 TARGETS = {
     "check": ("train.py", SCRIPT, {"offline": True}),
     "inspect": ("rows.jsonl", '{"question": "a b", "answer": "c d"}\n' * 5, {"method": "sft"}),
+    "plan": ("train.py", PLANNED, {"offline": True, "hardware": "l4x1"}),
     "diagnose": (
         "train.log",
         "TypeError: SFTConfig.__init__() got an unexpected keyword argument 'max_seq_length'\n",
@@ -68,7 +81,12 @@ TARGETS = {
     "evaluate": (
         "builtin:tiny-chat",
         "",
-        {"on": "builtin:stdlib-docstrings", "rows": 4, "base": "builtin:tiny-chat", "trained_on": "builtin:stdlib-docstrings"},
+        {
+            "on": "builtin:stdlib-docstrings",
+            "rows": 4,
+            "base": "builtin:tiny-chat",
+            "trained_on": "builtin:stdlib-docstrings",
+        },
     ),
     "export": ("builtin:tiny-chat", "", {"offline": True}),
     "run": ("job.yaml", JOB, {"rehearse": False, "offline": True}),
@@ -87,8 +105,12 @@ def steps(verb: str) -> list[str]:
     [
         "check",
         "inspect",
+        "plan",
         "diagnose",
-        *(pytest.param(each, marks=[pytest.mark.train, pytest.mark.long]) for each in ("rehearse", "evaluate", "export", "run", "study")),
+        *(
+            pytest.param(each, marks=[pytest.mark.train, pytest.mark.long])
+            for each in ("rehearse", "evaluate", "export", "run", "study")
+        ),
     ],
 )
 def test_a_verb_goes_the_way_that_the_page_tells(verb: str, tmp_path: Path) -> None:
@@ -103,6 +125,58 @@ def test_a_verb_goes_the_way_that_the_page_tells(verb: str, tmp_path: Path) -> N
 
     assert steps(verb)
     assert [each for each in steps(verb) if each not in seen] == []
+    if verb == "run":
+        (folder,) = (each for each in (tmp_path / "runs").iterdir() if each.is_dir())
+        assert [each for each in made_files(folder) if not is_listed(each)] == []
+
+
+def made_files(folder: Path) -> list[str]:
+    """The files of a run, from its folder."""
+    return [path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()]
+
+
+def listed_files() -> list[str]:
+    """The files and folders that the page lists for a run; of several on a line, the later ones are beside the first."""
+    block = PAGE.split("The files of a run")[1].split("```")[1]
+    lists = [line[:37].strip().split(", ") for line in block.strip().splitlines()]
+    return [name for first, *more in lists for name in (first, *(str(Path(first).parent / each) for each in more))]
+
+
+def is_listed(path: str) -> bool:
+    """True if a file of a run, or a folder that it is in, is listed; DATE, TIME and MODEL stand for what differs."""
+    patterns = (re.sub("MODEL|DATE|TIME", "[^/]+", re.escape(each)) for each in listed_files())
+    return any(re.match(f"{each}{'' if each.endswith('/') else '$'}", path) for each in patterns)
+
+
+def test_the_files_of_a_run_are_those_of_the_contract() -> None:
+    """Both lists name the same files, so that neither leaves one out."""
+    contract = (ROOT / "docs" / "contract.md").read_text(encoding="utf-8").split("## The run folder")[1].split("```")[1]
+    names = {Path(name).name for name in re.findall(r"[\w.-]+\.(?:jsonl?|yaml|py|txt|html|sqlite|log)\b", contract)}
+    names -= {"holdfast-manifest.json"}  # is in a checkpoint's folder
+
+    assert {name for name in names if name not in {Path(each).name for each in listed_files()}} == set()
+
+
+def test_paths_of_the_page_exist() -> None:
+    """What the page names by its path is there."""
+    named = {path or other for path, other in PATH.findall(PAGE)}
+    places = [ROOT, ROOT / "src", ROOT / "docs", *(PACKAGE / each for each in LISTED_IN)]
+
+    assert len(named) > 40
+    assert {each for each in named if not any((place / each).exists() for place in places)} == set()
+
+
+@pytest.mark.parametrize("package", ["engine", "adapters", "catalog"])
+def test_no_package_is_left_out(package: str) -> None:
+    """Each package has a line, but those that are named after their verb; so has each module of `adapters/`."""
+    verbs = {path.name for path in (PACKAGE / "app").iterdir()}
+    packages = {f"`{path.name}/`" for path in (PACKAGE / package).iterdir() if path.is_dir() and path.name[0] != "_"}
+    modules = (
+        {f"`{path.name}`" for path in (PACKAGE / "adapters").glob("[a-z]*.py")} if package == "adapters" else set()
+    )
+    wanted = modules | (packages - ({f"`{each}/`" for each in verbs} if package == "engine" else set()))
+
+    assert {each for each in wanted if each not in PAGE} == set()
 
 
 def test_tests_lie_where_their_code_lies() -> None:

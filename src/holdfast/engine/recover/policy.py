@@ -129,7 +129,9 @@ def describe_room(cause: Diagnosed, attempt: AttemptState) -> str:
     if not isinstance(kept, int):
         return f"a checkpoint takes {size}, and `save_total_limit` keeps all of them: free some disk, or limit them"
     room = render_bytes((kept + 1) * attempt.checkpoint_bytes)
-    return f"a checkpoint takes {size}, and `save_total_limit` keeps {kept}: with the one being written, {room} are needed"
+    return (
+        f"a checkpoint takes {size}, and `save_total_limit` keeps {kept}: with the one being written, {room} are needed"
+    )
 
 
 def _refused(helpful: list[AppliedRemedy]) -> str:
