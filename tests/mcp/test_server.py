@@ -22,6 +22,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
+from holdfast.app import VERBS
 from holdfast.cli.main import run_command
 from holdfast.mcp.confirmations import Confirmations
 from holdfast.mcp.server import VerbServer
@@ -88,6 +89,18 @@ def _alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("HOLDFAST_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("HOLDFAST_RUNS", raising=False)
+
+
+WITHHELD = {
+    "catalog": "it changes the installed catalog",
+    "watch": "it ends when the run ends; `show` answers at once",
+}
+"""Verbs that agents do not get, each with the reason."""
+
+
+def test_every_verb_is_a_tool_unless_there_is_a_reason() -> None:
+    """A new verb is added to `TOOLS`, or here."""
+    assert VERBS.keys() - {tool.verb for tool in TOOLS} == WITHHELD.keys()
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.verb)
