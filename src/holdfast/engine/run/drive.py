@@ -57,7 +57,7 @@ class Dependencies:
         backend: Where attempts run.
         output: What they write.
         clock: The time, and sleep.
-        prepare: Prepares the attempt of a number; its second argument is whether the attempt continues from a checkpoint.
+        prepare: Makes the folder of the attempt of a number (`prepare_run` of `app` rehearses the job, before); its second argument is whether the attempt continues from a checkpoint.
         diagnose: Finds out why the newest attempt failed, given its number and the time.
         verify: Finds out whether what was pushed to a repository is there, given the repository's name and the run's state.
         evaluate: Evaluates the final model, given what it calls again and again, so that the person's orders are heard.
