@@ -43,6 +43,7 @@ GIVEN = frozenset(
         "waiters",
         "absent",
         "run",
+        "unsaved",
         "users",
         "within",
         "within_at",
