@@ -170,3 +170,10 @@ def test_what_a_file_held_already_is_read_only_if_that_is_asked_for(tmp_path: Pa
             file.write(b"new\n")
 
     assert [tail.read() for tail in tails] == [b"old\nnew\n", b"old\nnew\n", b"new\n", b"new\n"]
+
+
+def test_a_name_that_is_no_text_can_be_written(tmp_path: Path) -> None:
+    """A folder's name may be any bytes, and stands in reports."""
+    write_whole(tmp_path / "report.html", f"<p>{os.fsdecode(b'd' + bytes([0xE4]))}</p>")
+
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == "<p>d\\udce4</p>"

@@ -41,7 +41,7 @@ def write_private(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with open_private(partial, "wb") as file:
-            file.write(text.encode())
+            file.write(text.encode(errors="backslashreplace"))  # a name on disk may be no text
         partial.replace(path)
     except OSError:
         with suppress(OSError):
