@@ -21,7 +21,8 @@ from typing import Final
 
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.adapters.rehearsal.warm import WarmServer
-from holdfast.app.rehearse.verb import ALWAYS, WITH_TRL, rehearse
+from holdfast.app.rehearse.rehearsing import ALWAYS, WITH_TRL
+from holdfast.app.rehearse.verb import rehearse
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.core.errors import HoldfastError
 from holdfast.results import Json, to_json

@@ -29,7 +29,7 @@ from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, run_parts
-from holdfast.app.rehearse.verb import make_part_request, wanted
+from holdfast.app.rehearse.rehearsing import make_part_request, wanted
 from tests.helpers.fault_places import OFFLINE, PLACES, REASONS, arguments_of, stock, trouble, variables_of
 from tests.helpers.fault_world import make_world
 from tests.helpers.hub import LoopbackHub, loopback_hub

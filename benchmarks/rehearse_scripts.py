@@ -25,7 +25,7 @@ from holdfast.adapters.rehearsal.server import RehearsalServer
 from holdfast.app.programs import program_of
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import judge_parts, play_whole, run_parts
-from holdfast.app.rehearse.verb import make_part_request, wanted
+from holdfast.app.rehearse.rehearsing import make_part_request, wanted
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import Rehearsal
 from tests.helpers.hub import loopback_hub

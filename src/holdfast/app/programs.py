@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from holdfast.adapters.environment.interpreters import select_interpreter
 from holdfast.adapters.rehearsal.programs import Program, read_program
-from holdfast.adapters.targets import read_target
+from holdfast.adapters.targets import Target, read_target
 from holdfast.app.rendering import script_of
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import UsageError
+from holdfast.core.job import Job
 from holdfast.engine.check.answers import JOB_FILES
 
 
@@ -31,13 +32,18 @@ def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Pr
     job = read_target(target, sets, arguments)
     if job.job is None:
         raise UsageError(f"{target} is not a job file", where=target, fix="name a job file, a script or a notebook")
-    where = job.job.where
+    return program_of_job(job, job.job)
+
+
+def program_of_job(target: Target, job: Job) -> Program:
+    """Return the program of a job file that was read: the script that is rendered from it."""
+    where = job.where
     return Program(
-        path=target,
-        source=script_of(job),
+        path=target.document.path,
+        source=script_of(target),
         local=capabilities_of(where.backend).is_here,
         python=str(where.options.get("python", "")),
-        variables=job.job.environment.variables,
-        job=job.document,
-        scenario=job.scenario,
+        variables=job.environment.variables,
+        job=target.document,
+        scenario=target.scenario,
     )

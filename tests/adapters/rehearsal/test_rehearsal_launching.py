@@ -7,7 +7,7 @@ import pytest
 from holdfast import rehearse
 from holdfast.adapters.rehearsal.programs import Program, read_program
 from holdfast.app.rehearse.failure_context import read_failure_context
-from holdfast.app.rehearse.verb import other_versions
+from holdfast.app.rehearse.rehearsing import other_versions
 from holdfast.catalog.environment.launchers import alone, wanted_launcher
 from holdfast.core.errors import UsageError
 from holdfast.core.rehearsal import PartResult

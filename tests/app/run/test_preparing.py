@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.environment.machine import LocalMachine
+from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.run_folder import load_plan, make_run_folder
 from holdfast.app.run.preparing import CheckedJob, check_job, prepare_run
@@ -56,6 +57,26 @@ def test_a_job_without_a_timeout_gets_the_one_that_is_planned(tmp_path: Path, mo
     assert job.plan.timeout_s % 300 == 0
     lines = job.planned.splitlines()
     assert [line.partition(" ")[0] for line in lines] == ["fits", "takes", "timeout"]
+
+
+def test_what_was_planned_is_rehearsed_even_if_the_file_has_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file may be edited while the check still runs."""
+    job = prepared(tmp_path, monkeypatch)
+    assert job.plan
+    request = RunRequest(target="job.yaml", cwd=str(tmp_path), offline=True)
+    folder = make_run_folder(tmp_path / "runs", "job", "20261127-010203", lambda *_: None)
+    rehearsed: list[Program] = []
+
+    def rehearse(program: Program, **_: object) -> None:
+        rehearsed.append(program)
+
+    monkeypatch.setattr("holdfast.app.run.preparing.rehearse_unless_passed", rehearse)
+    Path("job.yaml").write_text("method: dpo\n", encoding="utf-8")
+    prepare_run(Run(name=folder.name, folder=folder, ledger=Ledger(folder.parent)), job, request, NO_OBSERVER)
+
+    assert [each.source for each in rehearsed] == [job.plan.script]
 
 
 def test_a_timeout_that_is_given_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import holdfast
+from holdfast.adapters.rehearsal.programs import Program
 from holdfast.app.study.effects import effects_of_study
 from holdfast.app.study.observing import NullStudyObserver
 from holdfast.core.trial import TrialOutcome
@@ -92,11 +92,12 @@ def test_each_shape_is_rehearsed_once_and_a_refused_one_starts_nothing(
     """Rates and seeds make no other shape, data do; after an interruption, what was found is known."""
     asked: list[str] = []
 
-    def rehearse(_: str, *, sets: Sequence[str], **options: Any) -> RehearseResult | None:
+    def rehearse(program: Program, **options: Any) -> RehearseResult | None:
         assert "offline" in options
-        data = next(each for each in sets if each.startswith("dataset.path"))
-        asked.append(data[-8:-1])
-        return rehearsed({"class": "dataset-empty", "title": "no rows"}) if "b.jsonl" in data else None
+        assert program.job
+        data = Path(str(program.job.get("dataset.path"))).name
+        asked.append(data)
+        return rehearsed({"class": "dataset-empty", "title": "no rows"}) if data == "b.jsonl" else None
 
     monkeypatch.setattr("holdfast.app.run.preparing.rehearse_unless_passed", rehearse)
     quick.write(grid=GRID, seeds=[1, 2])

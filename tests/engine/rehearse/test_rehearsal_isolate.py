@@ -17,7 +17,7 @@ from holdfast.app.rehearse.isolating import isolate
 from holdfast.app.rehearse.observing import observe
 from holdfast.app.rehearse.playing import Replayer as Replays
 from holdfast.app.rehearse.playing import judge_parts, run_parts
-from holdfast.app.rehearse.verb import make_part_request
+from holdfast.app.rehearse.rehearsing import make_part_request
 from holdfast.catalog.builtin.known_good import good_value, load_known_models, load_known_rows
 from holdfast.cli.main import run_command
 from holdfast.cli.text.rehearsal import render_rehearsal

@@ -1,34 +1,32 @@
 """Rehearsing what is about to run, unless the same has passed before."""
 
-from collections.abc import Sequence
+import time
 from contextlib import suppress
 
 from holdfast.adapters.rehearsal.passed import mark_of
+from holdfast.adapters.rehearsal.programs import Program
 from holdfast.app.local_inputs import input_digests
-from holdfast.app.programs import interpreter_of, program_of
+from holdfast.app.programs import interpreter_of
 from holdfast.app.rehearse.playing import OnProgress
-from holdfast.app.rehearse.verb import rehearse
+from holdfast.app.rehearse.rehearsing import RehearsalOptions, make_result, rehearse_program
 from holdfast.core.errors import UsageError
 from holdfast.results.rehearse import RehearseResult
 
 
-def rehearse_unless_passed(
-    target: str, *, sets: Sequence[str], arguments: Sequence[str], offline: bool, on_progress: OnProgress
-) -> RehearseResult | None:
-    """Rehearse a job that is about to run; None if the same has passed before.
+def rehearse_unless_passed(program: Program, *, offline: bool, on_progress: OnProgress) -> RehearseResult | None:
+    """Rehearse a program that is about to run; None if the same has passed before.
 
     Args:
-        target: A job file or a script.
-        sets: Overrides, `KEY=VALUE`.
-        arguments: The script's own arguments.
-        offline: Leave the Hub alone.
-        on_progress: Told what goes on.
+        program: The program, as it was read for the run.
+        offline: Don't contact the Hub.
+        on_progress: Called with each message about progress.
 
     Raises:
-        UsageError: The question was wrong.
+        UsageError: The script needs other arguments, or no environment at hand serves.
     """
-    program = program_of(target, sets, arguments)
     with suppress(UsageError):  # the rehearsal itself says what is wrong with a header
         if mark_of(program, interpreter_of(program), input_digests(program)).made_s is not None:
             return None
-    return rehearse(target, set=sets, arguments=arguments, offline=offline, on_progress=on_progress)
+    began_s = time.monotonic()
+    rehearsal = rehearse_program(program, RehearsalOptions(offline=offline, on_progress=on_progress))
+    return make_result(program, rehearsal, time.monotonic() - began_s)

@@ -7,11 +7,13 @@ from secrets import token_hex
 
 from msgspec import structs
 
+from holdfast.adapters.rehearsal.programs import Program
 from holdfast.adapters.storage.run_folder import save_plan
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check.target import check_rules
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
+from holdfast.app.programs import program_of, program_of_job
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
 from holdfast.app.run.backends import require_backend, require_ready
 from holdfast.app.run.estimating import EstimatedJob, estimate_job
@@ -146,16 +148,9 @@ def _rehearse(run: Run, target: Target, request: RunRequest, plan: Plan, observe
         UsageError: The script needs other arguments.
     """
     on_progress = observer.on_rehearsal_progress
-    sets = read_placement(target.document.path, request.sets).sets
-    here = (f"where.backend={plan.backend}",) if not target.job and capabilities_of(plan.backend).is_here else ()
     try:
-        rehearsal = rehearse_unless_passed(
-            target.document.path,
-            sets=(*sets, *here),
-            arguments=request.arguments,
-            offline=request.offline,
-            on_progress=on_progress,
-        )
+        program = _program(target, request, plan)
+        rehearsal = rehearse_unless_passed(program, offline=request.offline, on_progress=on_progress)
     except UsageError as error:
         _refuse(run, "rehearsal", f"refused by the rehearsal: {error.what}")
         raise (error.for_verb("run") if isinstance(error, ScriptArgumentsError) else error) from None
@@ -168,3 +163,12 @@ def _rehearse(run: Run, target: Target, request: RunRequest, plan: Plan, observe
         because = f"refused by the rehearsal: {failure.name} in `{failure.stage}`"
         refused = _refuse(run, "rehearsal", because, (failure.name,))
         raise RunClosed(structs.replace(refused, rehearsal=rehearsal))
+
+
+def _program(target: Target, request: RunRequest, plan: Plan) -> Program:
+    """Return the program to rehearse: of a job file, what was read for the plan, even if the file has changed since."""
+    if target.job:
+        return program_of_job(target, target.job)
+    path = target.document.path
+    here = (f"where.backend={plan.backend}",) if capabilities_of(plan.backend).is_here else ()
+    return program_of(path, (*read_placement(path, request.sets).sets, *here), request.arguments)

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from holdfast.app.rehearse.verb import LIMIT_S, rehearse
+from holdfast.app.rehearse.rehearsing import LIMIT_S
+from holdfast.app.rehearse.verb import rehearse
 from holdfast.app.rehearse.watching import rehearse_whenever_saved
 from holdfast.cli import options
 from holdfast.cli.text.rehearsal import render_rehearsal
