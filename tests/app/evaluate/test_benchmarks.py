@@ -215,6 +215,16 @@ WRONG: dict[str, tuple[tuple[str, ...], str, str]] = {
     ),
     "limit": (("--task", "tasks", "--limit", "0"), "0 is not in the range x>=1", ""),
     "few-shot": (("--task", "tasks", "--few-shot", "-1"), "-1 is not in the range x>=0", ""),
+    "two bases": (
+        ("--task", "tasks", "--base", "base", "--not-worse-than", "other"),
+        "`--not-worse-than` names the model to compare with, and `--base` names another model",
+        "leave out `--base`",
+    ),
+    "no base": (
+        ("--task", "tasks", "--no-base", "--not-worse-than", "other"),
+        "`--no-base` skips the comparison",
+        "leave out `--no-base`",
+    ),
     "limit of datasets": (("--on", "rows.jsonl", "--limit", "3"), "--limit is for benchmark tasks", "--rows"),
 }
 

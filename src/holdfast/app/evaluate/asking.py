@@ -129,6 +129,19 @@ def split_metrics(names: Sequence[str], errors: list[HoldfastError]) -> tuple[tu
     return named, functions
 
 
+def want_one_comparison(base: object, not_worse_than: object, *, no_base: bool) -> None:
+    """Refuse `--not-worse-than` beside an option that names another model to compare with, or none.
+
+    Raises:
+        UsageError: Both are given.
+    """
+    other = "--no-base" if no_base else "--base" if base is not None else ""
+    if not_worse_than is not None and other:
+        because = "skips the comparison" if no_base else "names another model"
+        what = f"`--not-worse-than` names the model to compare with, and `{other}` {because}"
+        raise UsageError(what, where="--not-worse-than", fix=f"leave out `{other}`")
+
+
 def want_functions(names: Sequence[str], option: str, errors: list[HoldfastError]) -> None:
     """Add an error for each function whose file is not there."""
     for name in names:

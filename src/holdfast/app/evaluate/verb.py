@@ -14,6 +14,7 @@ from holdfast.app.evaluate.asking import (
     split_metrics,
     want_functions,
     want_libraries,
+    want_one_comparison,
 )
 from holdfast.app.evaluate.finding import NamedData, NamedModels, find_request, results_folder
 from holdfast.app.evaluate.task_names import NamedTasks, found_tasks
@@ -100,10 +101,11 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
         on_progress: Receives each line of progress.
 
     Raises:
-        UsageError: A model, a dataset, a function or a metric does not exist, or a library is missing.
+        UsageError: A model, a dataset, a function or a metric does not exist, a library is missing, or two options contradict.
         SourceError: The model cannot be loaded.
         LedgerError: The results cannot be written.
     """
+    want_one_comparison(base, not_worse_than, no_base=no_base)
     tasks = as_paths(task)
     want_libraries(benchmarks=bool(tasks))
     errors: list[HoldfastError] = []
