@@ -10,6 +10,7 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     NonNegativeInt,
     PlainValidator,
@@ -224,6 +225,14 @@ TextList = Annotated[list[Text], BeforeValidator(_text_alone, json_schema_input_
 
 class Evaluation(StrictPart):
     """An evaluation of the final model and its base, after training. The keys are the options of `holdfast evaluate`."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [
+                {"required": [key], "properties": {key: {"not": {"enum": [[], None]}}}} for key in ("dataset", "task")
+            ]
+        }
+    )
 
     dataset: TextList = []
     """Dataset, or a list of them: file, folder, Hub id, or `builtin:` name. A path is looked up like that of the training data."""
