@@ -22,8 +22,8 @@ NOT_OPTIONS = {
     "on_progress", "observer", "warm", "confirm",  # who is there meanwhile
     "limit_s",  # --limit
 }  # fmt: skip
-FACE = {"format_", "verbose", "quiet", "html", "help", "output", "all_", "watch", "on"}
-"""Options about what is printed."""
+FACE = {"format_", "verbose", "quiet", "html", "help", "output", "all_", "watch", "on", "for"}
+"""Options about what is printed, and the short form of `--set for=SCENARIO`."""
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ STUDY = "job: job.yaml\ngrid: {for: [demo, cheap], seed: [1]}\nmetric: train_los
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with a job, a script and a study."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
     Path("job.yaml").write_text(JOB)
     Path("train.py").write_text("from trl import SFTConfig\n\nSFTConfig(output_dir='out')\n")
     Path("study.yaml").write_text(STUDY)

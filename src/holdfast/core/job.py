@@ -223,6 +223,10 @@ TextList = Annotated[list[Text], BeforeValidator(_text_alone, json_schema_input_
 """One text, or a list of them."""
 
 
+OF_TASKS: Final = ("few_shot", "limit", "allow_code")
+"""Keys of an evaluation that only benchmark tasks have."""
+
+
 class Evaluation(StrictPart):
     """An evaluation of the final model and its base, after training. The keys are the options of `holdfast evaluate`."""
 
@@ -230,7 +234,8 @@ class Evaluation(StrictPart):
         json_schema_extra={
             "anyOf": [
                 {"required": [key], "properties": {key: {"not": {"enum": [[], None]}}}} for key in ("dataset", "task")
-            ]
+            ],
+            "dependentRequired": {key: ["task"] for key in OF_TASKS},
         }
     )
 
@@ -267,6 +272,8 @@ class Evaluation(StrictPart):
     def _has_data(self) -> "Evaluation":
         if not self.dataset and not self.task:
             raise ValueError("name a `dataset`, or a benchmark `task`")
+        if not self.task and (idle := next((key for key in OF_TASKS if key in self.model_fields_set), None)):
+            raise ValueError(f"`{idle}` is for benchmark tasks, and no `task` is named")
         return self
 
 

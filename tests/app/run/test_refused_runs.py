@@ -291,9 +291,7 @@ def test_name_of_a_job_shows_its_newest_run_and_names_the_others(capsys: pytest.
 
 
 @pytest.mark.usefixtures("several")
-@pytest.mark.parametrize(
-    "words", [("stop", "sums"), ("resume", "sums"), ("evaluate", "sums", "--on", "builtin:x"), ("show", "sums-")]
-)
+@pytest.mark.parametrize("words", [("stop", "sums"), ("evaluate", "sums", "--on", "builtin:x"), ("show", "sums-")])
 def test_what_changes_a_run_wants_one(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     """A job's name counts its own runs alone, the beginning of a name all that begin so."""
     code = run_command([*words])

@@ -56,11 +56,11 @@ def test_a_proposal_that_the_search_cannot_have_made(quick: QuickStudy, choice: 
 
 
 def test_no_fix_repeats_the_wrong_value(quick: QuickStudy) -> None:
-    """What is no number is no correction, and each place has its whole name."""
+    """What is no number is no correction."""
     quick.write(seeds=[1.5, 1], budget={"hours": float("nan"), "usd": float("inf")}, grid=GRID)
 
     fixes = [each.fix for each in errors(quick)]
-    assert fixes[0] == "correct `seeds.0`"
+    assert fixes[0] == "write a whole number"
     assert not any(word in fix for fix in fixes for word in ("nan", "inf", "1.5"))
 
 

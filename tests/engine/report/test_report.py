@@ -339,8 +339,10 @@ def test_hostile_text_stays_text() -> None:
 
     def page(text: str) -> Page:
         lists = {"sets": (f"{text}={text}",), "arguments": (text,)}
+        kept = {"key": text, "value": text, "instead_of": text}
+        scenario = {"name": "demo", "prefers": "reliability", "kept": [kept], "overrides": text}
         texts = dict.fromkeys(set(RequestedJob.__struct_fields__) - lists.keys(), text)
-        about = convert({**texts, **lists}, RequestedJob)
+        about = convert({**texts, **lists, "scenario": scenario}, RequestedJob)
         job = Document(path=text, kind="job", text=text, values={"train": {text: text}, "peft": {text: [text]}})
         start = {**START, "versions": {text: text}, "hardware": [text], "model": text}
         events: tuple[Event, ...] = (

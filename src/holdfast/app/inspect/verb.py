@@ -124,8 +124,8 @@ def read_request(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Docum
     document = Document(path=data, kind="data", values={"dataset": {"path": data, "split": "train"}})
     document = document.with_values(edits, TYPED)
     overrides = [*map(parse_set, sets)]
-    if overrides:
-        _require_keys(apply_overrides(replace(document, values={**COMPLETE, **document.values}, kind="job"), overrides))
+    if others := [each for each in overrides if each.edit.key != "method"]:  # which is judged by itself
+        _require_keys(apply_overrides(replace(document, values={**COMPLETE, **document.values}, kind="job"), others))
     return apply_overrides(document, overrides)
 
 

@@ -101,11 +101,20 @@ def _example(schema: Schema, path: tuple[str, ...]) -> str:
     for each in above:
         key = part["properties"][each]
         part, is_item = next(parts_of(schema, key)), TYPES["array"] in _type(schema, key)
-    beside = [each for each in part.get("required", ()) if above and each != name]
+    beside = [each for each in _needed_by(part, name) if above and each != name]
     values = {each: part["properties"][each]["examples"][0] for each in (*beside, name)}
     if not above:
         return f"{name}: {render_value(values[name])}"
     return f"{'.'.join(above)}: {render_value([values] if is_item else values)}"
+
+
+def _needed_by(part: Schema, name: str) -> list[str]:
+    """Return the keys that a mapping with a key needs: those that it always needs, that the key needs, and one of those of which it needs any."""
+    needed = [*part.get("required", ()), *part.get("dependentRequired", {}).get(name, ())]
+    alternatives: list[list[str]] = [each["required"] for each in part.get("anyOf", ())]
+    if alternatives and not any({name, *needed}.issuperset(each) for each in alternatives):
+        needed += alternatives[0]
+    return needed
 
 
 def render_value(value: Any) -> str:
