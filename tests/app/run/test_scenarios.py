@@ -41,9 +41,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.train
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name == "demo" else [pytest.mark.long]) for name in SCENARIOS]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_the_trainer_has_the_settings_of_the_scenario(name: str, place: Path) -> None:
     """All but those that the user wrote: the steps, the rate, the share of rows held out, the samples."""
     result = run("job.yaml", set={"for": name, "where.timeout": "4h"}, rehearse=False, offline=True)
