@@ -35,6 +35,12 @@ def test_plain_words_are_read_as_yaml_1_2_has_them() -> None:
     }
 
 
+@pytest.mark.parametrize("number", ["0x" + "f" * 6000, "0o" + "7" * 6000])
+def test_a_number_that_python_cannot_write_is_text(number: str) -> None:
+    """So it is a mistake in the job; as a number, no command could show it."""
+    assert READER.read(f"a: {number}\n", "job.yaml").values == {"a": number}
+
+
 def test_every_key_and_value_has_its_place() -> None:
     """Places are what an editor would select, in lines and characters from 1, behind a mark or an emoji too."""
     document = READER.read("\ufeffname: 😀 # x\r\ntrain: {a: 'b c'}\r\nlist:\r\n- x\r\n- k: |\r\n    y\r\n", "job.yaml")

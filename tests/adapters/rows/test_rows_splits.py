@@ -166,3 +166,19 @@ def test_a_readme_that_tells_how_to_read(tmp_path: Path) -> None:
 
     with pytest.raises(SourceError, match="how to read the files \\(sep\\)"):
         find_splits(tmp_path)
+
+
+def test_what_nobody_may_look_at_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the entries of other processes under `/proc`."""
+    for name in ("train.jsonl", "secret.jsonl"):
+        (tmp_path / name).write_text('{"text": "a"}\n')
+    is_file = Path.is_file
+
+    def refuse(path: Path) -> bool:
+        if path.name == "secret.jsonl":
+            raise PermissionError(path)
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+
+    assert find_splits(tmp_path, None) == {"train": [tmp_path / "train.jsonl"]}

@@ -9,7 +9,8 @@ Source: `datasets.data_files`, `datasets.load`, `datasets.packaged_modules`, 5.2
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -74,9 +75,17 @@ def find_splits(folder: Path, config: str | None = None) -> Splits:
         raise BadDataError(
             f"{folder} was written by `save_to_disk`, which is read otherwise: name a file in it", folder
         )
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    names = sorted(path.relative_to(folder).as_posix() for path in _files_in(folder))
     splits = split_files(names, read_configs(folder), config, str(folder))
     return {split: [folder / name for name in found] for split, found in splits.items()}
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    """Yield the files under a folder, without those that nobody may look at."""
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            if path.is_file():
+                yield path
 
 
 def split_files(

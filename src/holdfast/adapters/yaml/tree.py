@@ -12,7 +12,7 @@ from typing import Any
 NULL = re.compile(r"~|null|Null|NULL|")
 BOOLEAN = re.compile(r"true|True|TRUE|false|False|FALSE")
 DECIMAL = re.compile(r"[-+]?[0-9]{1,4000}")  # Python reads no more than 4,300 digits
-OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
+OTHER_BASE = re.compile(r"0o[0-7]{1,4000}|0x[0-9a-fA-F]{1,3000}")  # as many as can be written in decimal
 FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 COLON = re.compile(r"\s*:")
 NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")

@@ -135,7 +135,8 @@ def want_one_comparison(base: object, not_worse_than: object, *, no_base: bool) 
     Raises:
         UsageError: Both are given.
     """
-    other = "--no-base" if no_base else "--base" if base is not None else ""
+    is_other = base is not None and str(base) != str(not_worse_than)
+    other = "--no-base" if no_base else "--base" if is_other else ""
     if not_worse_than is not None and other:
         because = "skips the comparison" if no_base else "names another model"
         what = f"`--not-worse-than` names the model to compare with, and `{other}` {because}"

@@ -18,7 +18,7 @@ def render_scenario(path: str, scenario: ScenarioChoices) -> str:
     for each in scenario.chosen:
         table.add_row(*map(Text, (each.key, spell_value(each.value), each.because, each.costs)))
     for kept in scenario.kept:
-        table.add_row(Text(kept.key), Text(spell_value(kept.value)), Text(f"kept: yours, {_instead(kept)}", "yellow"))
+        table.add_row(Text(kept.key), Text(spell_value(kept.value)), Text(f"kept: yours{_instead(kept)}", "yellow"))
     for omitted in scenario.omitted:
         table.add_row(Text(omitted.key), Text("not set", "dim"), Text(omitted.because, "dim"))
     overrides = f"; the file has `for: {scenario.overrides}`" if scenario.overrides else ""
@@ -27,6 +27,7 @@ def render_scenario(path: str, scenario: ScenarioChoices) -> str:
 
 
 def _instead(kept: KeptSetting) -> str:
+    """Return what the scenario would have set, if that is another value."""
     if kept.other_key:
-        return f"so `{kept.other_key}` is not set"
-    return f"instead of {spell_value(kept.instead_of)}"
+        return f", so `{kept.other_key}` is not set"
+    return "" if kept.value == kept.instead_of else f", instead of {spell_value(kept.instead_of)}"

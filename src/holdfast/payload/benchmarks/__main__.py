@@ -1,19 +1,18 @@
 """Answers commands: `find` task names, `load` tasks, `prepare` the calls of one for a model, `score` the responses, `combine` groups."""
 
 import json
-import os
 import random
 import sys
-import traceback
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
+from ..calls import Raised, attempt_aloud, claim_output, describe_error
 from .finding import find_tasks
 from .tasks import LoadedTasks, load_tasks
 
-WORDS = 600
 PYTHON_SEED, OTHER_SEED = 0, 1234
 """lm-eval's own: with them, a task that draws rows or examples draws the same."""
 
@@ -57,23 +56,13 @@ class Harness:
 
 def main() -> None:
     """Answer each line of standard input. Whatever the libraries print goes to standard error."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+    answers = claim_output()
     harness = Harness()
     for line in sys.stdin:
         command = json.loads(line)
-        try:
-            answer = getattr(harness, command.pop("command"))(**command)
-        except Exception as error:  # noqa: BLE001 - tasks run code of their own, which raises what it likes
-            traceback.print_exc()
-            answer = {"error": describe(error)}
+        done = attempt_aloud(partial(getattr(harness, command.pop("command")), **command))
+        answer = {"error": describe_error(done.error)} if isinstance(done, Raised) else done
         print(json.dumps(answer), file=answers, flush=True)
-
-
-def describe(error: BaseException) -> str:
-    """Return an error in one line."""
-    words = " ".join(str(error).split())[:WORDS]
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 if __name__ == "__main__":

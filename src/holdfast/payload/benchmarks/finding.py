@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ from lm_eval.tasks import TaskManager
 from lm_eval.tasks._index import Kind, TaskIndex
 from lm_eval.tasks._yaml_loader import load_yaml
 
+from ..calls import Raised, attempt, shorten_error
+
 NEAR = 3
 """Names that are proposed for one that does not exist."""
-WORDS = 300
 Problem = dict[str, Any]
 
 
@@ -96,12 +98,11 @@ def _read_local(name: str, path: Path, local: dict[str, Any], problems: list[Pro
     files = [path] if path.is_file() else sorted(path.rglob("*.yaml"))
     index: dict[str, Any] = {}
     for file in files:
-        try:
-            config = load_yaml(file, resolve_func=False)
-        except Exception as error:  # noqa: BLE001 - of YAML, of a file, of a list in place of a mapping
-            problems.append({"name": name, "what": f"{file} cannot be read: {_shortened(error)}", "kind": "broken"})
-            continue
-        if what := _misnamed(config):
+        config = attempt(partial(load_yaml, file, resolve_func=False))
+        if isinstance(config, Raised):
+            because = shorten_error(config.error) or type(config.error).__name__
+            problems.append({"name": name, "what": f"{file} cannot be read: {because}", "kind": "broken"})
+        elif what := _misnamed(config):
             problems.append({"name": name, "what": f"{file}: {what}", "kind": "broken"})
         elif "task" in config or "group" in config or "class" in config:
             TaskIndex.process_cfg(config, file, index)
@@ -128,10 +129,11 @@ def _misnamed(config: dict[str, Any]) -> str:
 def _add_neighbours(path: Path, local: dict[str, Any]) -> None:
     """Add the tasks in the same folder as a file, which a group may name; one that cannot be read is none."""
     for file in sorted(path.parent.glob("*.yaml")):
-        try:
-            TaskIndex.process_cfg(load_yaml(file, resolve_func=False), file, local)
-        except Exception:  # noqa: BLE001, S112 - nobody named it
-            continue
+        attempt(partial(_add_tasks, file, local))
+
+
+def _add_tasks(file: Path, index: dict[str, Any]) -> None:
+    TaskIndex.process_cfg(load_yaml(file, resolve_func=False), file, index)
 
 
 def _named_members(index: dict[str, Any]) -> Iterator[str]:
@@ -163,7 +165,3 @@ def _problems_of(name: str, task: str, registry: TaskRegistry, *, allow_code: bo
     if unsafe and not allow_code:
         of = "" if unsafe == [task] else f" ({', '.join(dict.fromkeys(unsafe))})"
         yield {"name": name, "what": f"{task}{of} runs code that the model writes, on this machine", "kind": "code"}
-
-
-def _shortened(error: BaseException) -> str:
-    return " ".join(str(error).split())[:WORDS] or type(error).__name__

@@ -2,11 +2,14 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from time import monotonic
 from typing import Any
 
 import numpy as np
 from lm_eval.api import metrics as known
+
+from ..calls import Raised, attempt
 
 SEED = 20_261_127
 RESAMPLES = 400
@@ -92,14 +95,17 @@ def _resample(aggregate: Callable[[Any], Any], items: list[Any]) -> list[float |
     draws, found = np.random.default_rng(SEED), list[float | None]()
     for _ in range(RESAMPLES):
         chosen, start = draws.integers(0, len(items), len(items)), monotonic()
-        try:
-            value = float(aggregate([items[at] for at in chosen]))
-        except Exception:  # noqa: BLE001 - of a resample that lacks a label, say
-            return []
-        if monotonic() - start > SLOWEST_S:
+        value = attempt(
+            partial(_aggregated, aggregate, items, chosen)
+        )  # which raises for a resample that lacks a label
+        if isinstance(value, Raised) or monotonic() - start > SLOWEST_S:
             return []
         found.append(value if math.isfinite(value) else None)
     return found
+
+
+def _aggregated(aggregate: Callable[[Any], Any], items: list[Any], chosen: Any) -> float:
+    return float(aggregate([items[at] for at in chosen]))
 
 
 def describe_sample(task: Any, sample: dict[str, Any]) -> dict[str, Any]:

@@ -1,20 +1,20 @@
 """Loaded tasks: what they ask of a model, and the scores of its responses, both by lm-eval's own code."""
 
 import json
-import traceback
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lm_eval.evaluator import evaluate
 
+from ..calls import Raised, attempt, attempt_aloud, describe_error, shorten_error
 from .finding import TaskRegistry
 from .recorded import RecordedModel, call_of
 from .scores import describe_sample, score_metrics
 
 HUB = ("ConnectionError", "OfflineModeIsEnabled", "LocalEntryNotFoundError", "DatasetNotFoundError", "HfHubHTTPError")
 """Errors of data that cannot be downloaded."""
-WORDS = 600
 
 
 class FewRowsError(Exception):
@@ -148,14 +148,9 @@ def load_tasks(registry: TaskRegistry, few_shot: int | None, seed: int) -> tuple
     """Return the tasks with their data; those whose data cannot be had, or that are not what lm-eval takes, with the reason."""
     loaded, failed = LoadedTasks(), list[dict[str, Any]]()
     for spec, one in ((spec, name) for spec, names in registry.wanted.items() for name in names):
-        try:
-            found = registry.manager.load([one])
-            for name, task in found["tasks"].items():
-                _want(task, name, loaded, few_shot)
-                task.set_fewshot_seed(seed=seed)
-        except Exception as error:  # noqa: BLE001 - tasks run code of their own, which raises what it likes
-            traceback.print_exc()
-            failed.append({"spec": one, **describe_failure(error)})
+        found = attempt_aloud(partial(_load, registry, one, loaded, few_shot, seed))
+        if isinstance(found, Raised):
+            failed.append({"spec": one, **describe_failure(found.error)})
             continue
         for name, task in found["tasks"].items():
             loaded.tasks.setdefault(name, task)
@@ -164,13 +159,20 @@ def load_tasks(registry: TaskRegistry, few_shot: int | None, seed: int) -> tuple
     return loaded, failed
 
 
+def _load(registry: TaskRegistry, name: str, loaded: LoadedTasks, few_shot: int | None, seed: int) -> dict[str, Any]:
+    """Load a task or a group; raise if one of its tasks cannot be evaluated so."""
+    found: dict[str, Any] = registry.manager.load([name])
+    for each, task in found["tasks"].items():
+        _want(task, each, loaded, few_shot)
+        task.set_fewshot_seed(seed=seed)
+    return found
+
+
 def describe_failure(error: BaseException) -> dict[str, str]:
     """Return an error in one line, and its kind."""
     names = {type(each).__name__ for each in _chain(error)}
-    words = " ".join(str(error).split())[:WORDS]
-    told = f"{type(error).__name__}: {words}" if words else type(error).__name__
     kind = "few shot" if isinstance(error, FewRowsError) else "hub" if names & set(HUB) else "task"
-    return {"because": words if kind == "few shot" else told, "kind": kind}
+    return {"because": shorten_error(error) if kind == "few shot" else describe_error(error), "kind": kind}
 
 
 def _chain(error: BaseException | None) -> list[BaseException]:
@@ -208,10 +210,7 @@ def _want_examples(task: Any, name: str) -> None:
 
 def _own_text(task: Any, doc: Any) -> str:
     """Return what a row itself adds to its prompt: without examples, description and chat template."""
-    try:
-        text = task.doc_to_text(doc)
-    except Exception:  # noqa: BLE001 - a task's own code; the request was built without it
-        return ""
+    text = attempt(lambda: task.doc_to_text(doc))  # a task's own code; the request was built without it
     return text if isinstance(text, str) else ""
 
 

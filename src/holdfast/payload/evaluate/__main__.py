@@ -1,51 +1,50 @@
 """Does the work of a request, one dataset after the other; one that fails does not stop the others."""
 
 import json
-import os
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .work_request import read_request
+from ..calls import Raised, attempt_aloud, claim_output, describe_error
+from .work_request import ModelRequest, read_request
 
-WORDS = 600
+if TYPE_CHECKING:
+    from .loading import LoadedModel
 
 
 def main(path: Path) -> None:
     """Do the work; tell on standard output what happens. Whatever the libraries print goes to standard error."""
-    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
+    events = claim_output()
 
     def tell(event: str, **values: Any) -> None:
         print(json.dumps({"event": event, **values}), file=events, flush=True)
 
     model, work = read_request(path)
-    try:
-        from .dataset_work import do, kind_of  # with torch, which may fail to be imported
-        from .loading import load_model
-
-        loaded = load_model(model)
-    except Exception as error:  # noqa: BLE001 - libraries raise what they like for a model that cannot be loaded
-        traceback.print_exc()
-        tell("unusable", because=describe(error), adapter=model.adapter is not None and _is_peft(error))
+    loaded = attempt_aloud(lambda: _load(model))
+    if isinstance(loaded, Raised):
+        is_adapter = model.adapter is not None and _is_peft(loaded.error)
+        tell("unusable", because=describe_error(loaded.error), adapter=is_adapter)
         return
+    from .dataset_work import do, kind_of  # which the model's loading has imported
+
     tell("loaded", **loaded.describe())
     for each in work:
         tell("started", name=each.name)
-        try:
-            do(each, loaded, tell)
-        except Exception as error:  # noqa: BLE001 - one dataset's failure is not that of the others
-            traceback.print_exc()
-            tell("failed", name=each.name, because=describe(error), kind=kind_of(error))
+        done = attempt_aloud(partial(do, each, loaded, tell))
+        if isinstance(done, Raised):
+            tell("failed", name=each.name, because=describe_error(done.error), kind=kind_of(done.error))
         else:
             tell("done", name=each.name)
 
 
-def describe(error: BaseException) -> str:
-    """Return an error in one line."""
-    words = " ".join(str(error).split())[:WORDS]
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+def _load(model: ModelRequest) -> "LoadedModel":
+    """Load the model, and the code that works with it: with torch, whose import may fail."""
+    from . import dataset_work  # noqa: F401 - see above
+    from .loading import load_model
+
+    return load_model(model)
 
 
 def _is_peft(error: BaseException) -> bool:

@@ -6,7 +6,6 @@
 import errno
 import json
 import math
-import os
 import resource
 import sys
 import traceback
@@ -14,10 +13,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..calls import Raised, attempt_aloud, claim_output, describe_error, shorten_error
 from .converter import Converter
 from .errors import ExportError
 
-WORDS = 600
 FULL = (errno.ENOSPC, errno.EDQUOT)
 KIB = 1024
 
@@ -73,18 +72,19 @@ STAGES: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 def main(stage: str, request: Path) -> None:
     """Do a stage, and answer."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)
-    try:
-        answer: dict[str, Any] = STAGES[stage](json.loads(request.read_text(encoding="utf-8")))
+    answers = claim_output()
+    done = attempt_aloud(lambda: STAGES[stage](json.loads(request.read_text(encoding="utf-8"))))
+    if isinstance(done, Raised):
+        answer: dict[str, Any] = {"failed": kind_of(done.error), "because": describe(done.error)}
+    else:
+        answer = {name: None if _is_infinite(value) else value for name, value in done.items()}
         answer["peak_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * KIB
-    except Exception as error:  # noqa: BLE001 - libraries raise what they like for a model that they cannot use
-        traceback.print_exc()
-        answer = {"failed": kind_of(error), "because": describe(error)}
-    answer = {
-        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in answer.items()
-    }
     print(json.dumps(answer), file=answers, flush=True)
+
+
+def _is_infinite(value: object) -> bool:
+    """True of a number that JSON does not have."""
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def kind_of(error: BaseException) -> str:
@@ -109,10 +109,7 @@ def _is_full(error: BaseException) -> bool:
 
 def describe(error: BaseException) -> str:
     """Return an error in one line."""
-    words = " ".join(str(error).split())[:WORDS]
-    if isinstance(error, ExportError):
-        return words
-    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+    return shorten_error(error) if isinstance(error, ExportError) else describe_error(error)
 
 
 if __name__ == "__main__":

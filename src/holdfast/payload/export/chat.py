@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from ..calls import Raised, attempt
+
 MARKS = ("\x01a\x01", "\x01b\x01", "\x01c\x01", "\x01d\x01")
 Answer = TypeVar("Answer")
 Messages = Sequence[tuple[str, str]]
@@ -17,15 +19,13 @@ def parts_of_chat(tokenizer: Any) -> dict[str, Any] | None:
         turns = [{"role": role, "content": content} for role, content in messages]
         return str(tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=ask))
 
-    return _unless_raised(lambda: _parts(render))
+    return _none_if_raised(lambda: _parts(render))
 
 
-def _unless_raised(call: Callable[[], Answer]) -> Answer | None:
-    """Return what a call that renders chats gives; None if it raises: a template raises what it likes for chats that it does not take."""
-    try:
-        return call()
-    except Exception:  # noqa: BLE001 - as said above
-        return None
+def _none_if_raised(call: Callable[[], Answer]) -> Answer | None:
+    """Return what a call gives; None if it raises: a template raises what it likes for chats that it does not take."""
+    answer = attempt(call)
+    return None if isinstance(answer, Raised) else answer
 
 
 def _parts(render: Callable[..., str]) -> dict[str, Any] | None:
@@ -40,7 +40,7 @@ def _parts(render: Callable[..., str]) -> dict[str, Any] | None:
     begin = alone.split(first)[0].removesuffix(before)
     opening = render([("user", first)], ask=True)[len(alone) :]
     roles = {"user": (before, after), "assistant": (before_answer, after_answer)}
-    whole = _unless_raised(lambda: render([("system", system), ("user", first)])) or ""
+    whole = _none_if_raised(lambda: render([("system", system), ("user", first)])) or ""
     around = whole.removeprefix(begin).removesuffix(f"{before}{first}{after}")
     if around.count(system) == 1:
         roles["system"] = (around.split(system)[0], around.split(system)[1])

@@ -1,0 +1,52 @@
+"""What the processes that answer commands have in common: they call libraries, models and tasks, which may raise anything."""
+
+import os
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TextIO, TypeVar
+
+WORDS: Final = 600
+"""Most characters of an error."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """The call did not return."""
+
+    error: Exception
+
+
+def attempt(call: Callable[[], T]) -> T | Raised:
+    """Return what a call returns, or the exception that it raises."""
+    try:
+        return call()
+    except Exception as error:  # noqa: BLE001 - the caller reports it
+        return Raised(error)
+
+
+def attempt_aloud(call: Callable[[], T]) -> T | Raised:
+    """Do as `attempt`, and print the traceback of an exception."""
+    outcome = attempt(call)
+    if isinstance(outcome, Raised):
+        traceback.print_exception(outcome.error)
+    return outcome
+
+
+def describe_error(error: BaseException) -> str:
+    """Return an error in one line."""
+    words = shorten_error(error)
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def shorten_error(error: BaseException) -> str:
+    """Return the message of an error in one line, without its class."""
+    return " ".join(str(error).split())[:WORDS]
+
+
+def claim_output() -> TextIO:
+    """Return standard output for answers alone. What libraries print goes to standard error from now on."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return answers
