@@ -240,3 +240,18 @@ def test_durations() -> None:
 def test_methods_that_generate() -> None:
     """Only the online methods sample completions and need rewards."""
     assert {method for method in Method if method.generates} == {Method.GRPO, Method.RLOO}
+
+
+@pytest.mark.parametrize("key", ["few_shot: 5", "limit: 20", "allow_code: true"])
+def test_keys_of_benchmark_tasks_need_one(key: str) -> None:
+    with pytest.raises(ExceptionGroup) as raised:
+        parsed(f"{LEAST}evaluate:\n- {{dataset: rows.jsonl, {key}}}\n")
+    assert f"`{key.partition(':')[0]}` is for benchmark tasks" in str(raised.value)
+
+    parsed(f"{LEAST}evaluate:\n- {{task: arc_easy, {key}}}\n")
+
+
+def test_an_evaluation_that_was_written_out_whole_is_read_again() -> None:
+    """As the plan of a run has it."""
+    job = parsed(f"{LEAST}evaluate:\n- {{dataset: rows.jsonl}}\n")
+    assert Job.model_validate(job.model_dump(mode="json", by_alias=True)).evaluate == job.evaluate

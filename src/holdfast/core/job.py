@@ -272,7 +272,7 @@ class Evaluation(StrictPart):
     def _has_data(self) -> "Evaluation":
         if not self.dataset and not self.task:
             raise ValueError("name a `dataset`, or a benchmark `task`")
-        if not self.task and (idle := next((key for key in OF_TASKS if key in self.model_fields_set), None)):
+        if not self.task and (idle := next((key for key in OF_TASKS if getattr(self, key) not in (None, False)), None)):
             raise ValueError(f"`{idle}` is for benchmark tasks, and no `task` is named")
         return self
 
