@@ -12,24 +12,24 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class RaisedCall:
     """The call did not return."""
 
     error: Exception
 
 
-def attempt(call: Callable[[], T]) -> T | Raised:
+def attempt(call: Callable[[], T]) -> T | RaisedCall:
     """Return what a call returns, or the exception that it raises."""
     try:
         return call()
     except Exception as error:  # noqa: BLE001 - the caller reports it
-        return Raised(error)
+        return RaisedCall(error)
 
 
-def attempt_aloud(call: Callable[[], T]) -> T | Raised:
+def attempt_aloud(call: Callable[[], T]) -> T | RaisedCall:
     """Do as `attempt`, and print the traceback of an exception."""
     outcome = attempt(call)
-    if isinstance(outcome, Raised):
+    if isinstance(outcome, RaisedCall):
         traceback.print_exception(outcome.error)
     return outcome
 

@@ -168,10 +168,11 @@ def test_a_readme_that_tells_how_to_read(tmp_path: Path) -> None:
         find_splits(tmp_path)
 
 
-def test_what_nobody_may_look_at_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_with_what_nobody_may_look_at_cannot_be_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As the entries of other processes under `/proc`."""
-    for name in ("train.jsonl", "secret.jsonl"):
-        (tmp_path / name).write_text('{"text": "a"}\n')
+    (tmp_path / "secret.jsonl").write_text('{"text": "a"}\n')
     is_file = Path.is_file
 
     def refuse(path: Path) -> bool:
@@ -181,4 +182,5 @@ def test_what_nobody_may_look_at_is_left_out(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(Path, "is_file", refuse)
 
-    assert find_splits(tmp_path, None) == {"train": [tmp_path / "train.jsonl"]}
+    with pytest.raises(BadDataError, match="cannot be listed"):
+        find_splits(tmp_path, None)

@@ -9,8 +9,7 @@ Source: `datasets.data_files`, `datasets.load`, `datasets.packaged_modules`, 5.2
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -68,24 +67,19 @@ def find_splits(folder: Path, config: str | None = None) -> Splits:
         config: The configuration that is requested, if one is.
 
     Raises:
-        BadDataError: There are none, the configuration is not there, or the folder was written by `save_to_disk`.
+        BadDataError: There are none, the folder cannot be listed, the configuration is not there, or the folder was written by `save_to_disk`.
         SourceError: They are of a kind, or to be read in a way, that holdfast does not know.
     """
     if is_saved(folder):
         raise BadDataError(
             f"{folder} was written by `save_to_disk`, which is read otherwise: name a file in it", folder
         )
-    names = sorted(path.relative_to(folder).as_posix() for path in _files_in(folder))
+    try:
+        names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    except OSError as error:
+        raise BadDataError(f"{folder} cannot be listed: {error.strerror or error}", folder) from error
     splits = split_files(names, read_configs(folder), config, str(folder))
     return {split: [folder / name for name in found] for split, found in splits.items()}
-
-
-def _files_in(folder: Path) -> Iterator[Path]:
-    """Yield the files under a folder, without those that nobody may look at."""
-    for path in folder.rglob("*"):
-        with suppress(OSError):
-            if path.is_file():
-                yield path
 
 
 def split_files(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calls import Raised, attempt_aloud, claim_output, describe_error
+from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error
 from .finding import find_tasks
 from .tasks import LoadedTasks, load_tasks
 
@@ -61,7 +61,7 @@ def main() -> None:
     for line in sys.stdin:
         command = json.loads(line)
         done = attempt_aloud(partial(getattr(harness, command.pop("command")), **command))
-        answer = {"error": describe_error(done.error)} if isinstance(done, Raised) else done
+        answer = {"error": describe_error(done.error)} if isinstance(done, RaisedCall) else done
         print(json.dumps(answer), file=answers, flush=True)
 
 

@@ -11,7 +11,7 @@ from lm_eval.tasks import TaskManager
 from lm_eval.tasks._index import Kind, TaskIndex
 from lm_eval.tasks._yaml_loader import load_yaml
 
-from ..calls import Raised, attempt, shorten_error
+from ..calls import RaisedCall, attempt, shorten_error
 
 NEAR = 3
 """Names that are proposed for one that does not exist."""
@@ -99,7 +99,7 @@ def _read_local(name: str, path: Path, local: dict[str, Any], problems: list[Pro
     index: dict[str, Any] = {}
     for file in files:
         config = attempt(partial(load_yaml, file, resolve_func=False))
-        if isinstance(config, Raised):
+        if isinstance(config, RaisedCall):
             because = shorten_error(config.error) or type(config.error).__name__
             problems.append({"name": name, "what": f"{file} cannot be read: {because}", "kind": "broken"})
         elif what := _misnamed(config):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from lm_eval.api import metrics as known
 
-from ..calls import Raised, attempt
+from ..calls import RaisedCall, attempt
 
 SEED = 20_261_127
 RESAMPLES = 400
@@ -98,7 +98,7 @@ def _resample(aggregate: Callable[[Any], Any], items: list[Any]) -> list[float |
         value = attempt(
             partial(_aggregated, aggregate, items, chosen)
         )  # which raises for a resample that lacks a label
-        if isinstance(value, Raised) or monotonic() - start > SLOWEST_S:
+        if isinstance(value, RaisedCall) or monotonic() - start > SLOWEST_S:
             return []
         found.append(value if math.isfinite(value) else None)
     return found

@@ -8,7 +8,7 @@ from typing import Any
 
 from lm_eval.evaluator import evaluate
 
-from ..calls import Raised, attempt, attempt_aloud, describe_error, shorten_error
+from ..calls import RaisedCall, attempt, attempt_aloud, describe_error, shorten_error
 from .finding import TaskRegistry
 from .recorded import RecordedModel, call_of
 from .scores import describe_sample, score_metrics
@@ -149,7 +149,7 @@ def load_tasks(registry: TaskRegistry, few_shot: int | None, seed: int) -> tuple
     loaded, failed = LoadedTasks(), list[dict[str, Any]]()
     for spec, one in ((spec, name) for spec, names in registry.wanted.items() for name in names):
         found = attempt_aloud(partial(_load, registry, one, loaded, few_shot, seed))
-        if isinstance(found, Raised):
+        if isinstance(found, RaisedCall):
             failed.append({"spec": one, **describe_failure(found.error)})
             continue
         for name, task in found["tasks"].items():

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..calls import Raised, attempt_aloud, claim_output, describe_error
+from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error
 from .work_request import ModelRequest, read_request
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def main(path: Path) -> None:
 
     model, work = read_request(path)
     loaded = attempt_aloud(lambda: _load(model))
-    if isinstance(loaded, Raised):
+    if isinstance(loaded, RaisedCall):
         is_adapter = model.adapter is not None and _is_peft(loaded.error)
         tell("unusable", because=describe_error(loaded.error), adapter=is_adapter)
         return
@@ -33,7 +33,7 @@ def main(path: Path) -> None:
     for each in work:
         tell("started", name=each.name)
         done = attempt_aloud(partial(do, each, loaded, tell))
-        if isinstance(done, Raised):
+        if isinstance(done, RaisedCall):
             tell("failed", name=each.name, because=describe_error(done.error), kind=kind_of(done.error))
         else:
             tell("done", name=each.name)

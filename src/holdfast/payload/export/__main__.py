@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..calls import Raised, attempt_aloud, claim_output, describe_error, shorten_error
+from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error, shorten_error
 from .converter import Converter
 from .errors import ExportError
 
@@ -74,7 +74,7 @@ def main(stage: str, request: Path) -> None:
     """Do a stage, and answer."""
     answers = claim_output()
     done = attempt_aloud(lambda: STAGES[stage](json.loads(request.read_text(encoding="utf-8"))))
-    if isinstance(done, Raised):
+    if isinstance(done, RaisedCall):
         answer: dict[str, Any] = {"failed": kind_of(done.error), "because": describe(done.error)}
     else:
         answer = {name: None if _is_infinite(value) else value for name, value in done.items()}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ..calls import Raised, attempt
+from ..calls import RaisedCall, attempt
 
 MARKS = ("\x01a\x01", "\x01b\x01", "\x01c\x01", "\x01d\x01")
 Answer = TypeVar("Answer")
@@ -25,7 +25,7 @@ def parts_of_chat(tokenizer: Any) -> dict[str, Any] | None:
 def _none_if_raised(call: Callable[[], Answer]) -> Answer | None:
     """Return what a call gives; None if it raises: a template raises what it likes for chats that it does not take."""
     answer = attempt(call)
-    return None if isinstance(answer, Raised) else answer
+    return None if isinstance(answer, RaisedCall) else answer
 
 
 def _parts(render: Callable[..., str]) -> dict[str, Any] | None:
