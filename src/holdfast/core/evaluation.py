@@ -55,6 +55,29 @@ class HarnessCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HarnessMetric:
+    """A metric of a benchmark task, with lm-eval's value.
+
+    Attributes:
+        name: The metric, with its filter if it has one.
+        key: Metric and filter, as lm-eval names them.
+        value: The value.
+        lower_is_better: Whether a lower value is better.
+        form: How the measures of rows become the value; `none` if it is not a function of sums.
+        measures: Of each row, its value and weight.
+        resampled: Values of resamples of the rows, where `form` is `none`; None where one is not finite.
+    """
+
+    name: str
+    key: str
+    value: float
+    lower_is_better: bool
+    form: str
+    measures: Sequence[tuple[float, float]]
+    resampled: Sequence[float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
     """A row of a dataset, as it is evaluated.
 

@@ -5,20 +5,26 @@ from collections.abc import Sequence
 
 import pytest
 
-from holdfast.core.evaluation import Example, ModelOutput
-from holdfast.engine.evaluate.benchmarks import GivenMetric, HarnessValues, group_metric, harness_metric
+from holdfast.core.evaluation import Example, HarnessMetric, ModelOutput
+from holdfast.engine.evaluate.benchmarks import GivenMetric, group_metric, harness_metric
 from holdfast.engine.evaluate.figures import EvaluatedRows, MeasuredMetric, figures_of
 from holdfast.results.evaluate import EvaluationFigure
 
 
 def values(
     rows: Sequence[float], *, name: str = "acc", form: str = "mean", resampled: Sequence[float | None] = ()
-) -> HarnessValues:
+) -> HarnessMetric:
     value = sum(rows) / len(rows)
     measures = [(each, 1.0) for each in rows] if form != "none" else []
     value = math.exp(value) if form == "exp of mean" else value
-    return HarnessValues(
-        name=name, value=value, lower_is_better=form == "exp of mean", form=form, measures=measures, resampled=resampled
+    return HarnessMetric(
+        key=name,
+        name=name,
+        value=value,
+        lower_is_better=form == "exp of mean",
+        form=form,
+        measures=measures,
+        resampled=resampled,
     )
 
 

@@ -5,7 +5,6 @@ Covered: tasks whose code raises, and a process that dies. Not covered: other en
 
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,8 @@ from msgspec import Struct, convert, json
 
 from holdfast.adapters.environment.marked_processes import marked_child
 from holdfast.adapters.evaluation.process import MARK, SHOWN, VARIABLES, ModelSource
-from holdfast.core.evaluation import Example, HarnessCall, ModelOutput
+from holdfast.adapters.storage.scratch import scratch_folder
+from holdfast.core.evaluation import Example, HarnessCall, HarnessMetric, ModelOutput
 
 CODE_ALLOWED: Final = {"HF_ALLOW_CODE_EVAL": "1"}
 """Without it, the metric that runs code refuses to."""
@@ -78,28 +78,6 @@ class LoadedBenchmarks(Struct, frozen=True):
     tasks: Sequence[BenchmarkTask]
     groups: Sequence[BenchmarkGroup]
     failed: Sequence[FailedSpec]
-
-
-class HarnessMetric(Struct, frozen=True):
-    """A metric of a task, with lm-eval's value.
-
-    Attributes:
-        name: The metric, with its filter if it has one.
-        key: Metric and filter, as lm-eval names them.
-        value: The value.
-        lower_is_better: Whether a lower value is better.
-        form: How the measures of rows become the value; `none` if it is not a function of sums.
-        measures: Of each row, its value and weight.
-        resampled: Values of resamples of the rows, where `form` is `none`; null where one is not finite.
-    """
-
-    name: str
-    key: str
-    value: float
-    lower_is_better: bool
-    form: str
-    measures: Sequence[tuple[float, float]]
-    resampled: Sequence[float | None]
 
 
 class ScoredRow(Struct, frozen=True):
@@ -167,7 +145,7 @@ class BenchmarkSession:
         self._stack = stack
         self._offline, self._allow_code = offline, allow_code
         self._child: subprocess.Popen[bytes] | None = None
-        self._box = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-benchmarks-")))
+        self._box = Path(stack.enter_context(scratch_folder("holdfast-benchmarks-")))
 
     def find(self, specs: Sequence[Mapping[str, str]]) -> FoundTasks:
         """Return what is wrong with names of tasks. Each spec has a `name`, and a `path` if it is a file or a folder."""

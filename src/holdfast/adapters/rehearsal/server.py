@@ -229,14 +229,13 @@ class RehearsalServer:
             message = json.loads(line)
             if message["event"] == "ready":
                 self.ready = message
-            elif message["event"] == "started":
-                self._parts[message["folder"]].pid = outer_pid(
-                    message["pid"], self._process.pid, sandboxed=not self.ready["no_sandbox"]
-                )
-                self._parts[message["folder"]].began_s = time.monotonic()
+                continue
+            part = self._parts[message["folder"]]
+            if message["event"] == "started":
+                part.pid = outer_pid(message["pid"], self._process.pid, sandboxed=not self.ready["no_sandbox"])
+                part.began_s = time.monotonic()
             else:
-                self._parts[message["folder"]].code = message["code"]
-                self._parts[message["folder"]].ended_s = time.monotonic()
+                part.code, part.ended_s = message["code"], time.monotonic()
 
     def _end(self, part: _RunningPart) -> None:
         """Take a part's stacks, and end it with all that it started."""

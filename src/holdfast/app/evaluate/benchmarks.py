@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import json
 
-from holdfast.adapters.evaluation.benchmarks import BenchmarkTask, HarnessError, HarnessMetric, ReadBy, TaskScores
+from holdfast.adapters.evaluation.benchmarks import BenchmarkTask, HarnessError, ReadBy, TaskScores
 from holdfast.adapters.evaluation.process import WorkFailure
 from holdfast.app.evaluate.asking import BenchmarkTasks, EvaluationRequest
 from holdfast.app.evaluate.data import EvaluationData
@@ -14,7 +14,7 @@ from holdfast.app.evaluate.datasets import PreparedDataset
 from holdfast.app.evaluate.finished import FinishedWork
 from holdfast.app.models.found_model import FoundModel
 from holdfast.core.evaluation import Example, ModelOutput
-from holdfast.engine.evaluate.benchmarks import HarnessValues, harness_metric
+from holdfast.engine.evaluate.benchmarks import harness_metric
 from holdfast.engine.evaluate.figures import EvaluatedRows, MeasuredMetric, ResampledMetric
 from holdfast.engine.evaluate.reading import ReadRows
 from holdfast.results.evaluate import BenchmarkDetails
@@ -176,18 +176,4 @@ def _with_answers(outputs: Sequence[ModelOutput], scores: TaskScores) -> list[Mo
 def _metrics(scores: TaskScores, base: TaskScores | None) -> list[MeasuredMetric | ResampledMetric]:
     """Return the metrics of a task; the base model's by the same names."""
     others = {each.key: each for each in base.metrics} if base else {}
-    return [
-        harness_metric(_values(each), _values(others[each.key]) if each.key in others else None)
-        for each in scores.metrics
-    ]
-
-
-def _values(metric: HarnessMetric) -> HarnessValues:
-    return HarnessValues(
-        name=metric.name,
-        value=metric.value,
-        lower_is_better=metric.lower_is_better,
-        form=metric.form,
-        measures=metric.measures,
-        resampled=metric.resampled,
-    )
+    return [harness_metric(each, others.get(each.key)) for each in scores.metrics]

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, cast
 
 import numpy as np
 
 from holdfast.catalog.metrics import Combination, Metric
+from holdfast.core.evaluation import HarnessMetric
 from holdfast.engine.evaluate.arrays import FloatArray
 from holdfast.engine.evaluate.combining import combine
 from holdfast.engine.evaluate.figures import MeasuredMetric, ResampledMetric
@@ -19,28 +19,7 @@ NONE: Final = np.empty(0)
 GivenMetric = MeasuredMetric | ResampledMetric
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HarnessValues:
-    """What lm-eval gives for a metric.
-
-    Attributes:
-        name: The metric, with its filter if it has one.
-        value: The value.
-        lower_is_better: Whether a lower value is better.
-        form: How the measures of rows become the value; `none` if it is not a function of sums.
-        measures: Of each row, its value and weight.
-        resampled: Values of resamples of the rows, where `form` is `none`; None where one is not finite.
-    """
-
-    name: str
-    value: float
-    lower_is_better: bool
-    form: str
-    measures: Sequence[tuple[float, float]]
-    resampled: Sequence[float | None]
-
-
-def harness_metric(model: HarnessValues, base: HarnessValues | None) -> GivenMetric:
+def harness_metric(model: HarnessMetric, base: HarnessMetric | None) -> GivenMetric:
     """Return a metric of a task, with the values of the model and of the base."""
     same_form = base is None or base.form == model.form
     if model.form == "none" or not same_form:
@@ -60,7 +39,7 @@ def harness_metric(model: HarnessValues, base: HarnessValues | None) -> GivenMet
     return MeasuredMetric(metric=metric, model=measures, base=beside)
 
 
-def _metric(values: HarnessValues, combination: Combination, *, span: float | None) -> Metric:
+def _metric(values: HarnessMetric, combination: Combination, *, span: float | None) -> Metric:
     how = {"mean": "mean over rows", "exp of mean": "of all rows together"}.get(values.form, "of all rows together")
     return Metric(
         name=values.name,
@@ -73,11 +52,11 @@ def _metric(values: HarnessValues, combination: Combination, *, span: float | No
     )
 
 
-def _measures(values: HarnessValues) -> FloatArray:
+def _measures(values: HarnessMetric) -> FloatArray:
     return np.array(values.measures, dtype=np.float64).reshape(-1, 2)
 
 
-def _draws(values: HarnessValues) -> FloatArray:
+def _draws(values: HarnessMetric) -> FloatArray:
     return np.array([math.nan if each is None else each for each in values.resampled], dtype=np.float64)
 
 
