@@ -189,7 +189,7 @@ class Polled:
 
     @property
     def over_s(self) -> float:
-        """Unix time at which an ended attempt was over: long before the poll, if nobody supervised the run.
+        """Unix time at which an ended attempt was over: long before the poll, if the run had no supervisor.
 
         >>> Polled(at_s=9000, attempt=1, answer=Liveness.ENDED, ended_s=60).over_s
         60

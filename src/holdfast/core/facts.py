@@ -137,7 +137,7 @@ class ModelFacts:
 
     Attributes:
         files: Names of the files in its folder or repository, or None if there is no such folder.
-        config: `config.json`; None if there is none, or nobody could read it.
+        config: `config.json`; None if there is none, or it could not be read.
         tokenizer: `tokenizer_config.json`, likewise.
         adapter: `adapter_config.json`, likewise.
         chat_template: Its text, wherever it stands; None if there is none.

@@ -36,7 +36,7 @@ class Requirement:
         extras: Of the package.
         marker: When it counts, such as `python_version < "3.12"`; empty if it always does.
         url: Where it is taken from instead of the registry: a URL, a git repository, a folder.
-        unknown: Why nobody can tell which version it comes to, such as a variable in its place; empty if one can.
+        unknown: Why it is not known which version it comes to, such as a variable in its place; empty if one can.
         constraint: Whether it only limits the package where something else needs it: `-c constraints.txt`.
         text: As it is written.
         place: Where.

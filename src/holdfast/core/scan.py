@@ -138,7 +138,7 @@ class Lengths:
     Attributes:
         p50: Half of them are at most as long.
         p95: 95 in 100 of them.
-        p99: 99 in 100 of them; None if nobody counted.
+        p99: 99 in 100 of them; None if they were not counted.
         max: The longest.
         mean: On average.
         histogram: Number of rows by upper bound, in tokens, in rising order; the bounds are doubled from 16 on.
@@ -158,7 +158,7 @@ class Tokens:
 
     Attributes:
         rows: How many were tokenized.
-        of: How many the dataset has; None if nobody counted. More than `rows` where those are a sample.
+        of: How many the dataset has; None if they were not counted. More than `rows` where those are a sample.
         lengths: How long they are, before they are cut.
         max_length: What the trainer takes of each at most; None if it takes all.
         truncated: How many are longer, and are cut there.
@@ -171,7 +171,7 @@ class Tokens:
         beyond: How many have ids that the model's embedding does not have.
         highest: The highest id.
         embedding: How many ids the embedding has; None if it is not known.
-        marks_assistant: Whether the chat template tells which tokens are the assistant's; None if nobody asks.
+        marks_assistant: Whether the chat template tells which tokens are the assistant's; None if that was not determined.
         unmarked: How many have no token that the template marks so, where it marks any.
         units: What an epoch goes over: rows that are left, pairs of them, or packs.
         packed: Share of the tokens of a packed batch that are rows and not padding; None if nothing is packed.

@@ -55,7 +55,7 @@ class LocalModels:
         """Return the facts about the folder of a model, an adapter or a tokenizer; None if the name is one of the Hub's.
 
         Args:
-            name: As a job writes it, of a chat template too. Of a path that nobody can mistake for a Hub id, and that does not exist, no files are listed.
+            name: As a job writes it, of a chat template too. For a path that cannot be a Hub id and does not exist, no files are listed.
         """
         if made := builtin_model(name):
             return made

@@ -69,7 +69,7 @@ class LocalFolders:
         return all(name.startswith(BUILTIN) or _lies_in(self._start(names), name) for name in names)
 
     def elsewhere(self, reference: Reference) -> str:
-        """Return why nobody can say whether something is there that is not found here; empty if it can be said."""
+        """Return why it is not known whether something that is not found here exists; empty if it is known."""
         if not self._walked or is_rooted(reference.name) or self.has_all(reference):
             return ""
         return f"`{reference.name}` is neither in the working directory nor beside the file, which may be started elsewhere"

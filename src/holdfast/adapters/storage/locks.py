@@ -25,7 +25,7 @@ def holding(path: Path) -> Iterator[bool]:
 
 @contextmanager
 def waiting_for(path: Path) -> Iterator[None]:
-    """Hold a file's lock within the block, after whoever holds it now has let go.
+    """Wait for a file's lock, and hold it within the block.
 
     Raises:
         LedgerError: The file cannot be written.

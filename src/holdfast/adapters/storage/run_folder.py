@@ -24,7 +24,7 @@ from holdfast.core.plan import Plan, RunRequest
 DRAWS = 100
 SUPERVISOR = "supervisor.lock"
 MOST_NEWS = 1 << 20
-"""Bytes of output that are shown at a time: nobody reads more between two looks."""
+"""Most bytes of output that are shown at a time."""
 
 
 def make_run_folder(runs: Path, name: str, started: str, fill: Callable[[Path, Path], object]) -> Path:

@@ -50,10 +50,10 @@ def scratch_folder(prefix: str, parent: Path | None = None) -> Iterator[str]:
 
 
 def _hold(folder: Path) -> int:
-    """Lock a folder: its lock appears with the right name only after it is held, so that nobody takes the folder for left behind."""
+    """Lock a folder: the lock gets its name only after it is held, so that no other process takes the folder for left behind."""
     draft = folder / f"{HELD}.new"
     held = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    with suppress(OSError):  # a file system without locks: then nobody can tell that the folder was left
+    with suppress(OSError):  # on a file system without locks, the folder is never taken for left behind
         flock(held, LOCK_EX)
         draft.rename(folder / HELD)
     return held

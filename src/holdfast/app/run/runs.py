@@ -176,7 +176,7 @@ class Run:
 
 
 def poll_attempt(attempt: AttemptState, now_s: float) -> Polled | None:
-    """Return the end of an attempt that nobody supervises; None if it is not known to have ended, or if looking takes a service."""
+    """Return the end of an attempt without a supervisor; None if it is not known to have ended, or if looking takes a service."""
     backend = attach_backend(attempt.backend)
     if backend.retrieval is not None:  # polling it takes long, and may cost
         return None

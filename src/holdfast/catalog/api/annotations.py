@@ -26,7 +26,7 @@ class _NotPlainError(Exception):
 
 @cache
 def plain_types(annotation: str) -> frozenset[str]:
-    """Return the names of the plain types that an annotation admits; none if it admits others, or nobody knows.
+    """Return the names of the plain types that an annotation admits; none if it admits others, or that is not known.
 
     >>> sorted(plain_types("Optional[Union[int, list[str]]]")), plain_types("torch.dtype | None")
     (['int', 'list', 'null'], frozenset())

@@ -9,7 +9,7 @@ STREAMS: Final = {"stdin": "r", "stdout": "w", "stderr": "w"}
 
 
 def open_closed_streams() -> None:
-    """Have each standard stream that is closed read nothing, and write to nobody."""
+    """Open each closed standard stream on the null device."""
     for name, mode in STREAMS.items():
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115 - it stays open

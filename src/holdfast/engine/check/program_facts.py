@@ -39,7 +39,7 @@ class VersionContext:
         declared: What says so.
         assumed: The versions of the libraries that it uses and nothing pins: the newest that fit.
         unknown: Why nobody knows the version of another library that it uses.
-        outside: Where what it names is looked for; None if nobody looks.
+        outside: Where what it names is looked for; None if it is not looked for.
     """
 
     resolution: Resolution

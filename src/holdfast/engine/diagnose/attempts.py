@@ -56,8 +56,8 @@ class Ending:
     """What was left of an attempt, beside what its processes wrote.
 
     Attributes:
-        oom_kills: Processes that the kernel killed meanwhile for lack of memory; None if nobody counted.
-        disk_free_bytes: Room left on the disk of the run; None if nobody looked.
+        oom_kills: Processes that the kernel killed meanwhile for lack of memory; None if they were not counted.
+        disk_free_bytes: Room left on the disk of the run; None if that was not measured.
         stacks: The stack of its main thread, each time that it seemed to hang; empty if it never did.
         stacks_path: Where they lie.
         stacks_of_ranks: The same of each rank, if there are several.

@@ -17,7 +17,7 @@ from holdfast.core.log import Line
 from holdfast.engine.diagnose.silent import ClassEvidence
 
 ENDING: Final = "how it ended"
-"""In place of a log's path: what whoever asks knows of the process' end."""
+"""In place of a log's path: what the caller knows of the process' end."""
 SHELL: Final = 128
 """What a shell, or a container, adds to the number of the signal that ended a process."""
 SIGNALS: Final[Mapping[int, tuple[str, float]]] = {

@@ -38,7 +38,7 @@ class MetricFigure:
         high: Its upper end.
         method: How the interval was made.
         rows: How many rows have a value.
-        rows_needed: How many would make the interval narrow enough; None if it is, or nobody can tell.
+        rows_needed: How many would make the interval narrow enough; None if it is, or it is not known.
     """
 
     value: float

@@ -49,7 +49,7 @@ class Inspection:
         methods: Whether each method can train on it.
         scan: What reading every row showed.
         method: The method that was requested; None if none was.
-        tokens: What a model's tokenizer makes of the rows; None if no model was named, or nobody could tell.
+        tokens: What a model's tokenizer makes of the rows; None if no model was named, or they could not be counted.
         untold: Why there are no tokens.
         mapped: The method whose mapping went over the rows before their tokens were counted; None if none did.
         masked: Sample rows as the model is shown them.

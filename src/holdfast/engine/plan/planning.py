@@ -38,7 +38,7 @@ class JobPlan:
         no_hardware: Why the hardware that it names is unknown; empty if it is known.
         because: What was taken for granted.
         closed_form: What the closed form says, where the memory was traced; None if it was not.
-        untraced: Why the step was not traced, though that was requested; empty if it was, or nobody asked.
+        untraced: Why the step was not traced, though that was requested; empty if it was, or it was not requested.
     """
 
     step: TrainingStep

@@ -73,7 +73,7 @@ class Constraint(NamedTuple):
 
     @property
     def hidden(self) -> str:
-        """Why nobody can tell which version it comes to; empty if one can."""
+        """Why it is not known which version it comes to; empty if one can."""
         return next((each.unknown for each in self.requirements if each.unknown), "")
 
     @property

@@ -253,7 +253,7 @@ class _Loop:
         return polled, output.events
 
     def _ended_s(self, look: PollResult, reports: Sequence[Event]) -> float | None:
-        """Return when an attempt ended: as the backend says, or at its last event if nobody watched it; None for now."""
+        """Return when an attempt ended: as the backend says, or at its last event if it had no supervisor; None for now."""
         if look.ended_s is not None or self._watched:
             return look.ended_s
         stored = (event for _, event in self._dependencies.store.read(self._run))

@@ -46,7 +46,7 @@ def tokenize_rows(
         tokenizer: The model's.
         recipe: How the trainer makes tokens.
         limit: Tokenize this many rows at most: every k-th of the set where `of` tells how many there are, else the first.
-        of: How many rows the training gets; None if nobody counted them.
+        of: How many rows the training gets; None if they were not counted.
 
     Raises:
         SourceError: There are no rows, or their tokens are not made by a tokenizer alone.
@@ -92,7 +92,7 @@ def sample_rows(
         rows: All rows.
         recipe: Whose trainer.
         limit: How many are wanted at most.
-        of: How many there are; None if nobody counted them.
+        of: How many there are; None if they were not counted.
 
     Raises:
         SourceError: The trainer reads none of the columns, or one holds images, which a processor makes tokens of.
@@ -279,7 +279,7 @@ class TokenTally:
         """Return all of it.
 
         Args:
-            of: How many rows there are; None if nobody counted them.
+            of: How many rows there are; None if they were not counted.
         """
         units, packed = self._count_units()
         share = of / self.seen if of is not None and self.seen else None

@@ -66,7 +66,7 @@ class SamplePicture:
 
 
 def draw_bars(tokens: TokenReport) -> tuple[Bar, ...]:
-    """Return the histogram's bars, shortest rows first; none for lengths that nobody counted."""
+    """Return the histogram's bars, shortest rows first; none for lengths that that was not counted."""
     return tuple(_bars(tokens))
 
 

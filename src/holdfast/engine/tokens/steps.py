@@ -16,7 +16,7 @@ def count_steps(schedule: Schedule, units: int | None) -> int | None:
 
     Args:
         schedule: How many rows a step takes.
-        units: Rows or packs that an epoch goes over; None if nobody counted them.
+        units: Rows or packs that an epoch goes over; None if they were not counted.
 
     >>> count_steps(Schedule(epochs=3, batch=8, accumulation=4), 100)
     12

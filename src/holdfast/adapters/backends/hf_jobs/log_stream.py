@@ -69,7 +69,7 @@ class LogStream:
         self._was_read = False
 
     def read(self, offset: int, *, ended: bool) -> LogPart:
-        """Return what has arrived from an offset on. From 0 on, what was read before is requested once more.
+        """Return the bytes from an offset on. With offset 0, everything is requested again.
 
         Args:
             offset: Where the part begins.
