@@ -5,6 +5,8 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
+from holdfast.core.inline_yaml import render_inline_yaml
+
 ScenarioName = Literal["demo", "first-run", "production", "fast", "cheap"]
 """The value of `for`."""
 SCENARIOS: Final[tuple[ScenarioName, ...]] = get_args(ScenarioName)
@@ -90,24 +92,5 @@ class ScenarioChoices(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
         return f"{self.name} (prefers {self.prefers}): " + ("; ".join(self._parts()) or "nothing to set")
 
     def _parts(self) -> Iterator[str]:
-        yield from (f"{each.key} {spell_value(each.value)}" for each in self.chosen)
-        yield from (f"{each.key} {spell_value(each.value)} kept" for each in self.kept)
-
-
-def spell_value(value: Any) -> str:
-    """Return a value on one line, as a job file has it.
-
-    >>> spell_value({"r": 16, "target_modules": "all-linear"}), spell_value(None), spell_value(True)
-    ('{r: 16, target_modules: all-linear}', 'null', 'true')
-    """
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return str(value).lower()
-        case dict():
-            return "{" + ", ".join(f"{name}: {spell_value(each)}" for name, each in value.items()) + "}"
-        case list():
-            return "[" + ", ".join(map(spell_value, value)) + "]"
-        case _:
-            return str(value)
+        yield from (f"{each.key} {render_inline_yaml(each.value)}" for each in self.chosen)
+        yield from (f"{each.key} {render_inline_yaml(each.value)} kept" for each in self.kept)

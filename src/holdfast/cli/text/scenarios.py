@@ -5,7 +5,8 @@ from rich.table import Table
 from rich.text import Text
 
 from holdfast.cli.text.drawing import drawn
-from holdfast.core.scenario import KeptSetting, ScenarioChoices, spell_value
+from holdfast.core.inline_yaml import render_inline_yaml
+from holdfast.core.scenario import KeptSetting, ScenarioChoices
 
 
 def render_scenario(path: str, scenario: ScenarioChoices) -> str:
@@ -16,9 +17,11 @@ def render_scenario(path: str, scenario: ScenarioChoices) -> str:
     table.add_column("because", ratio=3)
     table.add_column("it costs", ratio=3, style="dim")
     for each in scenario.chosen:
-        table.add_row(*map(Text, (each.key, spell_value(each.value), each.because, each.costs)))
+        table.add_row(*map(Text, (each.key, render_inline_yaml(each.value), each.because, each.costs)))
     for kept in scenario.kept:
-        table.add_row(Text(kept.key), Text(spell_value(kept.value)), Text(f"kept: yours{_instead(kept)}", "yellow"))
+        table.add_row(
+            Text(kept.key), Text(render_inline_yaml(kept.value)), Text(f"kept: yours{_instead(kept)}", "yellow")
+        )
     for omitted in scenario.omitted:
         table.add_row(Text(omitted.key), Text("not set", "dim"), Text(omitted.because, "dim"))
     overrides = f"; the file has `for: {scenario.overrides}`" if scenario.overrides else ""
@@ -30,4 +33,4 @@ def _instead(kept: KeptSetting) -> str:
     """Return what the scenario would have set, if that is another value."""
     if kept.other_key:
         return f", so `{kept.other_key}` is not set"
-    return "" if kept.value == kept.instead_of else f", instead of {spell_value(kept.instead_of)}"
+    return "" if kept.value == kept.instead_of else f", instead of {render_inline_yaml(kept.instead_of)}"

@@ -6,7 +6,7 @@ from typing import Any
 from holdfast.catalog.calls.train_arguments import CLASSES, arguments, versions
 from holdfast.core.api import REQUIRED, Parameter
 from holdfast.core.document import Unknown
-from holdfast.engine.explain.job_keys import render_value
+from holdfast.core.inline_yaml import render_inline_yaml
 
 
 def argument_keys() -> list[str]:
@@ -62,4 +62,4 @@ def _about(parameter: Parameter) -> str:
 def _default(parameter: Parameter) -> str:
     """Return the default as YAML; empty if the argument has none, or it is computed."""
     hidden = parameter.default is REQUIRED or isinstance(parameter.default, Unknown)
-    return "" if hidden else render_value(parameter.default)
+    return "" if hidden else render_inline_yaml(parameter.default)

@@ -1,11 +1,10 @@
 """The keys of a job file, or of a study file, in Markdown, made from its JSON Schema."""
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from holdfast.core.document_schema import parts_of
+from holdfast.core.inline_yaml import render_inline_yaml
 
 Schema = Mapping[str, Any]
 TYPES: Final[Mapping[str, str]] = {
@@ -16,11 +15,6 @@ TYPES: Final[Mapping[str, str]] = {
     "array": "list",
     "object": "mapping",
 }
-PLAIN: Final = re.compile(r"[A-Za-z./][\w./ -]*")
-"""Text that YAML reads as text without quotes, between braces too."""
-READ_OTHERWISE: Final = frozenset({"true", "false", "yes", "no", "on", "off", "null"})
-
-
 JOB_FILE: Final = "`--set KEY=VALUE` overrides a key."
 STUDY_FILE: Final = "`holdfast study STUDY --dry-run` checks it. Keys of the job are dotted, as for `--set`."
 
@@ -91,7 +85,7 @@ def _default(key: Schema, name: str, owner: Schema) -> str:
     if name in owner.get("required", ()):
         return "required"
     default = key.get("default")
-    return f"default {render_value(default)}" if default not in (None, [], {}) else ""
+    return f"default {render_inline_yaml(default)}" if default not in (None, [], {}) else ""
 
 
 def _example(schema: Schema, path: tuple[str, ...]) -> str:
@@ -104,8 +98,8 @@ def _example(schema: Schema, path: tuple[str, ...]) -> str:
     beside = [each for each in _needed_by(part, name) if above and each != name]
     values = {each: part["properties"][each]["examples"][0] for each in (*beside, name)}
     if not above:
-        return f"{name}: {render_value(values[name])}"
-    return f"{'.'.join(above)}: {render_value([values] if is_item else values)}"
+        return f"{name}: {render_inline_yaml(values[name])}"
+    return f"{'.'.join(above)}: {render_inline_yaml([values] if is_item else values)}"
 
 
 def _needed_by(part: Schema, name: str) -> list[str]:
@@ -115,22 +109,3 @@ def _needed_by(part: Schema, name: str) -> list[str]:
     if alternatives and not any({name, *needed}.issuperset(each) for each in alternatives):
         needed += alternatives[0]
     return needed
-
-
-def render_value(value: Any) -> str:
-    """Return a value as YAML on one line.
-
-    >>> render_value({"r": 16, "names": ["a", ">=3.11"], "on": True})
-    '{r: 16, names: [a, ">=3.11"], on: true}'
-    """
-    match value:
-        case str():
-            return value if PLAIN.fullmatch(value) and value.lower() not in READ_OTHERWISE else json.dumps(value)
-        case list():
-            return f"[{', '.join(map(render_value, value))}]"
-        case dict():
-            return "{" + ", ".join(f"{name}: {render_value(inner)}" for name, inner in value.items()) + "}"
-        case float():
-            return re.sub(r"^(\d+)e", r"\1.0e", repr(value))  # YAML 1.1 reads `2e-05` as text
-        case _:
-            return json.dumps(value)

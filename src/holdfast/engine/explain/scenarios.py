@@ -5,7 +5,8 @@ from dataclasses import asdict
 from typing import Final
 
 from holdfast.catalog.scenarios import Scenario, ScenarioSetting, load_scenarios
-from holdfast.core.scenario import SCENARIO_KEY, SCENARIOS, spell_value
+from holdfast.core.inline_yaml import render_inline_yaml
+from holdfast.core.scenario import SCENARIO_KEY, SCENARIOS
 from holdfast.results import Json
 
 SCENARIO_PAGES: Final = {SCENARIO_KEY: SCENARIOS, **{f"{SCENARIO_KEY}:{name}": (name,) for name in SCENARIOS}}
@@ -45,7 +46,7 @@ def _scenario_lines(scenario: Scenario) -> Iterator[str]:
 
 def _setting_lines(setting: ScenarioSetting) -> Iterator[str]:
     value = f"each {setting.value} minutes of `where.timeout`, at most a tenth of all steps" if setting.rule else ""
-    yield f"- `{setting.key}`: {value or spell_value(setting.value)}"
+    yield f"- `{setting.key}`: {value or render_inline_yaml(setting.value)}"
     yield f"  - because: {setting.because}"
     yield f"  - it costs: {setting.costs}"
     yield f"  - source: {setting.source}"
