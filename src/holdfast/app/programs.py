@@ -9,7 +9,7 @@ from holdfast.app.rendering import script_of
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Job
-from holdfast.engine.check.answers import JOB_FILES
+from holdfast.core.target_kind import TargetKind, target_kind
 
 
 def interpreter_of(program: Program) -> tuple[str, ...]:
@@ -27,7 +27,7 @@ def program_of(target: str, sets: Sequence[str], arguments: Sequence[str]) -> Pr
     Raises:
         UsageError: There is no such file, it breaks its schema, or it takes no arguments.
     """
-    if not target.endswith(JOB_FILES):
+    if target_kind(target) is not TargetKind.JOB:
         return read_program(target, arguments, sets)
     job = read_target(target, sets, arguments)
     if job.job is None:

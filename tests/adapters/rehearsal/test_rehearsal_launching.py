@@ -95,6 +95,15 @@ def test_launcher_is_read_with_the_variables_it_will_get(tmp_path: Path, monkeyp
     assert read_program("run.sh", (), ()).arguments == ("--model", "work/tiny", "--out", "out", "--rate", "3e-5")
 
 
+@pytest.mark.parametrize("name", ["Makefile", "train.mk"])
+def test_a_makefile_is_read_as_command_lines(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("train.py").touch()
+    Path(name).write_text("train:\n\tpython train.py --rate 3e-5\n")
+    program = read_program(name, (), ())
+    assert (program.path, program.arguments) == ("train.py", ("--rate", "3e-5"))
+
+
 @pytest.mark.parametrize("given", ["--max_seq_length 64", "--max_seq_length=64", '"--max_seq_length" 64'])
 def test_flags_of_a_shell_script_have_their_lines(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A parser that refuses one tells its name alone."""

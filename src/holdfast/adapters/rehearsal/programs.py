@@ -17,13 +17,13 @@ from holdfast.adapters.targets import read_text, require_takes_arguments
 from holdfast.adapters.targets.overrides import require_no_overrides
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
-from holdfast.core.notebook import NOTEBOOK, read_cells
+from holdfast.core.notebook import read_cells
 from holdfast.core.scenario import ScenarioChoices
+from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.core.text import Place
 
 COMMAND: Final = "--"
 FLAG: Final = "--"
-SHELLS: Final = (".sh", ".bash", ".slurm", ".sbatch")
 TRL: Final = "trl"
 VARIABLES: Final = "environment.variables."
 NUMBERED: Final = frozenset(
@@ -83,15 +83,15 @@ def read_program(target: str, arguments: Sequence[str], sets: Sequence[str]) -> 
     """
     require_no_overrides(target, sets)
     local = bool(sets)
-    suffix = Path(target).suffix
     if target == COMMAND:
         return _shell_program(shlex.join(arguments), "the command line", local=local)
     if arguments:
         require_takes_arguments(target)
     text = read_text(target)
-    if suffix in SHELLS:
+    kind = target_kind(target)
+    if kind is TargetKind.COMMANDS:
         return _shell_program(text, target, local=local)
-    if suffix == NOTEBOOK:
+    if kind is TargetKind.NOTEBOOK:
         text = _cells_source(text, target)
     return Program(path=target, source=text, arguments=tuple(arguments), local=local)
 

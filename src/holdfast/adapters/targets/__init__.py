@@ -19,6 +19,7 @@ from holdfast.core.nearest import nearest
 from holdfast.core.notebook import read_cells
 from holdfast.core.redact import named_secrets, secrets_in_yaml
 from holdfast.core.scenario import ScenarioChoices
+from holdfast.core.target_kind import STANDARD_INPUT, TargetKind, target_kind
 from holdfast.core.text import TextEdit
 
 if TYPE_CHECKING:
@@ -28,10 +29,6 @@ UTF8: Final = "save the file as UTF-8 text; or name another, if it is not a text
 KNOWN: Final = "name a job file (.yaml), a script (.py), a notebook (.ipynb) or a shell script (.sh)"
 SHELL: Final = (".sh", ".sbatch", ".slurm")
 """Suffixes of shell scripts that a folder is searched for."""
-PROGRAMS: Final = (".py", ".ipynb", ".sh", ".bash", ".slurm", ".sbatch", ".mk")
-"""Suffixes of what is not a job file."""
-GIVEN_ARGUMENTS: Final = ".py"
-"""Suffix of what is given arguments of its own; so is a script on standard input."""
 SETTINGS: Final = (".yaml", ".yml", ".json")
 """Suffixes of files that hold settings."""
 LOGS: Final = (".log", ".out", ".err")
@@ -98,8 +95,8 @@ def read_target(
             and arguments are given, or standard input holds no script.
         ExceptionGroup: Of a JobError for every problem of a job file.
     """
-    suffix = ".py" if path == "-" else ".mk" if Path(path).name == "Makefile" else Path(path).suffix
-    if sets and suffix in PROGRAMS:
+    kind = target_kind(path)
+    if sets and (kind.is_program or kind is TargetKind.COMMANDS):
         from holdfast.adapters.targets.overrides import require_no_overrides
 
         require_no_overrides(path, sets)
@@ -109,14 +106,14 @@ def read_target(
         raise UsageError(
             "the file holds data, and no job", where=path, fix=f"`holdfast inspect {quote(path)}` looks at data"
         )
-    if suffix in LOGS:
+    if Path(path).suffix in LOGS:
         fix = f"`holdfast diagnose {quote(path)}` finds out why a job failed"
         raise UsageError("the file is a log, and no job", where=path, fix=fix)
     text = read_text(path) if text is None else text
-    if path == "-" and read_cells(text):
+    if path == STANDARD_INPUT and read_cells(text):
         fix = "write it to a file and name that: `holdfast check notebook.ipynb`"
         raise UsageError("standard input holds a notebook, and only a script is read from there", where=path, fix=fix)
-    target = _target_reader(suffix)(text, path, tuple(sets), tuple(arguments))
+    target = _target_reader(kind)(text, path, tuple(sets), tuple(arguments))
     for document in target.documents:
         mask(named_secrets(document.values))
     return target
@@ -124,7 +121,7 @@ def read_target(
 
 def takes_arguments(path: str) -> bool:
     """True if a target is a script, which may be given arguments of its own."""
-    return path == "-" or Path(path).suffix == GIVEN_ARGUMENTS
+    return target_kind(path) is TargetKind.SCRIPT
 
 
 def require_takes_arguments(path: str) -> None:
@@ -140,18 +137,18 @@ def require_takes_arguments(path: str) -> None:
     raise UsageError(what, where="--", fix=f"{fix}; or name no target to give a whole command line behind `--`")
 
 
-def _target_reader(suffix: str) -> Callable[[str, str, tuple[str, ...], tuple[str, ...]], Target]:
+def _target_reader(kind: TargetKind) -> Callable[[str, str, tuple[str, ...], tuple[str, ...]], Target]:
     """The function that reads targets of a kind. A job file needs a YAML parser and a schema, a script neither."""
-    match suffix:
-        case ".py":
+    match kind:
+        case TargetKind.SCRIPT:
             from holdfast.adapters.targets import scripts
 
             return scripts.read
-        case ".ipynb":
+        case TargetKind.NOTEBOOK:
             from holdfast.adapters.targets import notebooks
 
             return notebooks.read
-        case ".sh" | ".bash" | ".slurm" | ".sbatch" | ".mk":
+        case TargetKind.COMMANDS:
             from holdfast.adapters.targets import commands
 
             return commands.read
@@ -187,7 +184,7 @@ def read_text(path: str) -> str:
         UsageError: It cannot be read.
     """
     try:
-        return _read_whole(sys.stdin) if path == "-" else _decoded(read_foreign(Path(path)), path)
+        return _read_whole(sys.stdin) if path == STANDARD_INPUT else _decoded(read_foreign(Path(path)), path)
     except FileNotFoundError:
         raise missing_file(path, str(Path.cwd())) from None
     except UnicodeDecodeError as error:

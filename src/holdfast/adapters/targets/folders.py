@@ -19,6 +19,7 @@ from holdfast.adapters.foreign_files import read_foreign
 from holdfast.adapters.targets import SHELL
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import SURE, nearest
+from holdfast.core.target_kind import TargetKind, target_kind
 
 LEFT_OUT: Final = frozenset(
     {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", "build", "dist", "site-packages"}
@@ -233,7 +234,7 @@ def _judge(path: str) -> str | OtherUse | PassedOver | None:
 
 
 def _use(path: str, suffix: str, content: bytes) -> str | OtherUse | PassedOver | None:
-    if suffix in (".yaml", ".yml"):
+    if target_kind(path) is TargetKind.JOB:
         keys = set(TOP_KEYS.findall(content))
         return path if any(keys >= job for job in JOBS) or _is_misspelt_job(keys) else None
     if b"\0" in content[:LOOKED_AT]:

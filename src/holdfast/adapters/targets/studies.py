@@ -9,6 +9,7 @@ from holdfast.adapters.foreign_files import is_there
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.document import Document, Edit, Key, ReplaceCall
 from holdfast.core.errors import Spot, UsageError
+from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.core.text import Place, TextEdit
 
 JOB: Final = "job"
@@ -60,7 +61,7 @@ def find_job_file(study: Document) -> str:
         raise UsageError(
             f"no such job file: {named}", where=where, fix="name one beside the study file, or write the job here"
         )
-    if found.suffix not in (".yaml", ".yml"):
+    if target_kind(found) is not TargetKind.JOB:
         raise UsageError(
             f"{named} is not a job file", where=where, fix="name a job file (.yaml); a script has no keys to vary"
         )

@@ -18,16 +18,16 @@ from holdfast.app.programs import interpreter_of, program_of
 from holdfast.app.rendering import script_of
 from holdfast.core.errors import HoldfastError
 from holdfast.core.run_state import RunState, fold, trained_s
-from holdfast.engine.check.answers import JOB_FILES
+from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.engine.checklist.earlier import Earlier
 
-RUNNABLE: Final = (".py", ".ipynb", *JOB_FILES)
+RUNNABLE: Final = (TargetKind.JOB, TargetKind.SCRIPT, TargetKind.NOTEBOOK)
 LOOKED_AT: Final = 50  # newest runs of the folder
 
 
 def find_earlier(request: TargetRequest, target: Target) -> Earlier:
     """Return the results of an earlier rehearsal and run of the same job: the same script with the same settings."""
-    if not request.path.endswith(RUNNABLE):
+    if target_kind(request.path) not in RUNNABLE:
         return Earlier()
     earlier = Earlier(rehearsed=_rehearsed(request))
     name, state = next(_runs_of(target), ("", RunState()))

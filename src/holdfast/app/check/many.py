@@ -19,8 +19,9 @@ from holdfast.adapters.storage.check_cache import (
     file_digest,
 )
 from holdfast.adapters.targets.siblings import read_module
-from holdfast.app.check.target import PROGRAMS, TargetOutcome, check_one_of_many
+from holdfast.app.check.target import TargetOutcome, check_one_of_many
 from holdfast.app.check.target_request import CATALOG, TargetRequest
+from holdfast.core.target_kind import target_kind
 from holdfast.results.check import TargetResult
 
 FILES_PER_PROCESS: Final = 25
@@ -95,7 +96,7 @@ class CachedAnswer:
 def _basis(request: TargetRequest, surroundings: CheckEnvironment) -> CacheBasis | None:
     """Return what a cached result depends on; None if it cannot be cached: a job file's also depends on data, uv's on the registry."""
     path = Path(request.path)
-    if path.suffix not in PROGRAMS or request.resolve != CATALOG:
+    if not target_kind(path).is_program or request.resolve != CATALOG:
         return None
     try:
         text = file_digest(path)

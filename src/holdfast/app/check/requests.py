@@ -7,11 +7,11 @@ from typing import Any
 
 from holdfast.adapters.targets import SHELL, read_target, require_takes_arguments, takes_arguments
 from holdfast.adapters.targets.project import Project, Projects
-from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, STANDARD_INPUT, TargetRequest
+from holdfast.app.check.target_request import CATALOG, COMMAND_LINE, TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.core.errors import UsageError
 from holdfast.core.nearest import nearest
-from holdfast.engine.check.answers import JOB_FILES
+from holdfast.core.target_kind import STANDARD_INPUT, TargetKind, target_kind
 from holdfast.rules import all_rules
 
 UNREADABLE = "SYN001"
@@ -148,7 +148,7 @@ def _add(request: CheckRequest, path: str, project: Project, options: CheckOptio
         path=path,
         only=options.only or project.select,
         ignore=(*options.ignore, *project_ignores, *project.ignored_in(path)),
-        sets=options.sets if path.endswith(JOB_FILES) else (),
+        sets=options.sets if target_kind(path) is TargetKind.JOB else (),
         arguments=options.arguments if path == COMMAND_LINE or takes_arguments(path) else (),
         strict=project.strict if options.strict is None else options.strict,
         resolve=options.resolve or project.resolve or CATALOG,

@@ -10,12 +10,13 @@ from msgspec import structs
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check import programs
 from holdfast.app.check.script_rows import rows_at_hand
-from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, STANDARD_INPUT, TargetRequest, local_rows
+from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, TargetRequest, local_rows
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.core.errors import GroupedError, HoldfastError, JobError, SourceError, UsageError, flatten
 from holdfast.core.facts import HUB_FACTS
 from holdfast.core.finding import Finding, Rule
 from holdfast.core.outcome import Raised, outcome_of
+from holdfast.core.target_kind import target_kind
 from holdfast.core.text import Place
 from holdfast.engine.check.answers import CheckedTarget, UnreadableTarget, target_result
 from holdfast.engine.check.hub_facts import ReferenceResolver
@@ -24,8 +25,6 @@ from holdfast.engine.check.suppress import MARK, split_suppressed
 from holdfast.engine.references import references
 from holdfast.results.check import ChecklistItem, TargetResult
 from holdfast.rules import all_rules, rules_of_jobs
-
-PROGRAMS = (".py", ".ipynb")
 
 
 class TargetOutcome(NamedTuple):
@@ -189,4 +188,4 @@ def _position(finding: Finding) -> tuple[str, int, int, int, str]:
 
 
 def _is_broken_program(path: str, errors: Sequence[HoldfastError]) -> bool:
-    return path.endswith((*PROGRAMS, STANDARD_INPUT)) and all(error.spot.line is not None for error in errors)
+    return target_kind(path).is_program and all(error.spot.line is not None for error in errors)

@@ -9,7 +9,6 @@ from holdfast.app.hub_access import HubAccess, job_folder
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.hub.repositories import may_be_repository
 
-STANDARD_INPUT = "-"
 CATALOG = "catalog"
 INSPECTED = frozenset({"tokens", "rewarded"})
 """Facts that only `holdfast inspect` finds out, because this takes longer than a check may."""

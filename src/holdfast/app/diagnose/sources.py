@@ -4,20 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from os import fspath
 from pathlib import Path
-from typing import Final
 
 from holdfast.adapters.foreign_files import is_there
 from holdfast.adapters.storage.journal import JOURNAL
 from holdfast.adapters.storage.log_files import open_logs
-from holdfast.adapters.targets import PROGRAMS
 from holdfast.app.arguments import PathName, runs_folder
 from holdfast.core.errors import UsageError
+from holdfast.core.target_kind import STANDARD_INPUT, TargetKind, target_kind
 from holdfast.engine.diagnose.endings import ENDING, as_log, ending_evidence, read_ending
 from holdfast.engine.diagnose.history import RunHistory
-
-JOBS: Final = frozenset({*PROGRAMS, ".yaml", ".yml"})
-"""Ends of the names of scripts, notebooks and job files."""
-STDIN: Final = "-"
 
 
 def find_sources(named: Sequence[str], ended: str, runs: PathName | None) -> RunHistory:
@@ -28,7 +23,7 @@ def find_sources(named: Sequence[str], ended: str, runs: PathName | None) -> Run
     Raises:
         UsageError: There are none.
     """
-    jobs = [name for name in named if Path(name).suffix in JOBS and Path(name).is_file()]
+    jobs = [name for name in named if _is_job(name)]
     logs = [name for name in named if name not in jobs]
     if len(jobs) > 1:
         what, fix = "only one script or job file can be named", "name the one that this job was started with"
@@ -36,7 +31,7 @@ def find_sources(named: Sequence[str], ended: str, runs: PathName | None) -> Run
     if not logs:
         fix = "name a log, a run, or `-` for standard input"
         raise UsageError("no log is named", where="holdfast diagnose", fix=fix)
-    alone = len(logs) == 1 and not jobs and logs[0] != STDIN
+    alone = len(logs) == 1 and not jobs and logs[0] != STANDARD_INPUT
     if alone and is_there(Path(logs[0]) / JOURNAL):
         folder = Path(logs[0]).resolve()
         return _of_run(folder.name, ended, folder.parent)
@@ -96,3 +91,8 @@ def _of_run(name: str, ended: str, runs: PathName | None) -> RunHistory:
         what, fix = "how a run ended is in its ledger", "leave out --ended, or name the log files instead of the run"
         raise UsageError(what, where=f"--ended {ended}", fix=fix)
     return past
+
+
+def _is_job(name: str) -> bool:
+    """True if a name is that of a script, a notebook, a shell script or a job file that is there."""
+    return target_kind(name) is not TargetKind.OTHER and Path(name).is_file()

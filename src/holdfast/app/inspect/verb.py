@@ -21,8 +21,8 @@ from holdfast.core.methods import Method
 from holdfast.core.nearest import suggest_one
 from holdfast.core.scan import Scan, Tokens, UnreadablePart
 from holdfast.core.shape import Readiness, Shape
+from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.core.text import Place
-from holdfast.engine.check.answers import JOB_FILES
 from holdfast.engine.check.rule_runner import MissingFact, run_rules
 from holdfast.engine.inspect.inspection import Inspection, inspect_result, judge_methods, usual_method
 from holdfast.results.inspect import InspectResult
@@ -119,7 +119,7 @@ def read_request(data: str, edits: Sequence[Edit], sets: Sequence[str]) -> Docum
         UsageError: An option has no place in it.
         ExceptionGroup: It is a job file that breaks its schema, or an override does.
     """
-    if data.endswith(JOB_FILES) and Path(data).is_file():
+    if target_kind(data) is TargetKind.JOB and Path(data).is_file():
         return read_target(data, tuple(sets)).document.with_values(edits, TYPED)
     document = Document(path=data, kind="data", values={"dataset": {"path": data, "split": "train"}})
     document = document.with_values(edits, TYPED)

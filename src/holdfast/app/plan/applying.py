@@ -5,10 +5,11 @@ from typing import Final
 
 from holdfast.adapters.storage.write_back import write_back
 from holdfast.adapters.targets import Target, read_text
-from holdfast.app.check.target_request import COMMAND_LINE, STANDARD_INPUT
+from holdfast.app.check.target_request import COMMAND_LINE
 from holdfast.catalog.models.model_settings import INIT, set_to
 from holdfast.core.document import Document, Edit, Set
 from holdfast.core.errors import UsageError
+from holdfast.core.target_kind import STANDARD_INPUT
 from holdfast.core.text import apply_text_edits
 
 Settings = Mapping[str, bool | int | str]

@@ -14,12 +14,12 @@ from holdfast.adapters.targets import read_text
 from holdfast.core.log import Frame, Line, Traceback
 from holdfast.core.notebook import is_notebook, read_cells
 from holdfast.core.rehearsal import Part, PartResult
+from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.reading import LogQuery
 from holdfast.engine.rehearse.absence_advice import NO_MODULE
 from holdfast.engine.rehearse.advising import SYNTAX
 from holdfast.engine.rehearse.explaining import FailureContext
-from holdfast.engine.rehearse.keywords import SETTINGS
 from holdfast.engine.rehearse.naming import because_of
 from holdfast.engine.rehearse.tracebacks import FailingLine
 
@@ -78,7 +78,7 @@ def _settings_files(program: Program) -> Iterator[str]:
     """Yield the files of settings that a command line names: `--config sft.yaml`."""
     for before, word in pairwise(("", *program.arguments)):
         path = word if before == CONFIG else word.partition(f"{CONFIG}=")[2]
-        if path.endswith(SETTINGS) and Path(path).is_file():
+        if target_kind(path) is TargetKind.JOB and Path(path).is_file():
             yield path
 
 

@@ -20,6 +20,7 @@ from holdfast.core.errors import HoldfastError
 from holdfast.core.finding import Finding, Severity
 from holdfast.core.methods import Method
 from holdfast.core.rehearsal import Objection, PartResult, StageName
+from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.inspect.inspection import Inspection, report_tokens
 from holdfast.results.inspect import TokenReport
@@ -131,7 +132,7 @@ def find_environment_fault(path: str) -> tuple[str, str] | None:
 
     An environment that has more than the list would not show it.
     """
-    if not path.endswith(".py") or not Path(path).is_file():
+    if target_kind(path) is not TargetKind.SCRIPT or not Path(path).is_file():
         return None
     question = TargetRequest(path=path, only=(OF_ENVIRONMENT,), hub=HubAccess.OFFLINE)
     try:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
 
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.arguments import PathName
@@ -12,9 +11,8 @@ from holdfast.app.run_paths import folder_of_runs, hint_at_parents
 from holdfast.core.errors import UsageError
 from holdfast.core.event import RunStage
 from holdfast.core.run_state import RunState
+from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.engine.run.naming import describe_several, is_one_job, job_of_run, matching_runs
-
-JOB_FILES: Final = (".yaml", ".yml")
 
 
 def open_run(name: PathName, runs: PathName | None) -> Run:
@@ -95,7 +93,7 @@ def _matching(name: PathName, runs: PathName | None) -> tuple[str, Path, Ledger,
 
 def _runs_of_file(name: str, known: Sequence[str]) -> list[str]:
     """Return the runs of the job that has its name from a job file; none if the name is not one of a job file."""
-    if not name.endswith(JOB_FILES):
+    if target_kind(name) is not TargetKind.JOB:
         return []
     from holdfast.engine.run.launch import name_job  # few name a file
 

@@ -5,7 +5,6 @@ Source of the header: `[tool.hf-jobs]` as `hf jobs uv run` of huggingface_hub 2.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -16,6 +15,7 @@ from holdfast.core.backends import BACKEND_KEY, DEFAULT_BACKEND, HF_JOBS
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Environment, Where
 from holdfast.core.script_header import read_header
+from holdfast.core.target_kind import TargetKind, target_kind
 
 PARTS: Final = ("where", "environment")
 LIMITS: Final = ("where.timeout", "where.stall_timeout")
@@ -64,7 +64,7 @@ def read_placement(path: str, sets: Iterable[str]) -> Placement:
     sets = tuple(sets)
     edits = {text: parse_set(text).edit for text in sets}
     backend = next((edit.value for edit in reversed(edits.values()) if edit.key == BACKEND_KEY), DEFAULT_BACKEND.name)
-    if Path(path).suffix != ".py":
+    if target_kind(path) is not TargetKind.SCRIPT:
         return Placement(sets=sets)
     is_here = backend == DEFAULT_BACKEND.name
     values: dict[str, Any] = _header_values(path) if backend == HF_JOBS.name else {}

@@ -8,6 +8,7 @@ from msgspec import structs
 from holdfast.core.document import Document, Edit
 from holdfast.core.errors import HoldfastError, LaterPythonError, RuleError, UsageError
 from holdfast.core.finding import Finding, Fix, Severity, Skip
+from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.core.text import TextEdit
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.check.suppress import Ignore
@@ -22,7 +23,6 @@ from holdfast.results.check import (
     TargetResult,
 )
 
-JOB_FILES = (".yaml", ".yml")
 UNREADABLE = "SYN001"
 """The code of what could not be read."""
 CALLS = "calls."
@@ -103,7 +103,7 @@ def _unread(target: UnreadableTarget) -> TargetResult:
     """Return a target's errors as findings, so that they stand with those of the others; what is too new is skipped."""
     return TargetResult(
         path=target.path,
-        kind="job" if target.path.endswith(JOB_FILES) else "script",
+        kind="job" if target_kind(target.path) is TargetKind.JOB else "script",
         method=None,
         resolved={},
         because="",

@@ -10,7 +10,7 @@ from holdfast.core.diagnosis import Cause, Diagnosis, Evidence, Remedy
 from holdfast.core.document import DocumentKind
 from holdfast.core.event import Refuser
 from holdfast.core.numbers import is_count
-from holdfast.engine.check.answers import JOB_FILES
+from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 from holdfast.results.refusal import RunRefusal
 from holdfast.rules import find_rule
@@ -104,7 +104,7 @@ def kind_of(job: str) -> DocumentKind:
     >>> kind_of("train.yaml"), kind_of("")
     ('job', 'script')
     """
-    return JOB if job.endswith(JOB_FILES) else "script"
+    return JOB if target_kind(job) is TargetKind.JOB else "script"
 
 
 def report_evidence(evidence: Evidence) -> ReportedEvidence:

@@ -13,10 +13,11 @@ from holdfast.core.log import Traceback
 from holdfast.core.methods import Method
 from holdfast.core.notebook import is_notebook
 from holdfast.core.rehearsal import Failure, Part, PartResult, Rehearsal
+from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.engine.rehearse.advising import ROWS, advise
 from holdfast.engine.rehearse.circumstances import Circumstances
 from holdfast.engine.rehearse.job_keys import find_job_key, place_of
-from holdfast.engine.rehearse.keywords import SETTINGS, find_argument, find_argument_in_words
+from holdfast.engine.rehearse.keywords import find_argument, find_argument_in_words
 from holdfast.engine.rehearse.labelling import find_labelling
 from holdfast.engine.rehearse.naming import CODE, NO_NETWORK, OURS, because_of, general_advice, name_cause
 from holdfast.engine.rehearse.returned import GIVEN, advise_returning, find_returning, find_rewarding
@@ -163,7 +164,7 @@ def _given_elsewhere(
 def _given_outside(context: FailureContext, error: str, fix: str) -> FailingLine | None:
     """Return the line outside the program that gives the setting which an error is about: in a shell script, or in a file of settings."""
     flag = next((context.flags[name] for name in FLAG.findall(error) if name in context.flags), None)
-    files = {path: text for path, text in context.sources.items() if path.endswith(SETTINGS)}
+    files = {path: text for path, text in context.sources.items() if target_kind(path) is TargetKind.JOB}
     return flag or find_argument(f"{error} {fix}", files)
 
 

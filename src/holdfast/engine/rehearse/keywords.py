@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from holdfast.core.notebook import is_notebook
+from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.engine.rehearse.tracebacks import Cells, FailingLine
 
 NAMED: Final = re.compile(r"[`'\"](?P<quoted>[a-z]\w{2,})(?:=[^`'\"]*)?[`'\"]|\b(?P<bare>[a-z]+(?:_[a-z0-9]+)+)\b")
 """An argument as messages name it: in quotes, with its value or without; or bare, where it has an underscore."""
-SETTINGS: Final = (".yaml", ".yml")
 """Endings of files that hold a program's settings."""
 SETTING: Final = re.compile(r"^(\w+)[ \t]*:", re.MULTILINE)
 """A setting at the top of such a file."""
@@ -65,7 +65,7 @@ def _first_given_once(names: Iterable[str], sources: Mapping[str, str], cells: C
 
 def _given_in(path: str, source: str) -> Iterator[tuple[str, int]]:
     """Yield name and line of each setting that a file gives."""
-    if path.endswith(SETTINGS):
+    if target_kind(path) is TargetKind.JOB:
         yield from ((each[1], source.count("\n", 0, each.start()) + 1) for each in SETTING.finditer(source))
     else:
         yield from _arguments(source)
