@@ -14,8 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from holdfast.adapters.declared import setup_files
 from holdfast.adapters.declared.files import load_text
 from holdfast.adapters.declared.installed import environments, read_environment_at
+from holdfast.adapters.declared.installs import read_cells as read_installing_cells
+from holdfast.adapters.declared.installs import read_dockerfile
+from holdfast.adapters.declared.locks import read_lock
 from holdfast.adapters.declared.requirements_file import load_requirements
 from holdfast.adapters.declared.toml_files import read_header_block, read_pyproject
 from holdfast.catalog.api import packages
@@ -56,9 +60,7 @@ def find_declared(
     ours = frozenset(normalized(each) for each in packages()) | CORE
     cells = read_cells(text) if is_notebook(path) else None
     if cells is not None:
-        from holdfast.adapters.declared import installs
-
-        installed_by_cells = installs.read_cells(cells, Path(path), ours)
+        installed_by_cells = read_installing_cells(cells, Path(path), ours)
         if installed_by_cells is not None and _matters(installed_by_cells):
             return installed_by_cells
     elif header := read_header_block(text, path):
@@ -107,19 +109,13 @@ def _read_each(folder: Path, names: Iterable[str], ours: frozenset[str]) -> Iter
 
 
 def _file_reader(name: str) -> Callable[[str, Path, frozenset[str]], ProjectRequirements]:
-    """The function that reads a file of this name. Most projects have few of them, and each takes time to import."""
+    """The function that reads a file of this name."""
     if name in LOCKS:
-        from holdfast.adapters.declared.locks import read_lock
-
         return read_lock
     if name == "pyproject.toml":
         return read_pyproject
     if name == "Dockerfile":
-        from holdfast.adapters.declared.installs import read_dockerfile
-
         return read_dockerfile
-    from holdfast.adapters.declared import setup_files
-
     return {
         "setup.cfg": setup_files.read_setup_cfg,
         "setup.py": setup_files.read_setup_py,

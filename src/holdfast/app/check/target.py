@@ -9,6 +9,7 @@ from msgspec import structs
 
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check import programs
+from holdfast.app.check.ignores import find_unused
 from holdfast.app.check.script_rows import rows_at_hand
 from holdfast.app.check.target_request import COMMAND_LINE, IGNORES, TargetRequest, local_rows
 from holdfast.app.hub_access import HubAccess, open_outside
@@ -123,9 +124,6 @@ def check_rules(target: Target, request: TargetRequest) -> CheckedTarget:
     checked = _check(target, first, request)
     standing, passed = split_suppressed(checked.findings, target.documents)
     if any(MARK in document.text for document in target.documents):
-        # Few files have such a comment; only these need all rules to be imported.
-        from holdfast.app.check.ignores import find_unused
-
         standing += find_unused(target, rules, checked, passed)
     return replace(
         checked,

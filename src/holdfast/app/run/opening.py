@@ -12,6 +12,7 @@ from holdfast.core.errors import UsageError
 from holdfast.core.event import RunStage
 from holdfast.core.run_state import RunState
 from holdfast.core.target_kind import TargetKind, target_kind
+from holdfast.engine.run.launch import name_job
 from holdfast.engine.run.naming import describe_several, is_one_job, job_of_run, matching_runs
 
 
@@ -95,6 +96,4 @@ def _runs_of_file(name: str, known: Sequence[str]) -> list[str]:
     """Return the runs of the job that has its name from a job file; none if the name is not one of a job file."""
     if target_kind(name) is not TargetKind.JOB:
         return []
-    from holdfast.engine.run.launch import name_job  # few name a file
-
     return [run for run in known if job_of_run(run) == name_job(None, name)]

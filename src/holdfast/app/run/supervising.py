@@ -3,6 +3,7 @@
 from msgspec import structs
 
 from holdfast.adapters.storage.run_folder import supervising
+from holdfast.app.run.background import send_to_background
 from holdfast.app.run.costs import cost_usd
 from holdfast.app.run.evaluating import load_evaluations
 from holdfast.app.run.runs import Run, RunObserver
@@ -29,17 +30,13 @@ def supervise_or_watch(run: Run, observer: RunObserver, *, detach: bool) -> RunR
 
 def _detach(run: Run) -> RunResult:
     """Leave a run to a supervisor in the background; return its result so far."""
-    from holdfast.app.run.background import (
-        send_to_background,  # imported here, and below, so that a watcher starts soon
-    )
-
     send_to_background(run)
     return run_result(run.name, run.state())
 
 
 def _supervise(run: Run, observer: RunObserver) -> RunState:
     """Supervise a run, and report its end; return its state."""
-    from holdfast.app.run.diagnosing import diagnose_attempt
+    from holdfast.app.run.diagnosing import diagnose_attempt  # imported here, so that a watcher starts soon
     from holdfast.app.run.reporting import write_report
 
     state = run.supervise(observer, diagnose_attempt)

@@ -14,7 +14,10 @@ from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Final
 
+from holdfast.adapters.readers.script.call_edits import plan_calls, plan_removals
 from holdfast.adapters.readers.script.carried import carry
+from holdfast.adapters.readers.script.header_edits import edit_requirements
+from holdfast.adapters.readers.script.import_edits import plan_imports
 from holdfast.adapters.readers.script.parts import end_of, least, read_parts, source_at, source_of, start_of
 from holdfast.core.calls import Call
 from holdfast.core.document import (
@@ -92,12 +95,8 @@ def _import_plan(document: Document, edits: Sequence[ValueEdit]) -> EditPlan:
     gone = [edit.key.removeprefix(IMPORTS) for edit in edits if isinstance(edit, Remove)]
     plan: EditPlan | None = None
     if len(gone) == len(edits):
-        from holdfast.adapters.readers.script.call_edits import plan_removals
-
         plan = plan_removals(document, gone)
     elif len(moves) == len(edits):
-        from holdfast.adapters.readers.script.import_edits import plan_imports
-
         plan = plan_imports(document, moves)
     if plan is None:
         raise _refusal(document, edits[0].key, "it is not imported there, or for the case that it fails, or it is used")
@@ -105,8 +104,6 @@ def _import_plan(document: Document, edits: Sequence[ValueEdit]) -> EditPlan:
 
 
 def _call_plan(document: Document, edits: Sequence[ReplaceCall]) -> EditPlan:
-    from holdfast.adapters.readers.script.call_edits import plan_calls
-
     plan = plan_calls(document, edits)
     if plan is None:
         raise _refusal(
@@ -122,8 +119,6 @@ def _header_plan(document: Document, edits: Sequence[ValueEdit]) -> EditPlan:
         wanted = None
     if is_notebook(document.path) or not isinstance(wanted, list):
         raise _refusal(document, edits[0].key, "the script has no header that says so")
-    from holdfast.adapters.readers.script.header_edits import edit_requirements
-
     placed = edit_requirements(document.text, wanted)
     if placed is None:
         raise _refusal(document, edits[0].key, "the script has no header that says so")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from holdfast.adapters.readers.notebook_edits import source_lines
+from holdfast.adapters.readers.script.notebook_cells import clean_cell, indent_of
 from holdfast.adapters.readers.script.source import parse
 from holdfast.core.document import Document
 from holdfast.core.errors import UsageError
@@ -83,8 +84,6 @@ def _parts(source: str, path: str) -> Iterator[SourcePart]:
     if not is_notebook(path):
         yield SourcePart(source, None, parse(source, path)[0])
         return
-    from holdfast.adapters.readers.script.notebook_cells import clean_cell, indent_of
-
     for cell in read_cells(source):
         text = "".join(line.text for line in source_lines(source, cell))
         try:
