@@ -116,7 +116,7 @@ class _Loop:
         self._watched = False  # whether the newest attempt was seen alive
         self.state = RunState()
 
-    def carry_out(self, action: Action) -> Sequence[Event]:
+    def carry_out(self, action: Action) -> Sequence[Event]:  # noqa: C901, PLR0912 - one case for each action
         """Carry out an action; return the events that resulted from it.
 
         Raises:
@@ -127,14 +127,23 @@ class _Loop:
                 return self._start(number, resume=resume)
             case Poll(after_s):
                 return self._poll(after_s)
-            case Stop() | TakeStacks() | Kill():
-                self._signal(action)
-            case Note() | FindCause():
-                self._record(*self._find(action))
             case Pause(for_s):
                 self._pause(for_s)
-            case Verify() | EvaluateModel():
-                self._judge(action)
+            case Stop(by):
+                self._stop(by)
+            case TakeStacks():
+                self._reach(lambda: self._dependencies.backend.request_stacks(self._current.id))
+            case Kill():
+                self._reach(lambda: self._dependencies.backend.kill(self._current.id))
+            case Note(trouble):
+                self._record(TroubleNoted(at_s=self._now, attempt=self._current.number, trouble=trouble))
+            case FindCause(attempts):
+                cause = self._dependencies.diagnose(self._current.number, self._now)
+                self._record(*decide(cause, self.state, attempts, self._dependencies.plan))
+            case Verify(repository):
+                self._verify(repository)
+            case EvaluateModel():
+                self._evaluate()
             case Close(stage, because):
                 self._record(Closed(at_s=self._now, stage=stage, because=because))
         return self.catch_up()
@@ -262,24 +271,6 @@ class _Loop:
     def _unknown(self, because: str) -> Polled:
         return Polled(at_s=self._now, attempt=self._current.number, answer=Liveness.UNKNOWN, because=because)
 
-    def _signal(self, action: Stop | TakeStacks | Kill) -> None:
-        match action:
-            case Stop(by):
-                self._stop(by)
-            case TakeStacks():
-                self._reach(lambda: self._dependencies.backend.request_stacks(self._current.id))
-            case Kill():
-                self._reach(lambda: self._dependencies.backend.kill(self._current.id))
-
-    def _find(self, action: Note | FindCause) -> Sequence[Event]:
-        """Return a sign of trouble, or the cause of a failure with what follows from it, as events."""
-        match action:
-            case Note(trouble):
-                return (TroubleNoted(at_s=self._now, attempt=self._current.number, trouble=trouble),)
-            case FindCause(attempts):
-                cause = self._dependencies.diagnose(self._current.number, self._now)
-                return decide(cause, self.state, attempts, self._dependencies.plan)
-
     def _pause(self, for_s: float) -> None:
         match self._take_order():
             case "detach":
@@ -292,13 +283,6 @@ class _Loop:
     def _verify(self, repository: str) -> None:
         found = self._dependencies.verify(repository, self.state)
         self._record(Delivered(at_s=self._now, repository=repository, verdict=found.verdict, because=found.because))
-
-    def _judge(self, action: Verify | EvaluateModel) -> None:
-        match action:
-            case Verify(repository):
-                self._verify(repository)
-            case EvaluateModel():
-                self._evaluate()
 
     def _evaluate(self) -> None:
         try:
