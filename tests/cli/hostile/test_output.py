@@ -24,7 +24,7 @@ def test_a_full_disk_for_the_output_is_one_error(words: list[str], tmp_path: Pat
 
 
 @pytest.mark.parametrize("closed", ["0<&-", "0<&- 1>&- 2>&-"])
-@pytest.mark.parametrize("words", ["stop none", pytest.param("resume none", marks=pytest.mark.long)])
+@pytest.mark.parametrize("words", ["check -", "stop none", pytest.param("resume none", marks=pytest.mark.long)])
 def test_a_stream_that_is_closed_is_no_crash(words: str, closed: str, tmp_path: Path) -> None:
     """As under some schedulers; what would be said there is not said."""
     command = f"{sys.executable} -m holdfast {words} {closed}"

@@ -1,5 +1,6 @@
 """What a user names on the command line: a job file, a script, a notebook, a shell script, or standard input."""
 
+import os
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -184,7 +185,7 @@ def read_text(path: str) -> str:
         UsageError: It cannot be read.
     """
     try:
-        return _read_whole(sys.stdin) if path == STANDARD_INPUT else _decoded(read_foreign(Path(path)), path)
+        return _read_input() if path == STANDARD_INPUT else _decoded(read_foreign(Path(path)), path)
     except FileNotFoundError:
         raise missing_file(path, str(Path.cwd())) from None
     except UnicodeDecodeError as error:
@@ -195,6 +196,17 @@ def read_text(path: str) -> str:
         raise UsageError(f"{path} cannot be read: {error}", where=path, fix=UTF8) from error
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}", where=path, fix=KNOWN) from error
+
+
+def _read_input() -> str:
+    """Return the text on standard input.
+
+    Raises:
+        UsageError: It is closed.
+    """
+    if getattr(sys.stdin, "name", "") == os.devnull:  # which `open_closed_streams` opens in its place
+        raise UsageError("standard input is closed", where=STANDARD_INPUT, fix="pipe the script in, or name its file")
+    return _read_whole(sys.stdin)
 
 
 @lru_cache(maxsize=1)
