@@ -73,6 +73,19 @@ def test_paths_lead_to_the_files_from_any_folder(tmp_path: Path, monkeypatch: py
     assert kept.train == {"deepspeed": f"{tmp_path}/ds.json", "save_strategy": "steps", "learning_rate": 2e-5}
 
 
+def test_a_folder_of_tasks_needs_no_slash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on the command line: a folder with task files is meant; an empty one of the name of a task is not."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine", "arc_easy"):
+        Path("jobs", name).mkdir(parents=True)
+    Path("jobs/mine/sums.yaml").touch()
+    given = {"method": "sft", "model": "tiny", "dataset": "rows.jsonl", "evaluate": [{"task": ["mine", "arc_easy"]}]}
+
+    (evaluation,) = with_absolute_paths(Job.model_validate(given), "jobs/job.yaml").evaluate
+
+    assert evaluation.task == [f"{tmp_path}/jobs/mine", "arc_easy"]
+
+
 def test_versions_stand_in_comments() -> None:
     """They are told beside the job, those of the newest attempt alone, and no value of theirs can become a key."""
     first = with_versions(resolved_yaml(JOB), {"trl": "1.15.0", "note": "one\nname: other"})

@@ -30,8 +30,9 @@ class EndedChild:
         """Return the exit code."""
         return self.returncode
 
-    def communicate(self) -> tuple[bytes, bytes]:
+    def communicate(self, timeout: float | None = None) -> tuple[bytes, bytes]:
         """Return all that it wrote."""
+        del timeout  # it has ended
         return self.stdout.read(), self.stderr
 
 

@@ -46,4 +46,5 @@ def program_of_job(target: Target, job: Job) -> Program:
         variables=job.environment.variables,
         job=target.document,
         scenario=target.scenario,
+        gguf=tuple(job.output.gguf),
     )

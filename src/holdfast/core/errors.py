@@ -2,6 +2,7 @@
 
 * HoldfastError
   - UsageError        the question was wrong: bad option, missing target, missing extra
+    - UnexportableError  GGUF files of a model cannot be made, for a known reason
     - JobError        a job file breaks its schema; raised in a GroupedError, all at once
       - RuleError     a rule objects to a job file that breaks its schema too
     - ScriptArgumentsError  a script needs other arguments
@@ -148,6 +149,18 @@ class LogGoneError(HoldfastError):
 
 class LedgerError(HoldfastError):
     """The ledger or a run folder could not be read or written."""
+
+
+class UnexportableError(UsageError):
+    """GGUF files of a model cannot be made.
+
+    Attributes:
+        name: The class of failure.
+    """
+
+    def __init__(self, what: str, name: str, *, where: str | Spot, fix: str) -> None:
+        super().__init__(what, where=where, fix=fix)
+        self.name = name
 
 
 class GroupedError(ExceptionGroup[HoldfastError], HoldfastError):

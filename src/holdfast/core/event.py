@@ -244,6 +244,24 @@ class ModelEvaluated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelExported:
+    """The final model was exported as the job asks, or could not be.
+
+    Attributes:
+        verdict: `fail` if a file is missing that the job asks for; `skipped` if a person stopped the export.
+        because: What failed, or why it was skipped; empty if all went well.
+        folder: The folder of the export; empty if there is none.
+        files: The GGUF files in it.
+    """
+
+    at_s: float
+    verdict: Literal["pass", "fail", "skipped"]
+    because: str = ""
+    folder: str = ""
+    files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Closed:
     """The supervisor's verdict on the run.
 
@@ -330,7 +348,7 @@ class Remedied:
 
 AttemptEvent = Started | Reported | ReportsLost | Polled | Diagnosed | Remedied | TroubleNoted
 """An event that advances the state of one attempt."""
-Event = RunRequested | Starting | AttemptEvent | StopRequested | Delivered | ModelEvaluated | Closed
+Event = RunRequested | Starting | AttemptEvent | StopRequested | Delivered | ModelEvaluated | ModelExported | Closed
 KINDS: Mapping[str, type[Event]] = {
     "requested": RunRequested,
     "starting": Starting,
@@ -344,6 +362,7 @@ KINDS: Mapping[str, type[Event]] = {
     "trouble_noted": TroubleNoted,
     "delivered": Delivered,
     "model_evaluated": ModelEvaluated,
+    "model_exported": ModelExported,
     "closed": Closed,
 }
 """Events by the word that the ledger keeps for each."""

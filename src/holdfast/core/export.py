@@ -2,8 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from msgspec import Struct
+
+QuantizationName = Literal["f16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q4_k_s", "q3_k_m", "q2_k"]
+"""The quantizations of GGUF files that an export makes; `engine.export.quantizations` describes each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from holdfast.core.backends import DEFAULT_BACKEND
 from holdfast.core.document import Document, Key
 from holdfast.core.document_schema import document_schema
 from holdfast.core.errors import GroupedError
+from holdfast.core.export import QuantizationName
 from holdfast.core.job_examples import EXAMPLES
 from holdfast.core.job_problems import FUNCTION, NAME, job_errors
 from holdfast.core.methods import Method
@@ -215,8 +216,12 @@ class Output(StrictPart):
     """Hub repository that the final model is pushed to."""
     private: bool = True
     """Whether that repository is private, if the push creates it."""
-    gguf: list[str] = []
-    """GGUF quantizations to export. Has no effect yet."""
+    gguf: Annotated[
+        list[QuantizationName],
+        BeforeValidator(_text_alone, json_schema_input_type=QuantizationName | list[QuantizationName]),
+    ] = []
+    """GGUF files to make of the final model after training, each with this quantization. They are made where holdfast runs, which needs
+    `holdfast[gguf]`, in the folder `export` of the run. See `docs/export.md`."""
 
 
 TextList = Annotated[list[Text], BeforeValidator(_text_alone, json_schema_input_type=Text | list[Text])]

@@ -106,6 +106,7 @@ class Plan:
         webhook: Where messages about the run go, or `$NAME`; empty if nowhere.
         webhook_format: What is received there.
         evaluations: What the final model is evaluated on when training has ended.
+        gguf: The quantizations of the GGUF files that are made of it after that.
     """
 
     name: str
@@ -130,6 +131,7 @@ class Plan:
     webhook: str = ""
     webhook_format: NoticeFormat = "json"
     evaluations: tuple[PlannedEvaluation, ...] = ()
+    gguf: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the fields, ready for JSON."""
@@ -140,7 +142,7 @@ class Plan:
         """Make a plan again from what `as_json` gave."""
         lists = {"arguments": tuple(fields["arguments"]), "secrets": tuple(fields["secrets"])}
         evaluations = convert(fields.get("evaluations", ()), tuple[PlannedEvaluation, ...])
-        return cls(**{**fields, **lists, "evaluations": evaluations})
+        return cls(**{**fields, **lists, "evaluations": evaluations, "gguf": tuple(fields.get("gguf", ()))})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

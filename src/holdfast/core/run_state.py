@@ -18,6 +18,7 @@ from holdfast.core.event import (
     Event,
     Liveness,
     ModelEvaluated,
+    ModelExported,
     Polled,
     Refuser,
     Remedied,
@@ -132,6 +133,7 @@ class RunState:
         pushes: The last push to each repository of the Hub.
         deliveries: The verification of each push, by repository.
         evaluated: What the evaluation of the final model gave; None if there was none yet.
+        exported: What the export of the final model gave; None if there was none yet.
         refused_by: What refused it before its start; empty if nothing did.
         codes: The reasons of the refusal.
     """
@@ -149,6 +151,7 @@ class RunState:
     pushes: Mapping[str, PushStarted] = field(default_factory=dict[str, PushStarted])
     deliveries: Mapping[str, Delivered] = field(default_factory=dict[str, Delivered])
     evaluated: ModelEvaluated | None = None
+    exported: ModelExported | None = None
     refused_by: Refuser = ""
     codes: tuple[str, ...] = ()
 
@@ -174,6 +177,11 @@ class RunState:
         if saved is None:
             return None
         return f"{self.folder}/{saved.inside}" if saved.inside else saved.path
+
+    @property
+    def lacks_export(self) -> bool:
+        """Whether the export of its final model failed or was skipped, so that it can be made again."""
+        return self.exported is not None and self.exported.verdict != "pass"
 
     @property
     def has_trained(self) -> bool:
@@ -223,16 +231,25 @@ def advance(state: RunState, event: Event) -> RunState:
             state = replace(state, attempts=(*kept, attempt), stage=RunStage.QUEUED, because="", stop=None)
         case StopRequested():
             state = replace(state, stop=event.by, stop_s=event.at_s, stop_because=event.because)
-        case Delivered():
-            state = replace(state, deliveries={**state.deliveries, event.repository: event})
-        case ModelEvaluated():
-            state = replace(state, evaluated=event)
+        case Delivered() | ModelEvaluated() | ModelExported():
+            state = _after_training(state, event)
         case Closed():
             state = replace(state, stage=event.stage, because=event.because)
             state = replace(state, refused_by=event.refused_by, codes=event.codes)
         case Started() | Reported() | ReportsLost() | Polled() | Diagnosed() | Remedied() | TroubleNoted():
             state = _advance_attempts(state, event)
     return replace(state, seen_s=event.at_s)
+
+
+def _after_training(state: RunState, event: Delivered | ModelEvaluated | ModelExported) -> RunState:
+    """Return the state with what became of the final model."""
+    match event:
+        case Delivered():
+            return replace(state, deliveries={**state.deliveries, event.repository: event})
+        case ModelEvaluated():
+            return replace(state, evaluated=event)
+        case ModelExported():
+            return replace(state, exported=event)
 
 
 def _advance_attempts(state: RunState, event: AttemptEvent) -> RunState:

@@ -182,6 +182,22 @@ class RunEvaluation(ResultPart, frozen=True, kw_only=True):
     datasets: Sequence[RunDatasetEvaluation] | UnsetType = UNSET
 
 
+class RunExport(ResultPart, frozen=True, kw_only=True):
+    """The export of the final model, if the job asks for one.
+
+    Attributes:
+        verdict: `fail` if a file is missing that the job asks for; `skipped` if a person stopped the export.
+        because: What failed, or why it was skipped; empty if all went well.
+        folder: The folder of the export; empty if there is none.
+        files: The GGUF files in it.
+    """
+
+    verdict: Literal["pass", "fail", "skipped"]
+    because: str
+    folder: str
+    files: Sequence[str]
+
+
 class RunResult(Result, frozen=True, kw_only=True):
     """A run.
 
@@ -208,6 +224,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         rehearsed: The outcome of the rehearsal before it, in one line; present in the result of `show`, null if the run was
             not rehearsed, because the same job had passed before or none was wanted.
         evaluation: The evaluation of the final model; absent if there was none.
+        export: The export of the final model; absent if there was none.
         short_run: The name of the run that tried the job first; absent without `--try`.
         supervised: Whether a process supervises it; absent in the results of `run`, `resume` and `stop`.
         others: Older runs that match the same name; absent if there are none.
@@ -234,6 +251,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     refusal: Sequence[RunRefusal] | UnsetType = UNSET
     rehearsed: str | UnsetType | None = UNSET
     evaluation: RunEvaluation | UnsetType = UNSET
+    export: RunExport | UnsetType = UNSET
     short_run: str | UnsetType = UNSET
     supervised: bool | None = None
     others: Sequence[str] | UnsetType = UNSET
@@ -245,9 +263,9 @@ class RunResult(Result, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """1 where it failed, was refused or was cancelled, or where the evaluation of its final model failed."""
-        failed = self.evaluation is not UNSET and self.evaluation.verdict == "fail"
-        return int(failed or self.stage in (RunStage.FAILED, RunStage.CANCELLED))
+        """1 where it failed, was refused or was cancelled, or where the evaluation or the export of its final model failed."""
+        after = [each.verdict for each in (self.evaluation, self.export) if each is not UNSET]
+        return int("fail" in after or self.stage in (RunStage.FAILED, RunStage.CANCELLED))
 
 
 class UnreadableRun(ResultPart, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@
 Checks for keys of the job file that this version of holdfast, or the job's backend, does not implement.
 
 ## Why is this bad
-You expect a budget or an export to take effect. The run does everything else, and silently ignores the key.
+You expect a budget or the hardware to take effect. The run does everything else, and silently ignores the key.
 
 ## Fix safety
 There is no automatic fix: removing the key would drop what you asked for. Do it by hand, or continue without it.
@@ -16,10 +16,8 @@ from holdfast.core.backends import backend_of
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import Case, Finding, Rule, Severity
 
-# Key: what does not happen.
-IDLE = {
-    "output.gguf": "nothing is exported to GGUF",
-}
+# Key: what does not happen. Each key has an effect now.
+IDLE: dict[str, str] = {}
 UNCHOSEN = {"where.hardware": "the hardware of this machine cannot be chosen"}
 PERMITTED = "hardware"
 UNPRICED = {"where.budget_usd": "this backend has no prices"}
@@ -60,7 +58,6 @@ RULE = Rule(
     check=check,
     source="This version's own code: `app/run/verb.py` and `engine/script/render.py` read none of these keys.",
     bad=(
-        Case(job=JOB + "output: {gguf: [q4_k_m]}\n", at="output.gguf"),
         Case(job=JOB + "recover: {allow: [hardware]}\n", at="recover.allow"),
         Case(job=JOB + "where: {budget_usd: 10}\n", at="where.budget_usd"),
         Case(job=JOB + "where: {hardware: a10g-large}\n", at="where.hardware"),
@@ -69,7 +66,7 @@ RULE = Rule(
     good=(
         Case(job=JOB),
         Case(job=JOB + "recover: {attempts: 2, allow: [batch_size, optimizer]}\n"),
-        Case(job=JOB + "output: {push_to: me/model, gguf: []}\nwhere: {nodes: 1}\n"),
+        Case(job=JOB + "output: {push_to: me/model, gguf: [q4_k_m]}\nwhere: {nodes: 1}\n"),
         Case(job=JOB + "where: {backend: hf-jobs, hardware: a10g-large, timeout: 4h}\n"),
     ),
 )

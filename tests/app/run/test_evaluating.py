@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from holdfast.adapters.storage.ledger import Ledger
-from holdfast.app.run.evaluating import evaluate_final
+from holdfast.app.run import evaluating
+from holdfast.app.run.evaluating import evaluate_final, look_at_tasks
 from holdfast.app.run.queries import runs, show
+from holdfast.core.errors import UsageError
 from holdfast.core.event import (
     Closed,
     Event,
@@ -109,3 +111,25 @@ def test_without_weights_nothing_is_evaluated_and_that_is_said(run: Path) -> Non
     assert to_json(shown)["evaluation"] == {"verdict": "skipped", "because": because, "files": [], "datasets": []}
     assert shown.exit_code == 0
     assert because in (run / "report.html").read_text()
+
+
+def test_tasks_that_do_not_exist_are_reported_before_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them at once; jobs without tasks do not wait for lm-eval."""
+    monkeypatch.setattr(evaluating, "_has_libraries", lambda: True)
+    planned = [PlannedEvaluation(task=(str(tmp_path / name),)) for name in ("gone.yaml", "lost.yaml")]
+
+    with pytest.raises(ExceptionGroup) as refused:
+        look_at_tasks(planned, offline=True)
+
+    assert ["gone" in str(refused.value.exceptions[0]), "lost" in str(refused.value.exceptions[1])] == [True, True]
+    look_at_tasks([PlannedEvaluation(dataset=("sums.jsonl",))], offline=True)
+
+
+@pytest.mark.long
+def test_names_of_tasks_are_looked_up_before_training() -> None:
+    pytest.importorskip("lm_eval")
+
+    with pytest.raises(UsageError) as refused:
+        look_at_tasks([PlannedEvaluation(task=("arc_easi",))], offline=True)
+
+    assert "arc_easy" in refused.value.fix

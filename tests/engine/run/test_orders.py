@@ -178,6 +178,7 @@ def asking(given: Dependencies, take: Callable[[], Order | None]) -> Dependencie
         diagnose=given.diagnose,
         verify=given.verify,
         evaluate=given.evaluate,
+        export=given.export,
         orders=Taken(),
         observe=given.observe,
     )

@@ -18,6 +18,7 @@ from holdfast.core.event import (
     Event,
     Liveness,
     ModelEvaluated,
+    ModelExported,
     Polled,
     Reported,
     ReportsLost,
@@ -35,7 +36,7 @@ from holdfast.core.plan import Attempt
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.run_state import AttemptState, RunState, fold
 from holdfast.core.trouble import TROUBLE_KINDS, Trouble
-from holdfast.engine.run.actions import Close, EvaluateModel, Kill, Note, Poll, Start, Stop, TakeStacks
+from holdfast.engine.run.actions import Close, EvaluateModel, ExportModel, Kill, Note, Poll, Start, Stop, TakeStacks
 from holdfast.engine.run.delivery import Delivery
 from holdfast.engine.run.drive import DRAINING, Dependencies, drive
 from holdfast.engine.run.supervise import Flow, Limits, supervise
@@ -380,6 +381,10 @@ def dependencies(backend: FakeBackend, store: FakeStore, orders: FakeOrders | No
         heed()
         return ModelEvaluated(at_s=9.0, verdict="fail", because="f1 is too low", files=("e.json",))
 
+    def export(heed: Callable[[], None]) -> ModelExported:
+        heed()
+        return ModelExported(at_s=9.0, verdict="pass", folder="/f/export", files=("/f/export/a.gguf",))
+
     return Dependencies(
         store=store,
         backend=backend,
@@ -389,6 +394,7 @@ def dependencies(backend: FakeBackend, store: FakeStore, orders: FakeOrders | No
         diagnose=lambda attempt, now_s: Diagnosed(at_s=now_s, attempt=attempt),
         verify=lambda repository, _: Delivery("arrived" if repository == "me/kept" else "missing", "it is not there"),
         evaluate=evaluate,
+        export=export,
         orders=orders or FakeOrders(),
         observe=ignore,
     )
@@ -989,6 +995,37 @@ def test_a_person_is_heard_while_the_final_model_is_evaluated(order: Order | Non
     state = drive("r", Limits(evaluates=True), given)
 
     assert (state.evaluated.verdict if state.evaluated else None) == verdict
+    assert state.stage is (RunStage.RUNNING if order == "detach" else RunStage.SUCCEEDED)
+
+
+def test_the_final_model_is_exported_after_its_evaluation() -> None:
+    """Once; a supervisor that takes over goes on with it. An export that fails leaves the run as it is, and can be made again."""
+    asked = Limits(exports=True)
+    trained = (ASKED, *STARTED, said("end", status="finished"), polled(Liveness.ENDED, exit_code=0))
+    evaluated = ModelEvaluated(at_s=8.0, verdict="pass")
+    failed = ModelExported(at_s=9.0, verdict="fail", because="no space left")
+    made = ModelExported(at_s=9.0, verdict="pass", folder="/f/export")
+    closed = Closed(at_s=9.0, stage=RunStage.SUCCEEDED)
+
+    flow = supervise(fold(trained), Limits(exports=True, evaluates=True))
+    assert next(flow) == EvaluateModel()
+    assert flow.send((evaluated,)) == ExportModel()
+    assert closing(flow, failed) == Close(RunStage.SUCCEEDED, "")
+    assert next(supervise(fold([*trained, failed, closed]), asked)) == ExportModel()
+    assert next(supervise(fold([*trained, made]), asked)) == Close(RunStage.SUCCEEDED, "")
+    assert next(supervise(fold(trained), Limits())) == Close(RunStage.SUCCEEDED, "")
+    assert closing(running(asked), polled(Liveness.ENDED, exit_code=1)).stage is RunStage.FAILED
+
+
+@pytest.mark.parametrize(("order", "verdict"), [(None, "pass"), ("stop", "skipped"), ("detach", None)])
+def test_a_person_is_heard_while_the_final_model_is_exported(order: Order | None, verdict: str | None) -> None:
+    """A stop leaves the export to a later `resume`; after a detach, the next supervisor makes it."""
+    given = dependencies(FakeBackend(), FakeStore(), FakeOrders(None, order))
+
+    state = drive("r", Limits(exports=True), given)
+
+    assert (state.exported.verdict if state.exported else None) == verdict
+    assert state.lacks_export is (order == "stop")
     assert state.stage is (RunStage.RUNNING if order == "detach" else RunStage.SUCCEEDED)
 
 

@@ -11,6 +11,8 @@ from uuid import uuid4
 
 import psutil
 
+PARENT = "HOLDFAST_PARENT"
+"""Variable by which a process knows whose death it is not to survive; see `payload/calls.py`."""
 ROUNDS = 10
 """How often processes are looked for: one that is being started while the others are ended shows in the next round."""
 
@@ -41,7 +43,7 @@ def marked_child(  # noqa: PLR0913 - what a process gets, as of subprocess
     child = subprocess.Popen(  # noqa: S603 - the words are a list, no shell reads them
         words,
         cwd=folder,
-        env={**os.environ, **(variables or {}), mark: token},
+        env={**os.environ, **(variables or {}), mark: token, PARENT: str(os.getpid())},
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,

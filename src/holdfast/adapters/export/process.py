@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,8 @@ from holdfast.core.export import StageAnswer
 
 MARK: Final = "HOLDFAST_EXPORT"
 """Variable by which processes are known that the export started, wherever they went."""
+HEED_S: Final = 0.5
+"""Seconds between two looks at what the person wants, while a stage is done."""
 SHOWN: Final = 600
 """Characters of what a process last wrote that are shown."""
 VARIABLES: Final = {
@@ -55,7 +57,12 @@ class StageReport(Generic[Answer]):
 
 
 def run_stage(
-    stage: str, request: Mapping[str, Any], answer: type[Answer], *, offline: bool = False
+    stage: str,
+    request: Mapping[str, Any],
+    answer: type[Answer],
+    *,
+    offline: bool = False,
+    heed: Callable[[], None] = lambda: None,
 ) -> StageReport[Answer]:
     """Do a stage in a process of its own.
 
@@ -64,6 +71,7 @@ def run_stage(
         request: The fields of its request.
         answer: The type of its answer.
         offline: Don't contact the Hub.
+        heed: Called again and again; the stage is ended if it raises.
     """
     began = time.monotonic()
     with scratch_folder("holdfast-export-") as box:
@@ -76,8 +84,16 @@ def run_stage(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         ) as child:
-            out, errors = child.communicate()
+            out, errors = _outputs(child, heed)
     return StageReport(_read(out, errors, child.returncode, answer), time.monotonic() - began)
+
+
+def _outputs(child: "subprocess.Popen[bytes]", heed: Callable[[], None]) -> tuple[bytes, bytes]:
+    """Return what a process has written when it has ended."""
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            return child.communicate(timeout=HEED_S)
+        heed()
 
 
 def _read(out: bytes, errors: bytes, code: int, answer: type[Answer]) -> Answer | FailedStage:

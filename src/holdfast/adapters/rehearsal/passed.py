@@ -49,6 +49,6 @@ def mark_of(program: Program, words: Sequence[str], inputs: Sequence[str]) -> Re
     variables = [f"{name}={value}" for name, value in sorted(program.variables.items())]
     # One of TRL's scripts has no text of its own here, so that its path is what tells it.
     path = "" if program.source else program.path
-    joined = ("\0".join(each) for each in (program.arguments, variables, words, inputs))
+    joined = ("\0".join(each) for each in (program.arguments, variables, words, inputs, program.gguf))
     name = digest(holdfast_stamp(), path, program.source, str(program.local), str(Path.cwd()), program.module, *joined)
     return RehearsalMark(path=user_cache(os.environ) / "rehearsed" / name)

@@ -54,6 +54,7 @@ class Program:
         variables: Environment variables that a job gives it.
         job: The job file that it was rendered from.
         scenario: What the scenario of this job changed in it.
+        gguf: The quantizations of the GGUF files that its job makes.
     """
 
     path: str
@@ -68,6 +69,7 @@ class Program:
     variables: Mapping[str, str] = field(default_factory=dict[str, str])
     job: Document | None = None
     scenario: ScenarioChoices | None = None
+    gguf: tuple[str, ...] = ()
 
 
 def read_program(target: str, arguments: Sequence[str], sets: Sequence[str]) -> Program:

@@ -8,6 +8,7 @@ from typing import Final
 
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.local.file_patterns import entries_in
+from holdfast.adapters.local.task_folders import is_task_folder
 from holdfast.adapters.storage.run_folder import write_redacted
 from holdfast.adapters.yaml.render import render_lines
 from holdfast.core.errors import LedgerError
@@ -62,11 +63,14 @@ def with_absolute_paths(job: Job, job_path: str) -> Job:
     def setting(value: object) -> object:
         return _absolute(value, folders) if isinstance(value, str) and Path(value).suffix else value
 
+    def is_path(task: str) -> bool:
+        return is_task_path(task) or any(is_task_folder(folder / task) for folder in folders)
+
     def evaluation(each: Evaluation) -> Evaluation:
         functions = {"metric": each.metric, "rewards": each.rewards}
         found = {key: [function(name) for name in names] for key, names in functions.items()}
         data = [named(name) for name in each.dataset]
-        tasks = [named(name) if is_task_path(name) else name for name in each.task]
+        tasks = [named(name) if is_path(name) else name for name in each.task]
         other = {"dataset": data, "task": tasks, "not_worse_than": named(each.not_worse_than)}
         return each.model_copy(update={**found, **other})
 

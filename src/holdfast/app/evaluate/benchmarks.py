@@ -1,6 +1,6 @@
 """Benchmark tasks as work for models: their rows, and the scores of the models' responses. lm-eval gives both."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -55,17 +55,21 @@ def read_by(key: str, model: FoundModel, benchmarks: BenchmarkTasks, output_type
     return ReadBy(key=key, source=model.source, chat=chat, limit=benchmarks.limit)
 
 
-def prepare_tasks(request: EvaluationRequest, base: FoundModel | None, work: FinishedWork) -> list[PreparedTask]:
+def prepare_tasks(
+    request: EvaluationRequest, base: FoundModel | None, work: FinishedWork, on_progress: Callable[[str], None]
+) -> list[PreparedTask]:
     """Return the tasks that can be evaluated; note why the others cannot.
 
     Args:
         request: The evaluation.
         base: The base model, with the chat template that it is evaluated with.
         work: What is known of the evaluation so far.
+        on_progress: Receives each line of progress.
     """
     benchmarks = request.benchmarks
     if benchmarks is None:
         return []
+    on_progress("lm-eval loads the rows of the tasks")
     try:
         loaded = benchmarks.session.load(benchmarks.few_shot)
     except HarnessError as error:
@@ -74,7 +78,12 @@ def prepare_tasks(request: EvaluationRequest, base: FoundModel | None, work: Fin
     for failed in loaded.failed:
         work.fail(failed.spec, WorkFailure("", failed.because, FIXES.get(failed.kind, TASK_FIX)))
     work.groups = loaded.groups
-    return [each for task in loaded.tasks if (each := _prepare(task, request, benchmarks, base, work))]
+    found: list[PreparedTask] = []
+    for task in loaded.tasks:
+        on_progress(f"{task.name}: lm-eval writes the requests")
+        if prepared := _prepare(task, request, benchmarks, base, work):
+            found.append(prepared)
+    return found
 
 
 def _prepare(

@@ -33,7 +33,7 @@ def run_evaluation(
     work = FinishedWork(prompts=_prompts(request))
     datasets = _prepared(request, work)
     base = None if request.base is None else with_template_of(request.base, request.model)
-    tasks = prepare_tasks(request, base, work)
+    tasks = prepare_tasks(request, base, work, on_progress)
     _want_columns(request.options.by, [*datasets, *(each.dataset for each in tasks)])
     wanted = [RowsForModel(each.key, each.kind, each.examples) for each in datasets]
     wanted += [RowsForModel(each.dataset.key, each.dataset.kind, each.dataset.examples) for each in tasks]

@@ -7,6 +7,7 @@ from typing import Final
 
 from holdfast.adapters.evaluation.benchmarks import BenchmarkSession, HarnessError, TaskProblem, open_session
 from holdfast.adapters.foreign_files import expanded, is_there
+from holdfast.adapters.local.task_folders import is_task_folder
 from holdfast.app.evaluate.asking import BenchmarkTasks
 from holdfast.core.errors import HoldfastError, UsageError
 from holdfast.core.evaluation import is_task_path
@@ -72,7 +73,7 @@ def _spec(name: str, errors: list[HoldfastError]) -> dict[str, str] | None:
     """Return a name, with its path if it is that of a file or a folder; None if the file is not there."""
     path = expanded(name)
     is_path = is_task_path(name)
-    if is_there(path) and (is_path or (path.is_dir() and any(path.rglob("*.yaml")))):
+    if is_there(path) and (is_path or is_task_folder(path)):
         return {"name": name, "path": str(path.absolute())}
     if not is_path:
         return {"name": name}

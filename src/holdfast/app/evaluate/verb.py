@@ -134,6 +134,8 @@ def evaluate(  # noqa: PLR0913 - a verb has as many arguments as its command has
     )
     models = NamedModels(base=not_worse_than or base, own=not no_base, gated=not_worse_than is not None, runs=runs)
     named = NamedTasks(names=tasks, few_shot=few_shot, limit=limit, allow_code=allow_code, offline=offline)
+    if tasks:
+        on_progress("lm-eval looks for the tasks")
     with found_tasks(named, errors) as benchmarks:
         data = NamedData(
             on=as_paths(on), prompts=as_texts(prompt), trained_on=as_paths(trained_on), benchmarks=benchmarks

@@ -7,10 +7,10 @@ from typing import Final
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.export.output_folder import bytes_of, deliver, draft_of
+from holdfast.app.delivering import verify_folder
 from holdfast.app.export.describing import CARD, MODELFILE, write_card, write_modelfile
 from holdfast.app.export.gguf import GgufPlan, make_gguf, prepare_gguf
 from holdfast.app.export.steps import Export, ExportRequest
-from holdfast.app.run.delivering import verify_folder
 from holdfast.core.export import MergeAnswer
 from holdfast.core.reference import Reference
 from holdfast.engine.export.merging import merge_checks, merge_notes
@@ -23,14 +23,21 @@ LIBRARIES: Final = ("torch", "transformers", "peft", "safetensors")
 RUNTIME: Final = "llama-cpp-python"
 
 
-def run_export(request: ExportRequest, on_progress: Callable[[str], None]) -> ExportResult:
+def run_export(
+    request: ExportRequest, on_progress: Callable[[str], None], heed: Callable[[], None] = lambda: None
+) -> ExportResult:
     """Export a model.
+
+    Args:
+        request: The request.
+        on_progress: Receives each line of progress.
+        heed: Called again and again; it raises if the person wants the export to end.
 
     Raises:
         UsageError: The model cannot be exported.
         SourceError: It cannot be loaded, or the disk is full.
     """
-    export = Export(request, on_progress, notes=[*request.source.notes])
+    export = Export(request, on_progress, heed, notes=[*request.source.notes])
     with draft_of(request.out) as scratch:
         plan = prepare_gguf(export, scratch) if request.gguf else None
         draft = scratch / "export"

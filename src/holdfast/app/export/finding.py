@@ -37,6 +37,10 @@ class ExportSource:
     config: Mapping[str, Any]
     notes: tuple[str, ...]
 
+    def as_classifier(self) -> "ExportSource":
+        """Return it with a head that classifies, as training will leave it."""
+        return replace(self, found=replace(self.found, source=replace(self.found.source, classifies=True)))
+
 
 def find_source(
     name: str, *, base: PathName | None, more: Sequence[str], runs: PathName | None, offline: bool

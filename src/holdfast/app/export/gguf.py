@@ -14,16 +14,17 @@ from holdfast.adapters.storage.check_cache import user_cache
 from holdfast.app.export.steps import Export, ExportRequest
 from holdfast.app.models.model_files import model_facts
 from holdfast.catalog.builtin import stdlib_docstrings
-from holdfast.core.errors import GroupedError, HoldfastError, UsageError
+from holdfast.core.errors import GroupedError, HoldfastError, UnexportableError, UsageError
 from holdfast.core.export import FileAnswer, ReferenceAnswer, StageAnswer, VocabularyAnswer
 from holdfast.engine.export.proofs import describe_pre_tokenizer, file_checks, vocabulary_because, vocabulary_notes
 from holdfast.engine.export.quantizations import FIRST, QUANTIZATIONS, fallback_notes, needed_bytes
-from holdfast.engine.export.readiness import why_not_ready, why_unknown
+from holdfast.engine.export.readiness import PRE_TOKENIZER, why_not_ready, why_unknown
 from holdfast.results.export import ExportCheck, ExportedFile
 
 TEXTS: Final = 400
 """How many texts the token ids are compared on."""
 SAMPLE_ROWS: Final = 200
+READ_ALIKE: Final = "token-ids"
 BYTES: Final = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I8": 1, "U8": 1}
 
 
@@ -83,7 +84,7 @@ def prepare_gguf(export: Export, scratch: Path) -> GgufPlan:
 def _unsuited(request: ExportRequest) -> Iterator[HoldfastError]:
     if request.source.found.source.classifies:
         what = f"{request.source.name} has a head that classifies, which GGUF files do not have"
-        yield UsageError(what, where="--gguf", fix="leave out --gguf")
+        yield UsageError(what, where="GGUF files", fix="export without GGUF files")
 
 
 def _needed(request: ExportRequest) -> int:
@@ -114,8 +115,8 @@ def _look(export: Export, converter: KeptConverter, scratch: Path) -> Vocabulary
     }
     answer = export.do("vocabulary", "vocabulary", stage_request, VocabularyAnswer)
     if because := vocabulary_because(answer):
-        fix = "use the tokenizer files of the base if training did not change them, or a newer llama-cpp-python; leave out --gguf otherwise"
-        raise UsageError(because, where=source.found.source.tokenizer, fix=fix)
+        fix = "use the tokenizer files of the base if training did not change them, or a newer llama-cpp-python; otherwise, export without GGUF files"
+        raise UnexportableError(because, PRE_TOKENIZER, where=source.found.source.tokenizer, fix=fix)
     export.notes += vocabulary_notes(answer)
     return answer
 
@@ -190,6 +191,8 @@ class _Maker:
         }
         file = self.export.do(f"prove {quantization}", "prove", stage_request, FileAnswer)
         checks = file_checks(quantization, file, original, self.export.request.max_loss)
+        if self.export.request.is_twin:
+            checks = [each for each in checks if each.name == READ_ALIKE]
         good = all(check.verdict == "pass" for check in checks)
         size = made.stat().st_size
         name = f"{Path(self.export.request.source.name).name}-{quantization}.gguf"

@@ -7,8 +7,9 @@ from typing import Any, Final, TypeVar
 
 from holdfast.adapters.export.process import FailedStage, run_stage
 from holdfast.app.export.finding import ExportSource
-from holdfast.core.errors import HoldfastError, SourceError, UsageError
+from holdfast.core.errors import HoldfastError, SourceError, UnexportableError, UsageError
 from holdfast.core.export import ReferenceAnswer, StageAnswer
+from holdfast.engine.export.readiness import UNKNOWN
 from holdfast.results.export import ExportStep
 
 Answer = TypeVar("Answer", bound=StageAnswer)
@@ -18,16 +19,17 @@ ASKED_WRONGLY: Final[Mapping[str, str]] = {
     "several": "merge them one after the other: export the first, and the next with --base",
     "unmergeable": "such an adapter is served beside its base",
     "quantized": "name the model that it was quantized from with --base",
-    "architecture": "leave out --gguf, or install a newer llama-cpp-python that knows it",
+    "architecture": "export without GGUF files, or install a newer llama-cpp-python that knows it",
     "overflow": "choose bfloat16 or float32 with --dtype",
 }
 """What to do about a kind of failure for which the question was wrong."""
+SHARD_SIZE: Final = "5GB"
 BROKEN: Final[Mapping[str, str]] = {
     "disk": "free some disk space, or choose another disk with --out",
     "memory": "use a machine with more memory",
     "killed": "use a machine with more memory",
-    "converter": "the converter of this release cannot read this model: leave out --gguf, or install a newer llama-cpp-python",
-    "unloadable": "the runtime of this release cannot read this model: leave out --gguf, or install a newer llama-cpp-python",
+    "converter": "the converter of this release cannot read this model: export without GGUF files, or install a newer llama-cpp-python",
+    "unloadable": "the runtime of this release cannot read this model: export without GGUF files, or install a newer llama-cpp-python",
     "damaged": "`holdfast verify` says whether its files are whole",
 }
 
@@ -47,18 +49,20 @@ class ExportRequest:
         push: The repository to push to; empty for none.
         private: Whether it is made private.
         offline: Don't contact the Hub.
+        is_twin: Whether the weights are random, so that of the checks of GGUF files only that of the token ids counts.
     """
 
     source: ExportSource
     out: Path
-    dtype: str | None
-    shard_size: str
-    gguf: tuple[str, ...]
-    sample: str
-    max_loss: float | None
-    push: str
-    private: bool
-    offline: bool
+    dtype: str | None = None
+    shard_size: str = SHARD_SIZE
+    gguf: tuple[str, ...] = ()
+    sample: str = ""
+    max_loss: float | None = None
+    push: str = ""
+    private: bool = True
+    offline: bool = False
+    is_twin: bool = False
 
 
 @dataclass(slots=True)
@@ -68,6 +72,7 @@ class Export:
     Attributes:
         request: The request.
         on_progress: Receives each line of progress.
+        heed: Called again and again; it raises if the person wants the export to end.
         steps: What was done.
         notes: What is worth knowing.
         original: What the original gave; None if nothing was compared with it.
@@ -75,6 +80,7 @@ class Export:
 
     request: ExportRequest
     on_progress: Callable[[str], None]
+    heed: Callable[[], None] = lambda: None
     steps: list[ExportStep] = field(default_factory=list[ExportStep])
     notes: list[str] = field(default_factory=list[str])
     original: ReferenceAnswer | None = None
@@ -87,7 +93,7 @@ class Export:
             SourceError: It failed.
         """
         self.on_progress(name)
-        report = run_stage(stage, stage_request, answer, offline=self.request.offline)
+        report = run_stage(stage, stage_request, answer, offline=self.request.offline, heed=self.heed)
         if isinstance(report.answer, FailedStage):
             raise error_of(name, report.answer, self.request)
         self.steps.append(ExportStep(name=name, elapsed_s=report.elapsed_s, peak_bytes=report.answer.peak_bytes))
@@ -101,6 +107,8 @@ def error_of(step: str, failed: FailedStage, request: ExportRequest) -> Holdfast
     if failed.failed == "adapter":
         what = f"the adapter does not fit its base {source.path}: {failed.because}"
         return UsageError(what, where=where, fix=ASKED_WRONGLY["adapter"])
+    if failed.failed == "architecture":
+        return UnexportableError(failed.because, UNKNOWN, where=where, fix=ASKED_WRONGLY[failed.failed])
     if failed.failed in ASKED_WRONGLY:
         return UsageError(failed.because, where=where, fix=ASKED_WRONGLY[failed.failed])
     place = str(request.out.parent) if failed.failed == "disk" else where

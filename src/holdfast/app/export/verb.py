@@ -10,7 +10,7 @@ from holdfast.adapters.hub import open_hub
 from holdfast.app.arguments import PathName, Texts, as_path, as_texts
 from holdfast.app.export.exporting import run_export
 from holdfast.app.export.finding import ExportSource, find_source
-from holdfast.app.export.steps import ExportRequest
+from holdfast.app.export.steps import SHARD_SIZE, ExportRequest
 from holdfast.app.extras import require_extra
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.nearest import nearest
@@ -32,7 +32,7 @@ def export(  # noqa: PLR0913 - a verb has as many arguments as its command has o
     base: PathName | None = None,
     adapter: Texts = (),
     dtype: str | None = None,
-    shard_size: str = "5GB",
+    shard_size: str = SHARD_SIZE,
     gguf: Texts = (),
     sample: PathName | None = None,
     max_loss: float | None = None,

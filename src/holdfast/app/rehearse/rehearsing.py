@@ -23,6 +23,7 @@ from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.app.local_inputs import input_digests
 from holdfast.app.programs import interpreter_of
 from holdfast.app.rehearse import isolating
+from holdfast.app.rehearse.exporting import rehearse_export
 from holdfast.app.rehearse.failure_context import read_failure_context
 from holdfast.app.rehearse.faults.bench import FaultBench
 from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
@@ -128,6 +129,8 @@ def _start(program: Program, part_request: PartRequest, warm: WarmServer, option
     mark = mark_of(program, words, input_digests(program))  # before it starts: files may change meanwhile
     try:
         found = _rehearsed(program, part_request, words, warm, options)
+        whole = Path(part_request.folder, "whole")
+        found = rehearse_export(found, whole, program.gguf, options.on_progress, offline=part_request.offline)
     except NoEnvironmentError as error:
         if is_made(words) and NO_SOLUTION not in str(error):
             return _started_here(program, part_request, warm, options, str(error))
@@ -279,6 +282,7 @@ def make_part_request(program: Program, folder: Path, *, gpu: bool, offline: boo
         gpu=machine,
         offline=offline,
         variables=tuple(variables.items()),
+        exports=bool(program.gguf),
     )
 
 

@@ -49,6 +49,38 @@ def evaluate_final(
     )
 
 
+def look_at_tasks(evaluations: Sequence[PlannedEvaluation], *, offline: bool) -> None:
+    """Look before training whether lm-eval has the benchmark tasks; where it is not installed, nothing is looked at.
+
+    Raises:
+        UsageError: It lacks one, or a task's file is broken; one error for each.
+    """
+    from holdfast.app.evaluate.task_names import NamedTasks, found_tasks  # few jobs evaluate tasks
+
+    with_tasks = [each for each in evaluations if each.task]
+    if not with_tasks or not _has_libraries():
+        return
+    errors: list[HoldfastError] = []
+    for each in with_tasks:
+        named = NamedTasks(
+            names=each.task, few_shot=each.few_shot, limit=each.limit, allow_code=each.allow_code, offline=offline
+        )
+        with found_tasks(named, errors):
+            pass  # only its names are of interest
+    if errors:
+        raise errors[0] if len(errors) == 1 else GroupedError("benchmark tasks cannot be evaluated", errors)
+
+
+def _has_libraries() -> bool:
+    from holdfast.app.evaluate.asking import want_libraries
+
+    try:
+        want_libraries(benchmarks=True)
+    except UsageError:
+        return False
+    return True
+
+
 def _why_not(model: Path, *, benchmarks: bool) -> str:
     """Return why a final model cannot be evaluated here; empty if it can."""
     from holdfast.app.evaluate.asking import want_libraries

@@ -8,6 +8,7 @@ from secrets import token_hex
 from msgspec import structs
 
 from holdfast.adapters.rehearsal.programs import Program
+from holdfast.adapters.storage.resolved import with_absolute_paths
 from holdfast.adapters.storage.run_folder import save_plan
 from holdfast.adapters.targets import Target, read_target
 from holdfast.app.check.target import check_rules
@@ -17,6 +18,8 @@ from holdfast.app.programs import program_of, program_of_job
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
 from holdfast.app.run.backends import require_backend, require_ready
 from holdfast.app.run.estimating import EstimatedJob, estimate_job
+from holdfast.app.run.evaluating import look_at_tasks
+from holdfast.app.run.exporting import look_at_export
 from holdfast.app.run.kept_results import save_result
 from holdfast.app.run.placement import read_placement
 from holdfast.app.run.planning import make_plan, secret_references
@@ -26,6 +29,7 @@ from holdfast.app.run.stopping import cancel_unstarted
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import ScriptArgumentsError, UsageError
 from holdfast.core.event import Refuser
+from holdfast.core.methods import Method
 from holdfast.core.plan import Plan, RunRequest
 from holdfast.core.secret_references import SecretReferences
 from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
@@ -88,14 +92,30 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
     plan = make_plan(target, request.arguments, references, placement, estimated.estimate)
     if not request.offline:
         require_ready(plan, {**os.environ, **references.values})
+    look_at_tasks(plan.evaluations, offline=request.offline)
+    notes = _look_at_export(target, offline=request.offline)
     return CheckedJob(
         target=target,
         checked=checked,
         refusals=refusals,
         plan=plan,
         references=references,
-        planned=_planned(target, estimated, plan),
+        planned="\n".join(filter(None, (_planned(target, estimated, plan), *notes))),
     )
+
+
+def _look_at_export(target: Target, *, offline: bool) -> list[str]:
+    """Look at all that the export of a job needs; return what is worth knowing of its files.
+
+    Raises:
+        UsageError: The export would fail after training.
+    """
+    job = target.job
+    if job is None or not job.output.gguf:
+        return []
+    base = with_absolute_paths(job, target.document.path).model.path
+    classifies = job.method is Method.REWARD
+    return look_at_export(base, job.output.gguf, job.output.folder, classifies=classifies, offline=offline)
 
 
 def _planned(target: Target, estimated: EstimatedJob, plan: Plan) -> str:

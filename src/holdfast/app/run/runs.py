@@ -13,10 +13,11 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import note_versions
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
 from holdfast.adapters.storage.run_log import log_events, log_to_run
+from holdfast.app.delivering import verify_push
 from holdfast.app.run.backends import attach_backend, open_backend
 from holdfast.app.run.costs import budget_of
-from holdfast.app.run.delivering import verify_push
 from holdfast.app.run.evaluating import evaluate_final
+from holdfast.app.run.exporting import export_final
 from holdfast.app.run.notifying import telling
 from holdfast.app.run.outputs import open_output
 from holdfast.app.run.remedied import write_remedied_job
@@ -97,6 +98,7 @@ class Run:
             ),
             verify=verify_push,
             evaluate=lambda heed: evaluate_final(self.folder, plan.evaluations, heed, observer.on_evaluation_progress),
+            export=lambda heed: export_final(self.folder, plan.gguf, heed, observer.on_export_progress),
             orders=observer,
             observe=look,
             plan=plan,
@@ -108,6 +110,7 @@ class Run:
                 timeout_s=plan.timeout_s,
                 poll_s=backend.capabilities.poll_s,
                 evaluates=bool(plan.evaluations),
+                exports=bool(plan.gguf),
                 stall_s=plan.stall_timeout_s,
                 budget=budget_of(plan),
             )
@@ -214,6 +217,10 @@ class RunObserver(Protocol):
         """Receive a message on each step of the evaluation after training."""
         ...
 
+    def on_export_progress(self, said: str) -> None:
+        """Receive a message on each step of the export after training."""
+        ...
+
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:
         """Receive the run's state, and its events since the last call."""
         ...
@@ -246,6 +253,9 @@ class NullObserver:
         """Do nothing."""
 
     def on_evaluation_progress(self, said: str) -> None:
+        """Do nothing."""
+
+    def on_export_progress(self, said: str) -> None:
         """Do nothing."""
 
     def observe(self, run: Run, state: RunState, events: Sequence[Event]) -> None:

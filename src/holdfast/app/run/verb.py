@@ -88,6 +88,8 @@ def resume(
 ) -> RunResult:
     """Continue a run from its newest complete checkpoint; if an attempt is still running, follow it instead.
 
+    If training has succeeded and the export of its model failed, only the export is made again.
+
     >>> import holdfast
     >>> holdfast.resume("quickstart-20261121-154501-x7")["stage"]  # doctest: +SKIP
     'succeeded'
@@ -104,7 +106,7 @@ def resume(
     """
     opened = open_resumable_run(run, runs)
     state = opened.state()
-    if state.stage is RunStage.SUCCEEDED:
+    if state.stage is RunStage.SUCCEEDED and not state.lacks_export:
         raise UsageError(f"{opened.name} has succeeded", where=str(opened.folder), fix=START_ANEW)
     if state.refused_by:
         fix = f"correct the job; {START_ANEW}"

@@ -79,6 +79,10 @@ class RunDisplay:
         """Show the progress of the rehearsal."""
         self._say("rehearsal", said)
 
+    def on_export_progress(self, said: str) -> None:
+        """Show the progress of the export: a line for each step."""
+        self._say("export", said)
+
     def on_evaluation_progress(self, said: str) -> None:
         """Show the progress of the evaluation; where every line is kept, that it began and then a line now and then."""
         if self._evaluation is None:

@@ -53,6 +53,7 @@ def render_run(result: RunResult) -> str:
         *(("trouble", each.text) for attempt in result.attempts[-1:] for each in attempt.troubles),
         *_cost(result),
         *_evaluated(result),
+        *_exported(result),
         *_places(result),
         *((each.label, each.command) for each in result.next),
     ]
@@ -74,6 +75,7 @@ def render_show(result: RunResult) -> str:
         *([("metrics", _measures(result.metrics))] if result.metrics else []),
         *_cost(result),
         *_evaluated(result),
+        *_exported(result),
         *_places(result),
         *((each.label, each.command) for each in result.next),
         *(("older", f"holdfast show {each}") for each in reversed(result.others or ())),
@@ -90,6 +92,15 @@ def _evaluated(result: RunResult) -> Iterator[tuple[str, str]]:
     yield from (("evaluated", f"{short_path(each.dataset)}: {each.said}") for each in result.evaluation.datasets or ())
     if result.evaluation.verdict != "pass":
         yield f"evaluation {result.evaluation.verdict}", result.evaluation.because
+
+
+def _exported(result: RunResult) -> Iterator[tuple[str, str]]:
+    """Yield the GGUF files of the final model, and what failed."""
+    if not result.export:
+        return
+    yield from (("exported", short_path(each)) for each in result.export.files)
+    if result.export.verdict != "pass":
+        yield f"export {result.export.verdict}", result.export.because
 
 
 def render_runs(result: RunsResult) -> str:

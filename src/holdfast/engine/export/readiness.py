@@ -3,11 +3,15 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
-from holdfast.core.errors import HoldfastError, UsageError
+from holdfast.core.errors import HoldfastError, UnexportableError
 from holdfast.core.export import ExportTools
 from holdfast.engine.units import render_bytes
 
 HERE: Final = "this machine"
+TOOLS: Final = "gguf-build-tools-missing"
+UNKNOWN: Final = "gguf-arch-unsupported"
+PRE_TOKENIZER: Final = "gguf-pretokenizer-unknown"
+"""Classes of failure."""
 SYSTEM_COMMANDS: Final[Mapping[str, str]] = {
     "debian": "sudo apt-get install --yes build-essential cmake",
     "ubuntu": "sudo apt-get install --yes build-essential cmake",
@@ -32,22 +36,24 @@ def why_not_ready(tools: ExportTools, needed_bytes: int, out: str, install: str)
     """
     build = f"{FLAGS} {install}"
     if not tools.runtime:
-        yield UsageError(
-            "llama-cpp-python, the runtime of GGUF files, is not installed", where="this environment", fix=build
-        )
+        what = "llama-cpp-python, the runtime of GGUF files, is not installed"
+        yield UnexportableError(what, TOOLS, where="this environment", fix=build)
         yield from _unbuildable(tools)
     elif tools.broken:
-        yield UsageError(
+        yield UnexportableError(
             f"llama-cpp-python {tools.runtime} does not load: {tools.broken}",
+            TOOLS,
             where="this environment",
             fix=f"build it again: {build} --force-reinstall --no-cache-dir",
         )
     if tools.missing and tools.runtime:  # else the extra brings them
         what = f"the converter needs {', '.join(tools.missing)}"
-        yield UsageError(what, where="this environment", fix=f"pip install {' '.join(tools.missing)}")
+        fix = f"pip install {' '.join(tools.missing)}"
+        yield UnexportableError(what, TOOLS, where="this environment", fix=fix)
     if needed_bytes > tools.free_bytes:
         what = f"all steps together need {render_bytes(needed_bytes)} of disk, and {render_bytes(tools.free_bytes)} are free"
-        yield UsageError(what, where=out, fix="free some disk space, or choose another disk with --out")
+        fix = "free some disk space, or choose another disk with --out"
+        yield UnexportableError(what, "disk-full", where=out, fix=fix)
 
 
 def _unbuildable(tools: ExportTools) -> Iterator[HoldfastError]:
@@ -57,7 +63,8 @@ def _unbuildable(tools: ExportTools) -> Iterator[HoldfastError]:
     lacking = {"C++ compiler (c++, g++ or clang++)": tools.compiler, "CMake": tools.cmake}
     for name, there in lacking.items():
         if not there:
-            yield UsageError(f"there is no {name}, with which the runtime is built", where=HERE, fix=fix)
+            what = f"there is no {name}, with which the runtime is built"
+            yield UnexportableError(what, TOOLS, where=HERE, fix=fix)
 
 
 def why_unknown(
@@ -67,4 +74,5 @@ def why_unknown(
     name = next(iter(architectures), "")
     if name not in known:
         what = f"the converter of llama-cpp-python {release} does not know the architecture {name or '(none is named)'}"
-        yield UsageError(what, where=where, fix="leave out --gguf, or install a newer llama-cpp-python that knows it")
+        fix = "export without GGUF files, or install a newer llama-cpp-python that knows it"
+        yield UnexportableError(what, UNKNOWN, where=where, fix=fix)

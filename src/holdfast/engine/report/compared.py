@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from holdfast.core.event import ModelEvaluated
+from holdfast.core.event import ModelEvaluated, ModelExported
 from holdfast.engine.evaluate.headlines import describe_figure, describe_verdict, main_figure, spell_figure
 from holdfast.engine.units import render_counted
 from holdfast.results.evaluate import EvaluatedDataset, EvaluateResult, EvaluationFigure, WorstRow
@@ -54,6 +54,15 @@ def describe_evaluation(evaluated: ModelEvaluated | None) -> str:
     if evaluated is None or evaluated.verdict == "pass":
         return ""
     return f"{'Not evaluated' if evaluated.verdict == 'skipped' else 'Failed'}: {evaluated.because}."
+
+
+def describe_export(exported: ModelExported | None) -> Iterator[str]:
+    """Yield the files that were made of the final model, and what failed."""
+    if exported is None:
+        return
+    yield from exported.files
+    if exported.verdict != "pass":
+        yield f"{'Not exported' if exported.verdict == 'skipped' else 'Failed'}: {exported.because}."
 
 
 def compare_datasets(results: Sequence[EvaluateResult]) -> Iterator[ComparedDataset]:

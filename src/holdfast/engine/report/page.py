@@ -12,7 +12,7 @@ from holdfast.core.document import Document
 from holdfast.core.event import Event, RunStage, training_events
 from holdfast.core.training_event import CheckpointSaved, TrainingStarted
 from holdfast.engine.report.chart import Plot, evenly
-from holdfast.engine.report.compared import ComparedDataset, compare_datasets, describe_evaluation
+from holdfast.engine.report.compared import ComparedDataset, compare_datasets, describe_evaluation, describe_export
 from holdfast.engine.report.curves import Curve, gather_curves
 from holdfast.engine.report.panels import main_plot, small_plots
 from holdfast.engine.report.settings import RequestedSetting, list_settings
@@ -134,6 +134,7 @@ class ReportPage:
     evaluations: Table
     evaluated: str
     compared: tuple[ComparedDataset, ...]
+    exported: tuple[str, ...]
     samples: tuple[tuple[str, tuple[Sample, ...]], ...]
     settings: tuple[RequestedSetting, ...]
     job: str
@@ -179,6 +180,7 @@ def make_page(data: ReportData) -> ReportPage:
         evaluations=tabulate_evaluations(curves),
         evaluated=describe_evaluation(state.evaluated),
         compared=tuple(compare_datasets(data.evaluations)),
+        exported=tuple(describe_export(state.exported)),
         samples=_samples(data.samples),
         settings=tuple(list_settings(data.job, state.about, start)),
         job=data.job.text if data.job else "",

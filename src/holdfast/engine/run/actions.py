@@ -72,6 +72,11 @@ class EvaluateModel:
 
 
 @dataclass(frozen=True, slots=True)
+class ExportModel:
+    """Export the final model as the job asks."""
+
+
+@dataclass(frozen=True, slots=True)
 class Close:
     """Write down the verdict."""
 
@@ -79,4 +84,6 @@ class Close:
     because: str
 
 
-Action = Start | Poll | Stop | TakeStacks | Note | Kill | FindCause | Pause | Verify | EvaluateModel | Close
+Action = (
+    Start | Poll | Stop | TakeStacks | Note | Kill | FindCause | Pause | Verify | EvaluateModel | ExportModel | Close
+)

@@ -33,6 +33,8 @@ def _next(run: str, state: RunState, *, supervised: bool | None) -> Iterator[tup
     resume = ("continue", f"holdfast resume {run}", "continues from the newest complete checkpoint")
     lost = [delivery for delivery in state.deliveries.values() if delivery.verdict == "missing"]
     if state.stage is RunStage.SUCCEEDED:
+        again = ("export", f"holdfast resume {run}", "makes the export again, without training")
+        yield from (again,) if state.lacks_export else ()
         return
     if not state.stage.ended:
         if state.attempts and supervised is False:

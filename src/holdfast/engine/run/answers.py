@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import UNSET, convert, structs
 
 from holdfast.core.checkpoint import CheckpointIntegrity
-from holdfast.core.event import Delivered, Diagnosed, ModelEvaluated, RunStage
+from holdfast.core.event import Delivered, Diagnosed, ModelEvaluated, ModelExported, RunStage
 from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.requested_job import RequestedRun
 from holdfast.core.run_state import AttemptState, RunState
@@ -23,6 +23,7 @@ from holdfast.results.run import (
     DeliveryResult,
     RunDatasetEvaluation,
     RunEvaluation,
+    RunExport,
     RunResult,
     VerifyResult,
 )
@@ -62,8 +63,13 @@ def run_result(
         started_at=state.started_s,
         next=next_commands(run, state, supervised=supervised),
         evaluation=_evaluation(state.evaluated) if state.evaluated else UNSET,
+        export=_export(state.exported) if state.exported else UNSET,
         supervised=supervised,
     )
+
+
+def _export(exported: ModelExported) -> RunExport:
+    return RunExport(verdict=exported.verdict, because=exported.because, folder=exported.folder, files=exported.files)
 
 
 def _output(state: RunState) -> str | None:

@@ -12,6 +12,7 @@ from holdfast.core.event import (
     Event,
     Liveness,
     ModelEvaluated,
+    ModelExported,
     Polled,
     Started,
     Starting,
@@ -27,6 +28,7 @@ from holdfast.engine.run.actions import (
     Action,
     Close,
     EvaluateModel,
+    ExportModel,
     FindCause,
     Kill,
     Note,
@@ -61,6 +63,7 @@ class Dependencies:
         diagnose: Finds out why the newest attempt failed, given its number and the time.
         verify: Finds out whether what was pushed to a repository is there, given the repository's name and the run's state.
         evaluate: Evaluates the final model, given what it calls again and again, so that the person's orders are heard.
+        export: Exports it, likewise.
         orders: The orders of the person at the terminal.
         observe: Called with the state and the new events after each action.
         tell: Called with the state and the new events of the ledger, for people who do not look at the run.
@@ -75,6 +78,7 @@ class Dependencies:
     diagnose: Callable[[int, float], Diagnosed]
     verify: Callable[[str, RunState], Delivery]
     evaluate: Callable[[Callable[[], None]], ModelEvaluated]
+    export: Callable[[Callable[[], None]], ModelExported]
     orders: Orders
     observe: Callable[[RunState, Sequence[Event]], None]
     plan: Plan | None = None
@@ -103,7 +107,7 @@ class _Detached(Exception):  # noqa: N818 - an order, not an error
 
 
 class _Stopped(Exception):  # noqa: N818 - an order, not an error
-    """The person stopped the evaluation of the final model."""
+    """The person stopped what follows training."""
 
 
 class _Loop:
@@ -144,6 +148,8 @@ class _Loop:
                 self._verify(repository)
             case EvaluateModel():
                 self._evaluate()
+            case ExportModel():
+                self._export()
             case Close(stage, because):
                 self._record(Closed(at_s=self._now, stage=stage, because=because))
         return self.catch_up()
@@ -290,8 +296,14 @@ class _Loop:
         except _Stopped:
             self._record(ModelEvaluated(at_s=self._now, verdict="skipped", because="stopped by a person"))
 
+    def _export(self) -> None:
+        try:
+            self._record(self._dependencies.export(self._heed))
+        except _Stopped:
+            self._record(ModelExported(at_s=self._now, verdict="skipped", because="stopped by a person"))
+
     def _heed(self) -> None:
-        """Take the person's order while the final model is evaluated.
+        """Take the person's order while the final model is evaluated or exported.
 
         Raises:
             _Detached: The person detached.

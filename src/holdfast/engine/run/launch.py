@@ -37,7 +37,8 @@ def apply_job(plan: Plan, job: Job) -> Plan:
     placed = apply_place(plan, job.where, job.environment)
     evaluations = tuple(convert({**each.model_dump(), "seed": job.seed}, PlannedEvaluation) for each in job.evaluate)
     notified = replace(placed, webhook=job.notify.webhook or "", webhook_format=job.notify.format)
-    return replace(notified, script_name=f"{plan.name}.py", attempts=job.recover.attempts, evaluations=evaluations)
+    after = replace(notified, evaluations=evaluations, gguf=tuple(job.output.gguf))
+    return replace(after, script_name=f"{plan.name}.py", attempts=job.recover.attempts)
 
 
 def apply_place(plan: Plan, where: Where, environment: Environment) -> Plan:

@@ -16,6 +16,7 @@ from holdfast.engine.run.actions import (
     Action,
     Close,
     EvaluateModel,
+    ExportModel,
     FindCause,
     Kill,
     Note,
@@ -44,6 +45,7 @@ class Limits:
         poll_s: Seconds between two polls.
         grace_s: Seconds that an attempt may take to save and end after a stop was requested; then it is killed.
         evaluates: Whether the final model is evaluated.
+        exports: Whether the final model is exported.
         stall_s: Seconds without a sign of life after which an attempt is stopped, instead of what its own rhythm says; None for that.
         budget: What all attempts together may cost; None for no limit.
     """
@@ -53,6 +55,7 @@ class Limits:
     poll_s: float = 0.5
     grace_s: float = 600.0
     evaluates: bool = False
+    exports: bool = False
     stall_s: float | None = None
     budget: Budget | None = None
 
@@ -78,7 +81,14 @@ def supervise(state: RunState, limits: Limits) -> Flow:
         state = fold((yield Verify(repository)), state)
     if limits.evaluates and state.has_trained and state.evaluated is None:
         state = fold((yield EvaluateModel()), state)
+    if _export_is_due(state, limits):
+        state = fold((yield ExportModel()), state)
     return fold((yield Close(*verdict(state, limits.stall_s))), state)
+
+
+def _export_is_due(state: RunState, limits: Limits) -> bool:
+    """True if the final model is to be exported: after an export that failed, once more."""
+    return limits.exports and state.has_trained and (state.exported is None or state.lacks_export)
 
 
 def _follow(state: RunState, limits: Limits) -> Flow:
@@ -169,8 +179,8 @@ def _pause(state: RunState, left_s: float, limits: Limits) -> Flow:
 def _take_up(state: RunState, limits: Limits) -> Flow:
     """Start the attempt that is due, if any: the first, a half-started one again, or the one after an attempt that ended."""
     current, following = state.current, len(state.attempts) + 1
-    if current and current.stage is RunStage.SUCCEEDED and not state.stage.ended:
-        return state  # only the verdict is missing
+    if current and current.stage is RunStage.SUCCEEDED and (not state.stage.ended or state.lacks_export):
+        return state  # only what follows training is missing: the export, or the verdict
     if current is None or current.stage.ended:
         return (yield from _start(state, Start(following, resume=current is not None)))
     if not current.id:  # perhaps it was accepted, has run and was killed since then

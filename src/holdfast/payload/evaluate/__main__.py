@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error
+from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error, end_with_parent
 from .work_request import ModelRequest, read_request
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 def main(path: Path) -> None:
     """Do the work; tell on standard output what happens. Whatever the libraries print goes to standard error."""
+    end_with_parent()
     events = claim_output()
 
     def tell(event: str, **values: Any) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error, shorten_error
+from ..calls import RaisedCall, attempt_aloud, claim_output, describe_error, end_with_parent, shorten_error
 from .converter import Converter
 from .errors import ExportError
 
@@ -72,6 +72,7 @@ STAGES: Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 def main(stage: str, request: Path) -> None:
     """Do a stage, and answer."""
+    end_with_parent()
     answers = claim_output()
     done = attempt_aloud(lambda: STAGES[stage](json.loads(request.read_text(encoding="utf-8"))))
     if isinstance(done, RaisedCall):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -11,7 +12,7 @@ from typing import Any
 from . import loops, predictions
 from .events import EventWriter
 from .libraries import torch
-from .part_request import PartRequest
+from .part_request import EXPORTED, PartRequest
 from .trainers import saved_adapters
 
 WORDS = 8
@@ -52,8 +53,23 @@ def look(part_request: PartRequest, events: EventWriter) -> None:
         model = load(folder, events)
         if model is not None:
             write_words(model, folder, events)
+            keep_whole(model, folder, part_request)
     if trained is not None and final and not pushed:
         look_for_tokenizer(final, part_request, events)
+
+
+def keep_whole(model: Any, folder: Path, part_request: PartRequest) -> None:
+    """Save what the job will export, an adapter merged into its twin: the first of what it saved, with its tokenizer."""
+    kept = Path(part_request.folder, EXPORTED)
+    if not part_request.exports or kept.exists():
+        return
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config  # of the base, which is loaded anew for the export
+    model.save_pretrained(kept)
+    for path in folder.iterdir():
+        is_weight = path.suffix in WEIGHTS or path.name.startswith("adapter_")
+        if path.is_file() and not is_weight and not (kept / path.name).exists():
+            shutil.copyfile(path, kept / path.name)
 
 
 def find_models(base: Path) -> list[Path]:

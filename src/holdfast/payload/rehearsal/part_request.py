@@ -26,6 +26,7 @@ Fault = Literal[
 """What may happen to a training: `trainers/faults.py` and `pushes/faults.py` do it. Empty: nothing."""
 GpuChoice = Literal["none", "assumed", "here"]
 NOTEBOOK = ".ipynb"
+EXPORTED = "exported"
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class PartRequest:
         token: The SHA-256 of that token; of another one nothing is known. Empty: it holds for any.
         gate: The socket at which a sandbox asks for a way to the network; empty: it has none.
         port: The port of that way in the sandbox; 0: the network is as it is.
+        exports: Whether the job exports its model: it is then kept whole in `EXPORTED` of the folder.
     """
 
     script: str
@@ -88,6 +90,7 @@ class PartRequest:
     token: str = ""
     gate: str = ""
     port: int = 0
+    exports: bool = False
 
     def written(self) -> str:
         """Return it as JSON, as `read_part_request` reads it."""

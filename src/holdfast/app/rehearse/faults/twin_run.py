@@ -9,7 +9,7 @@ from holdfast.app.rehearse.faults.attempts import as_attempt
 from holdfast.app.rehearse.faults.twin_backend import NoOrders, PlayedAttempt, SimulatedClock, TwinBackend, TwinLedger
 from holdfast.core.backends import capabilities_of
 from holdfast.core.checkpoint import describe_damage
-from holdfast.core.event import Diagnosed, ModelEvaluated, RunRequested, RunStage, training_events
+from holdfast.core.event import Diagnosed, ModelEvaluated, ModelExported, RunRequested, RunStage, training_events
 from holdfast.core.plan import Attempt, Plan
 from holdfast.core.rehearsal import LearntFigures, PartResult
 from holdfast.core.requested_job import RequestedJob
@@ -103,6 +103,7 @@ class TwinRun:
             diagnose=self.diagnose,
             verify=self._verify,
             evaluate=lambda _: ModelEvaluated(at_s=self._clock.now_s(), verdict="skipped"),
+            export=lambda _: ModelExported(at_s=self._clock.now_s(), verdict="skipped"),
             orders=NoOrders(),
             observe=lambda _state, _events: None,
             plan=plan,
