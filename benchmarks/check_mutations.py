@@ -19,7 +19,7 @@ from benchmarks.check.asking import Said, ask, errors, exactly, read
 from benchmarks.check.mutate import KINDS, Mutation, mutations
 from benchmarks.machine import heading
 from holdfast.adapters.declared import read_environment_at
-from holdfast.app.rendering import render
+from holdfast.app.render.verb import render
 from holdfast.engine.check.program_facts import VersionContext
 from holdfast.engine.resolve import resolve
 from tests.helpers.tiny import make_tiny

@@ -1,6 +1,6 @@
 """Studies: one of twelve real trials that ends with the right best and both causes, and what a study costs over its trainings alone.
 
-    .venv/bin/python -m benchmarks.study_trials real [--parallel 2] [--folder FOLDER]
+    .venv/bin/python -m benchmarks.study_trials real [--parallel 2] [--backend local] [--folder FOLDER]
     .venv/bin/python -m benchmarks.study_trials quick [--trials 20] [--seconds 1]
 
 `real` trains `builtin:tiny-chat` on two datasets with three rates and two seeds; of two trials, one raises an exception in the user's own
@@ -14,8 +14,10 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 from typing import Any
 
 from benchmarks.machine import heading
@@ -30,6 +32,7 @@ job:
   train: {max_steps: 20, per_device_train_batch_size: 8, max_length: 64}
   samples: {prompts: 0}
   recover: {attempts: 1}
+  where: WHERE
 grid:
   dataset.path: [sums.jsonl, products.jsonl]
   train.learning_rate: [1.0e-4, 1.0e-3, 1.0e-2]
@@ -37,15 +40,13 @@ seeds: [1, 2]
 metric: eval_loss
 """
 FAULTS = """\
-import os, signal
-from pathlib import Path
+import os, signal, sys
 
-job = Path(os.environ.get("HOLDFAST_RUN", ""), "job.resolved.yaml")
-text = job.read_text() if job.is_file() else ""
+settings = vars(sys.modules["__main__"]) if os.environ.get("HOLDFAST_RUN") else {}
 
 def keep(row):
-    if "\\nseed: 2" in text and "learning_rate: 0.0001" in text:
-        if "sums.jsonl" in text:
+    if settings.get("SEED") == 2 and settings["TRAIN"]["learning_rate"] == 1e-4:
+        if settings["DATASET"].endswith("sums.jsonl"):
             raise ValueError(f"a row of {len(row)} columns, which this function does not know")
         os.kill(os.getpid(), signal.SIGKILL)
     return dict(row)
@@ -54,8 +55,14 @@ FAILING = [2, 8]
 """The numbers of the trials that are made to fail."""
 
 
-def make_study(folder: Path, parallel: int) -> Path:
-    """Write the study of twelve trials with its data, and return its file."""
+def make_study(folder: Path, parallel: int, where: Mapping[str, str] = MappingProxyType({})) -> Path:
+    """Write the study of twelve trials with its data, and return its file.
+
+    Args:
+        folder: The folder to write in.
+        parallel: How many trials run at once.
+        where: Keys of the job's `where`.
+    """
     for name, sign, result in (("sums", "plus", int.__add__), ("products", "times", int.__mul__)):
         rows = [
             {
@@ -70,7 +77,7 @@ def make_study(folder: Path, parallel: int) -> Path:
         (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     (folder / "faults.py").write_text(FAULTS)
     file = folder / "study.yaml"
-    file.write_text(f"{STUDY}parallel: {parallel}\n")
+    file.write_text(f"{STUDY.replace('WHERE', json.dumps({**where}))}parallel: {parallel}\n")
     return file
 
 
@@ -96,9 +103,9 @@ def run_study(folder: Path, *options: str) -> tuple[float, dict[str, Any]]:
     return time.monotonic() - begun_s, json.loads(done.stdout)
 
 
-def measure_real(folder: Path, parallel: int) -> None:
+def measure_real(folder: Path, parallel: int, backend: str) -> None:
     """Run the study of twelve trials, and print what it gives."""
-    make_study(folder, parallel)
+    make_study(folder, parallel, {"backend": backend})
     took_s, answer = run_study(folder)
     print(heading("a study of 12 trials"))
     print(json.dumps({name: answer[name] for name in ("verdict", "best", "importance", "failed")}, indent=1))
@@ -133,6 +140,7 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("what", choices=("real", "quick"))
     words.add_argument("--parallel", type=int, default=2)
+    words.add_argument("--backend", choices=("local", "fake"), default="local")
     words.add_argument("--trials", type=int, default=20)
     words.add_argument("--seconds", type=float, default=1.0)
     words.add_argument("--folder", type=Path, help="an empty folder that keeps the study of `real`")
@@ -140,10 +148,10 @@ def main() -> None:
     if asked.what == "quick":
         measure_quick(asked.trials, asked.seconds)
     elif asked.folder:
-        measure_real(asked.folder, asked.parallel)
+        measure_real(asked.folder, asked.parallel, asked.backend)
     else:
         with TemporaryDirectory() as scratch:
-            measure_real(Path(scratch), asked.parallel)
+            measure_real(Path(scratch), asked.parallel, asked.backend)
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from holdfast.app.inspect import verb as _inspect
     from holdfast.app.plan import verb as _plan
     from holdfast.app.rehearse import verb as _rehearse
-    from holdfast.app.rendering import render
+    from holdfast.app.render.verb import render
     from holdfast.app.run import queries as _queries
     from holdfast.app.run import stopping as _stopping
     from holdfast.app.run import verb as _run

@@ -22,7 +22,7 @@ VERBS: Mapping[str, str] = {
     "inspect": "holdfast.app.inspect.verb",
     "plan": "holdfast.app.plan.verb",
     "rehearse": "holdfast.app.rehearse.verb",
-    "render": "holdfast.app.rendering",
+    "render": "holdfast.app.render.verb",
     "explain": "holdfast.app.explain.verb",
     "run": "holdfast.app.run.verb",
     "resume": "holdfast.app.run.verb",

@@ -31,7 +31,7 @@ SUMMARIES: Mapping[str, str] = {
     "inspect": "Inspect a dataset: its format, its rows, the methods it fits.",
     "plan": "Estimate a job's memory, time and cost; find hardware that fits.",
     "rehearse": "Run a job end to end on a tiny twin of its model.",
-    "render": "Write the training script of a job file.",
+    "render": "Write the training script of a job, or those of a study.",
     "explain": "Explain a rule, a class of failure, or the job file.",
     "run": "Check, rehearse, start and supervise a job.",
     "resume": "Continue a run from its newest complete checkpoint.",

@@ -57,6 +57,7 @@ FAKE: Final = BackendCapabilities(
     name="fake",
     chooses_hardware=False,
     spans_machines=False,
+    carries_files=True,
     keeps_disk=False,
     poll_s=0.05,
     is_simulated=True,

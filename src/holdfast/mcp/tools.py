@@ -188,7 +188,9 @@ NOTES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "export": ("Loads the model twice, so it may take minutes. A folder that is there already is not overwritten.",),
     "stop": ("The run can be resumed.",),
-    "render": ("Answers with the script.",),
+    "render": (
+        "Answers with the script. The scripts of a study are files: `holdfast render STUDY --output FOLDER` writes them.",
+    ),
 }
 TOOLS: Final = (
     VerbTool(

@@ -6,6 +6,7 @@ be retrieved. What goes wrong is given as `Faults`.
 """
 
 import hashlib
+import json
 import math
 import os
 import random
@@ -113,7 +114,7 @@ class FakeBackend:
         environment: Where the values of secrets come from.
         faults: What goes wrong.
 
-    Covered: at-most-once starts by `attempt.id`, queueing, a lost machine, a store that outlives it.
+    Covered: at-most-once starts by `attempt.id`, queueing, a lost machine, a store that outlives it, the job's own files.
     Not covered: several machines; packages that this Python lacks.
     """
 
@@ -227,7 +228,7 @@ class FakeBackend:
         store, machine = self._root / "stores" / _digest(attempt.run_id), folder / "machine"
         for needed in (store, machine):
             needed.mkdir(parents=True, exist_ok=True, mode=0o700)
-        there = attempt.variables(str(store))
+        there = attempt.variables(str(store)) | self._send_files(attempt)
         (folder / "store").write_text(str(store))
         (folder / "attempt").write_text(there["HOLDFAST_ATTEMPT"])
         program = machine / "attempt.py"
@@ -239,6 +240,16 @@ class FakeBackend:
         environment = {**base, "HOME": str(machine), **secrets, **there}
         self._process(attempt_id).start([*command, *attempt.plan.arguments], str(machine), environment)
         return attempt_id
+
+    def _send_files(self, attempt: Attempt) -> dict[str, str]:
+        """Copy the job's own files to where they outlive the machine; return the variable that leads its runtime to them."""
+        plan, files = attempt.plan, self._root / "sent" / _digest(attempt.run_id) / "files"
+        for name in plan.files:
+            (files / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(Path(plan.cwd, name), files / name)
+        if plan.files:
+            (files.parent / "files.json").write_text(json.dumps(plan.files))
+        return {"HOLDFAST_FILES": str(files)} if plan.files else {}
 
     def _look(self, attempt_id: str) -> PollResult:
         process, folder = self._process(attempt_id), self._folder(attempt_id)

@@ -18,6 +18,7 @@ NOT_KEYS = frozenset(
     for name in (
         "ATTEMPT",
         "CACHE",
+        "FAKE",
         "HUB_TIMEOUT_S",
         "PROCESSES",
         "REHEARSAL",

@@ -1,14 +1,15 @@
 """Study files: a job, and what varies in it. The job may stand in the file itself; it is then read like a job file."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from holdfast.adapters.foreign_files import is_there
+from holdfast.adapters.foreign_files import is_there, read_foreign_text
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.document import Document, Edit, Key, ReplaceCall
-from holdfast.core.errors import Spot, UsageError
+from holdfast.core.errors import HoldfastError, Spot, UsageError
 from holdfast.core.target_kind import TargetKind, target_kind
 from holdfast.core.text import Place, TextEdit
 
@@ -24,6 +25,16 @@ def is_study(values: Mapping[str, Any]) -> bool:
     (True, False)
     """
     return isinstance(values.get(JOB), Mapping) and "method" not in values
+
+
+def names_study(path: str) -> bool:
+    """Return whether a path is that of a study file, whatever its job is; what cannot be read is none."""
+    if Path(path).suffix not in (".yaml", ".yml") or not Path(path).is_file():
+        return False
+    with suppress(HoldfastError, ExceptionGroup):
+        values = JobFileReader().read(read_foreign_text(Path(path)), path).values
+        return JOB in values and "method" not in values
+    return False
 
 
 def document_of_job(study: Document) -> Document:

@@ -80,7 +80,8 @@ def make_plan(
     if needs_timeout(plan) and estimate and estimate.timeout_s:
         plan = replace(plan, timeout_s=estimate.timeout_s)
     if capabilities_of(plan.backend).carries_files:
-        plan = with_own_files(plan, target, arguments, MOUNTED[plan.backend](plan.options))
+        mounted = MOUNTED.get(plan.backend)
+        plan = with_own_files(plan, target, arguments, mounted(plan.options) if mounted else ())
     open_backend(plan, {**os.environ, **references.values})  # only to find out now whether it can run the plan
     return plan
 

@@ -9,6 +9,7 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.app.study.preparing import PreparedTrial
 from holdfast.app.study.reading import StudyFile
 from holdfast.core.backends import capabilities_of
+from holdfast.core.job import Job
 from holdfast.core.plan import RunRequest
 from holdfast.engine.study.devices import device_sets
 
@@ -49,9 +50,7 @@ def run_request(
     """
     job = prepared.job
     named = [f"name={file.name}-{prepared.content[:NAMED_DIGITS]}"]
-    if job.track.with_ != "none":
-        named += [f"track.project={file.name}"] * (job.track.project is None)
-        named += [f"track.group={file.name}"] * (job.track.group is None)
+    named += [f"track.{key}={name}" for key, name in tracked_names(job, file.name).items()]
     here = capabilities_of(job.where.backend).is_here
     return RunRequest(
         target=str(Path(file.target).absolute()),
@@ -67,6 +66,12 @@ def run_request(
         study=file.name,
         trial=prepared.content,
     )
+
+
+def tracked_names(job: Job, study: str) -> dict[str, str]:
+    """Return the project and the group under which a tracker has the trials of a study, as far as the job names none."""
+    named = {"project": job.track.project, "group": job.track.group} if job.track.with_ != "none" else {}
+    return {key: study for key, name in named.items() if name is None}
 
 
 def visible_devices() -> list[str]:

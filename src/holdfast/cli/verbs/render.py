@@ -1,30 +1,22 @@
 """`holdfast render`."""
 
-from pathlib import Path
-
 import click
 
-from holdfast.app.rendering import render
+from holdfast.app.render.verb import render
 from holdfast.cli import options
-from holdfast.core.errors import UsageError
 
 
 @click.command("render")
 @click.argument("job", type=click.Path())
 @options.sets
-@click.option("--output", "-o", type=click.Path(dir_okay=False, writable=True), help="Write to this file.")
+@click.option("--output", "-o", type=click.Path(), help="Write to this file; the scripts of a study, to this folder.")
 def command(job: str, sets: tuple[str, ...], output: str | None) -> int:
-    """Write the training script of a job file.
+    """Write the training script of a job, or those of a study.
 
-    The script is plain TRL and does not need holdfast. `uv run` installs what it declares.
+    The script is plain TRL and does not need holdfast. `uv run` installs what it declares. Of a study, a main script is written, and a script for
+    each kind of trial.
     """
-    script = render(job, set=sets)
+    script = render(job, set=sets, output=output)
     if output is None:
         click.echo(script, nl=False)
-        return 0
-    try:
-        Path(output).write_text(script, encoding="utf-8")
-    except OSError as error:
-        what = f"{output} cannot be written: {error.strerror}"
-        raise UsageError(what, where="--output", fix="name a file in a folder that you may write to") from error
     return 0

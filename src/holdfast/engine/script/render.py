@@ -46,19 +46,21 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
 """What a script may import of the packages that it installs."""
 
 
-def render_script(job: Job, *, name: str, sources: Mapping[str, str]) -> str:
+def render_script(job: Job, *, name: str, sources: Mapping[str, str], is_trial: bool = False) -> str:
     """Return the training script of a job.
 
     Args:
         job: What to train.
         name: The job's name.
         sources: The text of each of `referred_files(job)`; it travels inside the script.
+        is_trial: Whether it takes settings that replace its own: it is a script of a study's trials.
 
     Raises:
         UsageError: The job asks for what cannot be rendered.
     """
     data, training = outline_reading(job), outline_training(job)
     outline = {"job": job, "name": name, "data": data, "model": outline_loading(job), "training": training}
+    outline["is_trial"] = is_trial
     outline["secrets"] = list(dict.fromkeys(_secrets(job)))
     files = carried_files(job, sources)
     body = TEMPLATES.get_template("body.jinja").render(outline, files=files)

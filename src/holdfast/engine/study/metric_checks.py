@@ -14,6 +14,11 @@ TRAINED: Final = "train_loss"
 PREFIX: Final = "eval_"
 
 
+def is_logged(metric: StudyMetric) -> bool:
+    """Return whether the trainer logs a metric; if it does not, it is measured when training has ended."""
+    return metric.name == TRAINED or metric.name.startswith(PREFIX)
+
+
 def unseen_metric(study: Study) -> tuple[str, str] | None:
     """Return why trials cannot be stopped early by the metric, and the fix; None if they can."""
     if study.prune is None or study.metric.name.startswith(PREFIX):

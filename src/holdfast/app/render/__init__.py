@@ -1,0 +1,1 @@
+"""The scripts of jobs and studies, which run without holdfast."""
