@@ -70,11 +70,21 @@ def with_scenario(sets: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[st
     Raises:
         UsageError: Two scenarios are named.
     """
+    name = one_scenario(scenarios)
+    return (f"{SCENARIO_KEY}={name}", *sets) if name else sets
+
+
+def one_scenario(scenarios: tuple[str, ...]) -> str:
+    """Return the scenario of `--for`; empty if there is none.
+
+    Raises:
+        UsageError: Two are named.
+    """
     named = tuple(dict.fromkeys(scenarios))
     if len(named) > 1:
         what = f"a job is for one thing, and `--for` names {len(named)}: {', '.join(named)}"
         raise UsageError(what, where="--for", fix="name one; settings of another can be added with `--set`")
-    return (*(f"{SCENARIO_KEY}={name}" for name in named), *sets)
+    return named[0] if named else ""
 
 
 def progress(*, quiet: bool, verb: str = "") -> Callable[[str], None]:

@@ -195,14 +195,14 @@ class Where(StrictPart):
 class Track(StrictPart):
     """Where metrics are logged."""
 
-    with_: Annotated[Literal["trackio", "wandb", "tensorboard", "none"], Field(alias="with")] = "none"
+    with_: Annotated[Literal["trackio", "wandb", "tensorboard", "mlflow", "none"], Field(alias="with")] = "none"
     """Tracker."""
     project: str | None = None
-    """Project. Default: the job's name."""
+    """Project; the experiment of MLflow. Default: the job's name."""
     run: str | None = None
     """Name of the tracked run. Default: the run's own."""
     group: str | None = None
-    """Group of runs to compare."""
+    """Group of runs to compare; a tag of MLflow."""
     space: str | None = None
     """Hub Space for a Trackio dashboard; private unless the Space exists and is public."""
 

@@ -74,7 +74,7 @@ FAMILIAR: Final[Mapping[str, Key]] = {
     **dict.fromkeys(("batch_size", "train_batch_size"), ("train", "per_device_train_batch_size")),
     **dict.fromkeys(("steps",), ("train", "max_steps")),
     **dict.fromkeys(("lora", "adapter", "qlora"), ("peft",)),
-    **dict.fromkeys(("wandb", "tensorboard", "trackio", "tracker", "report_to", "logging"), ("track",)),
+    **dict.fromkeys(("wandb", "tensorboard", "trackio", "mlflow", "tracker", "report_to", "logging"), ("track",)),
     **dict.fromkeys(("gpus", "gpu", "num_gpus", "devices", "num_processes"), ("where", "processes")),
     **dict.fromkeys(("device", "flavor"), ("where", "hardware")),
     **dict.fromkeys(("num_nodes", "nnodes"), ("where", "nodes")),

@@ -26,6 +26,7 @@ EXAMPLES: Final[dict[str, Any]] = {
     "prune": {"min_steps": 100},
     "prune.min_steps": 100,
     "prune.factor": 3,
+    "keep": 3,
     "budget": {"hours": 8},
     "budget.trials": 100,
     "budget.hours": 8.0,

@@ -17,6 +17,7 @@ import holdfast
 from holdfast.adapters.rehearsal.programs import Program
 from holdfast.app.study.effects import effects_of_study
 from holdfast.app.study.observing import NullStudyObserver
+from holdfast.app.study.reading import read_study
 from holdfast.core.trial import TrialOutcome
 from holdfast.ports import Order
 from holdfast.results.rehearse import RehearseResult
@@ -291,3 +292,14 @@ def test_an_agent_asks_before_a_study_costs_money(quick: QuickStudy) -> None:
     assert effects_of_study(quick.file).costs
     assert effects_of_study(quick.file).backend == "hf-jobs"
     assert not effects_of_study(quick.file, show=True).costs
+
+
+@pytest.mark.parametrize("backend", ["fake", "hf-jobs"])
+def test_a_study_named_by_its_whole_path_can_run_elsewhere(quick: QuickStudy, backend: str) -> None:
+    """Its data are named from the current folder, as another machine will have them."""
+    quick.job["where"] = {"backend": backend}
+    quick.write(grid={"dataset.path": ["a.jsonl", "b.jsonl"]})
+
+    file = read_study(str(quick.file.absolute()))
+
+    assert [file.sets_of(trial) for trial in file.trials] == [('dataset.path="a.jsonl"',), ('dataset.path="b.jsonl"',)]

@@ -71,6 +71,7 @@ JOBS: dict[str, dict[str, Any]] = {
     },
     "wandb": {"track": {"with": "wandb", "group": "g", "project": "p", "run": "r"}},
     "tensorboard": {"track": {"with": "tensorboard"}},
+    "mlflow": {"track": {"with": "mlflow", "group": "g"}},
     "fsdp": {"where": {"strategy": "fsdp"}},
     "zero3": {"where": {"strategy": "zero3"}, "train": {"bf16": True, "model_init_kwargs": {"use_cache": False}}},
     "system": {"environment": {"system": ["cmake"], "variables": {"HF_HUB_OFFLINE": "1"}}},
@@ -201,6 +202,7 @@ def test_a_header_names_exact_versions_with_their_reasons() -> None:
     ("asked", "package"),
     [
         ({"track": {"with": "wandb"}}, "wandb"),
+        ({"track": {"with": "mlflow"}}, "mlflow"),
         ({"method": "grpo", "rewards": ["accuracy_reward"]}, "math-verify"),
         ({"train": {"log_completions": True}}, "rich"),
         ({"where": {"strategy": "zero2"}}, "deepspeed"),

@@ -6,16 +6,17 @@ from typing import Final
 from holdfast.adapters.storage.study_folder import is_running_study
 from holdfast.app.run.background import start_in_background
 from holdfast.app.study.options import StudyOptions
+from holdfast.app.study.reading import StudyFile
 from holdfast.core.errors import BackendError
 
 LOG: Final = "study.log"
 
 
-def run_in_background(path: str, folder: Path, options: StudyOptions) -> None:
+def run_in_background(file: StudyFile, folder: Path, options: StudyOptions) -> None:
     """Start a study in the background, and return once it runs, or has ended.
 
     Args:
-        path: The study file.
+        file: The study file.
         folder: The study's folder.
         options: How its trials run.
 
@@ -23,7 +24,15 @@ def run_in_background(path: str, folder: Path, options: StudyOptions) -> None:
         BackendError: It ended with an error before it ran.
     """
     flags = {"--offline": options.offline, "--no-rehearse": not options.rehearse, "--retry": options.retry}
-    words = ["study", path, "--yes", "--runs", str(options.runs), *(flag for flag, given in flags.items() if given)]
+    words = [
+        "study",
+        file.path,
+        "--yes",
+        "--runs",
+        str(options.runs),
+        *(flag for flag, given in flags.items() if given),
+    ]
+    words += ["--for", file.scenario] if file.scenario else []
     words += [word for code in options.despite for word in ("--despite", code)]
     why = start_in_background(words, {}, folder / LOG, lambda: is_running_study(folder))
     if why is not None and not why.startswith("exit code"):

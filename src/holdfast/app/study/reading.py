@@ -10,10 +10,11 @@ from typing import Any
 from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.adapters.targets import Target, read_text
 from holdfast.adapters.targets.jobs import job_target
-from holdfast.adapters.targets.overrides import Override, environment_edits
+from holdfast.adapters.targets.overrides import Override, environment_edits, parse_set
 from holdfast.adapters.targets.studies import PATHS, document_of_job, find_job_file, is_study, path_beside
 from holdfast.core.document import Document, Set
 from holdfast.core.errors import GroupedError, HoldfastError, UsageError, flatten
+from holdfast.core.scenario import SCENARIO_KEY
 from holdfast.core.study import Study, parse_study
 from holdfast.core.text import Place
 from holdfast.core.trial import Trial
@@ -34,6 +35,7 @@ class StudyFile:
         target: The file that trials are started from: the job file, or the study file if that holds the job.
         job: The job that trials vary.
         trials: The trials.
+        scenario: What its trials are for, in place of what the job says; empty if that holds.
     """
 
     path: str
@@ -43,16 +45,18 @@ class StudyFile:
     target: str
     job: Document
     trials: list[Trial]
+    scenario: str = ""
 
     def values_of(self, trial: Trial) -> Iterator[tuple[str, Any]]:
         """Yield each key that a trial changes, with its value; paths are those that lead there from here."""
-        folders = dict.fromkeys((Path(self.path).parent, Path(self.target).parent))
+        folders = dict.fromkeys(_from_here(Path(path).parent) for path in (self.path, self.target))
         for key, value in trial.values.items():
             yield key, path_beside(value, folders) if key in PATHS else value
 
     def sets_of(self, trial: Trial) -> tuple[str, ...]:
         """Return what a trial changes, as `--set` takes it."""
-        return tuple(f"{key}={json.dumps(value)}" for key, value in self.values_of(trial))
+        named = (f"{SCENARIO_KEY}={self.scenario}",) if self.scenario else ()
+        return (*named, *(f"{key}={json.dumps(value)}" for key, value in self.values_of(trial)))
 
     def place_of(self, trial: Trial, key: str) -> Place:
         """Return where a value that a trial changes stands."""
@@ -66,7 +70,14 @@ class StudyFile:
         """
         places = {key: self.place_of(trial, key) for key in trial.values}
         own = [Override(Set(key, value), places[key]) for key, value in self.values_of(trial)]
-        return job_target(self.job, (*environment_edits(os.environ), *own))
+        named = [parse_set(f"{SCENARIO_KEY}={self.scenario}")] if self.scenario else []
+        return job_target(self.job, (*environment_edits(os.environ), *named, *own))
+
+
+def _from_here(folder: Path) -> Path:
+    """Return a folder as it is from the current one, if it is in it: a path of another machine begins from there too."""
+    here = Path.cwd()
+    return folder.relative_to(here) if folder.is_relative_to(here) else folder
 
 
 def read_study(path: str) -> StudyFile:

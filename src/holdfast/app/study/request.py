@@ -17,12 +17,14 @@ from holdfast.app.study.outcomes import TrialRun, find_runs, open_trials, outcom
 from holdfast.app.study.preparing import PreparedTrial, check_trials, prepare_trials
 from holdfast.app.study.queue import TrialQueue, distinct
 from holdfast.app.study.reading import StudyFile
+from holdfast.app.study.removing import empty_trials
 from holdfast.app.study.running import StudyRunner
 from holdfast.app.study.searching import TrialSearch, count_proposals, with_proposals
 from holdfast.app.study.writing import write_study
 from holdfast.core.trial import TrialOutcome
 from holdfast.engine.study.answers import StudyState, study_result
 from holdfast.engine.study.expansion import extreme_trials
+from holdfast.engine.study.keeping import trials_to_empty
 from holdfast.engine.study.pruning import Pruner
 from holdfast.engine.study.spending import Spending
 from holdfast.results.study import StudyEstimate, StudyResult
@@ -106,14 +108,25 @@ class StudyRequest:
             spending=self._spending(found, outcomes),
             pruner=Pruner(pruning, self.file.study.metric) if pruning else None,
         )
+        search = self._search(folder)
+        runner.on_ended = lambda: self._with_tried(search).remove_worse()
         runner.know_shapes(self.trials, found, outcomes)
         runner.know_evaluations(found)
-        search = self._search(folder)
         unstarted = runner.run(TrialQueue(waiting, search))
-        if search is None:
-            return self.finish(folder, unstarted, runner.because, is_limited=runner.is_limited)
-        tried = replace(self, trials=search.trials)
-        return tried.finish(folder, unstarted, runner.because or search.because, is_limited=runner.is_limited)
+        because = runner.because or (search.because if search else "")
+        return self._with_tried(search).finish(folder, unstarted, because, is_limited=runner.is_limited)
+
+    def _with_tried(self, search: TrialSearch | None) -> "StudyRequest":
+        """Return the request with the trials that the search has proposed, too."""
+        return replace(self, trials=search.trials) if search else self
+
+    def remove_worse(self) -> None:
+        """Remove the checkpoints and models of trials that are not among the best, if the study says so."""
+        if keep := self.file.study.keep:
+            found, metric = self.found(), self.file.study.metric
+            outcomes = outcomes_of(self.trials, found, metric)
+            worse = trials_to_empty(outcomes, keep, lower_is_better=metric.lower_is_better)
+            empty_trials(self.file.name, worse, found, keep)
 
     def _search(self, folder: Path) -> TrialSearch | None:
         search = self.file.study.search
@@ -137,6 +150,7 @@ class StudyRequest:
         state = self._state(outcomes, self.remaining(found, outcomes))
         result = study_result(replace(state, folder=str(folder), because=because, is_limited=is_limited))
         write_study(folder, self.file, result, found)
+        self.remove_worse()
         return result
 
     @property
@@ -146,10 +160,10 @@ class StudyRequest:
 
     def remaining(self, found: Mapping[str, TrialRun], outcomes: Sequence[TrialOutcome]) -> StudyEstimate:
         """Return what is left to run."""
-        waiting = [each for each, outcome in zip(self.trials, outcomes, strict=True) if not outcome.has_failed]
+        failed = {each.content for each in outcomes if each.has_failed}
         left = self.waiting(found)
         return estimate_study(
-            [each for each in left if each in waiting or self.options.retry],
+            [each for each in left if each.content not in failed or self.options.retry],
             [self.trials[0]] * self.proposals,
             outcomes,
             self.file.study.parallel,

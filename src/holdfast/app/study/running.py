@@ -1,6 +1,6 @@
 """Running the trials of a study: so many at once as it allows, each a run like any other."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -61,6 +61,7 @@ class StudyRunner:
         observer: Follows it.
         spending: What it has used of its budget.
         pruner: Says which trials are stopped early; None if none is.
+        on_ended: Called after a trial has ended.
         because: Why no more trials start; empty while they do.
     """
 
@@ -69,6 +70,7 @@ class StudyRunner:
     observer: StudyObserver
     spending: Spending
     pruner: Pruner | None = None
+    on_ended: Callable[[], None] = lambda: None
     because: str = ""
     is_limited: bool = False
     _shapes: dict[str, TrialOutcome | None] = field(default_factory=dict[str, TrialOutcome | None])
@@ -242,6 +244,7 @@ class StudyRunner:
         if outcome.stage and outcome.stage.ended:
             self.spending.add(outcome.seconds, prepared.job)
             self.observer.on_ended(outcome, left)
+            self.on_ended()
 
     def _note_broken(self, future: Future[RunResult]) -> None:
         """Remember why the supervision of a run has broken off: its training may go on, and the next start follows it."""

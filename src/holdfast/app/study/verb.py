@@ -1,6 +1,7 @@
 """The verb `study`: one job with many settings, each a run; it goes on past failures and after kills."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from holdfast.adapters.storage.study_folder import (
@@ -35,6 +36,7 @@ def study(
     yes: bool = False,
     retry: bool = False,
     runs: PathName | None = None,
+    scenario: str = "",
     despite: Texts = (),
     offline: bool = False,
     rehearse: bool = True,
@@ -56,6 +58,7 @@ def study(
         yes: Start more than 100 trials without asking.
         retry: Run failed trials again.
         runs: The runs folder. Default: HOLDFAST_RUNS, else the job's `output.folder`.
+        scenario: What the trials are for, as `for` in a job file: `demo`, `first-run`, `production`, `fast` or `cheap`.
         despite: Codes of rules that don't refuse a trial.
         offline: Don't contact the Hub when jobs are checked and rehearsed.
         rehearse: Rehearse each shape of job first. Trials that differ only in rates and seeds have the same shape.
@@ -67,7 +70,7 @@ def study(
         UsageError: There is no such study, another process runs it, or it has many trials and nobody has confirmed.
         ExceptionGroup: One error for each mistake in it.
     """
-    file = read_study(as_path(study))
+    file = replace(read_study(as_path(study)), scenario=scenario)
     base = runs_folder(runs, str(file.job.get("output.folder", "") or "") or None)
     options = StudyOptions(
         runs=base,
@@ -97,7 +100,7 @@ def study(
         if not detach:
             return request.run(folder)
         request.check(request.waiting(request.found()))
-    run_in_background(file.path, folder, options)
+    run_in_background(file, folder, options)
     return request.looked_at()
 
 

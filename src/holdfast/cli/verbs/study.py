@@ -14,6 +14,7 @@ from holdfast.cli.text.study import render_study
 @click.option("--dry-run", is_flag=True, help="Check every trial, and show what would run; start no trial.")
 @click.option("--yes", "-y", is_flag=True, help="Start more than 100 trials without asking.")
 @click.option("--retry", is_flag=True, help="Run failed trials again.")
+@options.for_
 @options.despite
 @click.option("--no-rehearse", is_flag=True, help="Don't rehearse the jobs first.")
 @options.detach
@@ -27,6 +28,7 @@ def command(
     dry_run: bool,
     yes: bool,
     retry: bool,
+    scenarios: tuple[str, ...],
     despite: tuple[str, ...],
     no_rehearse: bool,
     detach: bool,
@@ -48,6 +50,7 @@ def command(
             yes=yes,
             retry=retry,
             runs=runs,
+            scenario=options.one_scenario(scenarios),
             despite=despite,
             offline=offline,
             rehearse=not no_rehearse,

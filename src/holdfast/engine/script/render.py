@@ -35,6 +35,7 @@ STANDARD: dict[str, tuple[str, ...]] = {**dict.fromkeys(STANDARD_MODULES.split()
 LIBRARIES: dict[str, tuple[str, ...]] = {
     "torch": (),
     "trackio": (),
+    "mlflow": (),
     "accelerate.utils": ("broadcast_object_list",),
     "datasets": ("Dataset", "Features", "Value", "load_dataset"),
     "huggingface_hub": ("HfApi",),

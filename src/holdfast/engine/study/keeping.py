@@ -1,0 +1,32 @@
+"""Which trials of a study keep their checkpoints and models, if only those of the best settings stay.
+
+A setting is judged once all of its trials have a value, or were stopped early. Its mean does not change then, so what is removed cannot become one of
+the best by trials that end later. What failed or was interrupted keeps everything, since it may be continued.
+"""
+
+from collections.abc import Sequence
+
+from holdfast.core.event import RunStage
+from holdfast.core.trial import TrialOutcome
+from holdfast.engine.study.summaries import SettingSummary, summarize_settings
+
+
+def trials_to_empty(outcomes: Sequence[TrialOutcome], keep: int, *, lower_is_better: bool) -> list[TrialOutcome]:
+    """Return the trials whose checkpoints and models are removed: those of settings that are not among the best.
+
+    Args:
+        outcomes: What became of each trial.
+        keep: How many settings keep theirs.
+        lower_is_better: Whether the lowest value is the best.
+    """
+    settings = summarize_settings(outcomes, lower_is_better=lower_is_better)
+    judged = [each for each in settings if each.mean is not None and _is_judged(each)]
+    behind = [*judged[keep:], *(each for each in settings if each.mean is None and _is_judged(each))]
+    best = {each.run for setting in settings if setting not in behind for each in setting.outcomes}
+    return [each for setting in behind for each in setting.outcomes if each.run and each.run not in best]
+
+
+def _is_judged(setting: SettingSummary) -> bool:
+    return all(
+        each.pruned or (each.stage is RunStage.SUCCEEDED and each.value is not None) for each in setting.outcomes
+    )
