@@ -2,10 +2,11 @@
 
     .venv/bin/python -m benchmarks.study_trials real [--parallel 2] [--backend local] [--folder FOLDER]
     .venv/bin/python -m benchmarks.study_trials quick [--trials 20] [--seconds 1]
+    .venv/bin/python -m benchmarks.study_trials many [--trials 1000]
 
 `real` trains `builtin:tiny-chat` on two datasets with three rates and two seeds; of two trials, one raises an exception in the user's own
 function, and one is killed. `quick` runs trials whose training only waits (`tests/helpers/quick_training.py`), beside the same programs in
-a loop.
+a loop. `many` writes the ledger of so many trials that have run, each of 30 steps, and shows and lists them.
 """
 
 import argparse
@@ -21,6 +22,11 @@ from types import MappingProxyType
 from typing import Any
 
 from benchmarks.machine import heading
+from holdfast.adapters.storage.ledger import Ledger
+from holdfast.app.study.preparing import prepare_trials
+from holdfast.app.study.reading import read_study
+from holdfast.core.event import Closed, Reported, RunRequested, RunStage, Started, Starting
+from holdfast.core.requested_job import RequestedJob
 from tests.helpers.quick_training import QuickStudy
 
 STUDY = """\
@@ -51,6 +57,8 @@ def keep(row):
         os.kill(os.getpid(), signal.SIGKILL)
     return dict(row)
 """
+STEPS = 30
+"""Steps of each trial of `many`, each with an evaluation."""
 FAILING = [2, 8]
 """The numbers of the trials that are made to fail."""
 
@@ -86,7 +94,7 @@ def run_study(folder: Path, *options: str) -> tuple[float, dict[str, Any]]:
     words = [
         sys.executable,
         "-m",
-        "holdfast.cli.main",
+        "holdfast",
         "study",
         "study.yaml",
         "--offline",
@@ -135,10 +143,56 @@ def measure_quick(trials: int, seconds: float) -> None:
     print(f"the same command again: {again_s:.1f} s")
 
 
+def measure_many(trials: int) -> None:
+    """Print how long a study with many trials takes that have run: to show it with its page, and to list the runs."""
+    with TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        study = QuickStudy(folder)
+        study.write(seeds=list(range(trials)))
+        write_trials(study)
+        print(heading(f"{trials} trials in the ledger"))
+        for words in (["study", "study.yaml", "--yes", "--offline"], ["study", "study.yaml", "--show"], ["runs"]):
+            begun = time.monotonic(), os.times()
+            command = [sys.executable, "-m", "holdfast", *words, "--format", "json"]
+            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+            ended = os.times()
+            used_s = ended.children_user + ended.children_system - begun[1].children_user - begun[1].children_system
+            print(f"holdfast {' '.join(words)}: {time.monotonic() - begun[0]:.1f} s, {used_s:.1f} s of processor")
+        page = folder / "runs" / "studies" / "study" / "report.html"
+        print(f"report.html has {page.stat().st_size / 1e6:.1f} MB")
+
+
+def write_trials(study: QuickStudy) -> None:
+    """Write a run for each trial of a study, as one that succeeded."""
+    file = read_study(str(study.file))
+    for number, each in enumerate(prepare_trials(file)):
+        ledger, name = Ledger(study.runs), f"study-{number:06}"
+        folder = study.runs / name
+        about = RequestedJob(job="study", study="study", trial=each.content)
+        said = {"schema": 1, "rank": 0, "max_steps": STEPS}
+        events = [
+            RunRequested(at_s=number, folder=str(folder), about=about),
+            Starting(at_s=number, attempt=1, backend="local"),
+            Started(at_s=number, attempt=1, id=str(folder)),
+            *(
+                Reported(
+                    at_s=number + step / STEPS,
+                    attempt=1,
+                    said={**said, "event": kind, "at": number, "step": step, **figures},
+                )
+                for step in range(1, STEPS + 1)
+                for kind, figures in (("step", {"loss": 1 / step}), ("evaluate", {"metrics": {"eval_loss": 1 / step}}))
+            ),
+            Closed(at_s=number + 1, stage=RunStage.SUCCEEDED),
+        ]
+        folder.mkdir(parents=True)
+        ledger.append(name, events)
+
+
 def main() -> None:
     """Measure and print."""
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("what", choices=("real", "quick"))
+    words.add_argument("what", choices=("real", "quick", "many"))
     words.add_argument("--parallel", type=int, default=2)
     words.add_argument("--backend", choices=("local", "fake"), default="local")
     words.add_argument("--trials", type=int, default=20)
@@ -147,6 +201,8 @@ def main() -> None:
     asked = words.parse_args()
     if asked.what == "quick":
         measure_quick(asked.trials, asked.seconds)
+    elif asked.what == "many":
+        measure_many(asked.trials)
     elif asked.folder:
         measure_real(asked.folder, asked.parallel, asked.backend)
     else:

@@ -21,6 +21,7 @@ ASKED = (
     ("output.push_to", "pushed to"),
     ("seed", "seed"),
 )
+SPACES = "https://huggingface.co/spaces/{}"
 USUAL = (
     "learning_rate",
     "lr_scheduler_type",
@@ -62,6 +63,8 @@ def list_settings(job: Document | None, about: RequestedJob, start: TrainingStar
         "backend": about.backend,
         "for": about.scenario.describe() if about.scenario else None,
     }
+    if job and job.get("track.with", None) == "trackio" and (space := job.get("track.space", None)):
+        named["dashboard"] = SPACES.format(space)
     for name, value in named.items():
         if value:
             yield RequestedSetting(name, spell_value(value))
