@@ -29,7 +29,7 @@ def is_study(values: Mapping[str, Any]) -> bool:
 
 def names_study(path: str) -> bool:
     """Return whether a path is that of a study file, whatever its job is; what cannot be read is none."""
-    if Path(path).suffix not in (".yaml", ".yml") or not Path(path).is_file():
+    if target_kind(path) is not TargetKind.JOB or not Path(path).is_file():
         return False
     with suppress(HoldfastError, ExceptionGroup):
         values = JobFileReader().read(read_foreign_text(Path(path)), path).values
