@@ -25,7 +25,7 @@ from benchmarks.machine import heading
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.study.preparing import prepare_trials
 from holdfast.app.study.reading import read_study
-from holdfast.core.event import Closed, Reported, RunRequested, RunStage, Started, Starting
+from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
 from holdfast.core.requested_job import RequestedJob
 from tests.helpers.quick_training import QuickStudy
 
@@ -170,7 +170,7 @@ def write_trials(study: QuickStudy) -> None:
         folder = study.runs / name
         about = RequestedJob(job="study", study="study", trial=each.content)
         said = {"schema": 1, "rank": 0, "max_steps": STEPS}
-        events = [
+        events: list[Event] = [
             RunRequested(at_s=number, folder=str(folder), about=about),
             Starting(at_s=number, attempt=1, backend="local"),
             Started(at_s=number, attempt=1, id=str(folder)),

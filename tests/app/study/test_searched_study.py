@@ -6,14 +6,17 @@ from statistics import median
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 import holdfast
 from holdfast.adapters.storage.study_folder import PROPOSED
 from holdfast.app.study.effects import effects_of_study
 from holdfast.app.study.observing import NullStudyObserver
+from holdfast.cli.text.study import render_study
 from holdfast.core.errors import GroupedError, UsageError, flatten
 from holdfast.core.trial import TrialOutcome
 from holdfast.ports import Order
+from holdfast.results.study import StudyResult
 from tests.helpers.quick_training import (
     QuickStudy,
     quick_study,  # noqa: F401 - the fixture `quick`
@@ -207,6 +210,8 @@ def test_a_trial_that_falls_behind_is_stopped_and_says_why(quick: QuickStudy) ->
     shown = holdfast.show(pruned["run"], runs=slow.runs)
     assert shown["stage"] == "cancelled"
     assert "stopped by its study" in shown["because"]
+    assert pruned["pruned"] in (slow.runs / "studies" / "study" / "report.html").read_text()
+    assert pruned["pruned"] in render_study(convert(answer, StudyResult))
     assert run(slow)["trials"] == answer["trials"]
     assert slow.trainings().total() == 3
 

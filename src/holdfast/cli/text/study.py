@@ -14,7 +14,7 @@ from holdfast.engine.study.headline import (
     spell_settings,
 )
 from holdfast.engine.units import render_counted, render_number
-from holdfast.results.study import FailedTrial, StudyResult, StudySettingResult
+from holdfast.results.study import FailedTrial, StudyResult, StudySettingResult, StudyTrialResult
 
 COLOURS = {"complete": "green", "failed": "red", "limited": "yellow", "incomplete": "yellow", "planned": "cyan"}
 VERDICTS = {"best": "green", "worse": "red"}
@@ -38,6 +38,7 @@ def _lines(result: StudyResult) -> Iterator[str]:
         yield ""
         yield from _table(result)
     yield from _importance(result)
+    yield from _pruned([each for each in result.trials if each.pruned])
     yield from _failures(result.failed)
     yield ""
     for line in describe_remaining(result.remaining):
@@ -81,6 +82,18 @@ def _importance(result: StudyResult) -> Iterator[str]:
         shares = ", ".join(f"{each.key} {each.share:.0%}" for each in result.importance)
         yield ""
         yield f"  what mattered: {shares} (of the differences in rank, each key by itself)"
+
+
+def _pruned(pruned: Sequence[StudyTrialResult]) -> Iterator[str]:
+    """Yield why trials were stopped early, with the value that each had then."""
+    if not pruned:
+        return
+    yield ""
+    count = f"{render_counted(len(pruned), 'trial')} pruned"
+    yield f"  {style(count, bold=True)}"
+    yield from (f"  trial {each.number} ({spell_settings(each.settings)}): {each.pruned}" for each in pruned[:SHOWN])
+    if pruned[SHOWN:]:
+        yield f"  … and {len(pruned) - SHOWN} more; results.csv has every trial"
 
 
 def _failures(failed: Sequence[FailedTrial]) -> Iterator[str]:

@@ -182,7 +182,7 @@ def _trial_row(trial: StudyTrialResult, keys: Sequence[str]) -> TrialRow:
         settings=_cells(trial.settings, keys),
         seed="" if trial.seed is None else str(trial.seed),
         value="" if trial.value is None else render_number(trial.value),
-        stage=trial.stage,
+        stage=f"pruned: {trial.pruned}" if trial.pruned else trial.stage,
         tone=STAGE_TONES.get(trial.stage, "busy"),
         took=render_duration(trial.elapsed_s) if trial.elapsed_s else "",
         run=trial.run or "",

@@ -24,7 +24,7 @@ def table_rows(result: StudyResult) -> Iterator[dict[str, Any]]:
             **{name: each.metrics.get(name) for name in metrics},
             "elapsed_s": each.elapsed_s,
             "class": failure.name if failure else None,
-            "because": failure.because if failure else None,
+            "because": failure.because if failure else each.pruned or None,
             "content": each.content,
         }
 
