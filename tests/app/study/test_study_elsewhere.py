@@ -13,8 +13,10 @@ import pytest
 import holdfast
 from benchmarks.study_trials import make_study
 from holdfast.adapters.backends.hf_jobs import HfJobsBackend
+from holdfast.adapters.targets import Target
 from holdfast.core.backends import HF_JOBS
 from tests.helpers.hub import LoopbackHub, loopback_hub
+from tests.helpers.quick_training import QuickStudy, quick_study, run  # noqa: F401 - the fixture `quick`
 
 ELSEWHERE = {
     "fake": {"backend": "fake"},
@@ -38,6 +40,37 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub
             monkeypatch.delenv(name, raising=False)
         hub.jobs.network |= {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
         yield hub
+
+
+SCRIPT = """\
+import os, pathlib
+from holdfast_runtime import attempt
+assert pathlib.Path("a.jsonl").stat().st_size
+attempt.write("start", step=0, max_steps=2)
+attempt.write("evaluate", step=2, max_steps=2, metrics={"eval_loss": LOSS})
+model = pathlib.Path(os.environ["HOLDFAST_RUN"], "model")
+model.mkdir()
+(model / "model.safetensors").write_text("weights")
+"""
+
+
+@pytest.mark.usefixtures("hub")
+def test_trials_get_their_files_and_their_models_come_back(quick: QuickStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine that shares nothing with this one."""
+
+    def script_of(target: Target) -> str:
+        assert target.job
+        return SCRIPT.replace("LOSS", str(float(target.job.seed)))
+
+    monkeypatch.setattr("holdfast.app.run.planning.script_of", script_of)
+    quick.job["where"] = {"backend": "fake"}
+    quick.write(seeds=[2, 1])
+
+    answer = run(quick)
+
+    assert answer["verdict"] == "complete", answer["failed"]
+    assert [each["value"] for each in answer["trials"]] == [2.0, 1.0]
+    assert Path(answer["best"]["model"], "model.safetensors").read_text() == "weights"
 
 
 def table(answer: dict[str, Any]) -> list[Any]:
