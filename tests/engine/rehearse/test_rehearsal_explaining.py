@@ -9,7 +9,7 @@ from holdfast.adapters.readers.job_file import JobFileReader
 from holdfast.core.diagnosis import Cause, Evidence
 from holdfast.core.document import Document
 from holdfast.core.log import Traceback
-from holdfast.core.rehearsal import Failure, PartResult, Rehearsal
+from holdfast.core.rehearsal import Failure, Objection, PartResult, Rehearsal
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.diagnose import read_log
 from holdfast.engine.diagnose.reading import LogQuery
@@ -1177,3 +1177,17 @@ def test_a_setting_that_a_message_quotes_is_what_to_change(error: str, fix: str)
     found = explained(log, name="invalid-config-value", sources={"train.py": "\ntrainer = Trainer(args=args)\n"})
 
     assert found.cause.fix.startswith(fix)
+
+
+def test_failure_that_a_warning_foresaw_is_told_with_its_figures_and_once() -> None:
+    """The exception says only that an index is out of range; another warning stays what it is."""
+    because = "the script adds 2 to the 427 tokens of its tokenizer, and the embedding of the model has 427 rows"
+    cause = name_cause("token-id-out-of-embedding-range", "IndexError: index out of range in self", {})
+    foreseen = Objection(code="token-id-out-of-embedding-range", message=because, stage="tokenize")
+    other = Objection(code="eval-train-leak", message="evaluated on training rows", stage="data")
+    found = Rehearsal(stages=(), failures=(Failure(stage="step", cause=cause),), warnings=(foreseen, other))
+
+    played = PartResult(part="whole", code=1)
+    told = explain_failures(found, FailureContext(target="train.py", parts={"whole": played}, sources={"train.py": ""}))
+    assert told.failures[0].cause.cause == because
+    assert told.warnings == (other,)

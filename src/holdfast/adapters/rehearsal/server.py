@@ -155,8 +155,12 @@ class RehearsalServer:
         """Whether anything was played in it: its imports are nobody's time then."""
         return bool(self._parts)
 
-    def wait_ready(self, limit_s: float) -> Mapping[str, Any]:
+    def wait_ready(self, limit_s: float, on_wait: Callable[[], None] = lambda: None) -> Mapping[str, Any]:
         """Wait until the libraries are imported; return what the server said of them.
+
+        Args:
+            limit_s: Longest time to wait.
+            on_wait: Called again and again meanwhile.
 
         Raises:
             NoEnvironmentError: It could not be made, or the server did not start.
@@ -166,6 +170,7 @@ class RehearsalServer:
             if self._process.poll() is not None or time.monotonic() > until:
                 raise NoEnvironmentError(_text(self._errors))
             self._hear()
+            on_wait()
         return self.ready
 
     def play(
@@ -175,6 +180,7 @@ class RehearsalServer:
         limit_s: float,
         limit_bytes: int,
         then: Callable[[PartResult], PartRequest | None] = lambda _: None,
+        on_wait: Callable[[], None] = lambda: None,
     ) -> list[PartResult]:
         """Play parts side by side until each has ended; one that goes over a limit is ended.
 
@@ -183,6 +189,7 @@ class RehearsalServer:
             limit_s: Time that each may take.
             limit_bytes: Memory that each may take.
             then: Told what each has left as it ends; what it returns is played as well.
+            on_wait: Called again and again meanwhile.
 
         Returns:
             What each has left, in the order in which they were begun.
@@ -194,6 +201,7 @@ class RehearsalServer:
         )
         while running := [each for each in begun if each.part_request.folder not in left]:
             self._hear()
+            on_wait()
             if weigh := time.monotonic() - weighed_s > WEIGH_S:
                 weighed_s = time.monotonic()
             for part in running:
@@ -306,6 +314,12 @@ def read_played(part: _RunningPart) -> PartResult:
         damage=_damage(Path(saved[-1])) if saved and part.part_request.part == "stop" else "",
         elapsed_s=part.ended_s - part.began_s,
     )
+
+
+def reached_stage(part_request: PartRequest) -> str:
+    """Return the stage that a part has reached so far; empty if it has reached none."""
+    said = _lines(Path(part_request.folder, HOOK_EVENTS))
+    return next((str(each["name"]) for each in reversed(said) if each.get("event") == "enter" and "name" in each), "")
 
 
 def _is_event(said: Mapping[str, Any]) -> bool:

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 import psutil
 
-from holdfast.adapters.rehearsal.server import RehearsalServer
+from holdfast.adapters.rehearsal.server import RehearsalServer, reached_stage
 from holdfast.app.rehearse.observing import observe
+from holdfast.app.rehearse.repeated_progress import RepeatedProgress
 from holdfast.core.diagnosis import Cause
 from holdfast.core.rehearsal import Objection, Part, PartResult, Rehearsal, StageName
 from holdfast.core.training_event import CheckpointSaved
@@ -42,10 +44,10 @@ def run_parts(
             return None
         return replace(part_of(part_request, "resume"), resume=saved[-1], before=part_of(part_request, "stop").folder)
 
-    on_progress("the whole path, stop and resume")
     stopped = replace(part_of(part_request, "stop"), fault="sigterm")
     part_requests = [part_of(part_request, "whole"), stopped]
-    server.play(part_requests, limit_s=limit_s, limit_bytes=limit_bytes, then=go_on)
+    beat = RepeatedProgress(on_progress, "the whole path, stop and resume", partial(reached_stage, part_requests[0]))
+    server.play(part_requests, limit_s=limit_s, limit_bytes=limit_bytes, then=go_on, on_wait=beat)
     reported: tuple[Part, ...] = ("whole", "stop", "resume") if _came_through(parts["whole"]) else ("whole", "stop")
     return {each: without_frames_of_ours(parts[each]) for each in reported if each in parts}
 
@@ -60,12 +62,15 @@ def without_frames_of_ours(played: PartResult) -> PartResult:
 
 
 def play_whole(
-    server: RehearsalServer, part_requests: Sequence[PartRequest], limit_s: float
+    server: RehearsalServer,
+    part_requests: Sequence[PartRequest],
+    limit_s: float,
+    on_wait: Callable[[], None] = lambda: None,
 ) -> list[dict[Part, PartResult]]:
     """Play the whole path as each order says, side by side."""
     limit_bytes = int(psutil.virtual_memory().available * SHARE)
     whole = [part_of(part_request, "whole") for part_request in part_requests]
-    played = server.play(whole, limit_s=limit_s, limit_bytes=limit_bytes)
+    played = server.play(whole, limit_s=limit_s, limit_bytes=limit_bytes, on_wait=on_wait)
     return [{"whole": without_frames_of_ours(each)} for each in played]
 
 
@@ -87,16 +92,18 @@ class Replayer:
 
     def __call__(self, part_requests: Sequence[PartRequest]) -> list[tuple[Mapping[Part, PartResult], Rehearsal]]:
         """Return the results of the parts and the verdict for each request."""
-        self.on_progress("whose fault it is")
+        played = self._played(part_requests, RepeatedProgress(self.on_progress, "whose fault it is"))
         return [
             (parts, self._judged(parts, part_request))
-            for parts, part_request in zip(self._played(part_requests), part_requests, strict=True)
+            for parts, part_request in zip(played, part_requests, strict=True)
         ]
 
-    def _played(self, part_requests: Sequence[PartRequest]) -> list[dict[Part, PartResult]]:
+    def _played(
+        self, part_requests: Sequence[PartRequest], on_wait: Callable[[], None]
+    ) -> list[dict[Part, PartResult]]:
         if any(each.stage in ("stop", "resume") for each in self.found.failures):
-            return [run_parts(self.server, each, self.limit_s, lambda _: None) for each in part_requests]
-        return play_whole(self.server, part_requests, self.limit_s)
+            return [run_parts(self.server, each, self.limit_s, self.on_progress) for each in part_requests]
+        return play_whole(self.server, part_requests, self.limit_s, on_wait)
 
     def _judged(self, parts: Mapping[Part, PartResult], part_request: PartRequest) -> Rehearsal:
         objected = any(each.rule for each in self.found.failures)

@@ -28,6 +28,7 @@ from holdfast.app.rehearse.failure_context import read_failure_context
 from holdfast.app.rehearse.faults.bench import FaultBench
 from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
 from holdfast.app.rehearse.playing import OnProgress, Replayer, diagnose_part, judge_parts, limit_again, run_parts
+from holdfast.app.rehearse.repeated_progress import RepeatedProgress
 from holdfast.catalog.environment.launchers import NeededLauncher, alone, wanted_launcher
 from holdfast.core.errors import ScriptArgumentsError, UsageError
 from holdfast.core.methods import Method
@@ -165,7 +166,7 @@ def _rehearsed(
     variables = {**program.variables, **(OFFLINE if part_request.offline else {})}
     if lacking := reason_for_uv(program.path, program.source, words, program.added):
         options.on_progress(f"uv makes an environment, because this one lacks {lacking}")
-    options.on_progress("imports")
+    beat = RepeatedProgress(options.on_progress, "imports")
     if options.here:
         modules = find_modules_elsewhere(program.path, program.source, program.added)
         part_request = replace(part_request, elsewhere=tuple(modules))
@@ -174,7 +175,7 @@ def _rehearsed(
     if not part_request.offline:
         token, writable = read_rights()
         part_request = replace(part_request, token=token, writable=writable)
-    used, ready = server.used, server.wait_ready(READY_S)
+    used, ready = server.used, server.wait_ready(READY_S, beat)
     parts = run_parts(server, part_request, options.limit_s, options.on_progress)
     problem = None if program.path.startswith(OWN) else find_usage_problem(parts["whole"], program.arguments)
     if problem:

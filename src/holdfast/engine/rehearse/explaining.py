@@ -69,8 +69,20 @@ class FailureContext:
 
 
 def explain_failures(rehearsal: Rehearsal, context: FailureContext) -> Rehearsal:
-    """Return a rehearsal whose failures name the user's own line, function and key, with the fix of each."""
-    return replace(rehearsal, failures=tuple(_explained(each, context) for each in rehearsal.failures))
+    """Return a rehearsal whose failures name the user's own line, function and key, with the fix of each.
+
+    A warning that foresaw a failure says why it came: with this job's own figures, which the exception does not have.
+    """
+    foreseen = {each.code: each.message for each in rehearsal.warnings}
+    failures = [_explained(each, context) for each in rehearsal.failures]
+    failures = [_as_foreseen(each, foreseen.get(each.cause.signature.name, "")) for each in failures]
+    named = {each.cause.signature.name for each in failures}
+    warnings = tuple(each for each in rehearsal.warnings if each.code not in named)
+    return replace(rehearsal, failures=tuple(failures), warnings=warnings)
+
+
+def _as_foreseen(failure: Failure, because: str) -> Failure:
+    return replace(failure, cause=replace(failure.cause, cause=because)) if because else failure
 
 
 def _explained(failure: Failure, context: FailureContext) -> Failure:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +14,7 @@ from holdfast.app.rehearse.faults.planning import plan_of, requested_job_of
 from holdfast.app.rehearse.faults.twin_run import PlayPart, TwinJob, TwinRun, has_ended_well
 from holdfast.app.rehearse.faults.weights import same_weights
 from holdfast.app.rehearse.playing import SHARE, without_frames_of_ours
+from holdfast.app.rehearse.repeated_progress import RepeatedProgress
 from holdfast.core.rehearsal import LearntFigures, PartResult
 from holdfast.core.rehearsed_fault import RehearsedFault
 from holdfast.engine.faults.judging import FaultyRun, judge_fault
@@ -49,8 +51,8 @@ class FaultBench:
 
     def play(self, kinds: Sequence[FaultKind]) -> tuple[RehearsedFault, ...]:
         """Return what becomes of the training after each fault, in order."""
-        self.on_progress("the undisturbed training")
-        undisturbed = self._play([self._request(UNDISTURBED, steps=STEPS)])[0]
+        beat = RepeatedProgress(self.on_progress, "the undisturbed training")
+        undisturbed = self._play([self._request(UNDISTURBED, steps=STEPS)], on_wait=beat)[0]
         if undisturbed.code != 0:
             because = (
                 f"the undisturbed training of {STEPS} steps did not come to its end: {undisturbed.over or 'it failed'}"
@@ -58,7 +60,6 @@ class FaultBench:
             return tuple(RehearsedFault(name=kind.name, status="skipped", because=because) for kind in kinds)
         course = course_of(undisturbed)
         strikes = {kind: choose_strike(kind, course) for kind in kinds}
-        self.on_progress("a training for each fault")
         struck = self._struck(strikes)
         return tuple(self._judged(kind, strikes[kind], struck.get(kind), undisturbed, course) for kind in kinds)
 
@@ -69,7 +70,16 @@ class FaultBench:
             replace(self._request(kind.name, steps=STEPS), fault=kind.name, stop_at=strikes[kind].step)
             for kind in kinds
         ]
-        return dict(zip(kinds, self._play(requests), strict=True))
+        ended = count(1)
+
+        def on_end(part: PartResult) -> None:
+            seconds = f"{part.elapsed_s:.0f} s"
+            self.on_progress(
+                f"a training for each fault: {next(ended)} of {len(kinds)} ended, the last after {seconds}"
+            )
+
+        beat = RepeatedProgress(self.on_progress, "a training for each fault")
+        return dict(zip(kinds, self._play(requests, on_end, beat), strict=True))
 
     def _judged(
         self,
@@ -123,14 +133,25 @@ class FaultBench:
     def _play_one(self) -> PlayPart:
         return lambda request: self._play([request])[0]
 
-    def _play(self, requests: Sequence[PartRequest]) -> list[PartResult]:
+    def _play(
+        self,
+        requests: Sequence[PartRequest],
+        on_end: Callable[[PartResult], None] = lambda _: None,
+        on_wait: Callable[[], None] = lambda: None,
+    ) -> list[PartResult]:
         """Play parts, a few side by side."""
         waiting: Iterator[PartRequest] = iter(requests[SIDE_BY_SIDE:])
+
+        def go_on(ended: PartResult) -> PartRequest | None:
+            on_end(ended)
+            return next(waiting, None)
+
         limit_bytes = int(psutil.virtual_memory().available * SHARE)
         played = self.server.play(
             requests[:SIDE_BY_SIDE],
             limit_s=self.limit_s,
             limit_bytes=limit_bytes,
-            then=lambda _: next(waiting, None),
+            then=go_on,
+            on_wait=on_wait,
         )
         return [without_frames_of_ours(each) for each in played]
