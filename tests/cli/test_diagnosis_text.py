@@ -33,6 +33,9 @@ CAUSE = {
 }
 
 
+JOB = {"job": {"path": "job.yaml", "unread": None}}
+
+
 def told(verdict: str, given: Mapping[str, Any] = MappingProxyType({}), /, **changed: Any) -> str:
     cause = {**CAUSE, **changed}
     plain = {"schema": 1, "verb": "diagnose", "missing": [], "quiet": False, "paths": ["train.log"], "lines": 9}
@@ -66,7 +69,7 @@ def test_an_edit_that_removes_a_setting_needs_the_setting() -> None:
     removal = {"key": "train.dataset_num_proc", "action": "remove", "from": None, "to": None}
 
     assert "edit" not in told("diagnosed", remedy=[removal])
-    assert "edit remove `train.dataset_num_proc` from 64" in told("diagnosed", remedy=[removal | {"from": 64}])
+    assert "edit remove `train.dataset_num_proc` from 64" in told("diagnosed", JOB, remedy=[removal | {"from": 64}])
 
 
 def test_only_rules_that_report_this_very_fault_are_named(tmp_path: Path) -> None:
@@ -103,3 +106,25 @@ def test_a_cause_far_less_likely_than_the_first_is_not_shown(confidence: float, 
     text = unstyle(render_diagnosis(convert(result, DiagnoseResult)))
 
     assert ("less likely other" in text) is shown
+
+
+def test_what_is_not_sure_is_not_stated_as_a_fact() -> None:
+    """A killed process may have been killed by anybody: only an answer that is nearly always right is told as what happened."""
+    assert "why If this is the cause: A loss of zero is usual." in told("diagnosed", confidence=0.8)
+    assert "full (probably, 80 %)" in told("diagnosed", **{"class": "full", "confidence": 0.8})
+    assert "why A loss of zero is usual." in told("diagnosed", confidence=0.95)
+
+
+@pytest.mark.parametrize("job", [None, {"path": "train.py", "unread": None}])
+def test_edits_for_a_script_are_of_its_arguments(job: Mapping[str, Any] | None) -> None:
+    """A script has no `train.` keys, and nothing where a job file has `where`; a job file has both."""
+    halve = {"key": "train.per_device_train_batch_size", "action": "halve", "from": 4, "to": 2}
+    timeout = {"key": "where.timeout", "action": "set", "from": None, "to": "8h"}
+
+    text = told("diagnosed", {"job": job}, remedy=[halve, timeout])
+    assert "edit halve `per_device_train_batch_size` from 4 to 2" in text
+    assert "where.timeout" not in text
+
+    text = told("diagnosed", JOB, remedy=[halve, timeout])
+    assert "edit halve `train.per_device_train_batch_size` from 4 to 2" in text
+    assert "edit set `where.timeout` to 8h" in text

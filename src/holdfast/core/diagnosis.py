@@ -17,6 +17,8 @@ HEALTHY: Final = "healthy-run-misread"
 """The class of what looks like a fault and is none."""
 GUESS_BELOW: Final = 0.7
 """Confidence below which an answer is called a guess: of logs that nobody had seen, a third of the answers given with 0.5 to 0.7 was right."""
+SURE: Final = 0.9
+"""Confidence from which a cause is stated as a fact: of logs that nobody had seen, 97 of 100 answers given with so much were right."""
 NOT_IN_LOG: Final = "cause-not-in-log"
 """The class of what only follows from a cause that stands elsewhere."""
 

@@ -23,6 +23,8 @@ GIVEN = frozenset(
         "file",
         "line",
         "function",
+        "everyone",
+        "timed_out",
         "code",
         "step",
         "steps",

@@ -69,7 +69,7 @@ def test_ranks_in_one_collective_of_different_sizes() -> None:
     [
         ((0, 1, 3), {"waiters": "ranks 0, 1 and 3", "absent": "rank 2"}),
         ((3,), {"waiters": "rank 3", "absent": "ranks 0, 1 and 2"}),
-        ((0, 1), {}),
+        ((0, 1), {"timed_out": "ranks 0 and 1"}),
         ((8, 9), {}),
     ],
 )
@@ -83,3 +83,19 @@ def test_a_rank_that_says_something_else_did_not_wait() -> None:
     waiting = log(*(TEXT.format(rank=rank, number=7, kind="ALLREDUCE") for rank in (0, 1)))
 
     assert absent_ranks(replace(waiting, hits=(*waiting.hits, other)))["absent"] == "rank 2"
+
+
+@pytest.mark.parametrize(
+    ("launched", "told"),
+    [
+        ("torchrun --nproc_per_node=4 train.py", {"waiters": "ranks 0, 1 and 2", "absent": "rank 3"}),
+        ("Num processes: 4", {"waiters": "ranks 0, 1 and 2", "absent": "rank 3"}),
+        ("world_size = 3", {"everyone": "3"}),
+        ("torchrun --nnodes 2 --nproc_per_node=4 train.py", {"timed_out": "ranks 0, 1 and 2"}),
+    ],
+)
+def test_how_many_ranks_there_are_says_whether_the_last_one_is_absent(launched: str, told: dict[str, str]) -> None:
+    """A rank that wrote nothing is above all that the log names; of several machines, one log does not tell."""
+    waiting = log(*(TEXT.format(rank=rank, number=7, kind="ALLREDUCE") for rank in (0, 1, 2)))
+
+    assert absent_ranks(replace(waiting, head=(Line(number=1, text=launched),))) == told

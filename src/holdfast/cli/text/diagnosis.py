@@ -5,13 +5,15 @@ from textwrap import fill
 from typing import Any, Final
 
 from click import style
+from msgspec import structs
 
 from holdfast.cli.text.refusal import render_refusal
-from holdfast.core.diagnosis import GUESS_BELOW
+from holdfast.core.diagnosis import GUESS_BELOW, SURE
+from holdfast.engine.diagnose.answers import JOB, TRAIN, kind_of
 from holdfast.engine.diagnose.cleaning import is_bar, step_in
 from holdfast.engine.diagnose.endings import ENDING
 from holdfast.engine.units import render_counted
-from holdfast.results.diagnose import DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
+from holdfast.results.diagnose import DiagnosedJob, DiagnoseResult, RemedyEdit, ReportedCause, ReportedEvidence
 
 WIDTH: Final = 110
 SHOWN: Final = 6
@@ -59,7 +61,7 @@ def _judged(result: DiagnoseResult) -> Iterator[str]:
         elif result.verdict == "healthy":
             yield from _reassurance(cause)
         else:
-            yield from _cause(cause, knows_job=result.job is not None)
+            yield from _cause(cause, result.job)
 
 
 def _near(causes: Sequence[ReportedCause]) -> Sequence[ReportedCause]:
@@ -101,10 +103,16 @@ def _named(cause: ReportedCause, **styles: Any) -> str:
 def render_confidence(confidence: float) -> str:
     """Return the confidence of a cause; a low one is called a guess.
 
-    >>> render_confidence(0.6), render_confidence(0.93)
-    ('a guess, 60 %', '93 %')
+    >>> render_confidence(0.6), render_confidence(0.8), render_confidence(0.896)
+    ('a guess, 60 %', 'probably, 80 %', '90 %')
     """
-    return f"{'a guess, ' if confidence < GUESS_BELOW else ''}{100 * confidence:.0f} %"
+    sure = "a guess, " if confidence < GUESS_BELOW else "" if _is_sure(confidence) else "probably, "
+    return f"{sure}{100 * confidence:.0f} %"
+
+
+def _is_sure(confidence: float) -> bool:
+    """True if a cause is stated as a fact; by the percent that is shown beside it."""
+    return round(confidence, 2) >= SURE
 
 
 def _plainly(cause: ReportedCause) -> str:
@@ -125,15 +133,14 @@ def _reassurance(cause: ReportedCause) -> Iterator[str]:
     yield _paragraph("why", cause.cause)
 
 
-def _cause(cause: ReportedCause, *, knows_job: bool) -> Iterator[str]:
+def _cause(cause: ReportedCause, job: DiagnosedJob | None) -> Iterator[str]:
     yield _named(cause, fg="red")
     yield from _evidence(cause.evidence[:SHOWN])
     yield ""
-    yield _paragraph("why", cause.cause)
+    yield _paragraph("why", cause.cause if _is_sure(cause.confidence) else f"If this is the cause: {cause.cause}")
     yield _paragraph("fix", cause.fix)
-    # A log alone does not show whether a setting is there that an edit removes.
-    edits = [each for each in cause.remedy or () if knows_job or each.action != "remove" or each.before is not None]
-    yield from (f"  {style('edit', fg='green')} {render_edit(remedy)}" for remedy in edits)
+    edits = _edits(cause, job)
+    yield from (f"  {style('edit', fg='green')} {each}" for each in edits)
     change = "the fix" if not edits else "this edit" if len(edits) == 1 else "these edits"
     yield f"  {style('retry', dim=True)} {RETRY[cause.retry].format(change=change)}"
     if cause.prevented_by:
@@ -141,6 +148,16 @@ def _cause(cause: ReportedCause, *, knows_job: bool) -> Iterator[str]:
     if cause.inspected_by:
         yield f"  {style('found in the data by', dim=True)} {', '.join(cause.inspected_by)} (`holdfast inspect`)"
     yield f"  {style('more', dim=True)} holdfast explain {cause.name}"
+
+
+def _edits(cause: ReportedCause, job: DiagnosedJob | None) -> list[str]:
+    """Return the changes in words: of a job file's keys, or of a script's arguments, which has no other keys."""
+    # A log alone does not show whether a setting is there that an edit removes.
+    edits = [each for each in cause.remedy or () if job or each.action != "remove" or each.before is not None]
+    if job and kind_of(job.path) == JOB:
+        return [render_edit(each) for each in edits]
+    settings = [each for each in edits if each.key.startswith(TRAIN)]
+    return [render_edit(structs.replace(each, key=each.key.removeprefix(TRAIN))) for each in settings]
 
 
 def render_edit(remedy: RemedyEdit) -> str:

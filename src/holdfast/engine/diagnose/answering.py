@@ -9,7 +9,7 @@ from posixpath import basename
 from types import MappingProxyType
 from typing import Final, Literal
 
-from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, Cause, Diagnosis, Remedy
+from holdfast.core.diagnosis import HEALTHY, NOT_IN_LOG, SURE, Cause, Diagnosis, Remedy
 from holdfast.core.log import Line, Log, Traceback
 from holdfast.engine.diagnose.attempts import LEDGER
 from holdfast.engine.diagnose.calibration import CALIBRATION
@@ -32,8 +32,6 @@ rival of 0.6 or more: four in five of the first answers were right, where they s
 LEAST_CONFIDENCE: Final = 0.1
 """Confidence from which a cause is shown at all."""
 MOST_CAUSES: Final = 5
-SURE: Final = 0.9
-"""Confidence from which a general class says nothing beside the special one that covers it."""
 GUESSED: Final = "A guess, by the words of a line that no signature knows:"
 NAME: Final = (
     r"torch|transformers|trl|peft|accelerate|datasets|huggingface[-_]hub|tokenizers|safetensors|bitsandbytes|vllm|deepspeed|flash[-_]attn"

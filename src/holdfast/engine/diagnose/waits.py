@@ -20,6 +20,13 @@ GROUP: Final = re.compile(r"\[PG (?:ID \d+ PG GUID )?(\w+)")
 """The process group of a line; each counts its own collectives."""
 
 
+WORLD: Final = re.compile(
+    r"(?i)(?:\bworld[_ ]size|\bnum[_ ]processes|\bnproc[_-]per[_-]node)\b[\"']?\s*[:= ]\s*(\d{1,4})\b"
+)
+"""How many ranks there are: torchrun, accelerate and DeepSpeed say it, on one machine."""
+SEVERAL_NODES: Final = re.compile(r"(?i)\b(?:nnodes|num[_ ]machines)\b[\"']?\s*[:= ]\s*(?:[2-9]|1\d|\d+:)")
+
+
 UNKNOWN: Final = -1
 """The rank of a line that names none."""
 MOST_ABSENT: Final = 7
@@ -61,16 +68,30 @@ def waits_of(log: Log) -> dict[str, str]:
 
 
 def absent_ranks(log: Log) -> dict[str, str]:
-    """Return who waited and who did not, in words: `waiters` and `absent`; empty if no rank is missing between those that the log names.
+    """Return who waited and who did not, in words.
 
-    Ranks above the highest one that the log names are not known of.
+    Returns:
+        `waiters` and `absent` if the log shows that there are ranks that did not time out; `everyone`, how many there are, if it
+        shows that all did; else `timed_out`, those that did, since more ranks than it names may exist. Empty if no rank is known.
     """
     waiters = _first_waits(log).keys()
-    named = {*waiters, *(hit.line.rank for hit in log.hits if hit.line.rank is not None)}
-    absent = sorted({*range(max(named, default=-1) + 1)} - waiters)
-    if not waiters or UNKNOWN in waiters or not 0 < len(absent) <= MOST_ABSENT:
+    if not waiters or UNKNOWN in waiters:
         return {}
-    return {"waiters": _spelled_ranks(sorted(waiters)), "absent": _spelled_ranks(absent)}
+    named = {*waiters, *(hit.line.rank for hit in log.hits if hit.line.rank is not None)}
+    size = _world_size(log)
+    absent = sorted({*range(max(*named, size - 1, 0) + 1)} - waiters)
+    spelled = _spelled_ranks(sorted(waiters))
+    if not absent:
+        return {"everyone": str(size)} if size else {"timed_out": spelled}
+    return {"waiters": spelled, "absent": _spelled_ranks(absent)} if len(absent) <= MOST_ABSENT else {}
+
+
+def _world_size(log: Log) -> int:
+    """Return how many ranks a job has, as its launcher or gloo told; 0 if the log does not say."""
+    texts = [line.text for line in (*log.head, *log.tail)] + [hit.line.text for hit in log.hits]
+    if any(SEVERAL_NODES.search(text) for text in texts):
+        return 0
+    return max((int(found[1]) for text in texts if (found := WORLD.search(text))), default=0)
 
 
 def _spelled_ranks(ranks: Sequence[int]) -> str:
