@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -532,3 +533,38 @@ def test_equal_answers_are_found_beside_one_of_another_type(here: Path, ask: Ask
     _, told = ask("pairs.jsonl", "--method", "dpo")
 
     assert {each["code"] for each in told["problems"]} == {"DAT204", "DAT216"}
+
+
+def test_rows_that_a_method_takes_and_may_misread_are_not_plainly_ready(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Roles that templates do not know are one problem, and the verdict does not pass over what the method's own line says."""
+    shared = [{"from": "human", "value": "Who?"}, {"from": "gpt", "value": "I."}]
+    write(here / "shared.jsonl", [{"conversations": shared}] * 3)
+
+    text = typed(capsys, "shared.jsonl")[1]
+    assert "ready sft, but the chat template gets the roles `human` and `gpt` unchanged" in text
+    assert text.count("DAT209") == 1
+    assert "the role `human` in 3 (the first is row 0), the role `gpt` in 3 (the first is row 0)" in text
+    assert "shared.jsonl, train: 3 rows, numbered from 0\n" in text
+    assert text.splitlines()[-1].endswith("no method is ready without the caveat above")
+
+
+def test_a_column_of_several_types_is_said_to_be_one(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"prompt": "a", "completion": "b", "meta": {"x": 1} if at % 2 else "x"} for at in range(4)]
+    write(here / "mixed.jsonl", rows)
+
+    assert "  meta        json, values of several types\n" in typed(capsys, "mixed.jsonl")[1]
+
+
+def test_rows_of_which_none_can_be_tokenized_have_no_lengths(
+    tiny: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A model without a chat template writes no chat; that half of the rows have up to 0 tokens says nothing."""
+    shutil.copytree(tiny, here / "plain")
+    (here / "plain" / "chat_template.jinja").unlink()
+    write(here / "chat.jsonl", CHATS)
+
+    text = typed(capsys, "chat.jsonl", "--model", "./plain")[1]
+    assert "tokens not known: no row can be tokenized\n" in text
+    assert "up to 0 tokens" not in text

@@ -20,6 +20,8 @@ WIDEST_TYPE: Final = 100  # characters of a column's type; those of tools go on 
 UNNAMED: Final = re.compile(r"Unnamed: \d+$")
 """The name that readers of tables give a column without one."""
 LACKING = {"null": "null", "blank": "blank", "empty": "an empty list"}
+NOTED: Final = {"json": "json, values of several types"}
+"""What is said of a type that is no word of JSON or Python."""
 LISTED: Final = 20
 """The most columns that are listed."""
 
@@ -56,7 +58,7 @@ def _is_unread(result: InspectResult) -> bool:
 def _about(result: InspectResult) -> Iterator[str]:
     """Yield the dataset's columns, its format, and the methods that it fits."""
     dataset = result.dataset
-    yield f"{style(dataset.path, bold=True)}, {dataset.split}: {dataset.rows:,} rows"
+    yield f"{style(dataset.path, bold=True)}, {dataset.split}: {_counted(result)}"
     yield from _columns(dataset)
     yield f"  {style('is', dim=True)} {_what(result)}"
     if result.rewritten_by:
@@ -65,6 +67,12 @@ def _about(result: InspectResult) -> Iterator[str]:
         yield f"  checked for {result.method}"
     yield ""
     yield from _methods(result)
+
+
+def _counted(result: InspectResult) -> str:
+    """Return how many rows there are; where some are named by number, from which number they count, since lines of files count from 1."""
+    named = any(each.rows for each in result.problems) or any(result.dataset.lacking.values())
+    return render_counted(result.dataset.rows, "row") + (", numbered from 0" if named else "")
 
 
 def _skips(result: InspectResult) -> Iterator[str]:
@@ -94,7 +102,7 @@ def _columns(dataset: InspectedDataset) -> Iterator[str]:
     listed = [(name if name == name.strip() else repr(name), kind) for name, kind in list(columns.items())[:LISTED]]
     wide = max((len(name) for name, _ in listed), default=0)
     for name, kind in listed:
-        short = kind if len(kind) <= WIDEST_TYPE else f"{kind[:WIDEST_TYPE]}…"
+        short = NOTED.get(kind, kind) if len(kind) <= WIDEST_TYPE else f"{kind[:WIDEST_TYPE]}…"
         note = style("  an unnamed column, such as the index of a table", dim=True) if UNNAMED.match(name) else ""
         lacking = "".join(f"  {told}" for told in _lacking(dataset, name))
         yield f"  {name:{wide}}  {style(short, dim=True)}{note}{style(lacking, fg='yellow')}"
@@ -117,9 +125,10 @@ def _methods(result: InspectResult) -> Iterator[str]:
         if method_wanted and method != method_wanted:
             continue
         if found.ready:
-            caveat = f": {found.caveat}" if found.caveat else ""
-            colour, but = ("yellow", ", once the errors below are corrected") if faulty else ("green", "")
-            yield f"{style('ready', fg=colour)} {method}{but}{caveat}{_mapped(method, found, shown)}"
+            caveat = f", but {found.caveat}" if found.caveat else ""
+            colour = "yellow" if faulty or caveat else "green"
+            once = ", once the errors below are corrected" if faulty else ""
+            yield f"{style('ready', fg=colour)} {method}{once}{caveat}{_mapped(method, found, shown)}"
         else:
             yield f"{style('not', fg='yellow')}   {method}: {found.because}{_mapped(method, found, shown)}"
             if method_wanted and found.unmapped:
@@ -153,6 +162,9 @@ def _tokens(result: InspectResult) -> Iterator[str]:
             yield f"\n{style('tokens', dim=True)} not known: {result.untold}"
         return
     tokens = result.tokens
+    if tokens.rows and tokens.failed == tokens.rows:  # there is no length that half of none have
+        yield f"\n{style('tokens', dim=True)} not known: no row can be tokenized"
+        return
     yield ""
     if result.mapped:
         yield f"with the mapping for {result.mapped}:"
@@ -230,7 +242,10 @@ def _not_ready(result: InspectResult) -> str:
     if method_wanted:
         before = f" before `{result.rewritten_by}` rewrites the rows" if result.rewritten_by else ""
         return "" if methods[method_wanted].ready else f"not ready for {method_wanted}{before}{mapped}"
-    return "" if any(found.ready for found in methods.values()) else f"no method is ready{mapped}"
+    ready = [found for found in methods.values() if found.ready]
+    if not ready:
+        return f"no method is ready{mapped}"
+    return "no method is ready without the caveat above" if all(found.caveat for found in ready) else ""
 
 
 def render_html(result: InspectResult, tokens: TokenReport) -> str:

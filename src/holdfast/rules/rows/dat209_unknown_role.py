@@ -14,26 +14,62 @@ There is no automatic fix. Rename the roles in a function that `dataset.map` nam
 `assistant`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from heapq import merge
+from itertools import groupby, islice
 
 from holdfast.catalog.data.scanned import damaged, found, rows_phrase
 from holdfast.core.document import Document
 from holdfast.core.finding import WITH_ROWS, Case, Finding, Rule, Severity
-from holdfast.core.scan import DamagedRows, Scan
+from holdfast.core.scan import FIRST_ROWS, DamagedRows, Scan
 
 MEANT = {"human": "user", "gpt": "assistant", "model": "assistant", "bot": "assistant", "function": "tool"}
 KNOWN = ("system", "user", "assistant", "tool")
 
 
 def check(job: Document, scan: Scan) -> Iterator[Finding]:
-    """Object to each role."""
-    for marked in damaged(job, scan, "unknown-role"):
-        lowered = marked.detail.lower().strip()
-        meant = MEANT.get(lowered, lowered if lowered in KNOWN else "")
-        advice = f"; templates know it as `{meant}`, and may leave such messages out" if meant else ""
-        named = "no role" if marked.detail == "null" else f"the role `{marked.detail}`"
-        what = rows_phrase(scan, marked, f"{{has}} a message of {named} in `{marked.column}`")
-        yield found(marked, f"{what}{advice}")
+    """Object to the roles of each column."""
+    marks = sorted(damaged(job, scan, "unknown-role"), key=lambda each: each.column)
+    for column, group in groupby(marks, key=lambda each: each.column):
+        roles = list(group)
+        if len(roles) == 1:
+            what = rows_phrase(scan, roles[0], f"{{has}} a message of {_named(roles[0])} in `{column}`")
+            yield found(roles[0], f"{what}{_advice(roles)}")
+        else:
+            yield found(_together(roles), f"{_listed(scan, roles)}{_advice(roles)}")
+
+
+def _listed(scan: Scan, roles: Sequence[DamagedRows]) -> str:
+    """Return which roles there are, each with its rows."""
+    counts = (f"{_named(each)} in {each.count:,} (the first is row {min(each.rows, default=0):,})" for each in roles)
+    read = "rows" if scan.whole else "rows that were read"
+    return f"`{roles[0].column}` has, in {scan.rows:,} {read}, messages of {', '.join(counts)}"
+
+
+def _together(roles: Sequence[DamagedRows]) -> DamagedRows:
+    """Return the rows of several roles as one kind of damage; the count is the least that it can be."""
+    rows = tuple(islice((row for row, _ in groupby(merge(*(each.rows for each in roles)))), FIRST_ROWS))
+    return DamagedRows("unknown-role", roles[0].column, max(len(rows), *(each.count for each in roles)), rows)
+
+
+def _named(marked: DamagedRows) -> str:
+    return "no role" if marked.detail == "null" else f"the role `{marked.detail}`"
+
+
+def _advice(roles: Sequence[DamagedRows]) -> str:
+    """Return how templates call these roles, as far as that is known."""
+    meant = {each.detail: _meant(each.detail) for each in roles if _meant(each.detail)}
+    if not meant:
+        return ""
+    if len(roles) == 1:
+        return f"; templates know it as `{meant[roles[0].detail]}`, and may leave such messages out"
+    named = " and ".join(f"`{role}` as `{name}`" for role, name in meant.items())
+    return f"; templates know {named}, and may leave such messages out"
+
+
+def _meant(role: str) -> str:
+    lowered = role.lower().strip()
+    return MEANT.get(lowered, lowered if lowered in KNOWN else "")
 
 
 JOB = """
@@ -42,6 +78,7 @@ model: Qwen/Qwen2.5-0.5B
 dataset: sharegpt.json
 """
 HUMAN = DamagedRows("unknown-role", "conversations", 5000, (0, 1, 2), "human")
+GPT = DamagedRows("unknown-role", "conversations", 4998, (0, 1, 4), "gpt")
 CAPITAL = DamagedRows("unknown-role", "messages", 3, (17, 99, 412), "User")
 
 RULE = Rule(
@@ -58,6 +95,7 @@ RULE = Rule(
     bad=(
         Case(job=JOB, facts={"scan": Scan(rows=5000, marked=(HUMAN,))}, at="dataset"),
         Case(job=JOB, facts={"scan": Scan(rows=5000, marked=(CAPITAL,))}, at="dataset"),
+        Case(job=JOB, facts={"scan": Scan(rows=5000, marked=(HUMAN, GPT))}, at="dataset"),
     ),
     good=(Case(job=JOB, facts={"scan": Scan(rows=5000)}),),
     kinds=WITH_ROWS,

@@ -33,7 +33,9 @@ def check(job: Document, tokens: Tokens) -> Iterator[Finding]:
     if warmup >= max(steps, 1) and warmup >= 1 and setting(job, "lr_scheduler_type") not in WITHOUT_WARMUP:
         peak = f"the rate reaches at most {100 * (steps - 1) / warmup:.0f} % of `learning_rate`"
         fix = Fix("warm up for a tenth of all steps", (Set(KEY, 0.1),), safe=False)
-        yield Finding(KEY, f"the training makes {steps} steps, and the warm-up takes {warmup:g}: {peak}", fix)
+        yield Finding(
+            KEY, f"the training makes {steps} step{'s' * (steps != 1)}, and the warm-up takes {warmup:g}: {peak}", fix
+        )
 
 
 JOB = """
