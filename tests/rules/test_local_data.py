@@ -132,6 +132,15 @@ def test_a_model_s_folder_that_is_not_there_is_found(body: str, expected: str) -
     assert found(check(body)) == [expected] * bool(expected)
 
 
+def test_a_folder_that_is_not_there_is_one_mistake_however_often_it_is_named() -> None:
+    body = "AutoModelForCausalLM.from_pretrained('./modelz')\nAutoTokenizer.from_pretrained('./modelz')"
+    assert found(check(body)) == ["MOD108"]
+    assert found(check(body.replace("Tokenizer.from_pretrained('./modelz", "Tokenizer.from_pretrained('./tokens"))) == [
+        "MOD108",
+        "MOD108",
+    ]
+
+
 def test_elsewhere_it_is_a_warning(place: Path) -> None:
     """Where the script's folder is not the working one, and of an absolute path, nobody knows what is there when it runs."""
     (place / "scripts").mkdir()

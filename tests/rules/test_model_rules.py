@@ -399,3 +399,16 @@ def test_the_module_that_was_meant_comes_first() -> None:
     assert finding.message.startswith(
         "`v_prj` fits no module, so less is trained than intended; did you mean `v_proj`? The model has `v_proj`, "
     )
+
+
+def test_a_tokenizer_without_ids_makes_a_skip_of_an_added_token() -> None:
+    """Transformers 5 writes no ids into `tokenizer_config.json`: whether the model has a row for the token is not known, and was passed."""
+    rule = MINE["MOD138"]
+    (case, *_), said = rule.bad, []
+    model = case.facts["model"]
+    assert isinstance(model, ModelFacts)
+    for tokenizer in ({"eos_token": "</s>"}, model.tokenizer):
+        facts = {**facts_of(case), "model": replace(model, tokenizer=tokenizer)}
+        said += [type(each) for document in read("script", case.script) for each in run_rules([rule], document, facts)]
+
+    assert said == [Skip, Finding]

@@ -180,6 +180,8 @@ class OverriddenMethod:
         parameters: Names of those that it takes by keyword.
         variadic: Whether it takes any more by position: `*args`.
         open: Whether it takes any other keyword: `**kwargs`.
+        needed: Names of the parameters that must be given: those without a default, and those that are None by default and that the
+            method uses as if they never were.
         beside: Names of all methods that the class and its bases in the program define.
         place: Where its name is written.
         guard: What stands around it.
@@ -192,6 +194,7 @@ class OverriddenMethod:
     parameters: frozenset[str] = frozenset()
     variadic: bool = False
     open: bool = False
+    needed: frozenset[str] = frozenset()
     beside: frozenset[str] = frozenset()
     place: Place
     guard: Guard = field(default_factory=Guard)

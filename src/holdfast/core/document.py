@@ -120,7 +120,7 @@ class Document:
         calls: What it calls of libraries, in order.
         fallbacks: Imports that stand in for one another, by a `try` or a branch on a version: the places of each arm's.
         reads: Which attributes it reads of libraries' settings and of its own, in order.
-        overrides: Which methods of libraries' trainers its own classes define anew, in order.
+        overrides: Which methods of libraries' trainers and callbacks its own classes define anew, in order.
         asked: Texts that it looks for in something, by `in` or `hasattr`, before it reads them.
         assumed: Options of its command line that are taken to have their defaults, because nothing says what they are given.
         has_defaults: Whether it has options that could be taken so.

@@ -128,9 +128,9 @@ def _no_rank(call: Call) -> Iterator[Finding]:
 
 
 def _is_collection(call: Call, value: Any, parameter: Parameter) -> bool:
-    """True if a list or a mapping stands in the place of a number."""
+    """True if a list or a mapping stands in the place of a number; in a job file, of a switch too."""
     is_number = not parameter.types & {"bool"} and call.via == "call"
-    return is_number and isinstance(value, list | tuple | dict) and is_known(value)
+    return (is_number or call.via == "file") and isinstance(value, list | tuple | dict) and is_known(value)
 
 
 def _is_read(call: Call, value: Any, parameter: Parameter) -> bool:
@@ -243,6 +243,8 @@ RULE = Rule(
         Case(job=PACKED, at="train.packing", fixed=PACKED.replace("no", "false")),
         Case(job=ROUND, at="train.max_steps", fixed=ROUND.replace("100.0", "100")),
         Case(job=PLAIN.replace("2e-05", "fast"), at="train.learning_rate"),
+        Case(job=PLAIN.replace("2e-05", "[2e-05]"), at="train.learning_rate"),
+        Case(job=PACKED.replace("no", "[true]"), at="train.packing"),
         Case(script=SCRIPT, at="train.learning_rate", fixed=FIXED),
         Case(script=FIXED.replace("=True", '="no"'), at="train.packing", fixed=FIXED.replace("=True", "=False")),
         Case(script=FIXED.replace("packing", "logging_steps"), at="train.logging_steps"),

@@ -70,7 +70,8 @@ def _steps(job: Document, steps: Any, once: int, generations: int) -> Iterator[F
         return
     least = generations // gcd(once, generations)
     fix = Fix(f"generate for {least} steps at once", (Set("train.steps_per_generation", least),), safe=False)
-    fault = f"{once} completions a step x {steps} steps = {once * steps}, not a multiple of {generations} generations"
+    made = f"{steps} step{'s' * (steps != 1)}"
+    fault = f"{once} completions a step x {made} = {once * steps}, not a multiple of {generations} generations"
     yield Finding(_written(job, BATCH, GENERATIONS), fault, fix)
 
 
@@ -86,7 +87,7 @@ def _evaluation(job: Document, generations: int, processes: int, api: Api) -> It
         return
     key = "train.per_device_eval_batch_size"
     least = -(-batch // wanted) * wanted
-    fault = f"evaluation: {batch} completions x {processes} processes, not a multiple of {wanted} generations"
+    fault = f"evaluation: {batch} completions x {processes} process{'es' * (processes != 1)}, not a multiple of {wanted} generations"
     fix = Fix(f"evaluate {least} at once", (Set(key, least),), safe=False)
     yield Finding(_written(job, key, "train.num_generations_eval", GENERATIONS), fault, fix)
 

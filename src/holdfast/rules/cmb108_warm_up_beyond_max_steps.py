@@ -38,9 +38,8 @@ def check(job: Document, api: Api) -> Iterator[Finding]:
     if own or not isinstance(schedule, str) or schedule in WITHOUT_WARMUP:
         return
     fix = Fix("warm up for a tenth of all steps", (Set(KEY, 0.1),), safe=False)
-    fault = (
-        f"the training makes {steps:g} steps, and the warm-up takes {warmup:g}: the rate never reaches `learning_rate`"
-    )
+    made = f"{steps:g} step{'s' * (steps != 1)}"
+    fault = f"the training makes {made}, and the warm-up takes {warmup:g}: the rate never reaches `learning_rate`"
     yield Finding(KEY, fault, fix if since(api, "transformers", SHARES) else None)
 
 

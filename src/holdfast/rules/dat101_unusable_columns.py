@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
+from holdfast.catalog.calls.own_trainers import changes_steps_alone
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.catalog.formats import ColumnSettings, holds_no_messages, judge, recognise
 from holdfast.catalog.formats.preparing import PREPARING
@@ -109,8 +110,13 @@ def _require_usual(job: Document, api: Api) -> None:
     if not since(api, "trl", TRIED):
         raise MissingFactError("trl", f"which columns its trainers read is known from trl {TRIED} on")
     trainer = job.call("train") if job.kind == "command" else trainer_of_trl(job)
-    if trainer is None or trainer.open or any(each.path.startswith("trl.") for each in job.overrides):
+    if trainer is None or trainer.open or _prepares_rows(job):
         raise MissingFactError("trainer", "which columns its trainer reads is not known")
+
+
+def _prepares_rows(job: Document) -> bool:
+    """True if a class of the program's own has methods of a trainer of TRL that may read other columns."""
+    return any(each.path.startswith("trl.") and not changes_steps_alone(each) for each in job.overrides)
 
 
 def _settings(job: Document, api: Api) -> ColumnSettings:
@@ -159,6 +165,18 @@ rows = load_dataset("json", data_files="rows.jsonl", split="train")
 args = SFTConfig("out", assistant_only_loss=True)
 trainer = SFTTrainer("acme/chat", args=args, train_dataset=rows, formatting_func=to_text)
 """
+WEIGHTED = """from datasets import load_dataset
+from trl import DPOConfig, DPOTrainer
+
+
+class Weighted(DPOTrainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        return super().compute_loss(model, inputs, return_outputs, **kwargs)
+
+
+rows = load_dataset("json", data_files="rows.jsonl", split="train")
+trainer = Weighted(model="acme/chat", args=DPOConfig(output_dir="out"), train_dataset=rows)
+"""
 REWARDED = """from datasets import load_dataset
 from trl import GRPOTrainer
 
@@ -200,6 +218,7 @@ RULE = Rule(
         Case(job=_job("rloo", FORMAT), facts=_typed(prompt=STRING), at="dataset"),
         Case(script=SCRIPT, facts=_has("text"), at="trainer.train_dataset"),
         Case(script=REWARDED, facts=_has("question", "answer"), at="trainer.train_dataset"),
+        Case(script=WEIGHTED, facts=_has("text"), at="trainer.train_dataset"),
         Case(command=COMMAND, facts=_has("text"), at="train.dataset_name"),
         Case(script=FORMATTED, facts=_has("question", "answer"), at=ONLY),
         Case(script=FORMATTED.replace("formatting_func", "data_collator"), facts=_typed(messages=STRING), at=ONLY),
@@ -222,6 +241,7 @@ RULE = Rule(
         Case(script=SCRIPT, facts=_has("prompt", "chosen", "rejected")),
         Case(script=SCRIPT.replace("rows)", "rows, data_collator=collate)"), facts=_has("text")),
         Case(script=REWARDED, facts=_has("prompt", "answer")),
+        Case(script=WEIGHTED, facts=_has("prompt", "chosen", "rejected")),
         Case(script=FORMATTED, facts=_typed(messages=CHAT)),
         Case(script=FORMATTED.replace("assistant_only_loss=True", ""), facts=_has("question", "answer")),
         Case(command=COMMAND, facts=_has("chosen", "rejected")),

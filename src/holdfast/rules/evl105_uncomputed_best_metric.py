@@ -14,6 +14,7 @@ The fix is unsafe: it writes the only metric that the function returns, and only
 
 from collections.abc import Iterator, Mapping
 
+from holdfast.catalog.calls.own_trainers import measures_as_library
 from holdfast.core.calls import Call, LocalName
 from holdfast.core.document import Document, Set
 from holdfast.core.finding import PROGRAMS, Case, Finding, Fix, Rule, Severity
@@ -37,7 +38,7 @@ def check(job: Document) -> Iterator[Finding]:
     if (
         trainer is None
         or trainer.path not in TRAINERS
-        or trainer.label != trainer.name
+        or not measures_as_library(job, trainer)
         or trainer.guard.tolerates("KeyError")
     ):
         return
@@ -113,6 +114,15 @@ trainer = SFTTrainer(
 )
 """
 OF_ONE = SEVERAL.replace('"eval_loss"', '"eval_code_loss"')
+OWN = """
+
+class Weighted(SFTTrainer):
+    def compute_loss(self, model, inputs, return_outputs=False, **kwargs):
+        return super().compute_loss(model, inputs, return_outputs, **kwargs)
+
+
+def measure"""
+WEIGHTED = SCRIPT.replace("\n\ndef measure", OWN).replace("trainer = SFTTrainer(", "trainer = Weighted(")
 FIXED = SCRIPT.replace('"accuracy"', '"acc"')
 
 RULE = Rule(
@@ -128,6 +138,7 @@ RULE = Rule(
     bad=(
         Case(script=SCRIPT, at=KEY, fixed=FIXED),
         Case(script=UNMEASURED, at=KEY),
+        Case(script=WEIGHTED, at=KEY, fixed=WEIGHTED.replace('"accuracy"', '"acc"')),
         Case(script=SEVERAL, at=KEY),
         Case(script=OF_ONE.replace("code_loss", "text_loss"), at=KEY),
         Case(script=SEVERAL.replace(', metric_for_best_model="eval_loss"', ""), at=BEST),
@@ -141,6 +152,7 @@ RULE = Rule(
         Case(script=UNMEASURED.replace('eval_strategy="steps", ', "")),
         Case(script=UNMEASURED + "trainer.compute_metrics = measure\n"),
         Case(script=FIXED),
+        Case(script=WEIGHTED.replace("def compute_loss", "def evaluate")),
         Case(script=FIXED.replace('"acc"', '"eval_acc"')),
         Case(script=SCRIPT.replace('"accuracy"', '"eval_loss"')),
         Case(script=SCRIPT.replace("return {", "return {**others, ")),

@@ -27,9 +27,13 @@ from holdfast.core.reference import Lookup, Reference
 
 def check(job: Document, models: Sequence[Lookup[ModelFacts]]) -> Iterator[Finding]:
     """Object to each that is not there."""
+    absent = set[str]()
     for seen in models:
+        if seen.reference.name in absent:
+            continue  # one missing folder is one mistake, however often it is named
         if seen.reference.local and seen.reference.certain and seen.found is not None and seen.found.files is None:
             doubt = f", {seen.doubt}" if seen.doubt else ""
+            absent.add(seen.reference.name)
             kind = "file" if seen.reference.name.endswith(ENDINGS) else "folder"
             fault = f"there is no {kind} `{seen.reference.name}`{doubt}"
             yield finding(seen.reference, fault, severity=Severity.WARNING if doubt else None)

@@ -26,7 +26,7 @@ from holdfast.catalog.models.vocabulary import pads_batches, vocabulary_size
 from holdfast.core.calls import Call, CallResult
 from holdfast.core.document import Document
 from holdfast.core.facts import ModelFacts
-from holdfast.core.finding import PROGRAMS, Case, Finding, Rule, Severity
+from holdfast.core.finding import PROGRAMS, Case, Finding, MissingFactError, Rule, Severity
 
 ADDING: Final = ("add_special_tokens", "add_tokens")
 METHODS: Final = ("sft", "dpo", "kto", "reward")
@@ -42,14 +42,14 @@ SPECIAL: Final = re.compile(r"<(?!0x)[^<>]*[A-Za-z]{2}[^<>]*>|\[[A-Za-z_]{2,}\]"
 def check(job: Document, api: Api, model: ModelFacts) -> Iterator[Finding]:
     """Object to each token for which the model has no row."""
     base, trainer = base_of(job, model), job.call("trainer")
-    size, free = vocabulary_size(model.config or {}), _first_free(model.tokenizer or {})
-    is_unknown = base is None or trainer is None or size is None or free is None
-    if is_unknown or size is None or free is None or free < size or RESIZES.search(job.text):
+    size = vocabulary_size(model.config or {})
+    if base is None or trainer is None or size is None or RESIZES.search(job.text):
         return
-    if base is None or trainer is None or job.get("method", None) not in METHODS:
+    if job.get("method", None) not in METHODS:
         return
     for call in job.calls:
-        if call.name in ADDING and _is_given(job, call, trainer, base.name) and not call.guard.because:
+        is_added = call.name in ADDING and _is_given(job, call, trainer, base.name) and not call.guard.because
+        if is_added and _first_free(model.tokenizer or {}) >= size:
             yield from _added(job, api, call, _known_texts(model.tokenizer or {}), size)
 
 
@@ -76,11 +76,17 @@ def _is_given(job: Document, call: Call, trainer: Call, name: str) -> bool:
     return same and loader is not None and next(iter(loader.positional), None) == name
 
 
-def _first_free(tokenizer: Mapping[str, Any]) -> int | None:
-    """Return an id that no token before the next one that is added has; None if that is not known."""
+def _first_free(tokenizer: Mapping[str, Any]) -> int:
+    """Return an id that no token before the next one that is added has.
+
+    Raises:
+        MissingFactError: `tokenizer_config.json` has no ids, as transformers 5 writes it.
+    """
     added = tokenizer.get("added_tokens_decoder")
     numbers = [int(each) for each in added if NUMBER.fullmatch(str(each))] if isinstance(added, Mapping) else []
-    return max(numbers) + 1 if numbers else None
+    if not numbers:
+        raise MissingFactError("tokenizer", "its `tokenizer_config.json` does not say which ids its tokens have")
+    return max(numbers) + 1
 
 
 def _known_texts(tokenizer: Mapping[str, Any]) -> frozenset[str]:

@@ -258,6 +258,19 @@ def generating(folder: Path, method: str, batch: int, generations: int, *launche
     return [(each["severity"], each["message"]) for each in target["findings"]]
 
 
+def test_a_training_on_the_processor_is_one_process(tmp_path: Path) -> None:
+    """Nothing starts several of them by itself, as several GPUs would: what is wrong is an error, and no warning for some numbers."""
+    path = tmp_path / "train.py"
+    path.write_text(
+        ONLINE.format(method="GRPO", batch=4, generations=6).replace("output_dir", "use_cpu=True, output_dir")
+    )
+
+    (target,) = check([str(path)], select=["CMB101"], offline=True)["targets"]
+    (found,) = target["findings"]
+    assert (found["severity"], "processes" in found["message"]) == ("error", False)
+    assert "x 1 step =" in found["message"]
+
+
 @pytest.mark.parametrize("method", ["GRPO", "RLOO"])
 def test_nobody_says_how_many_processes_there_will_be(tmp_path: Path, method: str) -> None:
     """One, where nothing is known; what is right with other numbers is a warning that says with which it is wrong."""

@@ -28,7 +28,7 @@ from holdfast.core.training_event import (
 from holdfast.engine.report.tables import last_name
 from holdfast.engine.run.progress import Progress
 from holdfast.engine.run.summary import SPOKEN
-from holdfast.engine.units import render_bytes, render_count, render_duration, render_number
+from holdfast.engine.units import render_bytes, render_count, render_counted, render_duration, render_number
 
 
 def render_news(event: Event, progress: Progress, now_s: float) -> Text | None:
@@ -100,7 +100,8 @@ def render_standing(progress: Progress) -> Text | None:
 def _render_report(event: TrainingEvent, progress: Progress, now_s: float) -> Text | None:
     match event:
         case TrainingStarted():
-            words, style = [f"training{_size(event)}, {progress.max_steps or '?'} steps"], "bold"
+            steps = render_counted(progress.max_steps, "step") if progress.max_steps else "? steps"
+            words, style = [f"training{_size(event)}, {steps}"], "bold"
         case StepDone() if figures := _figures(event):
             words, style = [f"step {_count(progress)}", *figures, *_pace(progress, now_s)], ""
         case Evaluated():

@@ -5,19 +5,18 @@ What is the same each time is found out once: which rules concern a document, an
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from holdfast.core.document import ABSENT, Document
+from holdfast.core.document import Document
 from holdfast.core.finding import Finding, Rule, Skip
 from holdfast.core.numbers import is_count
 from holdfast.engine.check.gather import gather
 from holdfast.engine.check.hub_facts import applicable_rules
 from holdfast.engine.check.process_counts import check_any_count, check_one_process
-from holdfast.engine.check.program_facts import ProgramFacts, VersionContext, api_at
+from holdfast.engine.check.program_facts import ProgramFacts, VersionContext, api_at, is_launched, trains_on_cpu
 from holdfast.engine.check.renamed import check_with_renames, without_known
 from holdfast.engine.check.rule_runner import MissingFact, RuleRunner, needed_facts
 
 Results = list[Finding | Skip]
 API, PROCESSES = "api", "processes"
-COUNTS = ("where.world_size", "where.processes")
 ELSEWHERE = "a script does not say where it will run"
 
 
@@ -57,10 +56,10 @@ class _Subject:
     def ask(self, rules: Sequence[Rule], at: Mapping[str, str]) -> Iterator[Finding | Skip]:
         """Yield the findings and skips of some rules at some versions."""
         document = self._runner.document
-        launched = any(document.get(key) is not ABSENT for key in COUNTS)
+        counted = is_launched(document) or trains_on_cpu(document)
         concerned = list(applicable_rules(rules, document, self._facts))
         counting = [rule for rule in concerned if PROCESSES in rule.needs]
-        uncounted = [] if launched else counting
+        uncounted = [] if counted else counting
         known = {**self._gathered(concerned), API: api_at(at)}
         yield from self._runner.run((rule for rule in concerned if rule not in uncounted), known)
         if uncounted:

@@ -8,6 +8,7 @@ from holdfast.catalog.api import Api
 from holdfast.core.document import ABSENT, Document, Unknown
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset
+from holdfast.core.finding import MissingFactError
 from holdfast.core.numbers import is_count
 from holdfast.core.requirement import ProjectRequirements
 from holdfast.core.text import Place
@@ -167,14 +168,31 @@ class ProgramFacts(HubFacts):
 def count_processes(document: Document) -> int:
     """Return the number of processes that a program's launchers start on all machines together.
 
+    A training on the processor is a single process, unless a launcher says otherwise.
+
     Raises:
         SourceError: They do not say.
     """
     world, here, nodes = (document.get(f"where.{key}") for key in ("world_size", "processes", "nodes"))
+    if not is_launched(document) and trains_on_cpu(document):
+        return 1
     count = world if world is not ABSENT else _times(here, 1 if nodes is ABSENT else nodes)
     if not is_count(count):
         raise SourceError("nothing says how many processes it will run in", where=document.path, fix="name a launcher")
     return count
+
+
+def is_launched(document: Document) -> bool:
+    """True if a launcher starts a program, and may start several processes of it."""
+    return any(document.get(key) is not ABSENT for key in ("where.world_size", "where.processes"))
+
+
+def trains_on_cpu(document: Document) -> bool:
+    """True if a program is seen to train on the processor: without a launcher, that is one process."""
+    try:
+        return document.get("train.use_cpu", None) is True
+    except MissingFactError:
+        return False
 
 
 def _times(here: object, nodes: object) -> int | None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from holdfast.catalog.calls.own_trainers import changes_steps_alone
 from holdfast.catalog.formats.preparing import PREPARING
 from holdfast.core.document import Document, Unknown
 from holdfast.core.errors import SourceError
@@ -61,12 +62,12 @@ def find_trained_rows(document: Document) -> TrainedRows | None:
 
 
 def _is_usual(document: Document) -> bool:
-    """True if the trainer is TRL's own, and everything that it is given can be seen."""
+    """True if the trainer prepares its rows as TRL's does, and everything that it is given can be seen."""
     trainer = document.call("trainer")
     return (
         trainer is not None
         and not trainer.open
-        and not any(each.path.startswith("trl.") for each in document.overrides)
+        and not any(each.path.startswith("trl.") and not changes_steps_alone(each) for each in document.overrides)
     )
 
 

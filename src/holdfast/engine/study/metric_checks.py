@@ -8,6 +8,7 @@ from holdfast.core.job import Job
 from holdfast.core.nearest import nearest, suggest_one
 from holdfast.core.numbers import is_count
 from holdfast.core.study import Study, StudyMetric
+from holdfast.engine.units import render_counted
 
 LOGGED: Final = ("train_loss", "loss")
 TRAINED: Final = "train_loss"
@@ -32,7 +33,7 @@ def unreached_rung(study: Study, job: Job) -> tuple[str, str] | None:
     steps = job.train.get("max_steps")
     if study.prune is None or not is_count(steps) or study.prune.min_steps < steps:
         return None
-    what = f"`prune.min_steps` is {study.prune.min_steps}, but a trial has {steps} steps, so that none is ever pruned"
+    what = f"`prune.min_steps` is {study.prune.min_steps}, but a trial has {render_counted(steps, 'step')}, so that none is ever pruned"
     return what, f"use a smaller number, such as {max(1, steps // study.prune.factor)}"
 
 
