@@ -7,8 +7,6 @@ from typing import Final
 from holdfast.adapters.tokens import load_tokenizer, want_tokenizer
 from holdfast.app.check.script_rows import OLDEST, question_of_rows, rows_at_hand
 from holdfast.app.hub_access import HubAccess
-from holdfast.app.inspect.rows import RowSource
-from holdfast.app.inspect.tokenizing import count_training_rows
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.builtin import BUILTIN
@@ -37,6 +35,9 @@ def measure_trained_rows(document: Document, api: Api, outside: ReferenceResolve
         rows_document, files = document, None
     else:
         rows_document, files = _script_question(document, api, outside)
+    from holdfast.app.inspect.rows import RowSource  # with polars, which few plans need
+    from holdfast.app.inspect.tokenizing import count_training_rows
+
     source = RowSource(rows_document, offline=True, files=files)
     tokenizer = load_tokenizer(want_tokenizer(rows_document, offline=hub is not HubAccess.ASKED))
     there = sum(batch.frame.height for batch in source.open().batches())

@@ -15,7 +15,6 @@ from holdfast.app.fetching import fetch_target, require_none_elsewhere
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.app.plan.applying import apply_settings
 from holdfast.app.plan.measuring import measure_trained_rows
-from holdfast.app.plan.tracing import trace_plan
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.core.backends import BACKEND_KEY, LOCAL
@@ -98,6 +97,8 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
         question = _question(read, request)
         found = plan_job(question)
         if trace:
+            from holdfast.app.plan.tracing import trace_plan  # it renders scripts, which no other plan needs
+
             found = trace_plan(question, found, request)
         here = None if question.placed else machine_result(question.this, found)
         planned = structs.replace(plan_result(job, found), here=here, scenario=read.scenario)
