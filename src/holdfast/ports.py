@@ -10,6 +10,7 @@ from holdfast.core.checkpoint import CheckpointIntegrity, any_step
 from holdfast.core.columns import Type
 from holdfast.core.event import Event, Liveness, Reported, ReportsLost
 from holdfast.core.facts import Dataset, Machine, ModelFacts, Positions
+from holdfast.core.hardware import PriceList
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
 from holdfast.core.methods import Method
 from holdfast.core.plan import Attempt
@@ -262,6 +263,10 @@ class Hub(Protocol):
 
     def link(self, address: str, /) -> Link:
         """Return the target of an address."""
+        ...
+
+    def job_prices(self) -> PriceList:
+        """Return what an hour of each flavor of Hugging Face Jobs costs today."""
         ...
 
     def repo_tree(self, reference: Reference, /) -> RepoTree:

@@ -2,9 +2,11 @@
 
 from typing import TypeVar
 
+from holdfast.catalog.hub.flavors import table_prices
 from holdfast.catalog.hub.permissions import VALID
 from holdfast.core.errors import SourceError
 from holdfast.core.facts import Dataset, ModelFacts
+from holdfast.core.hardware import PriceList
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
 from holdfast.core.reference import Reference
 
@@ -37,6 +39,9 @@ class FakeHub:
 
     def link(self, _: str) -> Link:
         return Link(status=200)
+
+    def job_prices(self) -> PriceList:
+        return table_prices()
 
     def repo_tree(self, _: Reference) -> RepoTree:
         return RepoTree(files=None)

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from holdfast.core.hardware import PriceList
+
 TermName = Literal["weights", "gradients", "optimizer", "activations", "logits", "reference", "generation", "overhead"]
 """What memory is used for. The JSON of `plan` has one key for each."""
 PhaseName = Literal["generation", "load", "forward", "loss", "backward", "optimizer", "evaluation"]
@@ -110,6 +112,8 @@ class JobEstimate:
         usable_bytes: What a process can have of it.
         seconds: How long it takes; None if unknown.
         usd: What it costs; None if unknown.
+        usd_per_hour: The price of the hardware; None if it has none.
+        prices: The prices that it is one of; None if they were not looked up.
         timeout_s: A timeout that it will keep; None if its time is unknown.
         cheapest: The cheapest hardware that fits, with the settings that change; empty if none does.
     """
@@ -119,6 +123,8 @@ class JobEstimate:
     usable_bytes: int
     seconds: Interval | None = None
     usd: Interval | None = None
+    usd_per_hour: float | None = None
+    prices: PriceList | None = None
     timeout_s: int | None = None
     cheapest: str = ""
 

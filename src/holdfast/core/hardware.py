@@ -1,6 +1,8 @@
 """Hardware that a job may run on."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 
 from holdfast.core.facts import Gpu
 
@@ -22,3 +24,28 @@ class Hardware:
     usd_per_hour: float | None = None
     memory_bytes: int = 0
     disk_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PriceList:
+    """What an hour of each flavor costs.
+
+    Attributes:
+        usd_per_hour: Prices by the name of the flavor, in USD.
+        day: The day on which they were read.
+        live: Whether the Hub gave them; otherwise they are those of the catalog.
+        because: Why the Hub did not give them; empty if it did.
+    """
+
+    usd_per_hour: Mapping[str, float]
+    day: date
+    live: bool = False
+    because: str = ""
+
+    def describe(self) -> str:
+        """Return whose prices they are.
+
+        >>> PriceList(usd_per_hour={}, day=date(2026, 11, 23)).describe()
+        'prices of 2026-11-23'
+        """
+        return f"the Hub's prices of {self.day}" if self.live else f"prices of {self.day}"

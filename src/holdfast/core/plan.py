@@ -98,6 +98,7 @@ class Plan:
         stall_timeout_s: Seconds without a sign of life after which an attempt is stopped; None for what its own rhythm says.
         budget_usd: What all attempts together may cost; None for no limit.
         attempts: How many attempts the run may have without being asked for.
+        usd_per_hour: What an hour of each hardware of the backend cost when the plan was made; empty if it has no prices.
         options: The backend's own options.
         files: Files that a machine which shares none needs, by their paths from `cwd`, with their sizes in bytes.
         job: The job that the script was rendered from, as a job file gives it; None for a script of the user's own. It holds no secret.
@@ -123,6 +124,7 @@ class Plan:
     stall_timeout_s: float | None = None
     budget_usd: float | None = None
     attempts: int = 1
+    usd_per_hour: Mapping[str, float] = field(default_factory=dict[str, float])
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     files: Mapping[str, int] = field(default_factory=dict[str, int])
     job: Mapping[str, Any] | None = None

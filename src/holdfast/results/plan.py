@@ -115,6 +115,20 @@ class PlanMachine(ResultPart, frozen=True, kw_only=True):
     fits: bool | None
 
 
+class PlanPrices(ResultPart, frozen=True, kw_only=True):
+    """The prices by which costs were computed.
+
+    Attributes:
+        source: `hub`, or `catalog` for holdfast's own table.
+        day: The day on which they were read.
+        because: Why the Hub's were not used; absent if they were.
+    """
+
+    source: Literal["hub", "catalog"]
+    day: str
+    because: str = ""
+
+
 class CheckError(ResultPart, frozen=True, kw_only=True):
     """An error that `check` finds in the target, and that is not in the plan.
 
@@ -166,6 +180,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         because: The assumptions, each with its source.
         unknown: What could not be estimated.
         options: Hardware and settings on which the job fits, the cheapest first.
+        prices: The prices by which costs were computed; absent if nothing was estimated.
         untraced: Why the step was not traced, although a trace was requested; absent otherwise.
         check_errors: How many errors `check` finds without the Hub; absent if it finds none.
         errors: The first of them; absent if there are none.
@@ -197,6 +212,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     because: Sequence[str]
     unknown: Sequence[UnknownEstimate]
     options: Sequence[OptionResult]
+    prices: PlanPrices | None = None
     advice: str = ""
     applied: Mapping[str, bool | int | str] | None = None
     applied_as: str = ""

@@ -1,8 +1,9 @@
 """Job that costs more than its budget.
 
 ## What it does
-Checks `where.budget_usd` against the cost that `holdfast plan` estimates on the job's hardware. Reports an error if
-even the lower end of the estimate is more, and a warning if the best single estimate is.
+Checks `where.budget_usd` against the cost that `holdfast plan` estimates on the job's hardware, at the prices that the
+Hub lists today. Reports an error if even the lower end of the estimate is more, and a warning if the best single
+estimate is.
 
 ## Why is this bad
 The budget is spent before there is a result.
@@ -26,12 +27,20 @@ def check(job: Document, estimate: JobEstimate | None) -> Iterator[Finding]:
     if not isinstance(budget, int | float) or estimate is None or estimate.usd is None:
         return
     usd = estimate.usd
-    amounts = f"${usd.low:.2f} to ${usd.high:.2f} on {estimate.hardware}, and the budget is ${budget:.2f}"
+    where = f"{estimate.hardware}{_priced(estimate)}"
+    amounts = f"${usd.low:.2f} to ${usd.high:.2f} on {where}, and the budget is ${budget:.2f}"
     instead = f"; the cheapest that fits is {estimate.cheapest}" if estimate.cheapest else ""
     if usd.low > budget:
         yield Finding(KEY, f"the job costs {amounts}{instead}")
     elif usd.value > budget:
         yield Finding(KEY, f"the job may cost more: {amounts}{instead}", severity=Severity.WARNING)
+
+
+def _priced(estimate: JobEstimate) -> str:
+    """Return at what price, with the day of the prices; empty if that was not looked up."""
+    if estimate.usd_per_hour is None or estimate.prices is None:
+        return ""
+    return f" at ${estimate.usd_per_hour:.2f} an hour ({estimate.prices.describe()})"
 
 
 JOB = """
@@ -56,7 +65,10 @@ RULE = Rule(
     explain=__doc__,
     severity=Severity.ERROR,
     check=check,
-    source="The time of `plan`, and the prices of `catalog/tables/flavors.toml`, read on 2026-11-23. Live prices are not asked for.",
+    source=(
+        "The time of `plan`, and the prices that the Hub lists at `/api/jobs/hardware`, as `list_jobs_hardware` of huggingface_hub 2.4 reads them. "
+        "Where the Hub does not answer, those of `catalog/tables/flavors.toml`, read on 2026-11-23."
+    ),
     bad=(Case(job=JOB, facts=costs(20, 30, 40), at=KEY), Case(job=JOB, facts=costs(5, 15, 40), at=KEY)),
     good=(
         Case(job=JOB, facts=costs(1, 5, 20)),

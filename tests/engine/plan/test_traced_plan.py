@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from holdfast.catalog.hub.flavors import table_prices
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.hardware import Hardware
 from holdfast.engine.plan.card import estimate_memory, workspaces
@@ -70,6 +71,7 @@ def test_options_with_other_settings_keep_the_closed_form() -> None:
         timeout_s=None,
         no_time="",
         because=(),
+        prices=table_prices(),
     )
     found = with_trace(plan, ANSWERS, 1, expandable=True)
     assert not as_is.fits
@@ -85,7 +87,16 @@ def test_what_does_not_fit_by_the_trace_is_no_option() -> None:
     huge = [enlarged(enlarged(each)) for each in ANSWERS]
     closed = estimate_memory(step, expandable=True)
     here = option(closed, find_hardware("h200"))
-    plan = JobPlan(step=step, chosen=here, as_is=here, options=[here], timeout_s=None, no_time="", because=())
+    plan = JobPlan(
+        step=step,
+        chosen=here,
+        as_is=here,
+        options=[here],
+        timeout_s=None,
+        no_time="",
+        because=(),
+        prices=table_prices(),
+    )
     found = with_trace(plan, huge, 1, expandable=True)
     assert here.fits
     assert not found.options

@@ -63,7 +63,7 @@ class World:
         self.lost: tuple[str, ...] = ()
         self.page_size = 1000
         self.part_bytes = 20_000_000
-        self.hardware: list[dict[str, Any]] | None = None
+        self.hardware: Any = None
         self.lock = RLock()
         self.home = ""
         self.closing = Event()

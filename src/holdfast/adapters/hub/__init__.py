@@ -11,6 +11,7 @@
     datasets.py, cards.py, viewer.py   splits and columns, from the card, the names of the files, the viewer
     models.py, weights.py     configurations, chat templates, parameters, names of tensors
     links.py, repo_trees.py   addresses of scripts; the files of a repository, with digests
+    prices.py                 what Hugging Face Jobs cost
 
 Each answer is bounded: a Hub that hangs is given up, one that cannot be reached is found out once. No token is ever in a message.
 

@@ -8,6 +8,7 @@ from holdfast.adapters.hub.answers import ResponseCache
 from holdfast.adapters.hub.datasets import fetch_dataset
 from holdfast.adapters.hub.links import fetch_link
 from holdfast.adapters.hub.models import fetch_model
+from holdfast.adapters.hub.prices import fetch_job_prices
 from holdfast.adapters.hub.repo_trees import fetch_repo_tree
 from holdfast.adapters.hub.repos import fetch_repo
 from holdfast.adapters.hub.session import HubSession
@@ -16,6 +17,7 @@ from holdfast.adapters.hub.targets import fetch_target
 from holdfast.adapters.hub.weights import fetch_tensors
 from holdfast.adapters.hub.wire import CircuitBreaker
 from holdfast.core.facts import Dataset, ModelFacts
+from holdfast.core.hardware import PriceList
 from holdfast.core.hub import Account, Link, PushTarget, Repo, RepoTree
 from holdfast.core.reference import Reference
 
@@ -85,6 +87,10 @@ class HubClient:
     def link(self, address: str) -> Link:
         """Return the target of an address."""
         return fetch_link(self._asking, address)
+
+    def job_prices(self) -> PriceList:
+        """Return what an hour of each flavor of Hugging Face Jobs costs today."""
+        return fetch_job_prices(self._asking)
 
     def repo_tree(self, reference: Reference) -> RepoTree:
         """Return the current files of a repository with their digests; never from the cache."""

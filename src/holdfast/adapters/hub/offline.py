@@ -15,4 +15,4 @@ class OfflineHub:
     def _refuse(self, *_: object) -> NoReturn:
         raise SourceError(self._because, where="the Hub", fix="check it where the Hub can be contacted")
 
-    account = repo = dataset = model = tensors = target = link = repo_tree = _refuse
+    account = repo = dataset = model = tensors = target = link = job_prices = repo_tree = _refuse

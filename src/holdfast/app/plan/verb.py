@@ -27,7 +27,7 @@ from holdfast.engine.check.hub_facts import HubFacts, ReferenceResolver
 from holdfast.engine.check.rule_runner import severity_of
 from holdfast.engine.plan.answers import Unplannable, machine_result, plan_result, settings_to_apply
 from holdfast.engine.plan.asking import ask_plan
-from holdfast.engine.plan.hardware import find_hardware
+from holdfast.engine.plan.hardware import find_hardware, prices_of
 from holdfast.engine.plan.planning import plan_job
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.spelling import spell_key, spell_settings
@@ -190,6 +190,7 @@ def _question(target: Target, request: TargetRequest) -> PlanQuestion:
         target.document,
         api,
         LocalMachine().fetch(),
+        prices=prices_of(outside.hub.job_prices),
         model=lambda: facts.trained_model,
         rows=lambda: facts.dataset.rows,
         lengths=lambda: measure_trained_rows(target.document, api, outside, request.hub),

@@ -6,8 +6,10 @@ from holdfast.adapters.environment.machine import LocalMachine
 from holdfast.adapters.targets import Target
 from holdfast.app.hub_access import HubAccess, open_outside
 from holdfast.core.backends import capabilities_of
+from holdfast.core.document import Document
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.estimate import JobEstimate
+from holdfast.core.hardware import PriceList
 from holdfast.core.job import Job
 from holdfast.core.plan import Plan
 
@@ -36,6 +38,15 @@ def estimate_job(target: Target, hub: HubAccess) -> EstimatedJob:
         return EstimatedJob(facts.estimate)
     except (SourceError, UsageError) as error:
         return EstimatedJob(because=error.what)
+
+
+def find_prices(document: Document, backend: str, hub: HubAccess) -> PriceList | None:
+    """Return what the hardware of a backend costs; None if it has no prices."""
+    if not capabilities_of(backend).has_flavors:
+        return None
+    from holdfast.engine.plan.hardware import prices_of  # which runs on this machine do not need
+
+    return prices_of(open_outside(document, hub).hub.job_prices)
 
 
 def _names_hardware(job: Job) -> bool:

@@ -19,6 +19,7 @@ from holdfast.catalog.hub.flavors import load_flavors
 from holdfast.core.backends import capabilities_of
 from holdfast.core.estimate import JobEstimate
 from holdfast.core.facts import Machine
+from holdfast.core.hardware import PriceList
 from holdfast.core.job import job_values
 from holdfast.core.plan import Plan
 from holdfast.core.redact import argument_secrets, named_secrets
@@ -43,6 +44,7 @@ def make_plan(
     references: SecretReferences,
     placement: Placement = HERE,
     estimate: JobEstimate | None = None,
+    prices: PriceList | None = None,
 ) -> Plan:
     """Return the plan of a run of the target.
 
@@ -52,6 +54,7 @@ def make_plan(
         references: The references that replace its secrets.
         placement: Where it runs; not used for a job file, which says so itself.
         estimate: What it needs, for a timeout where the job has none and the backend needs one.
+        prices: What the hardware of its backend costs; None if that has no prices.
 
     Raises:
         UsageError: Nothing on this machine can run it.
@@ -79,6 +82,8 @@ def make_plan(
     check_webhook(plan.webhook, {**os.environ, **references.values})
     if needs_timeout(plan) and estimate and estimate.timeout_s:
         plan = replace(plan, timeout_s=estimate.timeout_s)
+    if prices:
+        plan = replace(plan, usd_per_hour=prices.usd_per_hour)
     if capabilities_of(plan.backend).carries_files:
         mounted = MOUNTED.get(plan.backend)
         plan = with_own_files(plan, target, arguments, mounted(plan.options) if mounted else ())

@@ -17,7 +17,7 @@ from holdfast.app.hub_access import HubAccess
 from holdfast.app.programs import program_of, program_of_job
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
 from holdfast.app.run.backends import require_backend, require_ready
-from holdfast.app.run.estimating import EstimatedJob, estimate_job
+from holdfast.app.run.estimating import EstimatedJob, estimate_job, find_prices
 from holdfast.app.run.evaluating import look_at_tasks
 from holdfast.app.run.exporting import look_at_export
 from holdfast.app.run.kept_results import save_result
@@ -81,7 +81,8 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
     """
     placement = read_placement(path, request.sets)
     target = read_target(path, placement.sets, request.arguments)
-    require_backend((target.job.where if target.job else placement.where).backend)
+    backend = (target.job.where if target.job else placement.where).backend
+    require_backend(backend)
     hub = HubAccess.OFFLINE if request.offline else HubAccess.ASKED
     checked = check_rules(target, TargetRequest(path=path, hub=hub, arguments=request.arguments))
     refusals = sorted({each.rule.code for each in blocking_findings(checked.findings, request.despite) if each.rule})
@@ -89,7 +90,8 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
     if refusals:
         return CheckedJob(target=target, checked=checked, refusals=refusals, plan=None, references=references)
     estimated = estimate_job(target, hub)
-    plan = make_plan(target, request.arguments, references, placement, estimated.estimate)
+    prices = find_prices(target.document, backend, hub)
+    plan = make_plan(target, request.arguments, references, placement, estimated.estimate, prices)
     if not request.offline:
         require_ready(plan, {**os.environ, **references.values})
     look_at_tasks(plan.evaluations, offline=request.offline)

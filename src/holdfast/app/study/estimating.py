@@ -10,7 +10,7 @@ from holdfast.app.run.estimating import estimate_job
 from holdfast.app.study.preparing import PreparedTrial
 from holdfast.app.study.queue import distinct
 from holdfast.app.study.reading import StudyFile
-from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.flavors import table_prices
 from holdfast.core.errors import HoldfastError
 from holdfast.core.estimate import Interval
 from holdfast.core.event import RunStage
@@ -26,8 +26,8 @@ NO_TIME = "time is not known: no trial has ended yet, and the job names no GPU w
 
 def price_of(job: Job) -> float | None:
     """Return the price of an hour on a job's hardware, in USD; None if it has none."""
-    flavor = load_flavors().get(job.where.hardware or "")
-    return flavor.usd_per_hour * job.where.nodes if flavor else None
+    price = table_prices().usd_per_hour.get(job.where.hardware or "")
+    return None if price is None else price * job.where.nodes
 
 
 def estimate_study(

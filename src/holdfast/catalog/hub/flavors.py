@@ -11,6 +11,7 @@ from functools import cache
 from holdfast.catalog.hub.gpus import load_gpus
 from holdfast.catalog.tables import load_table
 from holdfast.core.facts import Gpu
+from holdfast.core.hardware import PriceList
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,19 @@ def flavors_made() -> date:
     """Return the day the table was made."""
     made: date = load_table("flavors")["made"]
     return made
+
+
+def table_prices(because: str = "") -> PriceList:
+    """Return the prices of the table, for where the Hub does not give its own.
+
+    Args:
+        because: Why it does not.
+
+    >>> table_prices().usd_per_hour["h200"]
+    5.0
+    """
+    prices = {name: flavor.usd_per_hour for name, flavor in load_flavors().items()}
+    return PriceList(usd_per_hour=prices, day=load_table("flavors")["priced"], because=because)
 
 
 def _flavor(name: str, *, gpu: str = "", gpus: int = 1, usd_per_hour: float, **rest: int) -> Flavor:

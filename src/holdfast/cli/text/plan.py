@@ -8,7 +8,15 @@ from click import style
 from holdfast.cli.text.scenarios import render_scenario
 from holdfast.core.backends import LOCAL
 from holdfast.engine.units import render_bytes, render_count, render_counted, render_duration
-from holdfast.results.plan import EstimateRange, OptionResult, PlanMachine, PlanMemory, PlanPhase, PlanResult
+from holdfast.results.plan import (
+    EstimateRange,
+    OptionResult,
+    PlanMachine,
+    PlanMemory,
+    PlanPhase,
+    PlanPrices,
+    PlanResult,
+)
 
 BAR: Final = 48
 """Columns of the longest bar."""
@@ -181,6 +189,15 @@ def _options(result: PlanResult) -> Iterator[str]:
     yield style("what fits, the cheapest first", bold=True)
     for option in result.options:
         yield "  " + _option(option)
+    if result.prices:
+        yield style(f"  {_prices(result.prices)}", dim=True)
+
+
+def _prices(prices: PlanPrices) -> str:
+    if prices.source == "hub":
+        return f"Prices: the Hub's, of {prices.day}."
+    because = f"; {prices.because}" if prices.because else ""
+    return f"Prices: holdfast's own table, of {prices.day}{because}."
 
 
 def _option(option: OptionResult) -> str:

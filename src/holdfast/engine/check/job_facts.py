@@ -8,7 +8,7 @@ from typing import Final
 from holdfast.catalog.api import Api, made
 from holdfast.catalog.builtin import BUILTIN
 from holdfast.catalog.calls.train_arguments import stack_api
-from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.flavors import load_flavors, table_prices
 from holdfast.catalog.hub.repositories import may_be_repository
 from holdfast.core.backends import BACKEND_KEY, LOCAL, capabilities_of
 from holdfast.core.document import Document, Set
@@ -179,7 +179,7 @@ class JobFacts(HubFacts):
         Raises:
             SourceError: Something that this depends on is not known.
         """
-        from holdfast.engine.plan import asking, planning  # of a table of models, which few jobs need
+        from holdfast.engine.plan import asking, hardware, planning  # of a table of models, which few jobs need
 
         try:
             job, backend = self._asked, self._job.where.backend
@@ -187,10 +187,12 @@ class JobFacts(HubFacts):
                 job = job.with_values([Set(BACKEND_KEY, backend)], Place(job.path))
             if not asking.names_gpus(job, self._here):
                 return None
+            is_priced = capabilities_of(backend).has_flavors
             question = asking.ask_plan(
                 job,
                 self.api,
                 self._here,
+                prices=hardware.prices_of(self._places.hub.job_prices) if is_priced else table_prices(),
                 model=lambda: self.model,
                 rows=lambda: self.dataset.rows,
                 lengths=self._sources.row_lengths,

@@ -7,7 +7,7 @@ from typing import Final
 from holdfast.core.backends import LOCAL
 from holdfast.core.document import Document
 from holdfast.core.estimate import TERM_NAMES, Interval, MemoryEstimate, MemoryPhase
-from holdfast.core.hardware import Hardware
+from holdfast.core.hardware import Hardware, PriceList
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.options import PlanOption, Settings, fits_hardware, usable_bytes
 from holdfast.engine.plan.parameters import total_parameters
@@ -20,6 +20,7 @@ from holdfast.results.plan import (
     PlanMachine,
     PlanMemory,
     PlanPhase,
+    PlanPrices,
     PlanResult,
     PlanTerm,
     UnknownEstimate,
@@ -68,6 +69,7 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         because=found.because,
         unknown=[*_uncounted(job), *_unknown(found)],
         options=[_option(job, each) for each in found.options],
+        prices=_prices(found.prices),
         advice="" if found.options else advise_smaller(job),
         untraced=found.untraced,
     )
@@ -154,6 +156,10 @@ def _option(job: Document, option: PlanOption) -> OptionResult:
         cost_usd=option.usd.value if option.usd else None,
         usd_per_hour=option.hardware.usd_per_hour,
     )
+
+
+def _prices(prices: PriceList) -> PlanPrices:
+    return PlanPrices(source="hub" if prices.live else "catalog", day=prices.day.isoformat(), because=prices.because)
 
 
 def _is_short(found: JobPlan) -> bool:

@@ -12,7 +12,7 @@ from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.estimate import JobEstimate
 from holdfast.core.facts import Machine, ModelFacts
 from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware
+from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.hardware import find_hardware, list_flavors
@@ -31,15 +31,16 @@ def names_gpus(job: Document, machine: Machine) -> bool:
     """Whether a job says on which GPUs it runs: by its flavor, or on this machine, which has some."""
     if job.get(BACKEND_KEY, LOCAL.name) == LOCAL.name:
         return bool(machine.gpus)
-    hardware, _ = _named_hardware(job)
+    hardware, _ = _named_hardware(job, None)
     return hardware is not None and bool(hardware.gpus)
 
 
-def ask_plan(
+def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
     job: Document,
     api: Api,
     machine: Machine,
     *,
+    prices: PriceList,
     model: Callable[[], ModelFacts],
     rows: Callable[[], int | None],
     lengths: Callable[[], RowLengths] | None = None,
@@ -50,6 +51,7 @@ def ask_plan(
         job: The job.
         api: The versions that it gets.
         machine: This machine.
+        prices: What the flavors of Hugging Face Jobs cost.
         model: Finds what is known of its model.
         rows: Counts the rows of its dataset.
         lengths: Measures the rows that it trains on; None if that would take too long.
@@ -59,7 +61,7 @@ def ask_plan(
     """
     this = Hardware(name=LOCAL.name, gpus=machine.gpus, usd_per_hour=0.0, memory_bytes=machine.memory_bytes)
     here = this if job.get(BACKEND_KEY, None) == LOCAL.name else None
-    named, unknown = (None, "") if here else _named_hardware(job)
+    named, unknown = (None, "") if here else _named_hardware(job, prices)
     counted = _known(rows)
     measured = _known(lengths) if lengths else NOT_MEASURED
     return PlanQuestion(
@@ -73,7 +75,8 @@ def ask_plan(
         unknown_hardware=unknown,
         this=this,
         here=here,
-        choices=[*([this] if this.gpus else []), *(each for each in list_flavors() if each.gpus)],
+        choices=[*([this] if this.gpus else []), *(each for each in list_flavors(prices) if each.gpus)],
+        prices=prices,
     )
 
 
@@ -90,6 +93,8 @@ def estimate_of(plan: JobPlan) -> JobEstimate | None:
         usable_bytes=usable_bytes(usable[0]),
         seconds=placed.seconds,
         usd=placed.usd,
+        usd_per_hour=placed.hardware.usd_per_hour,
+        prices=plan.prices,
         timeout_s=timeout_for(placed.seconds, plan.step) if placed.seconds else None,
         cheapest=f"{cheapest.hardware.name}{f' with {settings}' if settings else ''}" if cheapest else "",
     )
@@ -138,12 +143,12 @@ def _known(ask: Callable[[], Any]) -> Any:
         return error.because
 
 
-def _named_hardware(job: Document) -> tuple[Hardware | None, str]:
+def _named_hardware(job: Document, prices: PriceList | None) -> tuple[Hardware | None, str]:
     """Return the hardware that a job names, and why it is not known."""
     name = job.get("where.hardware", None)
     if not isinstance(name, str):
         return None, ""
     try:
-        return find_hardware(name), ""
+        return find_hardware(name, prices), ""
     except MissingFactError as error:
         return None, error.because

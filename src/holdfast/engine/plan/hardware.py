@@ -1,25 +1,42 @@
 """Hardware by its name: a flavor of Hugging Face Jobs, or a kind of GPU, perhaps several: `h100`, `h100x8`."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
-from holdfast.catalog.hub.flavors import Flavor, gone_flavors, load_flavors
+from holdfast.catalog.hub.flavors import Flavor, gone_flavors, load_flavors, table_prices
 from holdfast.catalog.hub.gpus import GB, load_gpus
+from holdfast.core.errors import SourceError
 from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware
+from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.nearest import nearest
 
 SEVERAL: Final = re.compile(r"(?P<gpu>[a-z0-9-]+?)(?:x(?P<count>[1-9]|1[0-6]))?")
 
 
-def list_flavors() -> Sequence[Hardware]:
-    """Return the hardware of Hugging Face Jobs."""
-    return [_of_flavor(each) for each in load_flavors().values()]
+def prices_of(ask: Callable[[], PriceList]) -> PriceList:
+    """Return the Hub's prices, or those of the catalog with the reason why the Hub does not give its own.
+
+    Args:
+        ask: Asks the Hub.
+    """
+    try:
+        return ask()
+    except SourceError as error:
+        return table_prices(error.what)
 
 
-def find_hardware(name: str) -> Hardware:
+def list_flavors(prices: PriceList) -> Sequence[Hardware]:
+    """Return the hardware of Hugging Face Jobs that has a price: what the Hub no longer offers is left out."""
+    return [_of_flavor(each, prices) for each in load_flavors().values() if each.name in prices.usd_per_hour]
+
+
+def find_hardware(name: str, prices: PriceList | None = None) -> Hardware:
     """Return the hardware of a name; a GPU that is no flavor has no price.
+
+    Args:
+        name: A flavor, or a kind of GPU with the number of them.
+        prices: What flavors cost. Default: the prices of the catalog.
 
     >>> len(find_hardware("h100x8").gpus), find_hardware("a10g-large").usd_per_hour
     (8, 1.5)
@@ -29,7 +46,7 @@ def find_hardware(name: str) -> Hardware:
     """
     flavors, gpus = load_flavors(), load_gpus()
     if name in flavors:
-        return _of_flavor(flavors[name])
+        return _of_flavor(flavors[name], prices or table_prices())
     found = SEVERAL.fullmatch(name)
     if found and found["gpu"] in gpus:
         return Hardware(name=name, gpus=(gpus[found["gpu"]],) * int(found["count"] or 1))
@@ -57,11 +74,11 @@ def _spelled(name: str) -> str:
     return "-".join(name.lower().removeprefix("nvidia").replace("_", " ").replace("-", " ").split())
 
 
-def _of_flavor(flavor: Flavor) -> Hardware:
+def _of_flavor(flavor: Flavor, prices: PriceList) -> Hardware:
     return Hardware(
         name=flavor.name,
         gpus=flavor.gpus,
-        usd_per_hour=flavor.usd_per_hour,
+        usd_per_hour=prices.usd_per_hour.get(flavor.name),
         memory_bytes=(flavor.memory_gb or 0) * GB,
         disk_bytes=(flavor.disk_gb or 0) * GB,
     )

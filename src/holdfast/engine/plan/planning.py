@@ -9,6 +9,7 @@ from holdfast.catalog.hub.jobs import timeout_s
 from holdfast.core.document import Document
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
+from holdfast.core.hardware import PriceList
 from holdfast.engine.plan.duration import Workload, count_steps, padded_length, timeout_for
 from holdfast.engine.plan.option_search import OptionSearch
 from holdfast.engine.plan.options import PlanOption, StepVariant, judge_option, usable_bytes
@@ -37,6 +38,7 @@ class JobPlan:
         no_time: Why its time is unknown; empty if it is known.
         no_hardware: Why the hardware that it names is unknown; empty if it is known.
         because: What was taken for granted.
+        prices: What the flavors of Hugging Face Jobs cost.
         closed_form: What the closed form says, where the memory was traced; None if it was not.
         untraced: Why the step was not traced, though that was requested; empty if it was, or it was not requested.
     """
@@ -50,6 +52,7 @@ class JobPlan:
     no_time: str
     no_hardware: str = ""
     because: Sequence[str]
+    prices: PriceList
     closed_form: MemoryEstimate | None = None
     untraced: str = ""
 
@@ -92,6 +95,7 @@ def plan_job(question: PlanQuestion) -> JobPlan:
         given_timeout_s=_given_timeout_s(job),
         no_time=no_time,
         no_hardware=question.unknown_hardware,
+        prices=question.prices,
         because=[
             *([processes.because] if processes.because else []),
             *because,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from holdfast.catalog.api import Api
 from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
-from holdfast.core.hardware import Hardware
+from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.row_lengths import RowLengths
 from holdfast.core.strict_document import StrictDocument
 from holdfast.engine.plan.reading import JobModel, StepReader
@@ -30,6 +30,7 @@ class PlanQuestion:
         this: This machine; perhaps without a GPU.
         here: This machine, where the job names it as its backend; perhaps without a GPU.
         choices: Hardware to choose from.
+        prices: What the flavors of Hugging Face Jobs cost.
     """
 
     job: Document
@@ -43,6 +44,7 @@ class PlanQuestion:
     this: Hardware
     here: Hardware | None = None
     choices: Sequence[Hardware]
+    prices: PriceList
 
     @property
     def placed(self) -> Hardware | None:

@@ -18,7 +18,7 @@ def summarize_estimate(estimate: JobEstimate, set_timeout_s: float | None) -> st
         f"{fits} {estimate.hardware}: {sizes} of GPU memory, and a process has {render_bytes(estimate.usable_bytes)}"
     ]
     if estimate.seconds:
-        cost = f", {_usd(estimate.usd)}" if estimate.usd and estimate.usd.high else ""
+        cost = _cost(estimate, estimate.usd) if estimate.usd and estimate.usd.high else ""
         between = f"{render_duration(estimate.seconds.low)} to {render_duration(estimate.seconds.high)}"
         lines.append(f"takes {between}{cost}")
     else:
@@ -26,6 +26,10 @@ def summarize_estimate(estimate: JobEstimate, set_timeout_s: float | None) -> st
     if set_timeout_s is not None:
         lines.append(f"timeout {render_duration(set_timeout_s)}, since the job gives none (where.timeout)")
     return "\n".join(lines)
+
+
+def _cost(estimate: JobEstimate, usd: Interval) -> str:
+    return f", {_usd(usd)}" + (f" ({estimate.prices.describe()})" if estimate.prices else "")
 
 
 def _usd(amount: Interval) -> str:

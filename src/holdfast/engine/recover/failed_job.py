@@ -1,6 +1,7 @@
 """A job whose newest attempt failed for a known cause: what its remedies are chosen from."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from holdfast.catalog.calls.train_arguments import arguments
@@ -24,11 +25,13 @@ class FailedJob:
         job: The job as the attempt ran it.
         cause: Why it failed.
         attempt: The attempt.
+        usd_per_hour: What an hour of each hardware cost when the run was planned.
     """
 
     job: Job
     cause: Diagnosed
     attempt: AttemptState
+    usd_per_hour: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def started(self) -> TrainingStarted:

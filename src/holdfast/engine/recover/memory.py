@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.flavors import load_flavors, table_prices
 from holdfast.core.backends import capabilities_of
 from holdfast.core.remedy import AppliedRemedy, SettingChange
 from holdfast.engine.recover.batches import other_gradients, smaller_batches, smaller_evaluation
@@ -111,21 +111,22 @@ def _optimizer(job: FailedJob) -> Iterator[AppliedRemedy]:
 
 def _hardware(job: FailedJob) -> Iterator[AppliedRemedy]:
     where, flavors = job.job.where, load_flavors()
-    named = flavors.get(where.hardware or "")
-    if not capabilities_of(where.backend).has_flavors or named is None or not named.gpus:
+    named, prices = flavors.get(where.hardware or ""), job.usd_per_hour or table_prices().usd_per_hour
+    if not capabilities_of(where.backend).has_flavors or named is None or not named.gpus or named.name not in prices:
         return
     larger = [
         each
         for each in flavors.values()
-        if len(each.gpus) == len(named.gpus)
+        if each.name in prices
+        and len(each.gpus) == len(named.gpus)
         and each.gpus[0].memory_bytes > named.gpus[0].memory_bytes
-        and each.usd_per_hour >= named.usd_per_hour
+        and prices[each.name] >= prices[named.name]
         and (each.gpus[0].bf16 or not named.gpus[0].bf16)
     ]
     if not larger:
         return
-    cheapest = min(larger, key=lambda each: each.usd_per_hour)
-    price = f"{named.usd_per_hour:g} to {cheapest.usd_per_hour:g} USD an hour"
+    cheapest = min(larger, key=lambda each: prices[each.name])
+    price = f"{prices[named.name]:g} to {prices[cheapest.name]:g} USD an hour"
     yield AppliedRemedy(
         permission="hardware",
         because=f"a GPU with more memory: {price}",
