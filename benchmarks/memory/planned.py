@@ -8,7 +8,7 @@ from benchmarks.memory.points import COMPLETION, GENERATIONS, LORA_RANK, Point
 from holdfast.catalog.calls.train_arguments import stack_api
 from holdfast.catalog.hub.flavors import table_prices
 from holdfast.core.document import Document
-from holdfast.core.facts import Machine, ModelFacts
+from holdfast.core.facts import Dataset, Machine, ModelFacts
 from holdfast.engine.plan.asking import ask_plan
 from holdfast.engine.plan.step import Sharding, TrainingStep
 
@@ -29,7 +29,7 @@ def step_of(point: Point) -> TrainingStep:
     model = load_models()[point.model]
     facts = ModelFacts(files=frozenset(), config=model.config, parameters={"BF16": model.parameters})
     job = Document(path="job.yaml", kind="job", values=job_of(point))
-    question = ask_plan(job, stack_api(), NO_MACHINE, prices=table_prices(), model=lambda: facts, rows=lambda: None)
+    question = ask_plan(job, stack_api(), NO_MACHINE, prices=table_prices(), model=lambda: facts, dataset=Dataset)
     step, _ = question.read_step(job, Sharding())
     if step.rollout:
         rollout = replace(step.rollout, prompt=point.length - COMPLETION)

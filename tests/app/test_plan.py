@@ -308,7 +308,11 @@ def test_a_job_that_runs_here_has_no_other_choice(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("gpus", "fits", "said"),
     [
-        ((), None, "This machine has no GPU: without `where`, `holdfast run` trains on its processors."),
+        (
+            (),
+            None,
+            "This machine has no GPU: without `where.hardware`, `holdfast run` trains on its processors (2 cores).",
+        ),
         (("a100",), True, "it fits as it is: a process can have"),
         (("t4",), False, "it does not fit as it is: a process can have"),
     ],
@@ -323,8 +327,34 @@ def test_a_job_that_does_not_say_where_is_compared_with_this_machine(
     assert said in unstyle(render_plan(convert(result, PlanResult)))
 
 
+def test_a_machine_without_a_gpu_says_how_long_it_takes_or_why_it_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the job names it as its backend."""
+    monkeypatch.setattr(LocalMachine, "fetch", lambda _self: Machine(cpus=4, memory_bytes=16 * 10**9))
+    small, large = plan_job(), plan_job(**{"model.path": "Qwen/Qwen3-8B"})
+    named = plan_job(**{"where.backend": "local"})
+
+    assert small["here"]["time_s"]["low"] < small["here"]["time_s"]["value"]
+    assert named["here"] == small["here"]
+    assert "There it takes about" in plan_text(small)
+    assert large["here"]["least_bytes"] > 100 * 10**9
+    assert "GB of memory: too little to train on its processors. Weights, gradients and" in plan_text(large)
+
+
+def test_the_parts_of_the_time_are_shown() -> None:
+    """A job of seconds takes as long on every GPU: as long as the machine needs to start."""
+    result = plan_job(**{"where.hardware": "l4x1", "where.backend": "hf-jobs"})
+
+    assert [each["name"] for each in result["time_parts"]] == ["start", "download", "training", "evaluation", "saving"]
+    total = sum(each["time_s"]["value"] for each in result["time_parts"])
+    assert total == pytest.approx(result["time_s"]["value"])
+    assert re.search(r"evaluation +0.4 s  5 x 7 batches of 32 rows", plan_text(result))
+
+
 @pytest.mark.parametrize("placed", [{"where.backend": "local"}, {"where.hardware": "a100-large"}])
-def test_a_job_that_says_where_is_compared_with_no_other(placed: dict[str, Any]) -> None:
+def test_a_job_that_says_where_is_compared_with_no_other(
+    placed: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    give_machine(monkeypatch, load_gpus()["a100"])
     assert "here" not in plan_job(**placed)
 
 

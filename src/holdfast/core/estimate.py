@@ -10,6 +10,8 @@ TermName = Literal["weights", "gradients", "optimizer", "activations", "logits",
 """What memory is used for. The JSON of `plan` has one key for each."""
 PhaseName = Literal["generation", "load", "forward", "loss", "backward", "optimizer", "evaluation"]
 """A part of a training step, or of what happens before and between steps; the closed form has neither `load` nor `forward`."""
+TimePartName = Literal["start", "download", "training", "evaluation", "saving", "push"]
+"""What a job spends its time with."""
 TERM_NAMES: Final[tuple[TermName, ...]] = (
     *("weights", "gradients", "optimizer", "activations"),
     *("logits", "reference", "generation", "overhead"),
@@ -73,6 +75,21 @@ class Interval:
 def exactly(value: float) -> Interval:
     """Return a number that is known."""
     return Interval(value, value, value)
+
+
+@dataclass(frozen=True, slots=True)
+class TimePart:
+    """A part of the time of a job.
+
+    Attributes:
+        name: What it goes into.
+        seconds: How long that takes, all together.
+        because: What it rests on, for people.
+    """
+
+    name: TimePartName
+    seconds: Interval
+    because: str
 
 
 @dataclass(frozen=True, slots=True)

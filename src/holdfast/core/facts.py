@@ -89,6 +89,7 @@ class Dataset:
         columns: Column names.
         rows: Number of rows of the split, at least; None where counting them would mean reading all.
         eval_columns: Columns of the evaluation split, or None if the job names none.
+        eval_rows: Number of rows of that split, as `rows`; None if the job names none, or they were not counted.
         problem: Why the data surely cannot be read: missing, empty, malformed. Empty text for good data.
         absent_part: The split or the configuration that the problem is about, as it was requested; empty for another problem.
         types: Type of each column, where that is known.
@@ -101,6 +102,7 @@ class Dataset:
     columns: tuple[str, ...] = ()
     rows: int | None = None
     eval_columns: tuple[str, ...] | None = None
+    eval_rows: int | None = None
     problem: str = ""
     absent_part: str = ""
     types: Mapping[str, Type] = field(default_factory=dict[str, Type])

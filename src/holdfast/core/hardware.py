@@ -15,6 +15,7 @@ class Hardware:
         name: Its flavor, or `local`.
         gpus: Its GPUs, all of one kind.
         usd_per_hour: Its price; None if it is not known.
+        cores: Cores that a process may use; 0 if unknown.
         memory_bytes: Main memory; 0 if unknown.
         disk_bytes: Disk; 0 if unknown.
     """
@@ -22,6 +23,7 @@ class Hardware:
     name: str
     gpus: tuple[Gpu, ...]
     usd_per_hour: float | None = None
+    cores: int = 0
     memory_bytes: int = 0
     disk_bytes: int = 0
 

@@ -102,17 +102,41 @@ class OptionResult(ResultPart, frozen=True, kw_only=True):
 
 
 class PlanMachine(ResultPart, frozen=True, kw_only=True):
-    """This machine, for a job that does not say where it runs.
+    """This machine, for a job that does not say where it runs, or that runs here without a GPU.
 
     Attributes:
         gpus: The names of its GPUs.
         card_bytes: The memory that a process can have on one; null if there is no GPU.
         fits: Whether the job fits there as it is; null if there is no GPU. `holdfast run` then trains on its processors.
+        cores: The cores on which it then trains; absent if there is a GPU.
+        memory_bytes: The main memory; absent if there is a GPU.
+        least_bytes: What weights, gradients and optimizer states take of it; absent if there is a GPU.
+        time_s: How long that training takes; absent if there is a GPU, or this is unknown.
+        no_time: Why it is unknown; absent if it is not.
     """
 
     gpus: Sequence[str]
     card_bytes: int | None
     fits: bool | None
+    cores: int | None = None
+    memory_bytes: int | None = None
+    least_bytes: int | None = None
+    time_s: EstimateRange | None = None
+    no_time: str = ""
+
+
+class PlanTimePart(ResultPart, frozen=True, kw_only=True):
+    """A part of the time of the job.
+
+    Attributes:
+        name: `start`, `download`, `training`, `evaluation`, `saving` or `push`.
+        time_s: How long it takes, all together.
+        because: What it rests on.
+    """
+
+    name: str
+    time_s: EstimateRange
+    because: str
 
 
 class PlanPrices(ResultPart, frozen=True, kw_only=True):
@@ -169,6 +193,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         has_gpu: Whether that hardware has a GPU; absent if it has.
         fits: Whether it fits there; null if unknown.
         time_s: Its duration there; null if unknown.
+        time_parts: The parts of that duration; absent if it is unknown.
         cost_usd: Its cost there; null if unknown.
         timeout_s: A timeout that is long enough; null if its time is unknown.
         given_timeout_s: The job's own timeout; absent if it has none.
@@ -176,7 +201,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
         budget_usd: The budget; absent if there is none.
         over_budget: Whether its upper cost exceeds the budget; absent if it does not.
         card_bytes: The memory that a process can have on a GPU of the hardware; absent if there is no GPU.
-        here: This machine; absent if the job says where it runs.
+        here: This machine; absent if the job says that it runs elsewhere, or on a GPU here.
         because: The assumptions, each with its source.
         unknown: What could not be estimated.
         options: Hardware and settings on which the job fits, the cheapest first.
@@ -201,6 +226,7 @@ class PlanResult(Result, frozen=True, kw_only=True):
     has_gpu: bool = True
     fits: bool | None
     time_s: EstimateRange | None
+    time_parts: Sequence[PlanTimePart] = ()
     cost_usd: EstimateRange | None
     timeout_s: int | None
     given_timeout_s: float | None = None

@@ -11,15 +11,14 @@ from holdfast.core.finding import MissingFactError
 from holdfast.core.methods import Method
 from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.duration import (
-    Workload,
     count_steps,
     generation_seconds,
-    job_seconds,
     padded_length,
     step_flops,
     step_seconds,
     timeout_for,
 )
+from holdfast.engine.plan.job_time import Workload, job_time
 from holdfast.engine.plan.step import LoraAdapter, Rollout, Sharding
 from tests.helpers.training_steps import training_step
 
@@ -81,7 +80,7 @@ def test_prompts_are_padded_to_the_longest_of_those_that_are_answered_at_once() 
 def test_the_time_of_vllm_is_not_guessed() -> None:
     step = training_step(method=Method.GRPO, rollout=Rollout(rows=8, prompt=8, completion=8, here=False))
     with pytest.raises(MissingFactError, match="vLLM"):
-        job_seconds(step, Workload(10), A100)
+        job_time(step, Workload(10), A100)
 
 
 @pytest.mark.parametrize("changes", [{"masked": True}, {"attention": "eager"}])
@@ -98,7 +97,7 @@ def test_texts_in_one_row_are_compared_with_all_of_it_where_a_mask_keeps_them_ap
 
 
 def test_a_timeout_covers_the_upper_time_and_is_a_multiple_of_five_minutes() -> None:
-    timeout = timeout_for(Interval(1000, 500, 2000), training_step(adapter=LORA))
+    timeout = timeout_for(Interval(1000, 500, 2000))
     assert timeout >= 2600
     assert timeout % 300 == 0
 

@@ -61,8 +61,13 @@ class LocalDatasets:
         train = head_of(splits, split, path)
         check_alike(splits, path)
         evaluation = head_of(splits, eval_split, path) if eval_split else None
-        eval_columns = evaluation.columns if evaluation else None
-        return Dataset(columns=train.columns, rows=train.rows, eval_columns=eval_columns, types=train.types)
+        return Dataset(
+            columns=train.columns,
+            rows=train.rows,
+            eval_columns=evaluation.columns if evaluation else None,
+            eval_rows=evaluation.rows if evaluation else None,
+            types=train.types,
+        )
 
 
 def _or_problem(read: Callable[[], Dataset], name: str) -> Dataset:
@@ -158,8 +163,14 @@ def _builtin(data: "Data", method: Method) -> Dataset:
     for split in filter(None, (data.split, data.eval_split)):
         if split not in ROWS:
             raise BadPartError(f"{data.path} has no split `{split}`; it has {', '.join(ROWS)}", path, split)
-    rows = ROWS[data.split]
-    return Dataset(columns=columns, rows=rows, types=types, eval_columns=columns if data.eval_split else None)
+    evaluation = data.eval_split
+    return Dataset(
+        columns=columns,
+        rows=ROWS[data.split],
+        types=types,
+        eval_columns=columns if evaluation else None,
+        eval_rows=ROWS[evaluation] if evaluation else None,
+    )
 
 
 def _absent(name: str, path: Path) -> SourceError:

@@ -100,7 +100,8 @@ def plan(  # noqa: PLR0913 - a verb has as many arguments as its command has opt
             from holdfast.app.plan.tracing import trace_plan  # it renders scripts, which no other plan needs
 
             found = trace_plan(question, found, request)
-        here = None if question.placed else machine_result(question.this, found)
+        is_here = not question.placed or (question.here is not None and not question.here.gpus)
+        here = machine_result(job, question.this, found) if is_here else None
         planned = structs.replace(plan_result(job, found), here=here, scenario=read.scenario)
         result = _with_errors(planned, original, request)
         if not apply:
@@ -192,7 +193,7 @@ def _question(target: Target, request: TargetRequest) -> PlanQuestion:
         LocalMachine().fetch(),
         prices=prices_of(outside.hub.job_prices),
         model=lambda: facts.trained_model,
-        rows=lambda: facts.dataset.rows,
+        dataset=lambda: facts.dataset,
         lengths=lambda: measure_trained_rows(target.document, api, outside, request.hub),
     )
 

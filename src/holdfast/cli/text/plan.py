@@ -16,6 +16,7 @@ from holdfast.results.plan import (
     PlanPhase,
     PlanPrices,
     PlanResult,
+    PlanTimePart,
 )
 
 BAR: Final = 48
@@ -92,10 +93,26 @@ def _here(machine: PlanMachine | None) -> Iterator[str]:
     if machine is None:
         return
     if machine.card_bytes is None:
-        yield "This machine has no GPU: without `where`, `holdfast run` trains on its processors."
+        yield from _on_processors(machine)
         return
     verdict = "fits as it is" if machine.fits else "does not fit as it is"
     yield f"On this machine ({machine.gpus[0]}) it {verdict}: a process can have {render_bytes(machine.card_bytes)}."
+
+
+def _on_processors(machine: PlanMachine) -> Iterator[str]:
+    """Yield how long a machine without a GPU trains, or why it cannot."""
+    if machine.memory_bytes and machine.least_bytes and machine.least_bytes > machine.memory_bytes:
+        yield (
+            f"This machine has no GPU and {render_bytes(machine.memory_bytes)} of memory: too little to train on its processors. "
+            f"Weights, gradients and optimizer states alone are {render_bytes(machine.least_bytes)}."
+        )
+        return
+    cores = render_counted(machine.cores or 0, "core")
+    yield f"This machine has no GPU: without `where.hardware`, `holdfast run` trains on its processors ({cores})."
+    if machine.time_s:
+        yield f"There it takes about {render_duration(machine.time_s.value)} {_between(machine.time_s, render_duration)}."
+    elif machine.no_time:
+        yield f"How long that takes is not known: {machine.no_time}."
 
 
 def _limits(result: PlanResult) -> Iterator[str]:
@@ -169,12 +186,18 @@ def _amounts(result: PlanResult) -> Iterator[str]:
         yield f"parameters  {render_count(result.parameters)}, {render_count(result.trainable)} of them trained"
     if result.time_s:
         yield f"time        {render_duration(result.time_s.value)} {_between(result.time_s, render_duration)}"
+        yield from (_time_part(part) for part in result.time_parts)
     if result.cost_usd:
         yield f"cost        {_usd(result.cost_usd.value)} {_between(result.cost_usd, _usd)}"
     if result.timeout_s:
         yield f"timeout     {render_duration(result.timeout_s)}"
     for each in result.unknown:
         yield f"{each.what:11} {style(f'not known: {each.because}', dim=True)}"
+
+
+def _time_part(part: PlanTimePart) -> str:
+    took = render_duration(part.time_s.value)
+    return f"  {part.name:10}{took:>12}  {style(part.because, dim=True)}"
 
 
 def _between(found: EstimateRange, render: Callable[[float], str]) -> str:

@@ -194,7 +194,7 @@ class JobFacts(HubFacts):
                 self._here,
                 prices=hardware.prices_of(self._places.hub.job_prices) if is_priced else table_prices(),
                 model=lambda: self.model,
-                rows=lambda: self.dataset.rows,
+                dataset=lambda: self.dataset,
                 lengths=self._sources.row_lengths,
             )
             return asking.estimate_of(planning.plan_job(question))

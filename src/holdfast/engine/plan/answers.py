@@ -6,12 +6,14 @@ from typing import Final
 
 from holdfast.core.backends import LOCAL
 from holdfast.core.document import Document
-from holdfast.core.estimate import TERM_NAMES, Interval, MemoryEstimate, MemoryPhase
+from holdfast.core.estimate import TERM_NAMES, Interval, MemoryEstimate, MemoryPhase, TimePart
 from holdfast.core.hardware import Hardware, PriceList
 from holdfast.engine.plan.duration import timeout_for
+from holdfast.engine.plan.job_time import total_seconds
 from holdfast.engine.plan.options import PlanOption, Settings, fits_hardware, usable_bytes
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.planning import JobPlan
+from holdfast.engine.plan.processors import plan_on_processors
 from holdfast.engine.plan.spelling import advise_smaller, spell_settings
 from holdfast.engine.references.models import named_models
 from holdfast.results.plan import (
@@ -23,6 +25,7 @@ from holdfast.results.plan import (
     PlanPrices,
     PlanResult,
     PlanTerm,
+    PlanTimePart,
     UnknownEstimate,
 )
 
@@ -45,7 +48,8 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
     if isinstance(found, Unplannable):
         return _unplanned(job, found)
     chosen = found.chosen
-    usd, seconds = (chosen.usd, chosen.seconds) if chosen and not found.no_hardware else (None, None)
+    placed = None if found.no_hardware else chosen
+    usd, seconds = (placed.usd, placed.seconds) if placed else (None, None)
     budget = job.get("where.budget_usd", None)
     return PlanResult(
         verb="plan",
@@ -59,6 +63,7 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
         has_gpu=chosen is None or bool(chosen.hardware.gpus),
         fits=None if found.no_hardware else chosen.fits if chosen else False,
         time_s=_range(seconds),
+        time_parts=[_time_part(each) for each in placed.parts] if placed else (),
         cost_usd=_range(usd),
         timeout_s=None if found.no_hardware else found.timeout_s,
         given_timeout_s=found.given_timeout_s,
@@ -75,11 +80,22 @@ def plan_result(job: Document, found: JobPlan | Unplannable) -> PlanResult:
     )
 
 
-def machine_result(this: Hardware, found: JobPlan) -> PlanMachine:
-    """Return how a job fits this machine as it is."""
-    fits = fits_hardware(found.as_is.memory, this) if this.gpus else None
-    card_bytes = usable_bytes(this.gpus[0]) if this.gpus else None
-    return PlanMachine(gpus=[gpu.name for gpu in this.gpus], card_bytes=card_bytes, fits=fits)
+def machine_result(job: Document, this: Hardware, found: JobPlan) -> PlanMachine:
+    """Return how a job fits this machine as it is; without a GPU, how long its processors take."""
+    if this.gpus:
+        fits, card_bytes = fits_hardware(found.as_is.memory, this), usable_bytes(this.gpus[0])
+        return PlanMachine(gpus=[gpu.name for gpu in this.gpus], card_bytes=card_bytes, fits=fits)
+    trained = plan_on_processors(job, found.step, found.workload, this, found.no_time)
+    return PlanMachine(
+        gpus=(),
+        card_bytes=None,
+        fits=None,
+        cores=this.cores,
+        memory_bytes=this.memory_bytes,
+        least_bytes=trained.least_bytes,
+        time_s=_range(total_seconds(trained.parts) if trained.parts else None),
+        no_time=trained.no_time,
+    )
 
 
 def settings_to_apply(job: Document, found: JobPlan) -> Settings:
@@ -96,7 +112,7 @@ def settings_to_apply(job: Document, found: JobPlan) -> Settings:
     if fitting.hardware.name not in (LOCAL.name, named):
         settings["where.hardware"] = fitting.hardware.name
     if fitting.seconds and job.get("where.timeout", None) is None:
-        minutes = timeout_for(fitting.seconds, found.step) // MINUTE_S
+        minutes = timeout_for(fitting.seconds) // MINUTE_S
         settings["where.timeout"] = f"{minutes}m"
     return settings
 
@@ -156,6 +172,11 @@ def _option(job: Document, option: PlanOption) -> OptionResult:
         cost_usd=option.usd.value if option.usd else None,
         usd_per_hour=option.hardware.usd_per_hour,
     )
+
+
+def _time_part(part: TimePart) -> PlanTimePart:
+    seconds = EstimateRange(value=part.seconds.value, low=part.seconds.low, high=part.seconds.high)
+    return PlanTimePart(name=part.name, time_s=seconds, because=part.because)
 
 
 def _prices(prices: PriceList) -> PlanPrices:

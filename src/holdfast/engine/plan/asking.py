@@ -10,7 +10,7 @@ from holdfast.core.backends import BACKEND_KEY, LOCAL
 from holdfast.core.document import Document
 from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.estimate import JobEstimate
-from holdfast.core.facts import Machine, ModelFacts
+from holdfast.core.facts import Dataset, Machine, ModelFacts
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.row_lengths import RowLengths
@@ -42,7 +42,7 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
     *,
     prices: PriceList,
     model: Callable[[], ModelFacts],
-    rows: Callable[[], int | None],
+    dataset: Callable[[], Dataset],
     lengths: Callable[[], RowLengths] | None = None,
 ) -> PlanQuestion:
     """Return the question of a job's plan.
@@ -53,22 +53,29 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
         machine: This machine.
         prices: What the flavors of Hugging Face Jobs cost.
         model: Finds what is known of its model.
-        rows: Counts the rows of its dataset.
+        dataset: Finds what is known of its dataset.
         lengths: Measures the rows that it trains on; None if that would take too long.
 
     Raises:
         MissingFactError: The sizes of its model are not known.
     """
-    this = Hardware(name=LOCAL.name, gpus=machine.gpus, usd_per_hour=0.0, memory_bytes=machine.memory_bytes)
+    this = Hardware(
+        name=LOCAL.name,
+        gpus=machine.gpus,
+        usd_per_hour=0.0,
+        cores=machine.cpus,
+        memory_bytes=machine.memory_bytes,
+    )
     here = this if job.get(BACKEND_KEY, None) == LOCAL.name else None
     named, unknown = (None, "") if here else _named_hardware(job, prices)
-    counted = _known(rows)
+    data = _known(dataset)
     measured = _known(lengths) if lengths else NOT_MEASURED
     return PlanQuestion(
         job=job,
         api=api,
         model=_model(job, model),
-        rows=counted if isinstance(counted, int) else None,
+        rows=data.rows if isinstance(data, Dataset) else None,
+        eval_split_rows=_eval_split_rows(job, data) if isinstance(data, Dataset) else None,
         lengths=measured if isinstance(measured, RowLengths) else None,
         unmeasured=measured if isinstance(measured, str) else "",
         named=named,
@@ -78,6 +85,13 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
         choices=[*([this] if this.gpus else []), *(each for each in list_flavors(prices) if each.gpus)],
         prices=prices,
     )
+
+
+def _eval_split_rows(job: Document, data: Dataset) -> int | None:
+    """Return the rows of the split that a job evaluates on; None if it names none, or they are not known."""
+    splits = data.configs.get(job.get("dataset.config", None) or data.default_config or "", {})
+    named = splits.get(str(job.get("dataset.eval_split", None)))
+    return data.eval_rows if named is None else named.rows
 
 
 def estimate_of(plan: JobPlan) -> JobEstimate | None:
@@ -95,7 +109,7 @@ def estimate_of(plan: JobPlan) -> JobEstimate | None:
         usd=placed.usd,
         usd_per_hour=placed.hardware.usd_per_hour,
         prices=plan.prices,
-        timeout_s=timeout_for(placed.seconds, plan.step) if placed.seconds else None,
+        timeout_s=timeout_for(placed.seconds) if placed.seconds else None,
         cheapest=f"{cheapest.hardware.name}{f' with {settings}' if settings else ''}" if cheapest else "",
     )
 

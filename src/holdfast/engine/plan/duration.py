@@ -4,16 +4,15 @@ A step takes as long as its arithmetic, or as the host needs to launch its opera
 """
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GpuCeilings
 from holdfast.core.estimate import Interval, exactly
 from holdfast.core.finding import MissingFactError
 from holdfast.core.row_lengths import RowLengths
-from holdfast.engine.plan.parameters import active_parameters, total_parameters
+from holdfast.engine.plan.parameters import active_parameters
 from holdfast.engine.plan.states import model_bytes
-from holdfast.engine.plan.step import FLOAT16, TrainingStep
+from holdfast.engine.plan.step import TrainingStep
 
 FORWARD: Final = 2
 """Operations per weight and token: a product and a sum."""
@@ -26,28 +25,11 @@ QUANTIZED_LAUNCH_S: Final = Interval(4.4e-3, 3.4e-3, 5.6e-3)
 """The same with an adapter on weights in 4 bits. Source: the same runs."""
 GENERATED: Final = Interval(0.7, 0.6, 0.8)
 """Of that, what a layer takes for a generated token, without gradients. Source: the same runs."""
-START_S: Final = Interval(120.0, 60.0, 300.0)
-"""Image, environment and imports. An assumption; only its lower end was seen (JOB101)."""
-DOWNLOAD: Final = Interval(0.5e9, 1.0e9, 0.2e9)
-"""Bytes per second; the low time has the high speed. Source: facts/memory.md §3.3, 0.2-1 GB/s."""
 TIMEOUT_MARGIN: Final = 1.3
-"""Of the upper time with saving and pushing."""
+"""Of the upper time, which includes saving and pushing."""
 TIMEOUT_STEP_S: Final = 300
 """Timeouts are rounded up to whole multiples of this."""
 HOUR_S: Final = 3600
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """How much there is to train.
-
-    Attributes:
-        steps: Optimizer steps.
-        lengths: How long the rows are; None if they were not measured.
-    """
-
-    steps: int
-    lengths: RowLengths | None = None
 
 
 def count_steps(step: TrainingStep, rows: int, epochs: float, max_steps: int) -> int:
@@ -164,15 +146,26 @@ def _optimizer_bytes(step: TrainingStep) -> float:
     return step.trained * step.trained_bytes * (2 + 2 * step.optimizer.states + 1) / step.sharding.processes
 
 
-def job_seconds(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> Interval:
-    """Return the time from start to end: start-up, download of the model, steps.
+def forward_seconds(step: TrainingStep, gpu: GpuCeilings, lengths: RowLengths | None = None) -> Interval:
+    """Return the time of one evaluation batch, which only goes forward; of one that is generated, with its completions.
+
+    Args:
+        step: The training step, with the rows of an evaluation batch as its `batch`.
+        gpu: What the GPU reaches.
+        lengths: How long the training rows are, which those of the evaluation are taken to be like; None if unknown.
 
     Raises:
         MissingFactError: vLLM generates; how fast that goes is not known.
     """
-    size = FLOAT16 * total_parameters(step.model)
-    download = Interval(size / DOWNLOAD.value, size / DOWNLOAD.low, size / DOWNLOAD.high)
-    return START_S + download + exactly(workload.steps) * step_seconds(step, gpu, workload.lengths)
+    length, passes = padded_length(step, lengths), 1 + step.scores_reference
+    weights = FORWARD * active_parameters(step.model)
+    pairs = FORWARD * _attended(step, length) * step.model.attention.query * step.model.layers
+    flops, reached = passes * step.rows * length * (weights + pairs), gpu.efficiency
+    launches = exactly(step.model.layers * passes) * _launch(step)
+    arithmetic = Interval(*(flops / (gpu.flops * part) for part in (reached.value, reached.high, reached.low)))
+    least = max(arithmetic.low, launches.low) if lengths and not step.rollout else launches.low
+    forward = Interval(max(arithmetic.value, launches.value), least, max(arithmetic.high, launches.high))
+    return forward + generation_seconds(step, gpu)
 
 
 def cost_of(seconds: Interval, usd_per_hour: float) -> Interval:
@@ -184,8 +177,10 @@ def cost_of(seconds: Interval, usd_per_hour: float) -> Interval:
     return seconds * exactly(usd_per_hour / HOUR_S)
 
 
-def timeout_for(seconds: Interval, step: TrainingStep) -> int:
-    """Return the timeout: the upper time, the result saved and pushed at the slowest, 30 % more, rounded up to five minutes."""
-    result = step.trained * step.trained_bytes if step.adapter else model_bytes(step)
-    wanted = TIMEOUT_MARGIN * (seconds.high + 2 * result / DOWNLOAD.high)
-    return math.ceil(wanted / TIMEOUT_STEP_S) * TIMEOUT_STEP_S
+def timeout_for(seconds: Interval) -> int:
+    """Return the timeout: the upper time and 30 % more, rounded up to five minutes.
+
+    >>> timeout_for(Interval(1000, 500, 2000))
+    2700
+    """
+    return math.ceil(TIMEOUT_MARGIN * seconds.high / TIMEOUT_STEP_S) * TIMEOUT_STEP_S

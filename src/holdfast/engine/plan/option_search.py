@@ -7,7 +7,7 @@ from functools import cached_property
 from holdfast.core.document import Set
 from holdfast.core.hardware import Hardware
 from holdfast.core.text import Place
-from holdfast.engine.plan.duration import Workload
+from holdfast.engine.plan.job_time import Workload
 from holdfast.engine.plan.options import PlanOption, Settings, StepVariant, judge_option, variants
 from holdfast.engine.plan.question import PlanQuestion
 from holdfast.engine.plan.step import Sharding, TrainingStep

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from holdfast.catalog.hub.gpus import GIB, find_ceilings
-from holdfast.core.estimate import Interval, MemoryEstimate, largest_phase
+from holdfast.core.estimate import Interval, MemoryEstimate, TimePart, largest_phase
 from holdfast.core.facts import Gpu
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware
 from holdfast.engine.plan.card import estimate_memory
-from holdfast.engine.plan.duration import Workload, cost_of, job_seconds
+from holdfast.engine.plan.duration import cost_of
+from holdfast.engine.plan.job_time import Workload, job_time, total_seconds
 from holdfast.engine.plan.memory import memory_phases
 from holdfast.engine.plan.step import FLOAT16, TrainingStep
 
@@ -33,6 +34,7 @@ class PlanOption:
         fits: Whether that fits, by its upper bound.
         seconds: How long it takes; None if unknown.
         usd: What it costs; None if unknown.
+        parts: The parts of that time; none if it is unknown.
     """
 
     hardware: Hardware
@@ -41,6 +43,7 @@ class PlanOption:
     fits: bool
     seconds: Interval | None
     usd: Interval | None
+    parts: tuple[TimePart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,8 @@ def judge_option(
     """Return one option, judged."""
     gpu = next(iter(hardware.gpus), None)
     memory = estimate_memory(variant.step, expandable=expandable, gpu=gpu)
-    seconds = _seconds(variant.step, gpu, workload) if gpu else None
+    parts = _parts(variant.step, gpu, workload) if gpu else ()
+    seconds = total_seconds(parts) if parts else None
     price = hardware.usd_per_hour
     return PlanOption(
         hardware=hardware,
@@ -77,6 +81,7 @@ def judge_option(
         fits=fits_hardware(memory, hardware),
         seconds=seconds,
         usd=cost_of(seconds, price) if seconds and price is not None else None,
+        parts=parts,
     )
 
 
@@ -166,11 +171,11 @@ def _smaller(read: StepOf, variant: StepVariant) -> Iterator[StepVariant]:
                 yield changed
 
 
-def _seconds(step: TrainingStep, gpu: Gpu, workload: Workload | None) -> Interval | None:
+def _parts(step: TrainingStep, gpu: Gpu, workload: Workload | None) -> tuple[TimePart, ...]:
     ceilings = find_ceilings(gpu)
     if workload is None or ceilings is None:
-        return None
+        return ()
     try:
-        return job_seconds(step, workload, ceilings)
+        return job_time(step, workload, ceilings)
     except MissingFactError:
-        return None
+        return ()

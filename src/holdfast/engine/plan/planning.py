@@ -10,10 +10,12 @@ from holdfast.core.document import Document
 from holdfast.core.estimate import MemoryEstimate
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import PriceList
-from holdfast.engine.plan.duration import Workload, count_steps, padded_length, timeout_for
+from holdfast.engine.plan.duration import count_steps, padded_length, timeout_for
+from holdfast.engine.plan.job_time import Workload
 from holdfast.engine.plan.option_search import OptionSearch
 from holdfast.engine.plan.options import PlanOption, StepVariant, judge_option, usable_bytes
 from holdfast.engine.plan.question import PlanQuestion
+from holdfast.engine.plan.schedule import read_schedule
 from holdfast.engine.plan.sharding import count_processes, read_sharding
 from holdfast.engine.plan.spelling import spell_key
 from holdfast.engine.plan.step import TrainingStep
@@ -39,6 +41,7 @@ class JobPlan:
         no_hardware: Why the hardware that it names is unknown; empty if it is known.
         because: What was taken for granted.
         prices: What the flavors of Hugging Face Jobs cost.
+        workload: How much there is to train; None if unknown.
         closed_form: What the closed form says, where the memory was traced; None if it was not.
         untraced: Why the step was not traced, though that was requested; empty if it was, or it was not requested.
     """
@@ -53,6 +56,7 @@ class JobPlan:
     no_hardware: str = ""
     because: Sequence[str]
     prices: PriceList
+    workload: Workload | None = None
     closed_form: MemoryEstimate | None = None
     untraced: str = ""
 
@@ -91,16 +95,18 @@ def plan_job(question: PlanQuestion) -> JobPlan:
         chosen=chosen,
         as_is=as_is,
         options=options,
-        timeout_s=timeout_for(chosen.seconds, step) if chosen and chosen.seconds else None,
+        timeout_s=timeout_for(chosen.seconds) if chosen and chosen.seconds else None,
         given_timeout_s=_given_timeout_s(job),
         no_time=no_time,
         no_hardware=question.unknown_hardware,
         prices=question.prices,
+        workload=workload,
         because=[
             *([processes.because] if processes.because else []),
             *because,
             *_length_notes(question, step),
             *_notes(question),
+            *_evaluation_notes(step, workload),
             *([] if expandable else [ADVICE]),
         ],
     )
@@ -117,6 +123,12 @@ def _notes(question: PlanQuestion) -> Iterator[str]:
     left = [each.name for each in question.choices if len(each.gpus) == 1 and not each.gpus[0].bf16]
     if left and not question.here:
         yield f"{' and '.join(left)} are left out, as they do not compute in bfloat16 ({half} would)"
+
+
+def _evaluation_notes(step: TrainingStep, workload: Workload | None) -> Iterator[str]:
+    """Yield that the time has no evaluations, if the job evaluates on rows whose number is not known."""
+    if step.eval_batch and workload and workload.schedule.evaluations and not workload.eval_rows:
+        yield "the time has no evaluations in it: the number of their rows is not known"
 
 
 def _given_timeout_s(job: Document) -> float | None:
@@ -147,7 +159,14 @@ def _workload(question: PlanQuestion, step: TrainingStep) -> tuple[Workload | No
     trained = question.lengths.units if question.lengths else _trained_rows(question)
     if max_steps <= 0 and trained is None:
         return None, "the number of rows is not known"
-    return Workload(count_steps(step, each * (trained or 0), epochs, max_steps), question.lengths), ""
+    steps = count_steps(step, each * (trained or 0), epochs, max_steps)
+    ended = max(1, round(steps / count_steps(step, each * trained, 1, -1))) if trained else 1
+    return Workload(
+        steps=steps,
+        lengths=question.lengths,
+        schedule=read_schedule(question.job, question.api, steps, ended),
+        eval_rows=each * question.eval_rows if question.eval_rows else None,
+    ), ""
 
 
 def _trained_rows(question: PlanQuestion) -> int | None:
@@ -175,4 +194,4 @@ def _length_notes(question: PlanQuestion, step: TrainingStep) -> Iterator[str]:
     if lengths.packed is not None:
         yield f"{measured}; {lengths.packed:.0%} of each of {lengths.units:,} packs is filled"
     else:
-        yield f"{measured}, {padded_length(step, lengths):.0f} in a micro-batch of {step.rows}"
+        yield f"{measured}, {padded_length(step, lengths):.0f} after padding, in micro-batches of {step.rows}"

@@ -23,6 +23,7 @@ class PlanQuestion:
         api: The versions that it gets.
         model: Its model.
         rows: Rows of its dataset; None if unknown.
+        eval_split_rows: Rows of the split that it evaluates on; None if it names none, or they are unknown.
         lengths: How long the rows are that it trains on; None if they were not measured.
         unmeasured: Why not; empty if they were, or nothing was to be measured.
         named: The hardware that it names; None if it names none.
@@ -37,6 +38,7 @@ class PlanQuestion:
     api: Api
     model: JobModel
     rows: int | None
+    eval_split_rows: int | None = None
     lengths: RowLengths | None = None
     unmeasured: str = ""
     named: Hardware | None
@@ -53,7 +55,9 @@ class PlanQuestion:
 
     @property
     def eval_rows(self) -> int | None:
-        """Rows that are evaluated on, where they are a part of the training data."""
+        """Rows that are evaluated on: those of a split, or a part of the training data; None if unknown."""
+        if self.eval_split_rows is not None:
+            return self.eval_split_rows
         part, rows = self.job.get("dataset.eval_fraction", None), self.job.get("dataset.rows", None) or self.rows
         if not isinstance(part, int | float) or not isinstance(rows, int):
             return None

@@ -1,0 +1,94 @@
+"""How often a job evaluates, saves and pushes."""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+from holdfast.catalog.api import Api
+from holdfast.catalog.calls.train_arguments import setting
+from holdfast.core.document import ABSENT, Document
+from holdfast.core.finding import MissingFactError
+from holdfast.core.numbers import is_number
+
+NEVER: Final = frozenset({None, ABSENT, "no"})
+EPOCH: Final = "epoch"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What a training does beside its steps.
+
+    Attributes:
+        evaluations: How often it evaluates.
+        saves: How many checkpoints it saves.
+        pushes: Whether it pushes the result.
+    """
+
+    evaluations: int = 0
+    saves: int = 0
+    pushes: bool = False
+
+
+NOTHING_ELSE: Final = Schedule()
+"""Of a training that only does its steps."""
+
+
+def read_schedule(job: Document, api: Api, steps: int, epochs: int) -> Schedule:
+    """Return how often a job evaluates, saves and pushes; what its source hides counts as never.
+
+    Args:
+        job: The job.
+        api: The versions that it gets.
+        steps: Its optimizer steps.
+        epochs: The epochs that it ends.
+    """
+
+    def given(name: str) -> Any:
+        try:
+            return setting(job, name, api)
+        except MissingFactError:
+            return ABSENT
+
+    own = _of_job_file(job) if job.kind == "job" else {}
+    evaluates = own.get("eval_strategy", given("eval_strategy"))
+    first = given("eval_on_start") is True and evaluates not in NEVER
+    eval_steps = own.get("eval_steps", given("eval_steps")) or given("logging_steps")
+    return Schedule(
+        evaluations=_times(evaluates, eval_steps, steps, epochs) + first,
+        saves=_times(given("save_strategy"), own.get("save_steps", given("save_steps")), steps, epochs),
+        pushes=given("push_to_hub") is True or job.get("output.push_to", None) is not None,
+    )
+
+
+def _of_job_file(job: Document) -> dict[str, Any]:
+    """Return what the script of a job file sets where the job does not."""
+    from holdfast.engine.script.outline import PART_OF_STEPS  # of pydantic, which no script needs
+
+    evaluates = any(job.get(key, None) is not None for key in ("dataset.eval_split", "dataset.eval_fraction"))
+    sets: dict[str, Any] = {}
+    if evaluates and job.get("train.eval_strategy") is ABSENT:
+        sets["eval_strategy"] = "steps"
+    if evaluates and job.get("train.eval_steps") is ABSENT:
+        sets["eval_steps"] = PART_OF_STEPS
+    if not evaluates:
+        sets["eval_strategy"] = "no"
+    if job.get("train.save_strategy") is ABSENT and job.get("train.save_steps") is ABSENT:
+        sets["save_steps"] = PART_OF_STEPS
+    return sets
+
+
+def _times(strategy: Any, every: Any, steps: int, epochs: int) -> int:
+    """Return how often something happens that also happens at the last step.
+
+    A part of all steps is rounded up. Source: `compute_steps` and `DefaultFlowCallback` of transformers 5.23.
+
+    >>> _times("steps", 0.25, 10, 1), _times("steps", 500, 400, 1), _times("epoch", 500, 400, 3), _times("no", 1, 9, 1)
+    (4, 1, 3, 0)
+    """
+    if strategy in NEVER:
+        return 0
+    if strategy == EPOCH:
+        return epochs
+    if not is_number(every) or every <= 0:
+        return 1
+    return math.ceil(steps / (math.ceil(steps * every) if every < 1 else every))
