@@ -33,6 +33,7 @@ from holdfast.core.event import (
     TroubleNoted,
 )
 from holdfast.core.lost_loss import LostLoss, follow_loss
+from holdfast.core.pace import Pace, follow_pace
 from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.requested_job import RequestedJob
 from holdfast.core.rhythm import Rhythm, follow_silence
@@ -79,6 +80,7 @@ class AttemptState:
         lost: Since when they are not; None if they are.
         metrics: The newest value of each metric.
         course: How its numbers have gone.
+        pace: How long its steps have taken.
         rhythm: How long it is silent while it does a step, an evaluation, a save.
         activity: What it does, by its last heartbeat; empty if something happened since.
         idle_s: Seconds since its last sign of life, by its own clock, at its last heartbeat; 0 if something happened since.
@@ -114,6 +116,7 @@ class AttemptState:
     lost: LostLoss | None = None
     metrics: Mapping[str, float] = field(default_factory=dict[str, float])
     course: Course = field(default_factory=Course)
+    pace: Pace = field(default_factory=Pace)
     rhythm: Rhythm = field(default_factory=Rhythm)
     activity: str = ""
     idle_s: float = 0.0
@@ -353,6 +356,7 @@ def _advance_report(attempt: AttemptState, event: TrainingEvent) -> AttemptState
     return replace(
         attempt,
         course=follow_course(attempt.course, event),
+        pace=follow_pace(attempt.pace, event),
         rhythm=rhythm,
         activity=activity,
         idle_s=idle_s,

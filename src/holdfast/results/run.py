@@ -13,6 +13,7 @@ from holdfast.core.trouble import TroubleKind
 from holdfast.results import Result, ResultPart
 from holdfast.results.check import CheckResult
 from holdfast.results.diagnose import RemedyEdit
+from holdfast.results.plan import EstimateRange
 from holdfast.results.refusal import RunRefusal
 from holdfast.results.rehearse import RehearseResult
 
@@ -214,6 +215,8 @@ class RunResult(Result, frozen=True, kw_only=True):
         pushed: The repository that the model was pushed to; null until the run has succeeded.
         deliveries: Whether each push arrived on the Hub.
         cost_usd: The cost of its attempts so far, by their time and the list price of their hardware; 0 on hardware without a price.
+        remaining_s: How long it trains until its last step, by the steps that it has done; present in the results of `show` and `runs` while
+            that can be told.
         asked: The request that it was started with.
         started_at: Unix time.
         next: Commands that make sense now.
@@ -253,6 +256,7 @@ class RunResult(Result, frozen=True, kw_only=True):
     evaluation: RunEvaluation | UnsetType = UNSET
     export: RunExport | UnsetType = UNSET
     short_run: str | UnsetType = UNSET
+    remaining_s: EstimateRange | None = None
     supervised: bool | None = None
     others: Sequence[str] | UnsetType = UNSET
 

@@ -94,7 +94,6 @@ def test_two_hundred_runs_write_at_once(tmp_path: Path) -> None:
     program = textwrap.dedent("""
         import os, sys
         from pathlib import Path
-from typing import Any
         from holdfast.adapters.storage.ledger import Ledger
         from holdfast.core.event import Reported
 

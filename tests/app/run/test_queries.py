@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 import holdfast
 from holdfast.adapters.storage.ledger import Ledger
 from holdfast.app.run.runs import Run
 from holdfast.cli.main import run_command
+from holdfast.cli.text.answers import render_show
 from holdfast.core.event import Closed, Event, Reported, RunRequested, RunStage, Started, Starting
+from holdfast.results.run import RunResult
 
 NAME = "sums-20261127-090000-x7"
 SAID: list[dict[str, Any]] = [
@@ -54,6 +57,35 @@ def test_a_run_whose_supervisor_was_killed_shows_its_newest_figures(tmp_path: Pa
     for result in (shown, listed):
         assert (result["metrics"], result["attempts"][0]["steps"]) == ({"train_loss": 1.5, "eval_loss": 1.25}, 20)
     assert sum(isinstance(event, Reported) for _, event in Ledger(tmp_path).read(NAME)) == READ
+
+
+def test_a_run_says_how_long_it_still_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its own steps, the same in the list and on its own; an ended one says nothing."""
+    now = 1_000.0
+    monkeypatch.setattr("holdfast.adapters.clock.SystemClock.now_s", lambda _self: now)
+    steps = [
+        {"event": "step", "step": n, "max_steps": 30, "at": now - 200 + 10 * n, "elapsed_s": 10.0} for n in range(1, 21)
+    ]
+    said = [{"event": "start", "step": 0, "max_steps": 30, "at": now - 200}, *steps]
+    folder = tmp_path / NAME
+    (folder / "attempts" / "1").mkdir(parents=True)
+    ledger = Ledger(tmp_path)
+    events: list[Event] = [
+        RunRequested(at_s=1.0, folder=str(folder)),
+        Starting(at_s=2.0, attempt=1, backend="hf-jobs"),
+        Started(at_s=3.0, attempt=1, id="me/7"),
+        *(Reported(at_s=4.0, attempt=1, said=each) for each in said),
+    ]
+    ledger.append(NAME, events)
+    monkeypatch.setattr("holdfast.app.run.queries.is_supervised", lambda _folder: True)
+
+    shown = holdfast.show(NAME, runs=tmp_path)
+    (listed,) = holdfast.runs(runs=tmp_path)["runs"]
+
+    assert shown["remaining_s"]["value"] == listed["remaining_s"]["value"] == 100.0
+    assert "about 1 min 40 s until the last step (1 min 40 s to" in render_show(convert(shown, RunResult))
+    ledger.append(NAME, [Closed(at_s=9.0, stage=RunStage.FAILED, because="it ended")])
+    assert "remaining_s" not in holdfast.show(NAME, runs=tmp_path)
 
 
 @pytest.mark.parametrize("stage", [RunStage.FAILED, RunStage.CANCELLED])

@@ -27,7 +27,9 @@ def document(**values: Any) -> Document:
 
 
 def seconds_of(name: str, workload: Workload, **changes: Any) -> float:
-    parts: dict[str, float] = {part.name: part.seconds.value for part in job_time(training_step(**changes), workload, A100)}
+    parts: dict[str, float] = {
+        part.name: part.seconds.value for part in job_time(training_step(**changes), workload, A100)
+    }
     return parts.get(name, 0.0)
 
 

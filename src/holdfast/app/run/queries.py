@@ -19,7 +19,7 @@ from holdfast.app.run.opening import open_newest_run
 from holdfast.app.run.runs import NO_OBSERVER, RunObserver, poll_attempt
 from holdfast.core.errors import LedgerError, UsageError
 from holdfast.core.run_state import RunState, fold
-from holdfast.engine.run.answers import run_result, verify_result, with_evaluations
+from holdfast.engine.run.answers import remaining_time, run_result, verify_result, with_evaluations
 from holdfast.engine.run.rehearsed import summarize_rehearsal
 from holdfast.results.rehearse import RehearseResult
 from holdfast.results.run import LogsResult, RunResult, RunsResult, UnreadableRun, VerifyResult
@@ -53,7 +53,8 @@ def runs(*, runs: PathName | None = None) -> RunsResult:
         if (base / name).is_dir() or not state.stage.ended:  # a user deletes an ended run by deleting its folder
             supervised, cost = is_supervised(base / name), cost_usd(base / name, state)
             state = _with_unread(base / name, state, supervised=supervised)
-            found.append(run_result(name, state, supervised=supervised, cost_usd=cost))
+            listed = run_result(name, state, supervised=supervised, cost_usd=cost)
+            found.append(structs.replace(listed, remaining_s=remaining_time(state, SystemClock().now_s())))
     return RunsResult(verb="runs", runs=found, unreadable=unreadable)
 
 
@@ -80,6 +81,7 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
     rehearsal = load_result(opened.folder, RehearseResult)
     return structs.replace(
         with_evaluations(result, load_evaluations(state.evaluated)),
+        remaining_s=remaining_time(state, SystemClock().now_s()),
         refusal=read_refusals(opened, state),
         rehearsed=summarize_rehearsal(rehearsal) if rehearsal else None,
         others=others or UNSET,

@@ -14,7 +14,8 @@ from holdfast.cli.text.refusal import render_refusal
 from holdfast.cli.text.rehearsal import render_rehearsal
 from holdfast.cli.text.short_paths import short_path
 from holdfast.core.requested_job import RequestedRun
-from holdfast.engine.units import render_number
+from holdfast.engine.units import render_duration, render_number
+from holdfast.results.plan import EstimateRange
 from holdfast.results.run import AttemptRecovery, AttemptResult, RunResult, RunsResult, VerifyResult
 
 COLOURS = {
@@ -72,6 +73,7 @@ def render_show(result: RunResult) -> str:
         ("started", _moment(result.started_at)),
         *([("rehearsal", result.rehearsed)] if result.rehearsed else []),
         *(entry for attempt in result.attempts for entry in _attempt_entries(attempt)),
+        *([("remaining", _remaining(result.remaining_s))] if result.remaining_s else []),
         *([("metrics", _measures(result.metrics))] if result.metrics else []),
         *_cost(result),
         *_evaluated(result),
@@ -83,6 +85,11 @@ def render_show(result: RunResult) -> str:
     because = [f"  {result.because}"] if result.because else []
     reasons = [line for reason in result.refusal or () for line in render_refusal(reason)]
     return "\n".join([_headline(result), *because, *reasons, *_entries(entries)])
+
+
+def _remaining(left: EstimateRange) -> str:
+    between = f"{render_duration(left.low)} to {render_duration(left.high)}"
+    return f"about {render_duration(left.value)} until the last step ({between})"
 
 
 def _evaluated(result: RunResult) -> Iterator[tuple[str, str]]:
@@ -205,7 +212,8 @@ def _attempt(attempt: AttemptResult) -> str:
 
 
 def _steps(run: RunResult) -> str:
-    return next((done for attempt in reversed(run.attempts) if (done := _done(attempt))), "-")
+    done = next((done for attempt in reversed(run.attempts) if (done := _done(attempt))), "-")
+    return f"{done}, {render_duration(run.remaining_s.value)} left" if run.remaining_s else done
 
 
 def _done(attempt: AttemptResult) -> str:

@@ -1,6 +1,7 @@
 """Results about runs and checkpoints, made from their states."""
 
 from collections.abc import Iterator, Sequence
+from statistics import median
 from typing import Literal
 
 from msgspec import UNSET, convert, structs
@@ -14,6 +15,7 @@ from holdfast.engine.evaluate.headlines import describe_figure, main_figure
 from holdfast.engine.run.advice import next_commands
 from holdfast.results.diagnose import RemedyEdit
 from holdfast.results.evaluate import EvaluateResult
+from holdfast.results.plan import EstimateRange
 from holdfast.results.run import (
     AttemptDiagnosis,
     AttemptRecovery,
@@ -70,6 +72,22 @@ def run_result(
 
 def _export(exported: ModelExported) -> RunExport:
     return RunExport(verdict=exported.verdict, because=exported.because, folder=exported.folder, files=exported.files)
+
+
+def remaining_time(state: RunState, now_s: float) -> EstimateRange | None:
+    """Return how long a run trains until its last step, by its steps so far; None if it does not train, or that cannot be told yet."""
+    attempt = state.current
+    if (
+        state.stage.ended
+        or state.stop
+        or attempt is None
+        or attempt.stage is not RunStage.RUNNING
+        or not attempt.max_steps
+    ):
+        return None
+    newest = median(attempt.course.seconds) if attempt.course.seconds else None
+    found = attempt.pace.remaining(attempt.max_steps, now_s, newest)
+    return EstimateRange(value=found.value, low=found.low, high=found.high) if found else None
 
 
 def _output(state: RunState) -> str | None:
