@@ -120,6 +120,21 @@ class MemoryEstimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiskNeed:
+    """What a job surely writes to a disk, and the room there.
+
+    Attributes:
+        bytes: What it writes and keeps at the same time.
+        room_bytes: The size of the disk, or what is free on it.
+        because: What is written, for people.
+    """
+
+    bytes: int
+    room_bytes: int
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JobEstimate:
     """What a job needs on the hardware that it runs on.
 
@@ -132,6 +147,7 @@ class JobEstimate:
         usd_per_hour: The price of the hardware; None if it has none.
         prices: The prices that it is one of; None if they were not looked up.
         timeout_s: A timeout that it will keep; None if its time is unknown.
+        disk: What it writes to the disk; None if that, or the disk, is unknown.
         cheapest: The cheapest hardware that fits, with the settings that change; empty if none does.
     """
 
@@ -143,6 +159,7 @@ class JobEstimate:
     usd_per_hour: float | None = None
     prices: PriceList | None = None
     timeout_s: int | None = None
+    disk: DiskNeed | None = None
     cheapest: str = ""
 
 

@@ -17,7 +17,7 @@ class Hardware:
         usd_per_hour: Its price; None if it is not known.
         cores: Cores that a process may use; 0 if unknown.
         memory_bytes: Main memory; 0 if unknown.
-        disk_bytes: Disk; 0 if unknown.
+        disk_bytes: Disk, of this machine what is free of it; 0 if unknown.
     """
 
     name: str

@@ -26,7 +26,7 @@ AREAS: Final = MappingProxyType(
         "MOD": "models and tokenizers",
         "PRC": "precision and kernels",
         "REP": "reproducibility",
-        "RES": "memory, time and cost",
+        "RES": "memory, disk, time and cost",
         "RSM": "checkpoints and resuming",
         "RWD": "rewards",
         "SYN": "unreadable files and ignore comments",

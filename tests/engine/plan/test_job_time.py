@@ -10,14 +10,19 @@ from holdfast.catalog.hub.gpus import load_ceilings
 from holdfast.core.document import Document
 from holdfast.core.hardware import Hardware
 from holdfast.core.methods import Method
+from holdfast.engine.plan.disk import disk_need
+from holdfast.engine.plan.hardware import find_hardware
 from holdfast.engine.plan.job_time import Workload, checkpoint_bytes, job_time, result_bytes, total_seconds
+from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.processors import plan_on_processors
+from holdfast.engine.plan.reading import JobModel
 from holdfast.engine.plan.schedule import Schedule, read_schedule
 from holdfast.engine.plan.step import LoraAdapter, Rollout, WeightQuantization
 from tests.helpers.training_steps import training_step
 
 A100 = load_ceilings()["NVIDIA A100 80GB"]
 LORA = LoraAdapter(rank=16, targets=frozenset({"q_proj", "v_proj"}))
+MODEL = JobModel(architecture=training_step().model, type="llama", dtype=2)
 MACHINE = Hardware(name="local", gpus=(), cores=2, memory_bytes=24 * 10**9)
 JOB: dict[str, Any] = {"method": "sft", "model": {"path": "m"}, "dataset": {"path": "d"}, "train": {}}
 
@@ -36,17 +41,20 @@ def seconds_of(name: str, workload: Workload, **changes: Any) -> float:
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({}, Schedule(saves=10)),
-        ({"dataset": {"path": "d", "eval_split": "test"}}, Schedule(evaluations=10, saves=10)),
-        ({"dataset": {"path": "d", "eval_fraction": 0.1}, "train": {"eval_strategy": "no"}}, Schedule(saves=10)),
+        ({}, Schedule(saves=10, kept=2)),
+        ({"dataset": {"path": "d", "eval_split": "test"}}, Schedule(evaluations=10, saves=10, kept=2)),
+        (
+            {"dataset": {"path": "d", "eval_fraction": 0.1}, "train": {"eval_strategy": "no"}},
+            Schedule(saves=10, kept=2),
+        ),
         (
             {"dataset": {"path": "d", "eval_split": "t"}, "train": {"eval_steps": 30, "eval_on_start": True}},
-            Schedule(evaluations=5, saves=10),
+            Schedule(evaluations=5, saves=10, kept=2),
         ),
         ({"train": {"save_strategy": "no"}, "output": {"push_to": "me/x"}}, Schedule(pushes=True)),
-        ({"train": {"save_strategy": "epoch"}}, Schedule(saves=3)),
-        ({"train": {"save_steps": 0.3}}, Schedule(saves=4)),
-        ({"train": {"save_steps": 1000}}, Schedule(saves=1)),
+        ({"train": {"save_strategy": "epoch", "save_total_limit": None}}, Schedule(saves=3, kept=3)),
+        ({"train": {"save_steps": 0.3}}, Schedule(saves=4, kept=2)),
+        ({"train": {"save_steps": 1000}}, Schedule(saves=1, kept=1)),
     ],
 )
 def test_evaluations_and_saves_are_counted_as_the_trainer_does(values: dict[str, Any], expected: Schedule) -> None:
@@ -120,3 +128,27 @@ def test_a_time_on_processors_that_is_not_known_has_a_reason(
     assert not found.parts
     assert because in found.no_time
     assert found.least_bytes > 0
+
+
+@pytest.mark.parametrize(("adapter", "gigabytes"), [(None, 2 * 6 + 2), (LORA, 0)])
+def test_the_disk_holds_the_kept_checkpoints_and_the_result(adapter: LoraAdapter | None, gigabytes: float) -> None:
+    step = training_step(adapter=adapter)
+    here = replace(MACHINE, disk_bytes=10**12)
+    found = disk_need(MODEL, step, Workload(100, schedule=Schedule(saves=10, kept=2)), here)
+
+    assert found is not None
+    assert found.bytes == pytest.approx(gigabytes * total_parameters(step.model), rel=0.05, abs=2e9)
+    assert found.because.startswith("2 checkpoints of ")
+    assert disk_need(MODEL, step, None, here) is None
+    assert disk_need(MODEL, step, Workload(100), MACHINE) is None
+
+
+def test_a_rented_disk_holds_the_files_of_the_model() -> None:
+    """Of a model whose files are quantized, their size is not known."""
+    step, there = training_step(adapter=LORA), find_hardware("t4-small")
+    found = disk_need(MODEL, step, None, there)
+
+    assert found is not None
+    assert (found.bytes, found.room_bytes) == (2 * total_parameters(step.model), 50 * 10**9)
+    quantized = replace(MODEL, config={"quantization_config": {"quant_method": "mxfp4"}})
+    assert disk_need(quantized, step, None, there) is None

@@ -197,7 +197,7 @@ class JobFacts(HubFacts):
                 dataset=lambda: self.dataset,
                 lengths=self._sources.row_lengths,
             )
-            return asking.estimate_of(planning.plan_job(question))
+            return asking.estimate_of(planning.plan_job(question), question.model)
         except MissingFactError as error:
             fix = "`holdfast plan` says what it needs to know"
             raise SourceError(f"{error.name}: {error.because}", where=error.name, fix=fix) from None

@@ -14,6 +14,7 @@ from holdfast.core.facts import Dataset, Machine, ModelFacts
 from holdfast.core.finding import MissingFactError
 from holdfast.core.hardware import Hardware, PriceList
 from holdfast.core.row_lengths import RowLengths
+from holdfast.engine.plan.disk import disk_need
 from holdfast.engine.plan.duration import timeout_for
 from holdfast.engine.plan.hardware import find_hardware, list_flavors
 from holdfast.engine.plan.options import usable_bytes
@@ -65,6 +66,7 @@ def ask_plan(  # noqa: PLR0913 - each is a thing that a plan depends on
         usd_per_hour=0.0,
         cores=machine.cpus,
         memory_bytes=machine.memory_bytes,
+        disk_bytes=machine.free_disk_bytes,
     )
     here = this if job.get(BACKEND_KEY, None) == LOCAL.name else None
     named, unknown = (None, "") if here else _named_hardware(job, prices)
@@ -94,8 +96,13 @@ def _eval_split_rows(job: Document, data: Dataset) -> int | None:
     return data.eval_rows if named is None else named.rows
 
 
-def estimate_of(plan: JobPlan) -> JobEstimate | None:
-    """Return the estimate that rules and `run` use; None if the GPU of the job is not known."""
+def estimate_of(plan: JobPlan, model: JobModel) -> JobEstimate | None:
+    """Return the estimate that rules and `run` use; None if the GPU of the job is not known.
+
+    Args:
+        plan: The plan of the job.
+        model: The model of the job.
+    """
     placed, usable = plan.as_is, plan.as_is.hardware.gpus
     if not usable or plan.no_hardware:
         return None
@@ -110,6 +117,7 @@ def estimate_of(plan: JobPlan) -> JobEstimate | None:
         usd_per_hour=placed.hardware.usd_per_hour,
         prices=plan.prices,
         timeout_s=timeout_for(placed.seconds) if placed.seconds else None,
+        disk=disk_need(model, plan.step, plan.workload, placed.hardware),
         cheapest=f"{cheapest.hardware.name}{f' with {settings}' if settings else ''}" if cheapest else "",
     )
 

@@ -70,7 +70,8 @@ def total_seconds(parts: Iterable[TimePart]) -> Interval:
 
 def checkpoint_bytes(step: TrainingStep) -> int:
     """Return the size of a checkpoint: what is trained, or the whole model, and the states of the optimizer."""
-    return result_bytes(step) + step.trained * step.optimizer.states * step.trained_bytes
+    each = step.optimizer.bytes or step.trained_bytes
+    return result_bytes(step) + round(step.trained * step.optimizer.states * each)
 
 
 def result_bytes(step: TrainingStep) -> int:

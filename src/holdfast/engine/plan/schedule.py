@@ -8,10 +8,12 @@ from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import MissingFactError
-from holdfast.core.numbers import is_number
+from holdfast.core.numbers import is_count, is_number
 
 NEVER: Final = frozenset({None, ABSENT, "no"})
 EPOCH: Final = "epoch"
+KEPT_CHECKPOINTS: Final = 2
+"""What the script of a job file keeps where the job does not say: `save_total_limit`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +23,13 @@ class Schedule:
     Attributes:
         evaluations: How often it evaluates.
         saves: How many checkpoints it saves.
+        kept: How many of them it keeps at least.
         pushes: Whether it pushes the result.
     """
 
     evaluations: int = 0
     saves: int = 0
+    kept: int = 0
     pushes: bool = False
 
 
@@ -53,9 +57,12 @@ def read_schedule(job: Document, api: Api, steps: int, epochs: int) -> Schedule:
     evaluates = own.get("eval_strategy", given("eval_strategy"))
     first = given("eval_on_start") is True and evaluates not in NEVER
     eval_steps = own.get("eval_steps", given("eval_steps")) or given("logging_steps")
+    saves = _times(given("save_strategy"), own.get("save_steps", given("save_steps")), steps, epochs)
+    limit = own.get("save_total_limit", given("save_total_limit"))
     return Schedule(
         evaluations=_times(evaluates, eval_steps, steps, epochs) + first,
-        saves=_times(given("save_strategy"), own.get("save_steps", given("save_steps")), steps, epochs),
+        saves=saves,
+        kept=min(saves, limit) if is_count(limit) else saves,
         pushes=given("push_to_hub") is True or job.get("output.push_to", None) is not None,
     )
 
@@ -74,6 +81,8 @@ def _of_job_file(job: Document) -> dict[str, Any]:
         sets["eval_strategy"] = "no"
     if job.get("train.save_strategy") is ABSENT and job.get("train.save_steps") is ABSENT:
         sets["save_steps"] = PART_OF_STEPS
+    if job.get("train.save_total_limit") is ABSENT:
+        sets["save_total_limit"] = KEPT_CHECKPOINTS
     return sets
 
 
