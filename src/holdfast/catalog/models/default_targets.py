@@ -11,3 +11,8 @@ DEFAULT_TARGETS: Final[Mapping[str, frozenset[str]]] = dict.fromkeys(
     ("llama", "mistral", "mixtral", "gemma", "gemma2", "gemma3_text", "qwen2", "qwen3"), QUERY_AND_VALUE
 )
 """By model type."""
+NO_DEFAULT: Final = frozenset(
+    {"granite", "phi3", "smollm3", "olmo2", "starcoder2", "olmoe", "qwen3_moe", "qwen2_moe", "granitemoe", "gpt_oss"}
+    | {"deepseek_v2", "deepseek_v3"}
+)
+"""Model types for which peft has none: it raises `ValueError: Please specify target_modules`."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 from holdfast.catalog.api import Api
 from holdfast.catalog.api.since import since
 from holdfast.catalog.models.base_models import adapts, lora
-from holdfast.catalog.models.default_targets import DEFAULT_TARGETS
+from holdfast.catalog.models.default_targets import DEFAULT_TARGETS, NO_DEFAULT
 from holdfast.catalog.models.lora_targets import ALL_LINEAR
 from holdfast.core.document import Document
 from holdfast.core.finding import MissingFactError
@@ -142,12 +142,20 @@ def _command_dropout(job: Document) -> bool:
     return bool(job.get("train.lora_dropout", COMMAND_DROPOUT))
 
 
+def _why_no_target(model_type: str) -> str:
+    if model_type in NO_DEFAULT:
+        return (
+            f"peft 0.21 has no default for `{model_type}`, and raises an error: name the modules, such as `all-linear`"
+        )
+    return f"where peft puts an adapter in `{model_type}` is not known"
+
+
 def _targets(given: Any, model_type: str, model: Architecture) -> frozenset[str]:
     plain_value("peft.target_modules", given)
     if given is None:
         found = DEFAULT_TARGETS.get(model_type)
         if found is None:
-            raise MissingFactError("peft.target_modules", f"where peft puts an adapter in `{model_type}` is not known")
+            raise MissingFactError("peft.target_modules", _why_no_target(model_type))
         return found
     if given == ALL_LINEAR:
         return linear_names(model) | frozenset((VISION_OUT, *VISION_MLP) if model.vision else ())

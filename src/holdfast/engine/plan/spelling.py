@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from holdfast.catalog.models.base_models import KEYS
 from holdfast.catalog.models.model_settings import INIT
 from holdfast.core.document import Document
 
@@ -40,12 +41,14 @@ def spell_key(job: Document, key: str) -> str:
 
     >>> spell_key(Document(path="", kind="command", values={}), "train.max_length")
     '--max_length'
+    >>> spell_key(Document(path="", kind="command", values={}), "peft.target_modules")
+    '--lora_target_modules'
     """
     area, _, name = key.rpartition(".")
     if job.kind not in ("command", "script") or not area:
         return key
     if key == HARDWARE or (job.kind == "command" and area != "where"):
-        return f"--{name}"
+        return f"--{KEYS.get(name, name)}"
     return f"{name} of {_config(job)}" if area == TRAIN else name
 
 
