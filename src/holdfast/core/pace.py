@@ -44,8 +44,8 @@ class Pace:
             now_s: Unix time.
             newest_s: The seconds of one of the newest steps, without what is between them; None if unknown.
 
-        >>> Pace(began_s=0.0, began=0, at_s=100.0, steps=100).remaining(200, 100.0, 0.5)
-        Interval(value=100.0, low=50.0, high=110.0)
+        >>> Pace(began_s=0.0, began=0, at_s=64.0, steps=64).remaining(128, 64.0, 0.5)
+        Interval(value=64.0, low=32.0, high=72.0)
         """
         average_s = self.step_s
         if average_s is None or self.at_s is None:
