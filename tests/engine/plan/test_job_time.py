@@ -16,7 +16,7 @@ from holdfast.engine.plan.job_time import Workload, checkpoint_bytes, job_time, 
 from holdfast.engine.plan.parameters import total_parameters
 from holdfast.engine.plan.processors import plan_on_processors
 from holdfast.engine.plan.reading import JobModel
-from holdfast.engine.plan.schedule import Schedule, read_schedule
+from holdfast.engine.plan.schedule import TrainingSchedule, read_schedule
 from holdfast.engine.plan.step import LoraAdapter, Rollout, WeightQuantization
 from tests.helpers.training_steps import training_step
 
@@ -41,29 +41,31 @@ def seconds_of(name: str, workload: Workload, **changes: Any) -> float:
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        ({}, Schedule(saves=10, kept=2)),
-        ({"dataset": {"path": "d", "eval_split": "test"}}, Schedule(evaluations=10, saves=10, kept=2)),
+        ({}, TrainingSchedule(saves=10, kept=2)),
+        ({"dataset": {"path": "d", "eval_split": "test"}}, TrainingSchedule(evaluations=10, saves=10, kept=2)),
         (
             {"dataset": {"path": "d", "eval_fraction": 0.1}, "train": {"eval_strategy": "no"}},
-            Schedule(saves=10, kept=2),
+            TrainingSchedule(saves=10, kept=2),
         ),
         (
             {"dataset": {"path": "d", "eval_split": "t"}, "train": {"eval_steps": 30, "eval_on_start": True}},
-            Schedule(evaluations=5, saves=10, kept=2),
+            TrainingSchedule(evaluations=5, saves=10, kept=2),
         ),
-        ({"train": {"save_strategy": "no"}, "output": {"push_to": "me/x"}}, Schedule(pushes=True)),
-        ({"train": {"save_strategy": "epoch", "save_total_limit": None}}, Schedule(saves=3, kept=3)),
-        ({"train": {"save_steps": 0.3}}, Schedule(saves=4, kept=2)),
-        ({"train": {"save_steps": 1000}}, Schedule(saves=1, kept=1)),
+        ({"train": {"save_strategy": "no"}, "output": {"push_to": "me/x"}}, TrainingSchedule(pushes=True)),
+        ({"train": {"save_strategy": "epoch", "save_total_limit": None}}, TrainingSchedule(saves=3, kept=3)),
+        ({"train": {"save_steps": 0.3}}, TrainingSchedule(saves=4, kept=2)),
+        ({"train": {"save_steps": 1000}}, TrainingSchedule(saves=1, kept=1)),
     ],
 )
-def test_evaluations_and_saves_are_counted_as_the_trainer_does(values: dict[str, Any], expected: Schedule) -> None:
+def test_evaluations_and_saves_are_counted_as_the_trainer_does(
+    values: dict[str, Any], expected: TrainingSchedule
+) -> None:
     """Both happen after the last step, too."""
     assert read_schedule(document(**values), stack_api(), 100, 3) == expected
 
 
 def test_the_parts_add_up_to_the_time() -> None:
-    workload = Workload(100, schedule=Schedule(evaluations=4, saves=2, pushes=True), eval_rows=1000)
+    workload = Workload(100, schedule=TrainingSchedule(evaluations=4, saves=2, pushes=True), eval_rows=1000)
     parts = job_time(training_step(eval_batch=8), workload, A100)
 
     assert [part.name for part in parts] == ["start", "download", "training", "evaluation", "saving", "push"]
@@ -75,7 +77,7 @@ def test_the_parts_add_up_to_the_time() -> None:
 def test_an_evaluation_takes_less_than_a_training_on_the_same_rows() -> None:
     """It only goes forward: no more than a third of the arithmetic of a step without checkpoints."""
     rows, step = 800, {"batch": 8, "length": 4096, "eval_batch": 8, "checkpointing": False}
-    workload = Workload(rows // 8, schedule=Schedule(evaluations=1), eval_rows=rows)
+    workload = Workload(rows // 8, schedule=TrainingSchedule(evaluations=1), eval_rows=rows)
     trained, evaluated = seconds_of("training", workload, **step), seconds_of("evaluation", workload, **step)
 
     assert 0.25 * trained < evaluated < 0.4 * trained
@@ -84,7 +86,7 @@ def test_an_evaluation_takes_less_than_a_training_on_the_same_rows() -> None:
 
 def test_an_evaluation_that_generates_takes_as_long_as_its_completions() -> None:
     rollout = Rollout(rows=8, prompt=128, completion=512)
-    workload = Workload(1, schedule=Schedule(evaluations=1), eval_rows=8)
+    workload = Workload(1, schedule=TrainingSchedule(evaluations=1), eval_rows=8)
     grpo = {"method": Method.GRPO, "rollout": rollout, "eval_batch": 8}
 
     assert seconds_of("evaluation", workload, **grpo) > 10
@@ -95,7 +97,7 @@ def test_a_checkpoint_of_an_adapter_is_small() -> None:
 
     assert checkpoint_bytes(whole) > 2.9 * result_bytes(whole)
     assert 100 * checkpoint_bytes(adapter) < checkpoint_bytes(whole)
-    saves = Workload(100, schedule=Schedule(saves=20))
+    saves = Workload(100, schedule=TrainingSchedule(saves=20))
     assert seconds_of("saving", saves) > 100 * seconds_of("saving", saves, adapter=LORA)
 
 
@@ -134,7 +136,7 @@ def test_a_time_on_processors_that_is_not_known_has_a_reason(
 def test_the_disk_holds_the_kept_checkpoints_and_the_result(adapter: LoraAdapter | None, gigabytes: float) -> None:
     step = training_step(adapter=adapter)
     here = replace(MACHINE, disk_bytes=10**12)
-    found = disk_need(MODEL, step, Workload(100, schedule=Schedule(saves=10, kept=2)), here)
+    found = disk_need(MODEL, step, Workload(100, schedule=TrainingSchedule(saves=10, kept=2)), here)
 
     assert found is not None
     assert found.bytes == pytest.approx(gigabytes * total_parameters(step.model), rel=0.05, abs=2e9)

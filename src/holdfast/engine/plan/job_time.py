@@ -10,7 +10,7 @@ from holdfast.core.estimate import Interval, TimePart, exactly
 from holdfast.core.row_lengths import RowLengths
 from holdfast.engine.plan.duration import forward_seconds, step_seconds
 from holdfast.engine.plan.parameters import total_parameters
-from holdfast.engine.plan.schedule import NOTHING_ELSE, Schedule
+from holdfast.engine.plan.schedule import NOTHING_ELSE, TrainingSchedule
 from holdfast.engine.plan.states import model_bytes
 from holdfast.engine.plan.step import FLOAT16, TrainingStep
 from holdfast.engine.units import render_bytes, render_counted
@@ -35,7 +35,7 @@ class Workload:
 
     steps: int
     lengths: RowLengths | None = None
-    schedule: Schedule = NOTHING_ELSE
+    schedule: TrainingSchedule = NOTHING_ELSE
     eval_rows: int | None = None
 
 
@@ -89,7 +89,7 @@ def _evaluations(step: TrainingStep, workload: Workload, gpu: GpuCeilings) -> It
     yield TimePart("evaluation", exactly(count * batches) * batch, because)
 
 
-def _results(step: TrainingStep, schedule: Schedule) -> Iterator[TimePart]:
+def _results(step: TrainingStep, schedule: TrainingSchedule) -> Iterator[TimePart]:
     """Yield the time to save checkpoints and the result, and to push it."""
     checkpoint, result = checkpoint_bytes(step), result_bytes(step)
     because = f"{render_counted(schedule.saves, 'checkpoint')} of {render_bytes(checkpoint)}, and the result"

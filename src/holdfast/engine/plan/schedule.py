@@ -17,7 +17,7 @@ KEPT_CHECKPOINTS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class TrainingSchedule:
     """What a training does beside its steps.
 
     Attributes:
@@ -33,11 +33,11 @@ class Schedule:
     pushes: bool = False
 
 
-NOTHING_ELSE: Final = Schedule()
+NOTHING_ELSE: Final = TrainingSchedule()
 """Of a training that only does its steps."""
 
 
-def read_schedule(job: Document, api: Api, steps: int, epochs: int) -> Schedule:
+def read_schedule(job: Document, api: Api, steps: int, epochs: int) -> TrainingSchedule:
     """Return how often a job evaluates, saves and pushes; what its source hides counts as never.
 
     Args:
@@ -59,7 +59,7 @@ def read_schedule(job: Document, api: Api, steps: int, epochs: int) -> Schedule:
     eval_steps = own.get("eval_steps", given("eval_steps")) or given("logging_steps")
     saves = _times(given("save_strategy"), own.get("save_steps", given("save_steps")), steps, epochs)
     limit = own.get("save_total_limit", given("save_total_limit"))
-    return Schedule(
+    return TrainingSchedule(
         evaluations=_times(evaluates, eval_steps, steps, epochs) + first,
         saves=saves,
         kept=min(saves, limit) if is_count(limit) else saves,
