@@ -12,8 +12,8 @@ class EstimateRange(ResultPart, frozen=True, kw_only=True):
 
     Attributes:
         value: The best estimate.
-        low: The least that is plausible.
-        high: The most that is plausible.
+        low: The least plausible.
+        high: The most plausible.
     """
 
     value: float

@@ -215,8 +215,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         pushed: The repository that the model was pushed to; null until the run has succeeded.
         deliveries: Whether each push arrived on the Hub.
         cost_usd: The cost of its attempts so far, by their time and the list price of their hardware; 0 on hardware without a price.
-        remaining_s: How long it trains until its last step, by the steps that it has done; present in the results of `show` and `runs` while
-            that can be told.
+        remaining_s: Seconds to its last step; absent if unknown.
         asked: The request that it was started with.
         started_at: Unix time.
         next: Commands that make sense now.
