@@ -224,7 +224,7 @@ class RunResult(Result, frozen=True, kw_only=True):
         summary: The outcome in one sentence; present if the run ended during this command.
         refusal: The reasons why it was refused; present in the result of `show`.
         rehearsed: The outcome of the rehearsal before it, in one line; present in the result of `show`, null if the run was
-            not rehearsed, because the same job had passed before or none was wanted.
+            not rehearsed.
         evaluation: The evaluation of the final model; absent if there was none.
         export: The export of the final model; absent if there was none.
         short_run: The name of the run that tried the job first; absent without `--try`.
