@@ -72,6 +72,7 @@ class EndReason(StrEnum):
     LEFT_TRAINING = "left-training"
     DATA_EXHAUSTED = "data-exhausted"
     SIGNAL = "signal"
+    LAUNCHER_DIED = "launcher-died"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +291,8 @@ class Diagnosed:
         next_s: Seconds after which another attempt follows by itself; None if none does.
         suggested: The changes that the class names, with the log's values.
         stops: Why no attempt follows, if that is not plain.
-        where: Where its processes were when it stalled, in words; empty if it did not, or if that is not known.
+        where: Where its processes were when it stalled, or which of several failed first, in words; empty if neither is known.
+        rank: The process that the failure began in, of several; None if that is not known.
     """
 
     at_s: float
@@ -304,6 +306,7 @@ class Diagnosed:
     suggested: tuple[Remedy, ...] = ()
     stops: str = ""
     where: str = ""
+    rank: int | None = None
 
     @property
     def cause(self) -> str:

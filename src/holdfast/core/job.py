@@ -300,7 +300,7 @@ class Recover(StrictPart):
     allow: list[Permission] = ["batch_size", "checkpointing"]
     """Changes that a run may make by itself after a failure: a smaller batch with the same rows per step; gradient checkpointing; an optimizer that
     needs less memory; larger hardware; a lower learning rate; skipping batches whose gradients are not finite; one more attempt if the cause is
-    unknown. See `docs/recover.md`."""
+    unknown; another attempt after SIGKILL or SIGTERM on this machine, which otherwise count as a person's wish. See `docs/recover.md`."""
 
 
 class Notify(StrictPart):

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 Permission = Literal[
-    "batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once"
+    "batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once", "killed"
 ]
 """A kind of change that a job permits, or not, under `recover.allow`."""
 PERMISSIONS: Final[Sequence[Permission]] = (
-    "batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once",
+    "batch_size", "checkpointing", "optimizer", "hardware", "learning_rate", "skip_batches", "unknown_once", "killed",
 )  # fmt: skip
 Kept = Literal["effective_batch", "data_order", "optimizer", "learning_rate"]
 """What a remedy leaves as it was: rows of an optimizer step, their order, the optimizer and its state, the schedule."""

@@ -3,7 +3,7 @@
 An attempt is one file: this text, the script as it was given, and a call of `run_script`. It needs no other
 package than the script imports. Environment variables tell it:
 
-* `HOLDFAST_ATTEMPT`   folder for `events.jsonl`, `stacks.txt` and `pids/`; default `holdfast-attempt`
+* `HOLDFAST_ATTEMPT`   folder for `events.jsonl`, `stacks.txt`, `pids/` and `ranks/`; default `holdfast-attempt`
 * `HOLDFAST_RESUME`    checkpoint that training continues from, unless the script names one
 * `HOLDFAST_FILES`, if set, has the job's own files, with which it works in a new folder
 * `HOLDFAST_PROCESSES` processes on this machine; above 1 the attempt starts itself again under torchrun
@@ -14,7 +14,7 @@ package than the script imports. Environment variables tell it:
 Where the script or its arguments held a secret, `<holdfast-secret:NAME>` stands in its place: the variable NAME has the value.
 
 Any transformers `Trainer`, so any of TRL's, is watched by a callback from the moment it is made. Ranks agree
-before they act, all at the same point; only rank 0 writes events and manifests. A model that is saved, by the trainer or by
+before they act, all at the same point; only rank 0 writes events and manifests. If their launcher dies, they save and leave. A model that is saved, by the trainer or by
 `save_pretrained`, gets a manifest and an event; what is saved for an upload alone, or within a checkpoint, gets none.
 Covered: one process, or several under torchrun on one machine; forked and spawned children of the script.
 Not covered: ranks that the script starts itself (`mp.spawn`, `notebook_launcher`); hyperparameter search, whose
@@ -58,6 +58,8 @@ REQUESTS = {"stacks": signal.SIGUSR1, "stop": signal.SIGTERM}  # by files: in th
 # torchrun passes on a signal that its whole process group had already; a person who asks again takes longer.
 ECHO_S = 2.0
 STOPPED = 128 + signal.SIGTERM  # exit code
+ORPHAN_S = 600.0  # that a rank whose launcher died gets to save and leave
+NEWEST = 3  # collectives of each process group that are kept
 PARTIAL = ".partial"  # ends the name of a folder that a script renames when all is in it
 LIBRARIES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 MARK = "@holdfast"
@@ -182,6 +184,26 @@ class ScriptEnding(NamedTuple):
     because: str
 
 
+def orphaned(did: str) -> ScriptEnding:
+    """Return the ending of a rank whose launcher died."""
+    return ScriptEnding("stopped", "launcher-died", f"the launcher of the ranks died, and this rank {did}")
+
+
+def newest_collectives() -> list[dict[str, Any]]:
+    """Return the newest collectives of each process group, the oldest first, as torch's flight recorder has them; empty if it has none."""
+    recorder = getattr(getattr(sys.modules.get("torch"), "_C", None), "_distributed_c10d", None)
+    dump = getattr(recorder, "_dump_fr_trace_json", None)
+    groups: dict[str, list[dict[str, Any]]] = {}
+    with suppress(Exception):  # of other releases, of which this is not known
+        for each in json.loads(dump())["entries"] if dump else ():
+            group, operation = each["process_group"][0], each["profiling_name"].rpartition(":")[2]
+            sizes = {"sizes": each["input_sizes"], "is_over": each["retired"]}
+            groups.setdefault(group, []).append(
+                {"group": group, "number": each["collective_seq_id"], "operation": operation, **sizes}
+            )
+    return [each for group in groups.values() for each in group[-NEWEST:]]
+
+
 def secret_values(environment: Mapping[str, str]) -> "re.Pattern[str]":
     """Return an expression for the values of variables that are secrets by their names, as JSON spells them: exceptions quote them."""
     values = {
@@ -227,6 +249,8 @@ class AttemptProcess:
     def __init__(self, folder: Path) -> None:
         (folder / "pids").mkdir(parents=True, exist_ok=True)
         self._folder, self._rank, self._pid = folder, int(os.environ.get("RANK", "0")), os.getpid()
+        self._launcher = os.getppid() if "TORCHELASTIC_RUN_ID" in os.environ else 0
+        self._orphaned_s: float | None = None  # since when
         self._file = open_private(folder / "events.jsonl")
         self._log = EventLog() if os.environ.get("HOLDFAST_EVENTS") == "log" and not self._rank else None
         self._requests = dict(REQUESTS) if os.environ.get("HOLDFAST_EVENTS") == "log" else {}  # not obeyed yet
@@ -275,6 +299,9 @@ class AttemptProcess:
         # The main thread's alone: to walk the stacks of threads that run meanwhile ends a healthy process by SIGSEGV.
         faulthandler.register(signal.SIGUSR1, file=stacks, all_threads=False, chain=False)
         threading.Thread(target=self._beat, name="holdfast-heartbeat", daemon=True).start()
+        if self._launcher:
+            record = functools.partial(self._record_collectives, stacks)
+            threading.Thread(target=record, name="holdfast-collectives", daemon=True).start()
         if self._requests:
             threading.Thread(target=self._look_for_requests, name="holdfast-requests", daemon=True).start()
         named = self._folder / "pids" / f"rank-{self._rank}"
@@ -356,6 +383,9 @@ class AttemptProcess:
         if not self._over.is_set():
             self._over.set()
             self.write("end", max_steps=self.max_steps, **self.ending._asdict(), where=where)
+            if self._launcher and os.getpid() == self._pid:
+                last = {"at": time.time(), "step": self.step, **self.ending._asdict(), "where": where}
+                self._put("end", self._secrets.sub("[redacted]", json.dumps(last)))
 
     def _beat(self) -> None:
         last_s = time.monotonic()
@@ -365,6 +395,42 @@ class AttemptProcess:
                 self.pulse.leave_out(late_s)
             doing = {"phase": self.phase, "activity": self.activity, "idle_s": self.pulse.idle_s}
             self.write("heartbeat", max_steps=self.max_steps, **doing)
+            if self._launcher:
+                self._look_after_launcher()
+
+    @property
+    def is_orphan(self) -> bool:
+        """Whether the launcher of this rank died: nothing would end the other ranks if one of them failed."""
+        return bool(self._launcher) and os.getppid() != self._launcher
+
+    def _look_after_launcher(self) -> None:
+        """Save and leave if the launcher died; leave without that if it takes too long."""
+        if self.is_orphan and self._orphaned_s is None:
+            self._orphaned_s = time.monotonic()
+            os.kill(self._pid, signal.SIGTERM)
+        elif self._orphaned_s is not None and time.monotonic() - self._orphaned_s > ORPHAN_S:
+            self.ending = orphaned("did not stop")
+            self.end()
+            os._exit(STOPPED)
+
+    def _record_collectives(self, stacks: Any) -> None:
+        """Whenever stacks were written, write down what this rank does with the others, too."""
+        size = os.fstat(stacks.fileno()).st_size
+        while not self._over.wait(LOOK_S):
+            grown = os.fstat(stacks.fileno()).st_size
+            if grown != size and (newest := newest_collectives()):
+                self._put("collectives", json.dumps(newest))
+            size = grown
+
+    def _put(self, name: str, text: str) -> None:
+        """Write a file of this rank, whole."""
+        with suppress(OSError):
+            (self._folder / "ranks").mkdir(exist_ok=True)
+            path = self._folder / "ranks" / f"{name}-{self._rank}.json"
+            path.with_suffix(".partial").unlink(missing_ok=True)
+            with os.fdopen(open_private(path.with_suffix(".partial")), "w") as file:
+                file.write(text)
+            path.with_suffix(".partial").replace(path)
 
     def _look_for_requests(self) -> None:
         """Send this process the signal of each request, once: its file may be in the folder for good."""
@@ -405,7 +471,8 @@ class StopRequest:
     def leave(self) -> None:
         """End the process in order, as one that was stopped."""
         self._heard_s = time.monotonic()  # torchrun ends the ranks that have not left when the first one has
-        self._attempt.ending = ScriptEnding("stopped", "signal", signal.Signals(self._number).name)
+        by_signal = ScriptEnding("stopped", "signal", signal.Signals(self._number).name)
+        self._attempt.ending = orphaned("saved and left") if self._attempt.is_orphan else by_signal
         raise SystemExit(STOPPED)
 
     def _hear(self, number: int, _frame: types.FrameType | None) -> None:

@@ -28,7 +28,9 @@ class AttemptDiagnosis(ResultPart, frozen=True, kw_only=True):
         retry: Whether another attempt can help.
         confidence: Between 0 and 1.
         stops: Why no attempt followed, if that is known; else empty.
-        where: What its processes were doing when it stalled, and the files with their stacks; empty if it did not stall.
+        where: What its processes were doing when it stalled, and the files with their stacks; or which of several processes
+            failed first, and how; else empty.
+        rank: The process that the failure began in, of several; null if that is not known.
     """
 
     name: str = field(name="class")
@@ -38,6 +40,7 @@ class AttemptDiagnosis(ResultPart, frozen=True, kw_only=True):
     confidence: float
     stops: str
     where: str
+    rank: int | None
 
 
 class AttemptRecovery(ResultPart, frozen=True, kw_only=True):

@@ -27,7 +27,7 @@ def test_the_rank_that_hangs_is_named_and_the_run_goes_on(tmp_path: Path, monkey
     (tmp_path / "job.yaml").write_text(JOB)
     (tmp_path / "faults.py").write_text(Path(training_faults.__file__).read_text())
     (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))
-    sets = (fault("hang-rank-1@5"), "where.processes=2", f"where.options={{python: '{sys.executable}'}}")
+    sets = (fault("hang@5:1"), "where.processes=2", f"where.options={{python: '{sys.executable}'}}")
 
     result = run("job.yaml", set=sets, rehearse=False, offline=True)
 

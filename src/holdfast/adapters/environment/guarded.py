@@ -51,6 +51,11 @@ class GuardedProcess:
         return (self.folder / "exit.json").exists()
 
     @property
+    def has_ranks(self) -> bool:
+        """Whether a training process is alive. Where their launcher was killed, they outlive it, and its exit code is known before."""
+        return bool(self._ranks())
+
+    @property
     def exit_code(self) -> int | None:
         """The exit code that the guard wrote; None if it wrote none, or the file holds something else."""
         with suppress(ValueError, TypeError, KeyError, FileNotFoundError):

@@ -1,18 +1,17 @@
 """What a run is diagnosed from: its logs, its job, its ledger, and the files of its newest attempt."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
 
 from holdfast.adapters.foreign_files import read_foreign_text
 from holdfast.adapters.storage.log_files import read_chunks
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan
+from holdfast.app.run.attempt_ending import LOGS, read_ending_of
 from holdfast.app.run.kept_results import load_result, read_refusals
 from holdfast.app.run.runs import Run
 from holdfast.core.errors import LedgerError
 from holdfast.core.event import Stopper, training_events
-from holdfast.core.json_text import parse_json
 from holdfast.core.log import Line
 from holdfast.core.run_state import RunState
 from holdfast.core.training_event import TrainingStarted
@@ -21,15 +20,13 @@ from holdfast.engine.diagnose.history import OpenedLogs, RunHistory
 from holdfast.results.check import CheckResult
 from holdfast.results.rehearse import RehearseResult
 
-LOGS: Final = ("stdout.log", "stderr.log")
-
 
 def read_history(run: Run) -> RunHistory:
     """Return the history of a run."""
     events = run.ledger.outline(run.name)
     state = run.state()
     folder = run.folder / "attempts" / str(state.current.number if state.current else 1)
-    ending = _ending(folder)
+    ending = read_ending_of(folder)
     known, evidence = attempt_evidence(state, ending)
     files: OpenedLogs = [
         (str(path), read_chunks(str(path))) for path in (folder / name for name in LOGS) if path.is_file()
@@ -48,7 +45,8 @@ def read_history(run: Run) -> RunHistory:
         job=job,
         text=text,
         versions={name: version for name, version in started.versions.items() if name != "python"},
-        standstill=_standstill(ending, state, folder),
+        standstill=_where(ending, state, folder),
+        rank=_rank(ending, state),
         changed=bool(state.remedies) and state.stop is not Stopper.PROMISE,
         running="" if state.stage.ended or not is_supervised(run.folder) else run.name,
     )
@@ -65,38 +63,17 @@ def _job(run: Run) -> tuple[str, str]:
     return "", ""
 
 
-def _ending(folder: Path) -> Ending:
-    """Return what an attempt's guard recorded about its end, and its stacks."""
-    guard_record: dict[str, Any] = {}
-    with suppress(OSError, ValueError, TypeError):
-        guard_record = dict(parse_json(read_foreign_text(folder / "exit.json")))
-    stacks = ""
-    with suppress(OSError):
-        stacks = read_foreign_text(folder / "stacks.txt")
-    return Ending(
-        oom_kills=guard_record.get("oom_kills"),
-        disk_free_bytes=guard_record.get("disk_free_bytes"),
-        stacks=stacks,
-        stacks_path=str(folder / "stacks.txt"),
-        stacks_of_ranks=dict(_stacks_of_ranks(folder, stacks)),
-    )
+def _where(ending: Ending, state: RunState, folder: Path) -> str:
+    """Return where the processes of an attempt stood still, and the file with their stacks, or which failed first; empty if neither is known."""
+    if state.stop is Stopper.STALL and ending.standstill:
+        return f"{ending.standstill.text}; stacks in {folder.parent.name}/{folder.name}/stacks.txt"
+    return ending.first_failure.text if ending.first_failure and not state.stop else ""
 
 
-def _standstill(ending: Ending, state: RunState, folder: Path) -> str:
-    """Return where the processes of an attempt stood still, and the file with their stacks; empty if it did not stall."""
-    if state.stop is not Stopper.STALL or ending.standstill is None:
-        return ""
-    return f"{ending.standstill.text}; stacks in {folder.parent.name}/{folder.name}/stacks.txt"
-
-
-def _stacks_of_ranks(folder: Path, first: str) -> Iterator[tuple[int, str]]:
-    """Yield the stacks of each rank; those of rank 0 are in a file without a number."""
-    others = [path for path in folder.glob("stacks-*.txt") if path.stem.removeprefix("stacks-").isdigit()]
-    if others:
-        yield 0, first
-    for path in sorted(others):
-        with suppress(OSError):
-            yield int(path.stem.removeprefix("stacks-")), read_foreign_text(path)
+def _rank(ending: Ending, state: RunState) -> int | None:
+    """Return the process that an attempt's failure began in, of several; None if that is not known."""
+    found = ending.standstill if state.stop is Stopper.STALL else None if state.stop else ending.first_failure
+    return found.rank if found else None
 
 
 def _refused(run: Run, codes: Sequence[str]) -> tuple[tuple[str, Line], ...]:

@@ -14,10 +14,12 @@ from holdfast.core.event import Delivered, EndReason, Event, RunStage, Stopper, 
 from holdfast.core.log import Frame, Line
 from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import CheckpointSaved, ModelSaved, TrainingEnded, TrainingStarted
+from holdfast.engine.diagnose.collectives import Collective
 from holdfast.engine.diagnose.declared import DeclaredTraining
 from holdfast.engine.diagnose.endings import KILLER, SIGNALS, EndingFact, as_log, ending_evidence, name_state, signal_of
 from holdfast.engine.diagnose.hangs import Hang, find_called, find_hang
 from holdfast.engine.diagnose.history import OpenedLogs
+from holdfast.engine.diagnose.rank_ends import FirstFailure, RankEnd, first_failure, has_lost_launcher
 from holdfast.engine.diagnose.ranks import Standstill, find_standstill
 from holdfast.engine.diagnose.silent import ClassEvidence
 
@@ -47,6 +49,8 @@ UNCOUNTED_KILL: Final = "SIGKILL ended it"
 """A SIGKILL on a service's machine, where nobody counts the kernel's kills. Its class has the text as a pattern, as `--ended 137` does."""
 NO_MEMORY_KILL: Final = ("job-cancelled-externally", 0.6)
 """A SIGKILL of which the kernel says that it was not for lack of memory: a person, a script or a scheduler sent it."""
+RANK_DIED: Final = "rank-died-peers-abort"
+LAUNCHER_DIED: Final = "launcher-died"
 SWALLOWED: Final = ("user-code-error", 0.55)
 """An exception that ended training, and that the script went on in spite of: no traceback stands in the log."""
 
@@ -61,6 +65,10 @@ class Ending:
         stacks: The stack of its main thread, each time that it seemed to hang; empty if it never did.
         stacks_path: Where they lie.
         stacks_of_ranks: The same of each rank, if there are several.
+        collectives: The newest collectives of each rank when its stack was taken last.
+        ranks: The processes that began, if there are several.
+        ends: How each of them ended, where it could write that.
+        launcher: The end of what their launcher printed.
     """
 
     oom_kills: int | None = None
@@ -68,11 +76,20 @@ class Ending:
     stacks: str = ""
     stacks_path: str = ""
     stacks_of_ranks: Mapping[int, str] = field(default_factory=dict[int, str])
+    collectives: Mapping[int, Sequence[Collective]] = field(default_factory=dict[int, Sequence[Collective]])
+    ranks: frozenset[int] = frozenset()
+    ends: Mapping[int, RankEnd] = field(default_factory=dict[int, RankEnd])
+    launcher: str = ""
 
     @property
     def standstill(self) -> Standstill | None:
         """Where its processes stood still; None if no stack was taken."""
-        return find_standstill(self.stacks_of_ranks or {0: self.stacks})
+        return find_standstill(self.stacks_of_ranks or {0: self.stacks}, self.collectives)
+
+    @property
+    def first_failure(self) -> FirstFailure | None:
+        """Which of several processes failed first; None if that is not known."""
+        return first_failure(self.ranks, self.ends, self.launcher)
 
 
 def attempt_facts(state: RunState, ending: Ending) -> list[EndingFact]:
@@ -84,7 +101,12 @@ def attempt_facts(state: RunState, ending: Ending) -> list[EndingFact]:
         return [EndingFact(f"{name}: {found.because}", "model-not-pushed", 0.9) for name, found in _lost(state)]
     if not attempt.stage.ended:
         return []
-    facts = [*_stopped(state, attempt, ending), *_died(attempt, ending), *_last_words(attempt)]
+    facts = [
+        *_stopped(state, attempt, ending),
+        *_died(attempt, ending),
+        *_of_ranks(state, ending),
+        *_last_words(attempt, ending),
+    ]
     return list({fact.text: fact for fact in reversed(facts)}.values())[::-1]
 
 
@@ -110,6 +132,8 @@ def _stopped(state: RunState, attempt: AttemptState, ending: Ending) -> Iterator
     if state.stop:
         yield _asked(state.stop, ending, at, values)
         return
+    if has_lost_launcher(ending.ends):
+        return  # the signal was its launcher's
     end = attempt.end or TrainingEnded()
     signal = _signal(attempt, end.because or "" if end.status == "stopped" else "")
     if signal and (known := NO_MEMORY_KILL if signal == SIGKILL and ending.oom_kills == 0 else SIGNALS.get(signal)):
@@ -157,9 +181,23 @@ def _died(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
         yield EndingFact(f"{ending.disk_free_bytes / 2**20:.1f} MiB are free on the disk of the run", "disk-full", 0.7)
 
 
-def _last_words(attempt: AttemptState) -> Iterator[EndingFact]:
-    """Yield the last words of the launcher and of the process itself, as logs have them."""
-    end = attempt.end or TrainingEnded()
+def _of_ranks(state: RunState, ending: Ending) -> Iterator[EndingFact]:
+    """Yield which of several processes failed first, or that their launcher did; what the others said is a consequence."""
+    first = ending.first_failure
+    if state.stop:
+        return
+    if has_lost_launcher(ending.ends):
+        yield EndingFact("the launcher of the ranks died; they saved, and left", LAUNCHER_DIED, 0.95)
+    elif first and first.signal == SIGKILL and ending.oom_kills == 0:
+        values = {"rank": str(first.rank), "code": str(first.code)}
+        yield EndingFact(f"{first.text} (oom_kill 0)", RANK_DIED, 0.97, values)
+    elif first:
+        yield EndingFact(first.text)
+
+
+def _last_words(attempt: AttemptState, ending: Ending) -> Iterator[EndingFact]:
+    """Yield the last words of the launcher and of the process itself, as logs have them; of several, those of a victim say nothing."""
+    end = TrainingEnded() if ending.first_failure or has_lost_launcher(ending.ends) else attempt.end or TrainingEnded()
     if attempt.exit_code is not None and attempt.exit_code < 0:
         signal = signal_of(attempt.exit_code)
         yield EndingFact(f"failed (exitcode: {attempt.exit_code}){f' {signal.name}' if signal else ''}")

@@ -33,7 +33,8 @@ class RunHistory:
         text: The content of that file when the run began.
         versions: Releases of the libraries that it trained with, by package.
         running: The same name while it goes on under supervision; empty otherwise.
-        standstill: Where its processes stood still, if the watch on progress ended its newest attempt; else empty.
+        standstill: Where its processes stood still, if the watch on progress ended its newest attempt, or which of several failed first; else empty.
+        rank: The process that the failure of its newest attempt began in, of several; None if that is not known.
         namesake: The run that is called as the file or folder is that was read; empty if there is none.
         changed: Whether a remedy changed settings before its newest attempt: that a checkpoint has others is no fault then.
     """
@@ -51,6 +52,7 @@ class RunHistory:
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
     running: str = ""
     standstill: str = ""
+    rank: int | None = None
     namesake: str = ""
     changed: bool = False
 

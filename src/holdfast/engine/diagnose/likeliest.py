@@ -18,7 +18,7 @@ def likeliest_cause(history: RunHistory, attempt: int, now_s: float) -> Diagnose
     found = diagnose(read_log(history.files, patterns.sought), patterns, history.knows, history.declared)
     cause = next(iter(found.causes), None) if found.verdict == "diagnosed" else None
     if cause is None:
-        return Diagnosed(at_s=now_s, attempt=attempt, where=history.standstill)
+        return Diagnosed(at_s=now_s, attempt=attempt, where=history.standstill, rank=history.rank)
     return Diagnosed(
         at_s=now_s,
         attempt=attempt,
@@ -29,4 +29,5 @@ def likeliest_cause(history: RunHistory, attempt: int, now_s: float) -> Diagnose
         confidence=cause.confidence,
         suggested=cause.remedy,
         where=history.standstill,
+        rank=history.rank,
     )

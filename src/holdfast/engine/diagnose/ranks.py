@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Final
 
+from holdfast.engine.diagnose.collectives import Collective, find_disagreement, spell_ranks
 from holdfast.engine.diagnose.hangs import main_stack
 
 COLLECTIVE: Final = re.compile(
@@ -24,7 +25,7 @@ class Standstill:
     """Where the processes of an attempt stand still.
 
     Attributes:
-        rank: The one that holds up the others; None if their stacks do not tell.
+        rank: The one that holds up the others; None if neither stacks nor collectives tell.
         text: Where it stands, in words, and where the others do.
     """
 
@@ -32,8 +33,14 @@ class Standstill:
     text: str
 
 
-def find_standstill(stacks: Mapping[int, str]) -> Standstill | None:
+def find_standstill(
+    stacks: Mapping[int, str], collectives: Mapping[int, Sequence[Collective]] | None = None
+) -> Standstill | None:
     r"""Return where processes stand still, by the last stack of each rank; None if no stack was taken.
+
+    Args:
+        stacks: The stacks that each rank wrote.
+        collectives: The newest collectives of each rank, where its flight recorder answered.
 
     >>> waits = 'Current thread 0x1 (most recent call first):\n  File "/v/torch/distributed/distributed_c10d.py", line 7 in all_reduce\n'
     >>> waits += '  File "/home/me/train.py", line 9 in <module>\n'
@@ -48,15 +55,15 @@ def find_standstill(stacks: Mapping[int, str]) -> Standstill | None:
         return None
     if len(frames) == 1:
         return Standstill(None, f"it is in {_place(next(iter(frames.values())))}")
+    differ = find_disagreement(collectives or {})
+    compared = f"; {differ.text}" if differ else ""
     rank = _outlier(frames)
     if rank is None:
         places = "; ".join(f"rank {each} is in {_place(found)}" for each, found in sorted(frames.items()))
-        return Standstill(None, places)
+        return Standstill(differ.rank if differ else None, f"{places}{compared}")
     others = [each for each in sorted(frames) if each != rank]
-    names = f"rank {others[0]} waits" if len(others) == 1 else f"ranks {', '.join(map(str, others))} wait"
-    return Standstill(
-        rank, f"rank {rank} is in {_place(frames[rank])}, and {names} for it in `{_function(frames[others[0]])}`"
-    )
+    waits = f"{spell_ranks(others)} wait{'s' * (len(others) == 1)} for it in `{_function(frames[others[0]])}`"
+    return Standstill(rank, f"rank {rank} is in {_place(frames[rank])}, and {waits}{compared}")
 
 
 def _outlier(frames: Mapping[int, Sequence[re.Match[str]]]) -> int | None:

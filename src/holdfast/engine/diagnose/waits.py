@@ -5,10 +5,10 @@ Each rank's line alone says only that it is a victim. These values of the whole 
 
 import re
 from collections import Counter
-from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from holdfast.core.log import Log
+from holdfast.engine.diagnose.collectives import spell_ranks
 
 WAIT: Final = re.compile(
     r"(?:\[Rank (?P<rank>\d+)\] )?(?:Watchdog caught|Caught) collective operation timeout: "
@@ -80,10 +80,10 @@ def absent_ranks(log: Log) -> dict[str, str]:
     named = {*waiters, *(hit.line.rank for hit in log.hits if hit.line.rank is not None)}
     size = _world_size(log)
     absent = sorted({*range(max(*named, size - 1, 0) + 1)} - waiters)
-    spelled = _spelled_ranks(sorted(waiters))
+    spelled = spell_ranks(sorted(waiters))
     if not absent:
         return {"everyone": str(size)} if size else {"timed_out": spelled}
-    return {"waiters": spelled, "absent": _spelled_ranks(absent)} if len(absent) <= MOST_ABSENT else {}
+    return {"waiters": spelled, "absent": spell_ranks(absent)} if len(absent) <= MOST_ABSENT else {}
 
 
 def _world_size(log: Log) -> int:
@@ -92,16 +92,6 @@ def _world_size(log: Log) -> int:
     if any(SEVERAL_NODES.search(text) for text in texts):
         return 0
     return max((int(found[1]) for text in texts if (found := WORLD.search(text))), default=0)
-
-
-def _spelled_ranks(ranks: Sequence[int]) -> str:
-    """Return ranks in words.
-
-    >>> _spelled_ranks([2]), _spelled_ranks([0, 1, 3])
-    ('rank 2', 'ranks 0, 1 and 3')
-    """
-    *others, last = map(str, ranks)
-    return f"ranks {', '.join(others)} and {last}" if others else f"rank {last}"
 
 
 def _first_waits(log: Log) -> dict[int, Wait]:

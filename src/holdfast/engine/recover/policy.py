@@ -1,11 +1,12 @@
 """Whether a run whose attempt failed goes on by itself, and with what changed.
 
 A failed attempt is followed by another if its cause is known, and either gone by itself or one that a permitted change of the job helps
-against, and if no person ended it. The number of attempts is bounded; a cause against which two changes did not help ends the run, and so does
+against, and if no person ended it. On this machine a signal counts as a person's, unless the job says otherwise. The number of attempts is bounded; a cause against which two changes did not help ends the run, and so does
 an attempt that got no further, or two of them if something was changed in between.
 """
 
 from dataclasses import replace
+from signal import SIGKILL, SIGTERM
 from typing import Final
 
 from holdfast.core.backends import capabilities_of
@@ -14,6 +15,7 @@ from holdfast.core.job import Job
 from holdfast.core.plan import Plan
 from holdfast.core.remedy import AppliedRemedy
 from holdfast.core.run_state import AttemptState, RunState
+from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.recover.failed_job import FailedJob
 from holdfast.engine.recover.remedies import remedies_for
 from holdfast.engine.recover.replanning import can_be_changed, remedied_job
@@ -24,7 +26,8 @@ CERTAIN: Final = 0.75
 BY_PEOPLE: Final = frozenset({"job-cancelled-externally", "killed-by-sighup", "stdout-closed"})
 """Classes of failure in which a person, or what a person set up, ended the attempt."""
 PREEMPTED: Final = "job-preempted-or-requeued"
-"""The class of a signal from outside. On this machine no scheduler sends one: there it counts as a person's, too."""
+"""The class of a signal from outside. On this machine it counts as a person's, too, unless the job permits `killed`."""
+NO_END: Final = TrainingEnded()
 FULL_DISKS: Final = frozenset({"disk-full", "disk-quota-exceeded"})
 FIRST_PAUSE_S: Final = 30.0
 LONGEST_PAUSE_S: Final = 600.0
@@ -59,14 +62,13 @@ def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None =
         attempts: How many attempts it may have.
         plan: What its attempts start from; without it nothing can be changed.
     """
-    if not ended_unasked(state) or len(state.attempts) >= attempts or _is_by_people(cause, state):
+    if not ended_unasked(state) or len(state.attempts) >= attempts:
         return (cause,)
-    if cause.name and cause.confidence < CERTAIN:
-        why = "another one would most likely fail, too" if cause.retry == "no" else "the cause is not certain enough"
-        return (replace(cause, stops=f"{why}: {cause.title}"),)
-    if cause.retry == "yes":
-        return (_again(cause, state),)
     job = remedied_job(plan, state.remedies) if plan else None
+    if _is_by_people(cause, state):
+        return (_after_kill(cause, state, job),)
+    if cause.name and (cause.confidence < CERTAIN or cause.retry == "yes"):
+        return (_again(cause, state) if cause.confidence >= CERTAIN else _uncertain(cause),)
     if job is None or plan is None or state.current is None:
         return (replace(cause, stops="a script is not changed by itself" if cause.name and plan else ""),)
     if not cause.name:
@@ -81,6 +83,27 @@ def _again(cause: Diagnosed, state: RunState) -> Diagnosed:
         return replace(cause, stops="it got no further than the attempt before it")
     doubled: float = FIRST_PAUSE_S * 2 ** (len(state.attempts) - 1)
     return replace(cause, next_s=min(doubled, LONGEST_PAUSE_S))
+
+
+def _uncertain(cause: Diagnosed) -> Diagnosed:
+    """Return a cause that is not certain enough for another attempt."""
+    why = "another one would most likely fail, too" if cause.retry == "no" else "the cause is not certain enough"
+    return replace(cause, stops=f"{why}: {cause.title}")
+
+
+def _after_kill(cause: Diagnosed, state: RunState, job: Job | None) -> Diagnosed:
+    """Return a cause that counts as a person's wish; with a pause where the job says that SIGKILL and SIGTERM are nobody's."""
+    if job is None or state.current is None or not _was_killed(state.current):
+        return cause
+    if "killed" not in job.recover.allow:
+        return replace(cause, stops="a signal counts as a person's, since `recover.allow` does not have `killed`")
+    return _again(cause, state)
+
+
+def _was_killed(attempt: AttemptState) -> bool:
+    """True if SIGKILL or SIGTERM ended an attempt on this machine."""
+    is_here = capabilities_of(attempt.backend).is_here
+    return is_here and (attempt.exit_code == -SIGKILL or (attempt.end or NO_END).because == SIGTERM.name)
 
 
 def _again_once(cause: Diagnosed, state: RunState, job: Job) -> Diagnosed:

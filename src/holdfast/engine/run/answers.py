@@ -181,6 +181,7 @@ def _diagnosis(cause: Diagnosed) -> AttemptDiagnosis:
         confidence=cause.confidence,
         stops=cause.stops,
         where=cause.where,
+        rank=cause.rank,
     )
 
 

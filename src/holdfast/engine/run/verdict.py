@@ -4,7 +4,7 @@ import re
 from signal import Signals
 from typing import Final
 
-from holdfast.core.event import RunStage, Stopper
+from holdfast.core.event import EndReason, RunStage, Stopper
 from holdfast.core.run_state import AttemptState, RunState
 from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.recover.promises import broken_promises
@@ -70,14 +70,29 @@ def _lost_words(attempt: AttemptState) -> str:
 
 def how_it_failed(attempt: AttemptState) -> str:
     """Return why an attempt failed, if no stop was requested."""
-    end = attempt.end or TrainingEnded()
     if attempt.because:
         return attempt.because
+    if (
+        attempt.diagnosed and attempt.diagnosed.rank is not None
+    ):  # the last event is that of rank 0, which may be a victim
+        return f"{attempt.diagnosed.where} ({_reached(attempt)})"
+    return _last_event(attempt) or _how_it_exited(attempt)
+
+
+def _last_event(attempt: AttemptState) -> str:
+    """Return what the training process said of its own end; empty if it said nothing of a failure."""
+    end = attempt.end or TrainingEnded()
+    if end.reason == EndReason.LAUNCHER_DIED:
+        return f"{end.because} {_reached(attempt)}"
     if end.status == "stopped":
         return f"{end.because or 'a signal'}, which holdfast did not send, stopped it {_reached(attempt)}"
     if end.status == "failed":
         because = first_sentences(end.because or "it raised an error")
         return f"{because} ({_reached(attempt)})" if attempt.max_steps else because
+    return ""
+
+
+def _how_it_exited(attempt: AttemptState) -> str:
     if attempt.exit_code is None:
         return f"it disappeared {_reached(attempt)}; its exit code is unknown"
     if attempt.exit_code < 0:

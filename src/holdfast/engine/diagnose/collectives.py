@@ -1,0 +1,98 @@
+"""What the processes of an attempt did together last, by torch's flight recorder: which one has not come to the call that the others wait in."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collective:
+    """A call in which processes wait for each other.
+
+    Attributes:
+        group: The process group, each of which counts its own.
+        number: Its number there, from 1.
+        operation: What it does: `all_reduce`.
+        sizes: The sizes of each tensor that goes in.
+        is_over: Whether this process has left it.
+    """
+
+    group: str
+    number: int
+    operation: str
+    sizes: Sequence[Sequence[int]] = ()
+    is_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """How the collectives of processes differ.
+
+    Attributes:
+        rank: The only one that differs from all others; None if it is not one.
+        text: In words.
+    """
+
+    rank: int | None
+    text: str
+
+
+def find_disagreement(newest: Mapping[int, Sequence[Collective]]) -> Disagreement | None:
+    """Return how the newest collectives of each rank differ; None if they do not, or if fewer than two are known.
+
+    Args:
+        newest: Those of each rank, of every group the oldest first.
+
+    >>> reduce = [Collective(group="0", number=n, operation="all_reduce", sizes=[[3]], is_over=n < 26) for n in (24, 25, 26)]
+    >>> find_disagreement({0: reduce, 1: reduce[:2]}).text
+    'rank 1 has not come to collective 26, `all_reduce` of [3], in which rank 0 waits'
+    """
+    last = {rank: {each.group: each for each in found} for rank, found in newest.items() if found}
+    groups = sorted({group for found in last.values() for group in found})
+    return next(
+        filter(
+            None, (_compare({rank: found[group] for rank, found in last.items() if group in found}) for group in groups)
+        ),
+        None,
+    )
+
+
+def _compare(last: Mapping[int, Collective]) -> Disagreement | None:
+    """Return how the last collective of each rank in one group differs; None if it does not, or if nobody waits."""
+    if len(last) < 2 or all(each.is_over for each in last.values()):  # noqa: PLR2004 - one has nobody to differ from
+        return None
+    furthest = max(last.values(), key=lambda each: each.number)
+    late = [rank for rank, each in last.items() if each.number < furthest.number]
+    if late:
+        waiting = spell_ranks(sorted(last.keys() - {*late}))
+        verb = "waits" if len(last) - len(late) == 1 else "wait"
+        has = "has" if len(late) == 1 else "have"
+        text = f"{spell_ranks(late)} {has} not come to collective {furthest.number}, {_describe(furthest)}, in which {waiting} {verb}"
+        return Disagreement(late[0] if len(late) == 1 else None, text)
+    kinds = {rank: _describe(each) for rank, each in last.items()}
+    counted = Counter(kinds.values())
+    if len(counted) == 1:
+        return None
+    alone = [rank for rank, kind in kinds.items() if counted[kind] == 1]
+    text = f"collective {furthest.number} is not the same for all: {', '.join(_spell_kinds(kinds))}"
+    return Disagreement(alone[0] if len(alone) == 1 and len(kinds) > len(counted) else None, text)
+
+
+def _spell_kinds(kinds: Mapping[int, str]) -> Iterator[str]:
+    for kind in dict.fromkeys(kinds.values()):
+        yield f"{kind} for {spell_ranks([rank for rank, each in kinds.items() if each == kind])}"
+
+
+def _describe(collective: Collective) -> str:
+    sizes = ", ".join(str([*each]) for each in collective.sizes)
+    return f"`{collective.operation}`" + (f" of {sizes}" if sizes else "")
+
+
+def spell_ranks(ranks: Sequence[int]) -> str:
+    """Return ranks in words.
+
+    >>> spell_ranks([2]), spell_ranks([0, 1, 3])
+    ('rank 2', 'ranks 0, 1 and 3')
+    """
+    *others, last = map(str, ranks)
+    return f"ranks {', '.join(others)} and {last}" if others else f"rank {last}"
