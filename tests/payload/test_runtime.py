@@ -648,6 +648,30 @@ def test_a_process_that_was_stopped_was_not_idle_meanwhile(tmp_path: Path) -> No
     assert max(later - earlier for earlier, later in itertools.pairwise(idle)) < 1.0
 
 
+def test_a_rank_whose_launcher_died_leaves(tmp_path: Path) -> None:
+    """Nothing would end it if another rank failed; how it ended is written down for each rank, whichever it is."""
+    (tmp_path / "attempt.py").write_text(
+        render_attempt(
+            "import time\nwhile True:\n    time.sleep(0.01)\n", "train.py", runtime_with("HEARTBEAT_S", "0.05")
+        )
+    )
+    launcher = "import os, subprocess, sys, time; rank = subprocess.Popen([sys.executable, 'attempt.py']); "
+    registered = "while not os.path.exists('pids/rank-1'): time.sleep(0.01)\n"
+    environment = quiet_environment(HOLDFAST_ATTEMPT=str(tmp_path), TORCHELASTIC_RUN_ID="x", RANK="1", WORLD_SIZE="2")
+    script = launcher.replace("; ", "\n") + registered + "os.kill(os.getpid(), 9)"
+    subprocess.run(  # which waits for the rank too: it holds the pipes
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env=environment,
+        timeout=PATIENCE_S,
+        check=False,
+        capture_output=True,
+    )
+    end = tmp_path / "ranks" / "end-1.json"
+
+    assert json.loads(end.read_text())["reason"] == "launcher-died"
+
+
 def test_a_script_on_disk_goes_by_its_place(tmp_path: Path) -> None:
     """What stands beside it can be imported; another file of that name is not taken for it."""
     (tmp_path / "beside.py").write_text("VALUE = 7\n")

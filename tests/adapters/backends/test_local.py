@@ -53,6 +53,24 @@ def test_a_dead_attempt_whose_guard_was_killed_is_known(harness: LocalHarness, t
     assert ended.ended_s == max(path.stat().st_mtime for path in Path(followed.id).glob("*.*") if path.suffix != ".py")
 
 
+def test_an_attempt_lives_as_long_as_a_training_process(harness: LocalHarness, tmp_path: Path) -> None:
+    """A launcher that was killed has an exit code, and leaves its ranks behind: an attempt that began now would be the second."""
+    launcher = """
+        import os, signal, subprocess, sys
+        attempt = os.environ["HOLDFAST_ATTEMPT"]
+        rank = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+        with open(f"{attempt}/pids/rank-1", "w") as file:
+            file.write(str(rank.pid))
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    followed = Followed.submit(harness, make_attempt(tmp_path, launcher))
+    followed.until(lambda _: Path(followed.id, "exit.json").exists())
+    assert followed.look().answer is Liveness.ALIVE
+    followed.backend.kill(followed.id)
+
+    assert followed.to_its_end().exit_code == -signal.SIGKILL
+
+
 def test_an_attempt_whose_folder_was_deleted_is_found(harness: LocalHarness, tmp_path: Path) -> None:
     """Its processes live: that is no end, and they can be stopped all the same."""
     followed = Followed.submit(harness, make_attempt(tmp_path, LONG))

@@ -1,9 +1,10 @@
 """Of processes that wait for each other, the one that holds up the others is named; where the stacks do not tell, none is."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
+from holdfast.engine.diagnose.collectives import Collective
 from holdfast.engine.diagnose.ranks import find_standstill
 
 BARRIER = ("torch/distributed/distributed_c10d.py", "barrier")
@@ -62,3 +63,50 @@ def test_the_call_of_the_user_is_named_behind_that_of_a_library() -> None:
 
     assert found is not None
     assert found.text == "it is in `_try_get_data` (dataloader.py:3), called from `score` (rewards.py:3)"
+
+
+def waits_in(number: int, operation: str = "all_reduce", size: int = 3) -> Sequence[Collective]:
+    """Return the newest collectives of a rank that waits in the last of them."""
+    done = Collective(group="0", number=number - 1, operation="all_reduce", sizes=[[3]], is_over=True)
+    return [done, Collective(group="0", number=number, operation=operation, sizes=[[size]])]
+
+
+@pytest.mark.parametrize(
+    ("collectives", "rank", "text"),
+    [
+        (
+            {0: waits_in(26), 1: waits_in(26)[:1]},
+            1,
+            "rank 1 has not come to collective 26, `all_reduce` of [3], in which rank 0 waits",
+        ),
+        (
+            {0: waits_in(24), 1: waits_in(26), 2: waits_in(26)},
+            0,
+            "rank 0 has not come to collective 26, `all_reduce` of [3], in which ranks 1 and 2 wait",
+        ),
+        (
+            {0: waits_in(9), 1: waits_in(9, "broadcast")},
+            None,
+            "collective 9 is not the same for all: `all_reduce` of [3] for rank 0, `broadcast` of [3] for rank 1",
+        ),
+        (
+            {0: waits_in(9), 1: waits_in(9), 2: waits_in(9, size=4)},
+            2,
+            "collective 9 is not the same for all: `all_reduce` of [3] for ranks 0 and 1, `all_reduce` of [4] for rank 2",
+        ),
+        ({0: waits_in(9), 1: waits_in(9)}, None, ""),
+        ({0: waits_in(9)[:1], 1: waits_in(8)[:1]}, None, ""),
+        ({0: waits_in(9)}, None, ""),
+        ({}, None, ""),
+    ],
+)
+def test_where_the_stacks_are_alike_the_collectives_are_compared(
+    collectives: Mapping[int, Sequence[Collective]], rank: int | None, text: str
+) -> None:
+    """By torch's flight recorder: a rank that lags behind, or one that calls something else."""
+    found = find_standstill({each: stack(REDUCE) for each in range(3)}, collectives)
+
+    assert found is not None
+    assert found.rank == rank
+    assert found.text.endswith(text)
+    assert ("collective" in found.text) == bool(text)

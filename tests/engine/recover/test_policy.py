@@ -6,7 +6,9 @@ from dataclasses import replace
 import pytest
 
 from holdfast.core.event import Diagnosed, Liveness, RunStage, Starting, Stopper, StopRequested
+from holdfast.core.plan import Plan
 from holdfast.core.run_state import AttemptState, RunState
+from holdfast.core.training_event import TrainingEnded
 from holdfast.engine.recover.policy import decide
 from holdfast.engine.run.drive import Dependencies, drive
 from holdfast.engine.run.supervise import Limits
@@ -16,6 +18,9 @@ from tests.helpers.fakes import FakeBackend, FakeOrders, FakeStore, Look
 
 PREEMPTED = Diagnosed(at_s=0, attempt=0, name="job-preempted-or-requeued", title="taken", retry="yes", confidence=0.9)
 """A cause that is gone when the job starts again."""
+
+
+JOB = {"method": "sft", "model": "me/model", "dataset": "me/rows"}
 
 
 def attempt(*steps: int, exit_code: int = 1) -> list[Look]:
@@ -93,6 +98,35 @@ def test_a_signal_on_this_machine_is_a_persons(backend: str, name: str, follows:
     cause = decide(replace(PREEMPTED, name=name), RunState(attempts=(failed,)), 3)[0]
 
     assert (cause.next_s is not None) == follows
+
+
+@pytest.mark.parametrize(
+    ("allow", "end", "code", "follows"),
+    [
+        (["killed"], None, -9, True),
+        (["killed"], "SIGTERM", 143, True),
+        (["killed"], "SIGINT", 130, False),
+        (["batch_size"], None, -9, False),
+    ],
+)
+def test_a_job_may_say_that_signals_on_this_machine_are_nobodys(
+    allow: list[str], end: str | None, code: int, follows: bool
+) -> None:
+    """Then a preempted or killed training goes on; Ctrl-C stays a person's."""
+    plan = Plan(name="a", script="", script_name="a.py", cwd="/", job={**JOB, "recover": {"allow": allow}})
+    failed = AttemptState(
+        number=1,
+        backend="local",
+        started_s=0,
+        stage=RunStage.FAILED,
+        steps=2,
+        exit_code=code,
+        end=TrainingEnded(status="stopped", because=end) if end else None,
+    )
+    cause = decide(replace(PREEMPTED, confidence=0.6), RunState(attempts=(failed,)), 3, plan)[0]
+
+    assert (cause.next_s is not None) == follows
+    assert ("`killed`" in cause.stops) == (allow == ["batch_size"])
 
 
 @pytest.mark.parametrize("reached", [[], [1], [2]])
