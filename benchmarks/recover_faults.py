@@ -77,7 +77,7 @@ def permits(name: str) -> str:
 
 
 KILLED = permits("killed")
-STALLS = "where.stall_timeout=100s"
+STALLS = "where.stall_timeout=200s"
 WORKER, ACCUMULATED = "train.dataloader_num_workers=1", "train.gradient_accumulation_steps=2"
 FAULTS = (
     Injected(name="memory in training, first step", fault="oom-train@0"),

@@ -13,9 +13,9 @@ from holdfast.results.run import RunResult
 from tests.app.run.test_remedied_trainings import JOB, ROUNDING, ROWS, difference, fault
 from tests.helpers import training_faults
 
-pytestmark = [pytest.mark.train, pytest.mark.long]
+pytestmark = [pytest.mark.train, pytest.mark.long, pytest.mark.timeout(1200)]
 Training = Callable[[str], RunResult]
-STRAIGHT = ""
+STRAIGHT = "nothing"
 
 
 @pytest.fixture(scope="module")

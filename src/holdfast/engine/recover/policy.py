@@ -2,7 +2,7 @@
 
 A failed attempt is followed by another if its cause is known, and either gone by itself or one that a permitted change of the job helps
 against, and if no person ended it. On this machine a signal counts as a person's, unless the job says otherwise. The number of attempts is bounded; a cause against which two changes did not help ends the run, and so does
-an attempt that got no further, or two of them if something was changed in between.
+two attempts in a row that got no further, unless their machine was taken away.
 """
 
 from dataclasses import replace
@@ -77,12 +77,20 @@ def decide(cause: Diagnosed, state: RunState, attempts: int, plan: Plan | None =
 
 
 def _again(cause: Diagnosed, state: RunState) -> Diagnosed:
-    """Return a cause that is gone by itself, with a pause that grows; without one if the attempt got no further."""
-    before = [each.steps for each in state.attempts[-2:]]
-    if len(before) > 1 and before[1] <= before[0]:
-        return replace(cause, stops="it got no further than the attempt before it")
-    doubled: float = FIRST_PAUSE_S * 2 ** (len(state.attempts) - 1)
+    """Return a cause that is gone by itself, with a pause that grows while attempts get no further; without one if two in a row did not."""
+    fruitless = _fruitless(state)
+    if fruitless >= FRUITLESS and cause.name != PREEMPTED:  # a machine that is taken away says nothing of the job
+        return replace(cause, stops="two attempts got no further than the one before them")
+    doubled: float = FIRST_PAUSE_S * 2**fruitless
     return replace(cause, next_s=min(doubled, LONGEST_PAUSE_S))
+
+
+def _fruitless(state: RunState) -> int:
+    """Return how many attempts, from the newest one back, got no further than those before them."""
+    steps = [each.steps for each in state.attempts]
+    return next(
+        (count for count, reached in enumerate(reversed(steps)) if reached > max(steps[: -count - 1], default=-1)), 0
+    )
 
 
 def _uncertain(cause: Diagnosed) -> Diagnosed:
@@ -138,8 +146,7 @@ def _used_up(cause: Diagnosed, state: RunState) -> str:
     ]
     if len(earlier) >= SAME_CAUSE:
         return f"{SAME_CAUSE} changes did not help against this cause"
-    steps = [each.steps for each in state.attempts[-FRUITLESS - 1 :]]
-    if len(steps) > FRUITLESS and max(steps[1:]) <= steps[0]:
+    if _fruitless(state) >= FRUITLESS:
         return "two attempts got no further than the one before them"
     return ""
 
