@@ -11,13 +11,14 @@ disturbed. Damages are done to the checkpoints of that training: a file is delet
 
 import argparse
 import hashlib
+import json
 import os
 import random
 import shutil
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from statistics import median
 from tempfile import mkdtemp
 from typing import Final
 
@@ -47,7 +48,7 @@ class Line(torch.nn.Module):
 
 class Killer(TrainerCallback):
     def on_step_end(self, args, state, control, **given):
-        at, after_s = os.environ["KILL"].split(":")
+        at, after_s = os.environ["KILL"].split(":")  # a step, and seconds
         if state.global_step == int(at) and not os.fork():
             time.sleep(float(after_s))
             os.kill(os.getppid(), 9)
@@ -55,18 +56,24 @@ class Killer(TrainerCallback):
 
 set_seed(7)
 rows = [{{"x": torch.randn(700), "labels": torch.randn(700)}} for _ in range(2 * {STEPS})]
-settings = TrainingArguments("out", max_steps={STEPS}, save_steps=1, save_total_limit=2, logging_steps=1, per_device_train_batch_size=2,
+settings = TrainingArguments("out", max_steps={STEPS}, save_steps=1, save_total_limit=int(os.environ["KEEP"]), logging_steps=1, per_device_train_batch_size=2,
     use_cpu=True, report_to="none", disable_tqdm=True)
 Trainer(Line(), settings, train_dataset=rows, callbacks=[Killer()]).train()
 """
 Digests = Mapping[int, Mapping[str, str]]
 
 
-def train(folder: Path, kill: str) -> int:
-    """Run the training in a folder; return its exit code."""
+def train(folder: Path, kill: str, keep: int = 2) -> int:
+    """Run the training in a folder, with so many checkpoints kept; return its exit code."""
     folder.mkdir(parents=True)
     (folder / "attempt.py").write_text(render_attempt(TRAIN, "train.py", load_runtime()))
-    variables = {"HOLDFAST_ATTEMPT": str(folder), "KILL": kill, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"}
+    variables = {
+        "HOLDFAST_ATTEMPT": str(folder),
+        "KILL": kill,
+        "KEEP": str(keep),
+        "OMP_NUM_THREADS": "1",
+        "HF_HUB_OFFLINE": "1",
+    }
     return fork(["attempt.py"], folder, {**os.environ, **variables}).exit_code
 
 
@@ -112,24 +119,22 @@ def judge(output: Path, right: Digests) -> Iterator[str]:
         yield f"{chosen and chosen.name} was chosen, and the whole ones are {whole}"
 
 
-def reference(place: Path) -> tuple[dict[int, dict[str, str]], float]:
-    """Return the hashes of every checkpoint of a training that nothing disturbed, and how long it took from its first step to its end, per step."""
-    right: dict[int, dict[str, str]] = {}
-    began_s = time.monotonic()
-    for until in range(1, STEPS + 1):  # older ones are deleted: each is read while it is there
-        folder = place / f"until-{until}"
-        train(folder, f"{min(until + 2, STEPS)}:0" if until < STEPS - 1 else "0:0")
-        right |= {step: digests_of(path) for step, path in checkpoints_of(folder / "out").items() if _is_sealed(path)}
-    return right, (time.monotonic() - began_s) / STEPS / (STEPS + 1)
+def reference(place: Path) -> tuple[Digests, float]:
+    """Return the hashes of every checkpoint of a training that nothing disturbed, and how long a save takes, from its step to its manifest."""
+    folder = place / "straight"
+    train(folder, "0:0", keep=STEPS)
+    events = map(json.loads, (folder / "events.jsonl").read_text().splitlines())
+    took_s = median(each["elapsed_s"] for each in events if each["event"] == "checkpoint")
+    return {step: digests_of(path) for step, path in checkpoints_of(folder / "out").items()}, took_s
 
 
-def kill_saves(place: Path, count: int, seed: int, right: Digests, step_s: float) -> Counter[str]:
+def kill_saves(place: Path, count: int, seed: int, right: Digests, save_s: float) -> Counter[str]:
     """Kill trainings around their saves; return the outcomes."""
     outcomes = Counter[str]()
     for number in range(seed, seed + count):
         dice = random.Random(number)  # noqa: S311 - no secret
         folder = place / str(number)
-        code = train(folder, f"{dice.randint(2, STEPS)}:{dice.uniform(0, step_s):.4f}")
+        code = train(folder, f"{dice.randint(2, STEPS)}:{dice.uniform(0, 1.5 * save_s):.4f}")
         left = checkpoints_of(folder / "out")
         unsealed = any(not _is_sealed(path) for path in left.values())
         wrongs = [*judge(folder / "out", right)]
@@ -143,7 +148,7 @@ def kill_saves(place: Path, count: int, seed: int, right: Digests, step_s: float
 
 def damage_files(place: Path, count: int, seed: int, right: Digests) -> Counter[str]:
     """Damage one file of the newest checkpoints; return the outcomes by damage."""
-    outcomes, kept, output = Counter[str](), place / f"until-{STEPS}" / "out", place / "damaged"
+    outcomes, kept, output = Counter[str](), place / "straight" / "out", place / "damaged"
     for number in range(seed, seed + count):
         dice = random.Random(number)  # noqa: S311 - no secret
         shutil.copytree(kept, output)
@@ -166,11 +171,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="the number of the first case")
     asked = parser.parse_args()
     place = Path(mkdtemp(prefix="corrupt-"))  # which keeps what is wrong
-    right, step_s = reference(place)
+    right, save_s = reference(place)
     print(heading("checkpoints that a run continues from"), flush=True)
     for name, outcomes in (
         ("damaged", damage_files(place, asked.damages, asked.seed, right)),
-        ("killed while saving", kill_saves(place, asked.kills, asked.seed, right, step_s)),
+        ("killed while saving", kill_saves(place, asked.kills, asked.seed, right, save_s)),
     ):
         print(f"{name}: {', '.join(f'{outcome} {count}' for outcome, count in sorted(outcomes.items()))}", flush=True)
 

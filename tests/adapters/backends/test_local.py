@@ -14,6 +14,7 @@ import pytest
 from holdfast.adapters.backends.local import LocalBackend
 from holdfast.adapters.environment.guarded import GUARD
 from holdfast.adapters.environment.marked_processes import find_marked
+from holdfast.adapters.storage.locks import is_held
 from holdfast.core.event import Liveness
 from tests.adapters.backends.harnesses import Followed, LocalHarness, make_attempt
 
@@ -64,7 +65,7 @@ def test_an_attempt_lives_as_long_as_a_training_process(harness: LocalHarness, t
         os.kill(os.getpid(), signal.SIGKILL)
     """
     followed = Followed.submit(harness, make_attempt(tmp_path, launcher))
-    followed.until(lambda _: Path(followed.id, "exit.json").exists())
+    followed.until(lambda _: Path(followed.id, "exit.json").exists() and not is_held(Path(followed.id, "guard.json")))
     assert followed.look().answer is Liveness.ALIVE
     followed.backend.kill(followed.id)
 

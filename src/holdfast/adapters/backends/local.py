@@ -53,7 +53,8 @@ class LocalBackend:
         process = _process(attempt_id)
         try:
             # In this order: a process that is gone has already written its exit code, if ever.
-            alive, ended = process.is_alive, process.has_exit_code and not process.has_ranks
+            alive = process.is_alive or process.has_ranks
+            ended = process.has_exit_code and not process.has_ranks
             exit_code = process.exit_code if ended else None
         except OSError as error:
             return PollResult(answer=Liveness.UNKNOWN, because=f"{error.filename}: {error.strerror}")

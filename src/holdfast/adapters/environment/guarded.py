@@ -52,7 +52,7 @@ class GuardedProcess:
 
     @property
     def has_ranks(self) -> bool:
-        """Whether a training process is alive. Where their launcher was killed, they outlive it, and its exit code is known before."""
+        """Whether a training process is alive. Those of a launcher do not hold the lock; if it is killed, they outlive it and the guard."""
         return bool(self._ranks())
 
     @property
