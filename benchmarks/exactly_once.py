@@ -126,8 +126,8 @@ def _wrongs(folder: Path, run: str) -> Iterator[str]:
         yield "two attempts lived at once"
     if doubled := [number for number, count in started.items() if count > 1]:
         yield f"attempts {doubled} were started twice"
-    if doubled := [number for number, count in submitted.items() if count > 1]:
-        yield f"attempts {doubled} were noted as started twice"
+    if noted := [number for number, count in submitted.items() if count > 1]:
+        yield f"attempts {noted} were noted as started twice"
     if len(started) != 1:
         yield f"{len(started)} attempts were started, and one was enough"
 

@@ -165,8 +165,8 @@ class SimulatedRun:
         self.attempts, self._began_s, self._reported_s, self._is_stopped = number, self.now_s, 0.0, False
         self._fails_s = self.now_s + self.dice.expovariate(1 / self.mtbf_s)
         self._failure = self.dice.choice(FAILURES)
-        at = {"at_s": self.now_s, "attempt": number}
-        return Starting(**at, backend="simulated"), Started(**at, id=f"a/{number}")
+        starting = Starting(at_s=self.now_s, attempt=number, backend="simulated")
+        return starting, Started(at_s=self.now_s, attempt=number, id=f"a/{number}")
 
     def _poll(self) -> Sequence[Event]:
         left_s = self.work_s - self.done_s

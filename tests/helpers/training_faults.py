@@ -145,10 +145,16 @@ def damages_of(folder: Path) -> dict[str, Callable[[], object]]:
         "missing": optimizer.unlink,
         "no-weights": weights.unlink,
         "unsealed": (folder / "holdfast-manifest.json").unlink,
-        "empty": lambda: shutil.rmtree(folder) or folder.mkdir(),
+        "empty": lambda: empty(folder),
         "state": lambda: (folder / "trainer_state.json").write_text('{"global_step": 2}'),
         "all": optimizer.unlink,
     }
+
+
+def empty(folder: Path) -> None:
+    """Leave an empty folder, as a crash of the file system may."""
+    shutil.rmtree(folder)
+    folder.mkdir()
 
 
 def overwrite(path: Path, at: int, content: bytes) -> None:
