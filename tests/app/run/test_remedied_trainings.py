@@ -112,7 +112,7 @@ def test_a_training_that_hangs_is_ended_and_goes_on(training: Training, monkeypa
     stalled = disturbed.attempts[0]
     assert stalled.diagnosis is not None
     assert stalled.diagnosis.name == "training-stalled"
-    assert "`training_step` (faults.py:" in stalled.diagnosis.where
+    assert "`strike` (faults.py:" in stalled.diagnosis.where
     assert "training_step" in Path(disturbed.folder, "attempts", "1", "stacks.txt").read_text()
     assert [each.kind for each in stalled.troubles] == ["no-progress"]
     assert difference(disturbed, straight) == 0
