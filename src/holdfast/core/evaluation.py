@@ -26,6 +26,21 @@ def is_task_path(task: str) -> bool:
     return task.startswith((".", "~")) or "/" in task or task.endswith(TASK_FILES)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageSource:
+    """An encoded image: in a file, or as its bytes.
+
+    Attributes:
+        path: The file; empty if the bytes are given.
+        digest: Of the file's content, in hexadecimal: outputs are kept by it.
+        base64: The bytes; empty if the file is given.
+    """
+
+    path: str = ""
+    digest: str = ""
+    base64: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredText:
     """A text whose likelihood is requested.
@@ -91,6 +106,7 @@ class Example:
         columns: The row's own columns.
         calls: Of a benchmark task, what lm-eval requests of the model.
         own_text: Of a benchmark task, what the row itself adds to its prompt: without examples and chat template.
+        images: The images of the prompt, in their order.
     """
 
     row: int
@@ -102,6 +118,7 @@ class Example:
     columns: Mapping[str, Any] = field(default_factory=dict[str, Any])
     calls: tuple[HarnessCall, ...] = ()
     own_text: str = ""
+    images: tuple[ImageSource, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

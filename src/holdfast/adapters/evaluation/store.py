@@ -152,4 +152,12 @@ def _cells(figure: EvaluationFigure) -> Iterator[object]:
 def work_lines(kind: WorkKind, examples: Sequence[Example]) -> list[bytes]:
     """Return rows as the process reads them."""
     keys = KEYS[kind]
-    return [json.encode({"row": each.row, **{key: getattr(each, key) for key in keys}}) + b"\n" for each in examples]
+    return [
+        json.encode({"row": each.row, **{key: getattr(each, key) for key in keys}, **_images(each)}) + b"\n"
+        for each in examples
+    ]
+
+
+def _images(example: Example) -> dict[str, Any]:
+    """Return the images of a row under their key; without any, the line is that of a row of text."""
+    return {"images": [asdict(each) for each in example.images]} if example.images else {}

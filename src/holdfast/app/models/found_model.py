@@ -17,6 +17,8 @@ VOCABULARIES: Final = frozenset(
 )
 HEAD: Final = "ForSequenceClassification"
 CLASSIFIES: Final = "SEQ_CLS"
+VISION: Final = "vision_config"
+"""The key under which the config of a model that sees has its vision tower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +74,7 @@ def found_model(name: str, facts: ModelFacts, *, offline: bool, where: str) -> F
     classifies = any(HEAD in str(each) for each in facts.config.get("architectures") or ())
     return FoundModel(
         name=name,
-        source=ModelSource(path=name, tokenizer=name, classifies=classifies),
+        source=ModelSource(path=name, tokenizer=name, classifies=classifies, sees=VISION in facts.config),
         identity=_identity(name, facts),
         template=facts.chat_template,
         labels=_labels(facts.config) if classifies else (),
@@ -105,6 +107,7 @@ def _adapter(name: str, facts: ModelFacts, files: frozenset[str], *, offline: bo
             tokenizer=tokenizer,
             template=None if facts.chat_template else base.template,
             classifies=classifies or base.source.classifies,
+            sees=base.source.sees,
         ),
         identity=f"{base.identity} {_identity(name, facts)}",
         template=facts.chat_template or base.template,

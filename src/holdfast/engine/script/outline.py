@@ -65,6 +65,7 @@ class DataLoading:
         format: Loader of a data file; None for folders and the Hub.
         draws: Whether anything is drawn from the rows.
         map: Function that rewrites the rows.
+        finds_images: Whether rows may name images by their paths: those of a data file.
     """
 
     builtin: str | None
@@ -73,6 +74,7 @@ class DataLoading:
     format: str | None
     draws: bool
     map: NamedFunction | None
+    finds_images: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +157,7 @@ def outline_reading(job: Job) -> DataLoading:
         format=data_format,
         draws=bool(data.rows or data.eval_fraction or data.streaming),
         map=map_function(job),
+        finds_images=data_format is not None and not data.streaming and job.method is not Method.REWARD,
     )
 
 

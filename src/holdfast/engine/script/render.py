@@ -37,11 +37,12 @@ LIBRARIES: dict[str, tuple[str, ...]] = {
     "trackio": (),
     "mlflow": (),
     "accelerate.utils": ("broadcast_object_list",),
-    "datasets": ("Dataset", "Features", "Value", "load_dataset"),
+    "datasets": ("Dataset", "Features", "Image", "List", "Value", "load_dataset"),
     "huggingface_hub": ("HfApi",),
     "peft": ("LoraConfig",),
     "transformers": ("AutoTokenizer", "BitsAndBytesConfig", "EarlyStoppingCallback", "TrainerCallback", "set_seed"),
     "trl": tuple(f"{method.stem}{part}" for method in Method for part in ("Config", "Trainer")),
+    "trl.data_utils": ("prepare_multimodal_messages",),
     MODULE: TRL_REWARDS,
 }
 """What a script may import of the packages that it installs."""

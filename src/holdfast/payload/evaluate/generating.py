@@ -8,6 +8,7 @@ from transformers import GenerationConfig
 from .loading import LoadedModel
 from .rendering import encode_prompt
 from .sampling import samplers
+from .seeing import batch_inputs, encode_seen
 from .work_request import GenerationRequest
 
 
@@ -33,6 +34,9 @@ class Generating:
 
     def prepare(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row with the ids of its prompt, without its beginning if it is too long."""
+        if self._loaded.processor is not None:
+            seen = encode_seen(self._loaded, row["prompt"], row.get("images", []))
+            return {"row": row["row"], "ids": seen.ids, "inputs": seen.inputs, "cut": False}
         ids = encode_prompt(self._loaded.tokenizer, row["prompt"]) or [self._loaded.tokenizer.pad_token_id]
         return {"row": row["row"], "ids": ids[-self._room :], "cut": len(ids) > self._room}
 
@@ -53,6 +57,7 @@ class Generating:
                 generation_config=self._config,
                 logits_processor=samplers(self._request, [row["row"] for row in batch]),
                 tokenizer=tokenizer,
+                **batch_inputs(batch, width, device),
             )[:, width:].tolist()
         return [
             {"row": row["row"], "cut": row["cut"], **self._answer(ids)} for row, ids in zip(batch, written, strict=True)

@@ -23,12 +23,14 @@ class LoadedModel:
         tokenizer: Its tokenizer, with a padding token.
         device: Where it is.
         positions: The most tokens that it can read.
+        processor: What reads the rows of a model that sees; None for a model of texts.
     """
 
     model: Any
     tokenizer: Any
     device: torch.device
     positions: int
+    processor: Any = None
 
     def describe(self) -> dict[str, Any]:
         """Return what is worth knowing about it."""
@@ -43,19 +45,35 @@ class LoadedModel:
 
 def load_model(request: ModelRequest) -> LoadedModel:
     """Load the model, its adapter and its tokenizer."""
-    tokenizer = transformers.AutoTokenizer.from_pretrained(request.tokenizer, padding_side="left")
+    tokenizer, processor = _load_tokenizer(request)
     if not tokenizer.chat_template and request.template:
         tokenizer.chat_template = request.template
     if tokenizer.pad_token is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
-    kind = transformers.AutoModelForSequenceClassification if request.classifies else transformers.AutoModelForCausalLM
-    model: Any = kind.from_pretrained(request.path, dtype="auto")
+    model: Any = _kind(request).from_pretrained(request.path, dtype="auto")
     if request.adapter is not None:
         model = _with_adapter(model, request.adapter, len(tokenizer))
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = model.to(device).eval()
     model.config.pad_token_id = tokenizer.pad_token_id
-    return LoadedModel(model, tokenizer, device, _positions(model.config, tokenizer))
+    return LoadedModel(model, tokenizer, device, _positions(model.config, tokenizer), processor)
+
+
+def _kind(request: ModelRequest) -> Any:
+    """Return the class that loads the model."""
+    if request.classifies:
+        return transformers.AutoModelForSequenceClassification
+    return transformers.AutoModelForImageTextToText if request.sees else transformers.AutoModelForCausalLM
+
+
+def _load_tokenizer(request: ModelRequest) -> tuple[Any, Any]:
+    """Return the tokenizer, and the processor that it belongs to; None for a model of texts."""
+    if not request.sees:
+        return transformers.AutoTokenizer.from_pretrained(request.tokenizer, padding_side="left"), None
+    processor = transformers.AutoProcessor.from_pretrained(request.tokenizer, padding_side="left")
+    tokenizer = processor.tokenizer
+    tokenizer.chat_template = processor.chat_template or tokenizer.chat_template
+    return tokenizer, processor
 
 
 def _with_adapter(model: Any, adapter: str, vocabulary: int) -> Any:

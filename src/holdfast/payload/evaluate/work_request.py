@@ -16,6 +16,7 @@ class ModelRequest:
         tokenizer: The folder or Hub id of the tokenizer.
         template: The chat template to use if the tokenizer has none.
         classifies: Whether it has a classification head.
+        sees: Whether it takes images, so that a processor reads its rows.
     """
 
     path: str
@@ -23,6 +24,7 @@ class ModelRequest:
     tokenizer: str
     template: str | None
     classifies: bool
+    sees: bool
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class WorkRequest:
     Attributes:
         name: Its name in the events.
         kind: `generate`, `score`, `classify` or `respond`.
-        rows: The file with the rows, as JSON lines: `row`, and `prompt`, `scored` or `calls`.
+        rows: The file with the rows, as JSON lines: `row`, and `prompt`, `scored` or `calls`; `images` if a row has any.
         out: The file that outputs are appended to.
         batch_size: The most rows of a batch.
         generation: How answers are generated.

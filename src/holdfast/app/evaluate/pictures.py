@@ -1,0 +1,67 @@
+"""The images of a dataset's rows, for a model that sees: files by their paths, or bytes that the rows hold."""
+
+import base64
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.foreign_files import expanded, is_there, read_foreign
+from holdfast.catalog.formats.words import IMAGES
+from holdfast.core.evaluation import Example, ImageSource
+from holdfast.engine.evaluate.reading import FIRST, ReadRows
+
+ADDRESSES: Final = ("http://", "https://")
+
+
+def with_images(read: ReadRows, dataset: str) -> ReadRows:
+    """Return examples with their images; a row whose image is not there cannot be evaluated.
+
+    Args:
+        read: The examples.
+        dataset: The name of the dataset: in a data file, paths start in its folder.
+    """
+    named = expanded(dataset)
+    folder = named.parent if is_there(named) and not named.is_dir() else named
+    examples, unfit, because = list[Example](), list(read.first), read.because
+    for example in read.examples:
+        try:
+            examples.append(replace(example, images=tuple(_sources(example.columns, folder))))
+        except (OSError, ValueError) as error:
+            unfit.append(example.row)
+            because = because or str(error)
+    lost = len(read.examples) - len(examples)
+    return ReadRows(
+        examples=tuple(examples), unfit=read.unfit + lost, first=tuple(sorted(unfit)[:FIRST]), because=because
+    )
+
+
+def _sources(row: Mapping[str, Any], folder: Path) -> Iterator[ImageSource]:
+    """Yield the images of a row."""
+    for name in IMAGES:
+        value = row.get(name)
+        for each in value if isinstance(value, list) else [value]:
+            if each is not None:
+                yield _source(each, name, folder)
+
+
+def _source(image: Any, name: str, folder: Path) -> ImageSource:
+    """Return one image.
+
+    Raises:
+        ValueError: It is none, or an address.
+        OSError: Its file cannot be read.
+    """
+    content = image.get("bytes") if isinstance(image, Mapping) else image
+    if isinstance(content, bytes):
+        return ImageSource(base64=base64.b64encode(content).decode())
+    path = image.get("path") if isinstance(image, Mapping) else image
+    if not isinstance(path, str):
+        raise ValueError(f"`{name}` is {type(image).__name__}, and no image")
+    if path.startswith(ADDRESSES):
+        raise ValueError(f"`{name}` is an address, and images are not fetched: {path}")
+    file = folder / path
+    if not is_there(file):
+        raise ValueError(f"`{name}` names a file that is not there: {file}")
+    return ImageSource(path=str(file.absolute()), digest=hashlib.sha256(read_foreign(file)).hexdigest())
