@@ -12,6 +12,7 @@ It needs `pip install 'holdfast[train,vision]'`, and takes about ten seconds on 
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 SIDE, PATCH = 32, 8  # pixels
@@ -38,7 +39,7 @@ TEMPLATE = """\
 """
 
 
-def draw_picture(colour, shape, dice):
+def draw_picture(colour: str, shape: str, dice: random.Random) -> Any:
     """Return a picture of one shape, of any size and anywhere in it."""
     from PIL import Image, ImageDraw
 
@@ -55,7 +56,7 @@ def draw_picture(colour, shape, dice):
     return picture
 
 
-def make_pictures(split, count):
+def make_pictures(split: str, count: int) -> None:
     """Save the pictures of a split, and their rows."""
     dice = random.Random(split)  # noqa: S311 - draws pictures, guards nothing
     (HERE / "pictures").mkdir(exist_ok=True)
@@ -72,7 +73,7 @@ def make_pictures(split, count):
             file.write(json.dumps(row) + "\n")
 
 
-def make_tokenizer():
+def make_tokenizer() -> Any:
     """Return a byte-level tokenizer that knows the words of the answers."""
     from transformers import Qwen2Tokenizer
 
@@ -84,7 +85,7 @@ def make_tokenizer():
     return tokenizer
 
 
-def make_model():
+def make_model() -> None:
     """Save a Llava model with random weights, and its processor."""
     import torch
     import transformers

@@ -20,7 +20,7 @@ Mark = Literal[
     "null", "empty", "wrong-type", "json-text", "unknown-role", "role-order", "no-assistant", "no-user", "empty-turn",
     "equal-pair", "duplicate", "leaked", "one-class", "encoding", "no-prompt-prefix", "uneven-steps", "malformed-tools",
     "missing-image", "blank-completion", "last-turn", "repeated-prompt", "uneven-classes", "mixed-types",
-    "malformed-calls", "one-answer", "unfilled",
+    "malformed-calls", "one-answer", "unfilled", "unreadable-image", "images-beyond-max-length",
 ]  # fmt: skip
 """Kinds of damage that rows can have; each has a rule of its own."""
 ValueKind = Literal["text", "number", "flag", "list", "record"]

@@ -180,6 +180,27 @@ class TokenReport(ResultPart, frozen=True, kw_only=True):
     truncated_fraction: float
 
 
+class ImageReport(ResultPart, frozen=True, kw_only=True):
+    """The images of the rows, as Pillow reads them.
+
+    Attributes:
+        images: How many were read.
+        formats: How many there are of each format, such as `PNG`.
+        widths: The least and the greatest width, in pixels.
+        heights: The least and the greatest height, in pixels.
+        tokens: The least and the greatest number of tokens that the images of a row become, by the model's processor; null if
+            unknown.
+        untold: Why no image was read, or why the tokens are not known although a model is named; else empty.
+    """
+
+    images: int
+    formats: Mapping[str, int]
+    widths: tuple[int, int]
+    heights: tuple[int, int]
+    tokens: tuple[int, int] | None
+    untold: str
+
+
 class InspectResult(Result, frozen=True, kw_only=True):
     """The format of a dataset, its problems, and the methods that it fits.
 
@@ -199,6 +220,7 @@ class InspectResult(Result, frozen=True, kw_only=True):
         rewards: The results of reward functions on sample rows.
         rewritten_by: The job's own `map`, which rewrites the rows before the trainer reads them. `inspect` does not run it, and
             judges the methods by the rows as they are; a method that is not ready is then no failure. Absent if there is no `map`.
+        images: The images of the rows; null if no column holds images.
     """
 
     verb: Literal["inspect"]
@@ -216,6 +238,7 @@ class InspectResult(Result, frozen=True, kw_only=True):
     samples: Sequence[MaskedRow]
     rewards: Sequence[RewardResult]
     rewritten_by: str = ""
+    images: ImageReport | None = None
 
     @property
     def exit_code(self) -> int:

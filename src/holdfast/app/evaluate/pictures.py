@@ -5,14 +5,13 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from holdfast.adapters.foreign_files import expanded, is_there, read_foreign
+from holdfast.adapters.rows.images import encoded_image
 from holdfast.catalog.formats.words import IMAGES
 from holdfast.core.evaluation import Example, ImageSource
 from holdfast.engine.evaluate.reading import FIRST, ReadRows
-
-ADDRESSES: Final = ("http://", "https://")
 
 
 def with_images(read: ReadRows, dataset: str) -> ReadRows:
@@ -50,18 +49,13 @@ def _source(image: Any, name: str, folder: Path) -> ImageSource:
     """Return one image.
 
     Raises:
-        ValueError: It is none, or an address.
+        ValueError: It is none, an address, or its file is not there.
         OSError: Its file cannot be read.
     """
-    content = image.get("bytes") if isinstance(image, Mapping) else image
-    if isinstance(content, bytes):
-        return ImageSource(base64=base64.b64encode(content).decode())
-    path = image.get("path") if isinstance(image, Mapping) else image
-    if not isinstance(path, str):
-        raise ValueError(f"`{name}` is {type(image).__name__}, and no image")
-    if path.startswith(ADDRESSES):
-        raise ValueError(f"`{name}` is an address, and images are not fetched: {path}")
-    file = folder / path
-    if not is_there(file):
-        raise ValueError(f"`{name}` names a file that is not there: {file}")
-    return ImageSource(path=str(file.absolute()), digest=hashlib.sha256(read_foreign(file)).hexdigest())
+    try:
+        source = encoded_image(image, folder)
+    except ValueError as error:
+        raise ValueError(f"`{name}`: {error}") from error
+    if isinstance(source, bytes):
+        return ImageSource(base64=base64.b64encode(source).decode())
+    return ImageSource(path=str(source), digest=hashlib.sha256(read_foreign(source)).hexdigest())

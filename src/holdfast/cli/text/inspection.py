@@ -14,7 +14,14 @@ from holdfast.core.scan import SOME_ROWS, RewardResult, RowCount
 from holdfast.engine.tokens.picture import figure_lines, render_page
 from holdfast.engine.units import render_counted
 from holdfast.results.check import ReportedSkip
-from holdfast.results.inspect import DroppedRows, InspectedDataset, InspectResult, MethodReadiness, TokenReport
+from holdfast.results.inspect import (
+    DroppedRows,
+    ImageReport,
+    InspectedDataset,
+    InspectResult,
+    MethodReadiness,
+    TokenReport,
+)
 
 WIDEST_TYPE: Final = 100  # characters of a column's type; those of tools go on for pages
 UNNAMED: Final = re.compile(r"Unnamed: \d+$")
@@ -37,6 +44,7 @@ def _lines(result: InspectResult) -> Iterator[str]:
         yield style(dataset.path, bold=True)
     else:
         yield from _about(result)
+    yield from _images(result.images)
     if result.problems:
         yield ""
     for problem in result.problems:
@@ -73,6 +81,31 @@ def _counted(result: InspectResult) -> str:
     """Return how many rows there are; where some are named by number, from which number they count, since lines of files count from 1."""
     named = any(each.rows for each in result.problems) or any(result.dataset.lacking.values())
     return render_counted(result.dataset.rows, "row") + (", numbered from 0" if named else "")
+
+
+def _images(images: ImageReport | None) -> Iterator[str]:
+    """Yield a line about the images."""
+    if images is None:
+        return
+    parts = [f"{count:,} {name}" for name, count in images.formats.items()]
+    if images.images:
+        parts.append(f"{_span(images.widths)} x {_span(images.heights)} pixels")
+    if images.tokens:
+        parts.append(f"{_span(images.tokens)} tokens a row")
+    if images.untold:
+        parts.append(f"not known: {images.untold}")
+    if parts:
+        yield f"\n{style('images', dim=True)} {', '.join(parts)}"
+
+
+def _span(ends: tuple[int, int]) -> str:
+    """Return the least and the greatest of some numbers.
+
+    >>> _span((32, 32)), _span((32, 1024))
+    ('32', '32 to 1,024')
+    """
+    low, high = ends
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def _skips(result: InspectResult) -> Iterator[str]:

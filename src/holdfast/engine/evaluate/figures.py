@@ -99,7 +99,7 @@ class EvaluatedRows:
         """Return which rows belong together; None where each is its own."""
         if self.cluster:
             return number_clusters([str(each.columns.get(self.cluster)) for each in self.examples])
-        return number_clusters([repr(each.prompt) if each.prompt else str(each.row) for each in self.examples])
+        return number_clusters([_question(each) if each.prompt else str(each.row) for each in self.examples])
 
     def measured(self) -> list[tuple[Metric, FloatArray, FloatArray | None]]:
         """Return each metric with the measures of the model and of the base."""
@@ -150,6 +150,11 @@ def figures_of(
 def _in_order(groups: Sequence[str]) -> list[str]:
     """Return the groups, the largest first."""
     return sorted(set(groups), key=lambda each: (-groups.count(each), each))
+
+
+def _question(example: Example) -> str:
+    """Return what a model is asked, as a text that tells it from other questions."""
+    return repr((example.prompt, example.images)) if example.images else repr(example.prompt)
 
 
 def _joined(clusters: IntArray | None, chosen: BoolArray) -> IntArray | None:

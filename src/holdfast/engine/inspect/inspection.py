@@ -7,6 +7,7 @@ from typing import Any, Literal
 from holdfast.catalog.formats import DEFAULTS, ColumnSettings, judge
 from holdfast.core.columns import Type
 from holdfast.core.finding import Finding, Severity, Skip
+from holdfast.core.image_scan import ImageScan
 from holdfast.core.methods import Method
 from holdfast.core.scan import MaskedRow, RewardResult, RowCount, Scan, Tokens
 from holdfast.core.shape import Readiness, Shape
@@ -15,6 +16,7 @@ from holdfast.engine.mapping import Proposal, propose, strange_rows
 from holdfast.results.check import ReportedSkip
 from holdfast.results.inspect import (
     DroppedRows,
+    ImageReport,
     InspectedDataset,
     InspectResult,
     LackingValues,
@@ -55,6 +57,7 @@ class Inspection:
         masked: Sample rows as the model is shown them.
         rewarded: What reward functions gave for sample rows.
         rewritten_by: The job's function that rewrites the rows before a trainer reads them; empty if there is none.
+        images: What reading the images showed; None if there are none.
         findings: What the rules object to.
         skips: Those that could not be asked.
     """
@@ -71,6 +74,7 @@ class Inspection:
     masked: tuple[MaskedRow, ...] = ()
     rewarded: tuple[RewardResult, ...] = ()
     rewritten_by: str = ""
+    images: ImageScan | None = None
     findings: tuple[Finding, ...] = ()
     skips: tuple[Skip, ...] = ()
 
@@ -146,6 +150,18 @@ def inspect_result(inspection: Inspection) -> InspectResult:
         samples=inspection.masked,
         rewards=inspection.rewarded,
         rewritten_by=inspection.rewritten_by,
+        images=_images(inspection.images) if inspection.images else None,
+    )
+
+
+def _images(scan: ImageScan) -> ImageReport:
+    return ImageReport(
+        images=scan.images,
+        formats=scan.formats,
+        widths=scan.widths,
+        heights=scan.heights,
+        tokens=scan.tokens,
+        untold=scan.unread or scan.uncounted,
     )
 
 

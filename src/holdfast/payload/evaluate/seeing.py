@@ -113,7 +113,9 @@ class SeeingScoring:
 
     def run(self, batch: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the scores of a batch of prepared rows."""
-        return [{"row": row["row"], "cut": False, "scores": [self._score(*each) for each in row["texts"]]} for row in batch]
+        return [
+            {"row": row["row"], "cut": False, "scores": [self._score(*each) for each in row["texts"]]} for row in batch
+        ]
 
     def _score(self, before: SeenText, answer: list[int]) -> tuple[float, int]:
         """Return an answer's log-likelihood in nats, and its number of tokens."""

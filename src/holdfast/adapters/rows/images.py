@@ -1,0 +1,90 @@
+"""Reading images: their format and size, and whether they are whole.
+
+Covered: files, bytes, and the pairs of both that `datasets` stores; whatever Pillow reads. Not covered: addresses, which are
+never fetched.
+"""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.foreign_files import is_there, read_foreign
+
+ADDRESSES: Final = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFacts:
+    """An image.
+
+    Attributes:
+        format: As Pillow names it: `PNG`.
+        width: In pixels.
+        height: In pixels.
+    """
+
+    format: str
+    width: int
+    height: int
+
+
+def has_pillow() -> bool:
+    """True if images can be read."""
+    from importlib.util import find_spec
+
+    return find_spec("PIL") is not None
+
+
+def encoded_image(image: Any, folder: Path) -> Path | bytes:
+    """Return the file or the bytes of an image that a row holds.
+
+    Args:
+        image: A path, bytes, or a mapping with `path` and `bytes`.
+        folder: Where paths start.
+
+    Raises:
+        ValueError: It is no image, an address, or its file is not there.
+    """
+    content = image.get("bytes") if isinstance(image, Mapping) else image
+    if isinstance(content, bytes):
+        return content
+    path = image.get("path") if isinstance(image, Mapping) else image
+    if not isinstance(path, str):
+        raise ValueError(f"it is {type(image).__name__}, and no image")  # noqa: TRY004 - the row is at fault
+    if path.startswith(ADDRESSES):
+        raise ValueError(f"it is an address, and images are not fetched: {path}")
+    if not is_there(folder / path):
+        raise ValueError(f"no such file: {path}")
+    return (folder / path).absolute()
+
+
+def read_image(image: Any, folder: Path, *, whole: bool) -> ImageFacts:
+    """Return an image's format and size.
+
+    Args:
+        image: As `encoded_image` takes it.
+        folder: Where paths start.
+        whole: Whether to decode all of it, which finds files that are cut off.
+
+    Raises:
+        ValueError: It cannot be read.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    source = encoded_image(image, folder)
+    try:
+        content = read_foreign(source) if isinstance(source, Path) else source
+        with Image.open(io.BytesIO(content)) as opened:
+            if whole:
+                opened.load()
+            return ImageFacts(opened.format or "unknown", *opened.size)
+    except UnidentifiedImageError as error:
+        raise ValueError(f"no image that Pillow reads{_named(source)}") from error
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ValueError(f"{error}{_named(source)}") from error
+
+
+def _named(source: Path | bytes) -> str:
+    return f": {source}" if isinstance(source, Path) else ""

@@ -1,0 +1,133 @@
+"""The images of a dataset that is inspected: formats, sizes, tokens, and those that are damaged."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from holdfast.adapters.environment.extras import install_command
+from holdfast.adapters.foreign_files import expanded, is_there
+from holdfast.adapters.rows.images import ImageFacts, has_pillow, read_image
+from holdfast.adapters.tokens.image_tokens import count_image_tokens
+from holdfast.app.inspect.rows import DataPreview, RowSource
+from holdfast.catalog.formats.words import IMAGES
+from holdfast.core.document import Document
+from holdfast.core.errors import SourceError
+from holdfast.core.image_scan import ImageScan
+from holdfast.core.scan import FIRST_ROWS, DamagedRows
+from holdfast.core.unpacking import unpack_rows
+
+DECODED: Final = 1000
+"""The first images, so many, are decoded whole; of the others only the headers are read."""
+DEFAULT_LENGTH: Final = 1024
+"""The `max_length` of `SFTConfig`, trl 1.16."""
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What was found so far: the images of each row, and the damaged ones by column."""
+
+    images: int = 0
+    formats: Counter[str] = field(default_factory=Counter[str])
+    rows: dict[int, list[ImageFacts]] = field(default_factory=dict[int, list[ImageFacts]])
+    damaged: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    because: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def scan_images(document: Document, source: RowSource, sight: DataPreview, limit: int) -> ImageScan | None:
+    """Return what reading the images showed; None if no column holds any.
+
+    Args:
+        document: The request.
+        source: The rows.
+        sight: What the first of them show.
+        limit: The most rows whose images are read.
+    """
+    names = [name for name in IMAGES if name in sight.columns]
+    if not names:
+        return None
+    if not has_pillow():
+        return ImageScan(unread=f"Pillow is not installed: {install_command('vision')}")
+    tally = _read(source, names, limit)
+    marked = tuple(
+        DamagedRows("unreadable-image", name, len(rows), tuple(rows[:FIRST_ROWS]), tally.because[name])
+        for name, rows in tally.damaged.items()
+    )
+    scan = ImageScan(images=tally.images, formats=dict(tally.formats.most_common()), marked=marked)
+    return _with_sizes(scan, tally, names, document, source) if tally.images else scan
+
+
+def _read(source: RowSource, names: Sequence[str], limit: int) -> _Tally:
+    tally, folder = _Tally(), _folder(source.path)
+    for number, row in _rows(source, limit):
+        for name in names:
+            for image in _listed(row.get(name)):
+                _add(tally, number, name, image, folder)
+    return tally
+
+
+def _add(tally: _Tally, number: int, name: str, image: Any, folder: Path) -> None:
+    try:
+        facts = read_image(image, folder, whole=tally.images < DECODED)
+    except ValueError as error:
+        rows = tally.damaged.setdefault(name, [])
+        tally.because.setdefault(name, str(error))
+        if number not in rows[-1:]:
+            rows.append(number)
+        return
+    tally.images += 1
+    tally.formats[facts.format] += 1
+    tally.rows.setdefault(number, []).append(facts)
+
+
+def _with_sizes(
+    scan: ImageScan, tally: _Tally, names: Sequence[str], document: Document, source: RowSource
+) -> ImageScan:
+    facts = [each for found in tally.rows.values() for each in found]
+    widths, heights = [each.width for each in facts], [each.height for each in facts]
+    scan = replace(scan, widths=(min(widths), max(widths)), heights=(min(heights), max(heights)))
+    model = document.get("model.path", None)
+    if not isinstance(model, str):
+        return scan
+    sizes = sorted({(each.height, each.width) for each in facts})
+    try:
+        counts = dict(zip(sizes, count_image_tokens(model, sizes, offline=source.offline), strict=True))
+    except SourceError as error:
+        return replace(scan, uncounted=error.what)
+    tokens = {row: sum(counts[each.height, each.width] for each in found) for row, found in tally.rows.items()}
+    return replace(
+        scan,
+        tokens=(min(tokens.values()), max(tokens.values())),
+        marked=(*scan.marked, *_beyond(tokens, document, names[0])),
+    )
+
+
+def _beyond(tokens: Mapping[int, int], document: Document, column: str) -> Iterator[DamagedRows]:
+    """Yield the rows whose images alone have more tokens than sft keeps of a row."""
+    longest = document.get("train.max_length", DEFAULT_LENGTH)
+    if document.get("method", "sft") != "sft" or not isinstance(longest, int):
+        return
+    rows = [row for row, count in tokens.items() if count > longest]
+    if rows:
+        detail = f"{max(tokens.values()):,} tokens, and `max_length` is {longest:,}"
+        yield DamagedRows("images-beyond-max-length", column, len(rows), tuple(rows[:FIRST_ROWS]), detail)
+
+
+def _rows(source: RowSource, limit: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = source.open()
+    for batch in rows.batches():
+        for number, row in enumerate(unpack_rows(batch.frame.iter_rows(named=True), rows.columns), batch.start):
+            if number >= limit:
+                return
+            yield number, row
+
+
+def _folder(dataset: str) -> Path:
+    """Return the folder that paths start in: that of the data file, or the dataset itself."""
+    named = expanded(dataset)
+    return named.parent if is_there(named) and not named.is_dir() else named
+
+
+def _listed(value: Any) -> list[Any]:
+    return [each for each in (value if isinstance(value, list) else [value]) if each is not None]

@@ -1,0 +1,43 @@
+"""Images as rows hold them: files, bytes, and what is no image."""
+
+import io
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from holdfast.adapters.rows.images import ImageFacts, read_image
+
+
+def picture(kind: str = "PNG", size: tuple[int, int] = (20, 10)) -> bytes:
+    out = io.BytesIO()
+    Image.effect_noise(size, 90).save(out, kind)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
+def test_an_image_is_read_from_its_path_its_bytes_or_both(tmp_path: Path, kind: str) -> None:
+    """Format, width and height, however a row holds it."""
+    (tmp_path / "a").write_bytes(picture(kind))
+    for held in ("a", picture(kind), {"bytes": picture(kind), "path": None}, {"bytes": None, "path": "a"}):
+        assert read_image(held, tmp_path, whole=True) == ImageFacts(kind, 20, 10)
+
+
+@pytest.mark.parametrize(
+    ("held", "because"),
+    [
+        ("absent.png", "no such file: absent.png"),
+        ("https://example.org/a.png", "not fetched"),
+        (7, "it is int"),
+        ({"bytes": None, "path": None}, "no image"),
+        (b"words", "no image that Pillow reads"),
+        ("words", "no image that Pillow reads"),
+        (picture()[:-40], "truncated"),
+    ],
+    ids=["absent", "address", "number", "nothing", "bytes", "file", "cut off"],
+)
+def test_what_is_no_whole_image_is_named(tmp_path: Path, held: object, because: str) -> None:
+    """A file that is absent, an address, something else, and an image that was cut off."""
+    (tmp_path / "words").write_text("words")
+    with pytest.raises(ValueError, match=because):
+        read_image(held, tmp_path, whole=True)
