@@ -85,7 +85,7 @@ RULE = Rule(
         Case(job=JOB, facts=TEXTS),
         Case(job=JOB.replace("packing: true", "packing: false"), facts=PHOTOS),
         Case(job=JOB.replace("packing: true", "truncation_mode: keep_end\n  max_length: null"), facts=PHOTOS),
-        Case(script=SCRIPT.replace("rows)", 'rows.remove_columns("images"))'), facts=PHOTOS),
+        Case(script=SCRIPT.replace("rows)", 'rows.remove_columns("images"))'), facts=TEXTS),
         Case(job=JOB.replace("sft", "dpo").replace("packing", "padding_free"), facts=PHOTOS),
     ),
     kinds=ANY_KIND,

@@ -22,6 +22,7 @@ from holdfast.engine.plan.step import TrainingStep
 
 ALLOCATOR: Final = ("PYTORCH_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF")
 EXPANDABLE: Final = "expandable_segments:True"
+IMAGES: Final = "images are not counted: neither their tokens nor the activations of the vision tower; its weights are"
 ADVICE: Final = f"the allocator is taken as torch's default; {ALLOCATOR[1]}={EXPANDABLE} would need less"
 
 
@@ -105,6 +106,7 @@ def plan_job(question: PlanQuestion) -> JobPlan:
             *([processes.because] if processes.because else []),
             *because,
             *_length_notes(question, step),
+            *([IMAGES] if "vision_config" in question.model.config else []),
             *_notes(question),
             *_evaluation_notes(step, workload),
             *([] if expandable else [ADVICE]),
