@@ -11,7 +11,7 @@ import pytest
 
 import holdfast
 
-pytestmark = [pytest.mark.train, pytest.mark.long]
+pytestmark = [pytest.mark.train, pytest.mark.long, pytest.mark.timeout(900)]
 EXAMPLE = Path(__file__).parents[3] / "examples/vision"
 
 
