@@ -7,10 +7,10 @@ from typing import Final
 
 from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.export.output_folder import bytes_of, deliver, draft_of
-from holdfast.app.delivering import verify_folder
 from holdfast.app.export.describing import CARD, MODELFILE, write_card, write_modelfile
 from holdfast.app.export.gguf import GgufPlan, make_gguf, prepare_gguf
 from holdfast.app.export.steps import Export, ExportRequest
+from holdfast.app.models.delivering import verify_folder
 from holdfast.core.export import MergeAnswer
 from holdfast.core.reference import Reference
 from holdfast.engine.export.merging import merge_checks, merge_notes

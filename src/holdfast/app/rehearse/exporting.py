@@ -6,6 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from holdfast.app.export.exporting import run_export
+from holdfast.app.export.finding import find_source
+from holdfast.app.export.steps import ExportRequest
+from holdfast.app.export.verb import want_libraries
 from holdfast.app.rehearse.playing import OnProgress
 from holdfast.core.errors import HoldfastError, UnexportableError, flatten
 from holdfast.core.rehearsal import Failure, Objection, Omitted, Rehearsal, StageName, StageResult
@@ -21,7 +25,7 @@ PRE_TOKENIZER: Final = "gguf-pretokenizer-unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
+class _ExportOutcome:
     """What came of the export of a twin."""
 
     failures: tuple[Failure, ...] = ()
@@ -41,20 +45,20 @@ def rehearse_export(
         on_progress: Called with each message about progress.
         offline: Don't contact the Hub.
     """
-    if not quantizations or not found.passed or not (folder / EXPORTED / "config.json").is_file():
+    if not found.passed or not (folder / EXPORTED / "config.json").is_file():
         return found
     began_s = time.monotonic()
     try:
-        seen = _seen(_export(folder, quantizations, on_progress, offline=offline))
+        outcome = _outcome_of(_export(folder, quantizations, on_progress, offline=offline))
     except HoldfastError as error:
-        seen = _seen_of(error)
+        outcome = _outcome_of_error(error)
     elapsed_s = time.monotonic() - began_s
     return replace(
         found,
-        stages=tuple(_with_export(each, seen.failures, elapsed_s) for each in found.stages),
-        failures=(*found.failures, *seen.failures),
-        omitted=(*found.omitted, *seen.omitted),
-        warnings=(*found.warnings, *seen.warnings),
+        stages=tuple(_with_export(each, outcome.failures, elapsed_s) for each in found.stages),
+        failures=(*found.failures, *outcome.failures),
+        omitted=(*found.omitted, *outcome.omitted),
+        warnings=(*found.warnings, *outcome.warnings),
     )
 
 
@@ -64,11 +68,6 @@ def _export(folder: Path, quantizations: Sequence[str], on_progress: OnProgress,
     Raises:
         HoldfastError: It cannot be exported.
     """
-    from holdfast.app.export.exporting import run_export  # few jobs export
-    from holdfast.app.export.finding import find_source
-    from holdfast.app.export.steps import ExportRequest
-    from holdfast.app.export.verb import want_libraries
-
     want_libraries()
     source = find_source(str(folder / EXPORTED), base=None, more=(), runs=None, offline=offline)
     request = ExportRequest(
@@ -77,17 +76,19 @@ def _export(folder: Path, quantizations: Sequence[str], on_progress: OnProgress,
     return run_export(request, lambda step: on_progress(f"export: {step}"))
 
 
-def _seen(result: ExportResult) -> _Seen:
+def _outcome_of(result: ExportResult) -> _ExportOutcome:
     failures = tuple(_unequal_tokens(result))
-    return _Seen(failures=failures, warnings=() if failures else tuple(_doubts(result)))
+    return _ExportOutcome(failures=failures, warnings=() if failures else tuple(_doubts(result)))
 
 
-def _seen_of(error: HoldfastError) -> _Seen:
+def _outcome_of_error(error: HoldfastError) -> _ExportOutcome:
     """Return what follows from an error: a failure if its class is known; otherwise it may be one of the twin alone."""
     errors = flatten(error)
     failures = tuple(_failure(each) for each in errors if isinstance(each, UnexportableError))
     unknown = [] if failures else errors
-    return _Seen(failures=failures, omitted=tuple(Omitted(what="GGUF files", because=each.what) for each in unknown))
+    return _ExportOutcome(
+        failures=failures, omitted=tuple(Omitted(what="GGUF files", because=each.what) for each in unknown)
+    )
 
 
 def _failure(error: UnexportableError) -> Failure:

@@ -23,7 +23,6 @@ from holdfast.adapters.storage.scratch import scratch_folder
 from holdfast.app.local_inputs import input_digests
 from holdfast.app.programs import interpreter_of
 from holdfast.app.rehearse import isolating
-from holdfast.app.rehearse.exporting import rehearse_export
 from holdfast.app.rehearse.failure_context import read_failure_context
 from holdfast.app.rehearse.faults.bench import FaultBench
 from holdfast.app.rehearse.observing import find_environment_fault, observe, prepare
@@ -130,8 +129,7 @@ def _start(program: Program, part_request: PartRequest, warm: WarmServer, option
     mark = mark_of(program, words, input_digests(program))  # before it starts: files may change meanwhile
     try:
         found = _rehearsed(program, part_request, words, warm, options)
-        whole = Path(part_request.folder, "whole")
-        found = rehearse_export(found, whole, program.gguf, options.on_progress, offline=part_request.offline)
+        found = _with_export(found, part_request, program.gguf, options)
     except NoEnvironmentError as error:
         if is_made(words) and NO_SOLUTION not in str(error):
             return _started_here(program, part_request, warm, options, str(error))
@@ -140,6 +138,18 @@ def _start(program: Program, part_request: PartRequest, warm: WarmServer, option
     if found.passed and found.complete:
         mark.make()
     return found
+
+
+def _with_export(
+    found: Rehearsal, part_request: PartRequest, quantizations: Sequence[str], options: RehearsalOptions
+) -> Rehearsal:
+    """Return a rehearsal with the export of its twin, if the job asks for one."""
+    if not quantizations:
+        return found
+    from holdfast.app.rehearse.exporting import rehearse_export  # few jobs export
+
+    folder = Path(part_request.folder, "whole")
+    return rehearse_export(found, folder, quantizations, options.on_progress, offline=part_request.offline)
 
 
 def _started_here(

@@ -9,6 +9,11 @@ from holdfast.adapters.clock import SystemClock
 from holdfast.adapters.secrets import redacted_parts
 from holdfast.adapters.storage.run_folder import write_whole
 from holdfast.adapters.storage.scratch import scratch_folder
+from holdfast.app.export.exporting import run_export
+from holdfast.app.export.finding import find_source
+from holdfast.app.export.gguf import prepare_gguf
+from holdfast.app.export.steps import Export, ExportRequest
+from holdfast.app.export.verb import want_libraries
 from holdfast.core.errors import HoldfastError, UsageError, flatten
 from holdfast.core.event import ModelExported
 from holdfast.results import to_json
@@ -52,11 +57,6 @@ def _export(
     Raises:
         HoldfastError: It cannot be exported.
     """
-    from holdfast.app.export.exporting import run_export  # few jobs export
-    from holdfast.app.export.finding import find_source
-    from holdfast.app.export.steps import ExportRequest
-    from holdfast.app.export.verb import want_libraries
-
     if not (folder / "model").is_dir():
         what = f"the final model is not on this machine: there is no {folder / 'model'}"
         raise UsageError(what, where=str(folder), fix=f"`holdfast resume {folder.name}` once it is there")
@@ -96,11 +96,6 @@ def look_at_export(base: str, quantizations: Sequence[str], out: str, *, classif
         UsageError: The files cannot be made; one error for each reason.
         SourceError: The tokenizer cannot be loaded.
     """
-    from holdfast.app.export.finding import find_source  # few jobs export
-    from holdfast.app.export.gguf import prepare_gguf
-    from holdfast.app.export.steps import Export, ExportRequest
-    from holdfast.app.export.verb import want_libraries
-
     want_libraries()
     source = find_source(base, base=None, more=(), runs=None, offline=offline)
     if classifies:

@@ -19,7 +19,6 @@ from holdfast.app.rehearse.before_run import rehearse_unless_passed
 from holdfast.app.run.backends import require_backend, require_ready
 from holdfast.app.run.estimating import EstimatedJob, estimate_job, find_prices
 from holdfast.app.run.evaluating import look_at_tasks
-from holdfast.app.run.exporting import look_at_export
 from holdfast.app.run.kept_results import save_result
 from holdfast.app.run.placement import read_placement
 from holdfast.app.run.planning import make_plan, secret_references
@@ -115,6 +114,8 @@ def _look_at_export(target: Target, *, offline: bool) -> list[str]:
     job = target.job
     if job is None or not job.output.gguf:
         return []
+    from holdfast.app.run.exporting import look_at_export  # few jobs export
+
     base = with_absolute_paths(job, target.document.path).model.path
     classifies = job.method is Method.REWARD
     return look_at_export(base, job.output.gguf, job.output.folder, classifies=classifies, offline=offline)

@@ -13,11 +13,10 @@ from holdfast.adapters.storage.ledger import Ledger
 from holdfast.adapters.storage.resolved import note_versions
 from holdfast.adapters.storage.run_folder import is_supervised, load_plan, write_whole
 from holdfast.adapters.storage.run_log import log_events, log_to_run
-from holdfast.app.delivering import verify_push
+from holdfast.app.models.delivering import verify_push
 from holdfast.app.run.backends import attach_backend, open_backend
 from holdfast.app.run.costs import budget_of
 from holdfast.app.run.evaluating import evaluate_final
-from holdfast.app.run.exporting import export_final
 from holdfast.app.run.notifying import telling
 from holdfast.app.run.outputs import open_output
 from holdfast.app.run.remedied import write_remedied_job
@@ -27,6 +26,7 @@ from holdfast.core.event import (
     Diagnosed,
     Event,
     Liveness,
+    ModelExported,
     Polled,
     Refuser,
     RunRequested,
@@ -98,7 +98,7 @@ class Run:
             ),
             verify=verify_push,
             evaluate=lambda heed: evaluate_final(self.folder, plan.evaluations, heed, observer.on_evaluation_progress),
-            export=lambda heed: export_final(self.folder, plan.gguf, heed, observer.on_export_progress),
+            export=lambda heed: self._export(plan, heed, observer),
             orders=observer,
             observe=look,
             plan=plan,
@@ -150,6 +150,11 @@ class Run:
         now_s = SystemClock().now_s()
         closed = Closed(at_s=now_s, stage=RunStage.FAILED, because=because, refused_by=by, codes=tuple(codes))
         self.ledger.append(self.name, [closed])
+
+    def _export(self, plan: Plan, heed: Callable[[], None], observer: "RunObserver") -> ModelExported:
+        from holdfast.app.run.exporting import export_final  # few jobs export
+
+        return export_final(self.folder, plan.gguf, heed, observer.on_export_progress)
 
     def _prepare(self, plan: Plan, output: AttemptOutput, number: int, *, resume: bool) -> Attempt:
         """Make an attempt's folder, and find the checkpoint that it continues from."""
