@@ -188,7 +188,7 @@ def test_what_is_to_be_changed_is_said_before_another_attempt(tmp_path: Path) ->
     told = unstyle(
         render_diagnosis(convert(answer(tmp_path, REFUSED % ("SFTConfig", "max_seq_length"), RENAMED), DiagnoseResult))
     )
-    assert "edit rename `train.max_seq_length` to `max_length`" in told
+    assert "edit rename `max_seq_length` to `max_length`" in told
     assert "retry after this edit:" in told
     assert "retry after the fix:" in unstyle(render_diagnosis(convert(answer(tmp_path, NO_LOSS), DiagnoseResult)))
 
