@@ -8,6 +8,8 @@ import msgspec
 
 from holdfast.core.json_text import parse_json
 
+KEPT_CHECKPOINTS: Final = 2
+"""What the script of a job file keeps where the job does not say: `save_total_limit`."""
 MANIFEST: Final = "holdfast-manifest.json"
 """The list of a checkpoint's files, which the runtime writes last."""
 STATE: Final = "trainer_state.json"

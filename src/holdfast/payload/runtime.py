@@ -476,7 +476,8 @@ class StopRequest:
         raise SystemExit(STOPPED)
 
     def _hear(self, number: int, _frame: types.FrameType | None) -> None:
-        if self._number and time.monotonic() - self._heard_s > ECHO_S:
+        # A rank whose launcher died sends itself a signal, which is no second wish of a person's.
+        if self._number and not self._attempt.is_orphan and time.monotonic() - self._heard_s > ECHO_S:
             self._attempt.ending = ScriptEnding("stopped", "signal", f"{signal.Signals(number).name}, the second")
             self._attempt.end()
             os._exit(STOPPED)

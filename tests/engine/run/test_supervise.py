@@ -998,6 +998,19 @@ def test_a_person_is_heard_while_the_final_model_is_evaluated(order: Order | Non
     assert state.stage is (RunStage.RUNNING if order == "detach" else RunStage.SUCCEEDED)
 
 
+def test_a_stop_of_the_evaluation_leaves_out_the_export_too() -> None:
+    """What is stopped ends; a later `resume` makes the export."""
+    given = dependencies(FakeBackend(), FakeStore(), FakeOrders(None, "stop"))
+
+    state = drive("r", Limits(evaluates=True, exports=True), given)
+
+    assert state.evaluated
+    assert state.exported
+    assert (state.evaluated.verdict, state.exported.verdict) == ("skipped", "skipped")
+    assert state.lacks_export
+    assert state.stage is RunStage.SUCCEEDED
+
+
 def test_the_final_model_is_exported_after_its_evaluation() -> None:
     """Once; a supervisor that takes over goes on with it. An export that fails leaves the run as it is, and can be made again."""
     asked = Limits(exports=True)

@@ -8,20 +8,19 @@ from typing import Final
 
 from holdfast.app.export.exporting import run_export
 from holdfast.app.export.finding import find_source
+from holdfast.app.export.gguf import READ_ALIKE
 from holdfast.app.export.steps import ExportRequest
 from holdfast.app.export.verb import want_libraries
 from holdfast.app.rehearse.playing import OnProgress
 from holdfast.core.errors import HoldfastError, UnexportableError, flatten
 from holdfast.core.rehearsal import Failure, Objection, Omitted, Rehearsal, StageName, StageResult
+from holdfast.engine.export.readiness import PRE_TOKENIZER, UNKNOWN
 from holdfast.engine.rehearse.naming import name_cause
 from holdfast.payload.rehearsal.part_request import EXPORTED
 from holdfast.results.export import ExportResult
 
 EXPORT: Final[StageName] = "export"
 KEY: Final = "output.gguf"
-READ_ALIKE: Final = "token-ids"
-"""The check that holds for a twin as for its model."""
-PRE_TOKENIZER: Final = "gguf-pretokenizer-unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +109,7 @@ def _doubts(result: ExportResult) -> Iterator[Objection]:
         for check in file.checks:
             if file.format == "gguf" and check.name == "weights" and check.verdict == "fail":
                 message = f"the twin's {file.quantization} file could not be made: {check.because}"
-                yield Objection(code="gguf-arch-unsupported", message=message, stage=EXPORT)
+                yield Objection(code=UNKNOWN, message=message, stage=EXPORT)
 
 
 def _with_export(stage: StageResult, failures: Sequence[Failure], elapsed_s: float) -> StageResult:

@@ -187,7 +187,7 @@ def _of_ranks(state: RunState, ending: Ending) -> Iterator[EndingFact]:
     if state.stop:
         return
     if has_lost_launcher(ending.ends):
-        yield EndingFact("the launcher of the ranks died; they saved, and left", LAUNCHER_DIED, 0.95)
+        yield EndingFact("the launcher of the ranks died", LAUNCHER_DIED, 0.95)
     elif first and first.signal == SIGKILL and ending.oom_kills == 0:
         values = {"rank": str(first.rank), "code": str(first.code)}
         yield EndingFact(f"{first.text} (oom_kill 0)", RANK_DIED, 0.97, values)

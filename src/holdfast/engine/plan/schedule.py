@@ -6,14 +6,13 @@ from typing import Any, Final
 
 from holdfast.catalog.api import Api
 from holdfast.catalog.calls.train_arguments import setting
+from holdfast.core.checkpoint import KEPT_CHECKPOINTS
 from holdfast.core.document import ABSENT, Document
 from holdfast.core.finding import MissingFactError
 from holdfast.core.numbers import is_count, is_number
 
 NEVER: Final = frozenset({None, ABSENT, "no"})
 EPOCH: Final = "epoch"
-KEPT_CHECKPOINTS: Final = 2
-"""What the script of a job file keeps where the job does not say: `save_total_limit`."""
 
 
 @dataclass(frozen=True, slots=True)

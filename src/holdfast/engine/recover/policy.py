@@ -1,8 +1,9 @@
 """Whether a run whose attempt failed goes on by itself, and with what changed.
 
 A failed attempt is followed by another if its cause is known, and either gone by itself or one that a permitted change of the job helps
-against, and if no person ended it. On this machine a signal counts as a person's, unless the job says otherwise. The number of attempts is bounded; a cause against which two changes did not help ends the run, and so does
-two attempts in a row that got no further, unless their machine was taken away.
+against, and if no person ended it. On this machine a signal counts as a person's, unless the job says otherwise. The number of attempts
+is bounded. A cause against which two changes did not help ends the run, and so do two attempts in a row that got no further, unless
+their machine was taken away.
 """
 
 from dataclasses import replace
@@ -104,7 +105,9 @@ def _after_kill(cause: Diagnosed, state: RunState, job: Job | None) -> Diagnosed
     if job is None or state.current is None or not _was_killed(state.current):
         return cause
     if "killed" not in job.recover.allow:
-        return replace(cause, stops="a signal counts as a person's, since `recover.allow` does not have `killed`")
+        return replace(
+            cause, stops="a signal counts as a person's wish; `recover.allow: [killed]` lets the run continue"
+        )
     return _again(cause, state)
 
 

@@ -46,6 +46,7 @@ from holdfast.ports import AttemptOutput, Backend, Clock, Order, Orders, PollRes
 Answer = TypeVar("Answer")
 LONGEST_PAUSE_POLLS: Final = 12
 """The longest pause between two calls of a backend that cannot be reached: as long as so many pauses between two polls."""
+STOPPED: Final = "stopped by a person"
 DRAINING: Final = "ended; the rest of its log is awaited"
 """The phase of an attempt that has ended, while some of its output has not arrived."""
 
@@ -91,7 +92,7 @@ def drive(run: str, limits: Limits, dependencies: Dependencies) -> RunState:
     Every event is in the ledger before `supervise` gets it. So is what other processes write there in the meantime, such as
     a stop from another terminal.
     """
-    loop = _Loop(run, dependencies)
+    loop = _Loop(run, dependencies, exports=limits.exports)
     loop.catch_up()
     flow = supervise(loop.state, limits)
     action = next(flow)
@@ -113,8 +114,8 @@ class _Stopped(Exception):  # noqa: N818 - an order, not an error
 class _Loop:
     """Carries out the actions of one run, and remembers how far it has read the ledger."""
 
-    def __init__(self, run: str, dependencies: Dependencies) -> None:
-        self._run, self._dependencies = run, dependencies
+    def __init__(self, run: str, dependencies: Dependencies, *, exports: bool) -> None:
+        self._run, self._dependencies, self._exports = run, dependencies, exports
         self._read = 0
         self._order: Order | None = None
         self._watched = False  # whether the newest attempt was seen alive
@@ -294,13 +295,15 @@ class _Loop:
         try:
             self._record(self._dependencies.evaluate(self._heed))
         except _Stopped:
-            self._record(ModelEvaluated(at_s=self._now, verdict="skipped", because="stopped by a person"))
+            self._record(ModelEvaluated(at_s=self._now, verdict="skipped", because=STOPPED))
+            if self._exports:
+                self._record(ModelExported(at_s=self._now, verdict="skipped", because=STOPPED))
 
     def _export(self) -> None:
         try:
             self._record(self._dependencies.export(self._heed))
         except _Stopped:
-            self._record(ModelExported(at_s=self._now, verdict="skipped", because="stopped by a person"))
+            self._record(ModelExported(at_s=self._now, verdict="skipped", because=STOPPED))
 
     def _heed(self) -> None:
         """Take the person's order while the final model is evaluated or exported.

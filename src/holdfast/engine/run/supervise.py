@@ -79,9 +79,12 @@ def supervise(state: RunState, limits: Limits) -> Flow:
         state = yield from _follow(state, limits)
     for repository in state.unverified:
         state = fold((yield Verify(repository)), state)
+    exported = state.exported
     if limits.evaluates and state.has_trained and state.evaluated is None:
         state = fold((yield EvaluateModel()), state)
-    if _export_is_due(state, limits):
+    if (
+        _export_is_due(state, limits) and state.exported is exported
+    ):  # a person who stops the evaluation stops the export, too
         state = fold((yield ExportModel()), state)
     return fold((yield Close(*verdict(state, limits.stall_s))), state)
 

@@ -8,6 +8,7 @@ from typing import Any
 from holdfast.catalog.builtin import BUILTIN, CONFIG_FOR, DATASETS, MODELS
 from holdfast.catalog.data.files import READ, ending_of
 from holdfast.catalog.hub.repositories import PATHS
+from holdfast.core.checkpoint import KEPT_CHECKPOINTS
 from holdfast.core.errors import UsageError
 from holdfast.core.job import Data, Job
 from holdfast.core.methods import Method
@@ -240,7 +241,7 @@ def choose_schedule(job: Job) -> dict[str, Any]:
             schedule["save_strategy"] = "epoch"
         else:
             schedule["save_steps"] = evaluation["eval_steps"] if job.early_stopping else PART_OF_STEPS
-    return {key: value for key, value in {**schedule, "save_total_limit": 2}.items() if key not in train}
+    return {key: value for key, value in {**schedule, "save_total_limit": KEPT_CHECKPOINTS}.items() if key not in train}
 
 
 def with_schedule(job: Job) -> Job:

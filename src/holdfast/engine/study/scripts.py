@@ -20,7 +20,7 @@ MAIN: Final = "main.py"
 SEED: Final = "SEED"
 FOLLOWING: Final = "DATA_SEED"
 """The setting that a script sets with its seed, if the job has no seed for its data."""
-LOGGED: Final = {"train_loss": "loss"}
+TRAINER_NAMES: Final = {"train_loss": "loss"}
 """Names under which the trainer logs a metric, where they are others."""
 LINE: Final = 110
 MOST_SEEDS: Final = 30
@@ -144,7 +144,7 @@ def _render_main(name: str, study: Study, runs: Sequence[tuple[str, Mapping[str,
     return TEMPLATES.get_template("study.py.jinja").render(
         name=name,
         metric=study.metric.name,
-        logged=LOGGED.get(study.metric.name, study.metric.name),
+        logged=TRAINER_NAMES.get(study.metric.name, study.metric.name),
         lower_is_better=study.metric.lower_is_better,
         parallel=study.parallel,
         seeds=seeds,
