@@ -55,10 +55,11 @@ SCRIPT = """from datasets import load_dataset
 from trl import SFTConfig, SFTTrainer
 
 rows = load_dataset("acme/photos", split="train")
-args = SFTConfig(output_dir="out", padding_free=True)
+args = SFTConfig(output_dir="out", padding_free=True, max_length=None)
 trainer = SFTTrainer(model="acme/sees", args=args, train_dataset=rows)
 """
 PHOTOS: Final = {"dataset": Dataset(columns=("messages", "images"))}
+PAIRS: Final = {"dataset": Dataset(columns=("chosen", "rejected", "images"))}
 TEXTS: Final = {"dataset": Dataset(columns=("messages",))}
 
 RULE = Rule(
@@ -86,7 +87,7 @@ RULE = Rule(
         Case(job=JOB.replace("packing: true", "packing: false"), facts=PHOTOS),
         Case(job=JOB.replace("packing: true", "truncation_mode: keep_end\n  max_length: null"), facts=PHOTOS),
         Case(script=SCRIPT.replace("rows)", 'rows.remove_columns("images"))'), facts=TEXTS),
-        Case(job=JOB.replace("sft", "dpo").replace("packing", "padding_free"), facts=PHOTOS),
+        Case(job=JOB.replace("sft", "dpo").replace("packing", "padding_free"), facts=PAIRS),
     ),
     kinds=ANY_KIND,
 )
