@@ -15,7 +15,7 @@ from holdfast.app.run.costs import budget_of
 from holdfast.app.run.preparing import check_job
 from holdfast.catalog.hub.flavors import load_flavors, table_prices
 from holdfast.cli.text.plan import render_plan
-from holdfast.core.errors import SourceError
+from holdfast.core.errors import SourceError, UsageError
 from holdfast.core.plan import RunRequest
 from holdfast.engine.plan.hardware import list_flavors, prices_of
 from holdfast.results.plan import PlanResult
@@ -142,3 +142,23 @@ def test_a_run_keeps_the_prices_of_the_day_on_which_it_was_planned(hub: Loopback
     assert budget is not None
     assert budget.prices.usd_per_hour["a10g-small"] == 3.0
     assert "(the Hub's prices of 20" in checked.planned
+
+
+@pytest.mark.parametrize("hardware", ["a10g-small", "new-gpu"])
+def test_a_budget_is_kept_or_refused_where_the_hub_lists_no_price(
+    hub: LoopbackHub, hardware: str, tmp_path: Path
+) -> None:
+    """The catalog's price is used for hardware that the Hub's list lacks; without any, the budget could not be kept."""
+    hub.hardware = [listed("l4x1", 13_333), listed("new-gpu", 70_000, "fortnight")]
+    path = tmp_path / "job.yaml"
+    path.write_text(JOB.replace("a10g-small", hardware).replace("budget_usd: 1", "budget_usd: 900"), encoding="utf-8")
+    request = RunRequest(target=str(path), cwd=str(tmp_path))
+    if hardware == "new-gpu":
+        with pytest.raises(UsageError, match=r"`where\.budget_usd` cannot be kept: the price of `new-gpu`"):
+            check_job(request, str(path))
+        return
+    plan = check_job(request, str(path)).plan
+
+    assert plan is not None
+    assert plan.usd_per_hour == {"l4x1": 0.8, "a10g-small": table_prices().usd_per_hour["a10g-small"]}
+    assert budget_of(plan) is not None

@@ -15,8 +15,10 @@ from holdfast.app.run.estimating import needs_timeout
 from holdfast.app.run.notifying import check_webhook
 from holdfast.app.run.own_files import with_own_files
 from holdfast.app.run.placement import Placement
-from holdfast.catalog.hub.flavors import load_flavors
+from holdfast.catalog.hub.flavors import load_flavors, table_prices
 from holdfast.core.backends import capabilities_of
+from holdfast.core.document import Document
+from holdfast.core.errors import Spot, UsageError
 from holdfast.core.estimate import JobEstimate
 from holdfast.core.facts import Machine
 from holdfast.core.hardware import PriceList
@@ -57,7 +59,7 @@ def make_plan(
         prices: What the hardware of its backend costs; None if that has no prices.
 
     Raises:
-        UsageError: Nothing on this machine can run it.
+        UsageError: Nothing on this machine can run it, or its budget cannot be kept.
     """
     machine, job = LocalMachine().fetch(), target.job
     plan = Plan(
@@ -83,12 +85,28 @@ def make_plan(
     if needs_timeout(plan) and estimate and estimate.timeout_s:
         plan = replace(plan, timeout_s=estimate.timeout_s)
     if prices:
-        plan = replace(plan, usd_per_hour=prices.usd_per_hour)
+        plan = _with_prices(plan, prices, target.document)
     if capabilities_of(plan.backend).carries_files:
         mounted = MOUNTED.get(plan.backend)
         plan = with_own_files(plan, target, arguments, mounted(plan.options) if mounted else ())
     open_backend(plan, {**os.environ, **references.values})  # only to find out now whether it can run the plan
     return plan
+
+
+def _with_prices(plan: Plan, prices: PriceList, document: Document) -> Plan:
+    """Return a plan with the prices of the day; if its own hardware has none, with that of the catalog.
+
+    Raises:
+        UsageError: The plan has a budget, and its hardware has no price.
+    """
+    name = plan.hardware
+    catalog = {key: price for key, price in table_prices().usd_per_hour.items() if key == name}
+    listed = {**catalog, **prices.usd_per_hour}
+    if name and plan.budget_usd is not None and name not in listed:
+        what = f"`where.budget_usd` cannot be kept: the price of `{name}` is not known"
+        fix = "name hardware that `hf jobs hardware` lists with a price, or remove `where.budget_usd`"
+        raise UsageError(what, where=Spot.of(document.place("where.budget_usd")), fix=fix)
+    return replace(plan, usd_per_hour=listed)
 
 
 def _processes(machine: Machine, placement: Placement) -> int:
