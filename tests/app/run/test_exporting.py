@@ -54,6 +54,27 @@ def test_what_an_export_lacks_is_reported_before_training(
     assert not (job.parent / "runs").exists()
 
 
+@pytest.mark.parametrize("named", ["--runs", "HOLDFAST_RUNS"])
+def test_the_disk_of_the_runs_folder_is_looked_at(
+    job: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], named: str
+) -> None:
+    """Of the one that the run will use, and not of the job's `output.folder`."""
+    folders = list[str]()
+
+    def look(_base: str, _quantizations: object, out: str, **_: object) -> list[str]:
+        folders.append(out)
+        raise UsageError("the disk is full", where=out, fix="free some of it")
+
+    monkeypatch.setattr(exporting, "look_at_export", look)
+    monkeypatch.delenv("HOLDFAST_RUNS", raising=False)
+    if named == "HOLDFAST_RUNS":
+        monkeypatch.setenv(named, "big-disk")
+    code, _ = typed(capsys, "run", "job.yaml", "--offline", *(("--runs", "big-disk") if named == "--runs" else ()))
+
+    assert code == 2
+    assert folders == [str(job.parent / "big-disk")]
+
+
 def test_a_classifier_gets_no_gguf_file(job: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reward model has its head only after training."""
     monkeypatch.setattr(gguf, "look_at_tools", lambda _: NOTHING)

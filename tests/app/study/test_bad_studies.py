@@ -8,7 +8,8 @@ import pytest
 
 import holdfast
 from holdfast.adapters.storage import journal
-from holdfast.core.errors import flatten
+from holdfast.app.run import exporting
+from holdfast.core.errors import GroupedError, UsageError, flatten
 from tests.helpers.quick_training import (
     QuickStudy,
     quick_study,  # noqa: F401 - the fixture `quick`
@@ -236,3 +237,25 @@ def test_a_full_disk_ends_the_study_and_loses_nothing(quick: QuickStudy, monkeyp
     after = run(quick)
     assert after["verdict"] == "complete"
     assert set(quick.trainings().values()) == {1}
+
+
+def test_what_an_export_needs_is_looked_at_once(quick: QuickStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before the first trial, on the disk of the runs folder that the study uses; trials do not look again."""
+    folders = list[str]()
+    missing = [UsageError("there is no C++ compiler", where="GGUF files", fix="install g++")]
+
+    def look(_base: str, _quantizations: object, out: str, **_: object) -> list[str]:
+        folders.append(out)
+        if missing:
+            raise GroupedError("GGUF files cannot be made", missing)
+        return []
+
+    monkeypatch.setattr(exporting, "look_at_export", look)
+    quick.job["output"] = {"gguf": ["q8_0"]}
+    quick.write(grid=GRID)
+    elsewhere = quick.folder / "elsewhere"
+
+    assert [each.what for each in errors(quick, dry_run=True, runs=elsewhere)] == ["there is no C++ compiler"]
+    missing.clear()
+    assert len(run(quick, runs=elsewhere)["trials"]) == 2
+    assert folders == [str(elsewhere)] * 2  # once for each command

@@ -48,7 +48,7 @@ def _prepare_again(run: Run, observer: RunObserver) -> Run:
         request = resolve_request(request)
         run.reopen()
         with chdir(request.cwd):
-            job = check_job(request, request.target)
+            job = check_job(request, request.target, run.folder.parent)
             ready = replace(run, secrets=job.references.values)
             prepare_run(ready, job, request, observer)
             return ready

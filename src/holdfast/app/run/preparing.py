@@ -8,17 +8,17 @@ from secrets import token_hex
 from msgspec import structs
 
 from holdfast.adapters.rehearsal.programs import Program
-from holdfast.adapters.storage.resolved import with_absolute_paths
 from holdfast.adapters.storage.run_folder import save_plan
 from holdfast.adapters.targets import Target, read_target
+from holdfast.app.arguments import PathName, runs_folder
 from holdfast.app.check.target import check_rules
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.programs import program_of, program_of_job
 from holdfast.app.rehearse.before_run import rehearse_unless_passed
+from holdfast.app.run.after_training import after_training, look_ahead
 from holdfast.app.run.backends import require_backend, require_ready
 from holdfast.app.run.estimating import EstimatedJob, estimate_job, find_prices
-from holdfast.app.run.evaluating import look_at_tasks
 from holdfast.app.run.kept_results import save_result
 from holdfast.app.run.placement import read_placement
 from holdfast.app.run.planning import make_plan, secret_references
@@ -28,7 +28,6 @@ from holdfast.app.run.stopping import cancel_unstarted
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import ScriptArgumentsError, UsageError
 from holdfast.core.event import Refuser
-from holdfast.core.methods import Method
 from holdfast.core.plan import Plan, RunRequest
 from holdfast.core.secret_references import SecretReferences
 from holdfast.engine.check.answers import CheckedTarget, check_result, target_result
@@ -72,8 +71,13 @@ class CheckedJob:
     planned: str = ""
 
 
-def check_job(request: RunRequest, path: str) -> CheckedJob:
+def check_job(request: RunRequest, path: str, runs: PathName | None = None) -> CheckedJob:
     """Read and check the job of a request; if nothing forbids a start, make its plan.
+
+    Args:
+        request: How it was requested.
+        path: The job file or script.
+        runs: The runs folder. Default: HOLDFAST_RUNS, else the job's `output.folder`.
 
     Raises:
         UsageError: The request is wrong, or nothing on this machine can run the job.
@@ -93,8 +97,7 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
     plan = make_plan(target, request.arguments, references, placement, estimated.estimate, prices)
     if not request.offline:
         require_ready(plan, {**os.environ, **references.values})
-    look_at_tasks(plan.evaluations, offline=request.offline)
-    notes = _look_at_export(target, offline=request.offline)
+    notes = [] if request.trial else _look_ahead(target, runs, request)  # a study did, once for trials that are alike
     return CheckedJob(
         target=target,
         checked=checked,
@@ -105,20 +108,9 @@ def check_job(request: RunRequest, path: str) -> CheckedJob:
     )
 
 
-def _look_at_export(target: Target, *, offline: bool) -> list[str]:
-    """Look at all that the export of a job needs; return what is worth knowing of its files.
-
-    Raises:
-        UsageError: The export would fail after training.
-    """
-    job = target.job
-    if job is None or not job.output.gguf:
-        return []
-    from holdfast.app.run.exporting import look_at_export  # few jobs export
-
-    base = with_absolute_paths(job, target.document.path).model.path
-    classifies = job.method is Method.REWARD
-    return look_at_export(base, job.output.gguf, job.output.folder, classifies=classifies, offline=offline)
+def _look_ahead(target: Target, runs: PathName | None, request: RunRequest) -> list[str]:
+    folder = runs_folder(runs, target.job.output.folder if target.job else None)
+    return look_ahead(after_training(target), folder, offline=request.offline)
 
 
 def _planned(target: Target, estimated: EstimatedJob, plan: Plan) -> str:

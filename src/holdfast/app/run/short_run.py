@@ -36,4 +36,4 @@ def try_job(request: RunRequest, path: str, job: CheckedJob, runs: PathName | No
     if job.planned:
         observer.on_short_run(f"{name} itself: {job.planned.splitlines()[0]}")
     tried = replace(request, sets=(*request.sets, *short_run_overrides(job.target.job, name)))
-    return start_run(tried, check_job(tried, path), runs, observer)
+    return start_run(tried, check_job(tried, path, runs), runs, observer)

@@ -69,7 +69,7 @@ def run(
         rehearse=rehearse,
         address=named if path != named else None,
     )
-    job = check_job(request, path)
+    job = check_job(request, path, runs)
     if not try_first or job.plan is None:
         return start_run(request, job, runs, observer, detach=detach)
     short = try_job(request, path, job, runs, observer)

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
 from typing import Final
 
 from holdfast.adapters.targets import Target
@@ -10,6 +12,7 @@ from holdfast.app.check.target import check_rules
 from holdfast.app.check.target_request import TargetRequest
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.run.backends import require_backend
+from holdfast.app.study.after_training import failures_after
 from holdfast.app.study.contents import trial_hashes
 from holdfast.app.study.reading import StudyFile
 from holdfast.core.backends import capabilities_of
@@ -104,8 +107,17 @@ def check_trials(
     despite: Collection[str],
     hub: HubAccess,
     on_progress: Callable[[str], None],
+    runs: Path,
 ) -> None:
     """Check trials that have still to run.
+
+    Args:
+        file: The study.
+        trials: The trials.
+        despite: Codes of rules that don't refuse a trial.
+        hub: Whether the Hub is contacted.
+        on_progress: Called with what is being done.
+        runs: The runs folder.
 
     Raises:
         GroupedError: Of an error for everything for which `run` would refuse one of them.
@@ -118,6 +130,9 @@ def check_trials(
         for finding in blocking_findings(check_rules(each.target, request).findings, despite):
             drawn = drawn_from(file.study, each.trial.sources.get(finding.key, ())) is not None
             problems.add(_rule_error(finding, file, each.trial), each.trial.number, drawn=drawn)
+    for numbers, errors in failures_after([(each.trial.number, each.target) for each in trials], runs, hub):
+        for error, number in product(errors, numbers):
+            problems.add(error, number)
     problems.require_none(file.path)
 
 

@@ -74,7 +74,8 @@ class StudyRequest:
         """
         extremes = extreme_trials(self.file.study) if self.proposals else []
         prepared = [*distinct(waiting), *prepare_trials(replace(self.file, trials=extremes))]
-        check_trials(self.file, prepared, self.options.despite, self.hub, self.observer.on_progress)
+        options = self.options
+        check_trials(self.file, prepared, options.despite, self.hub, self.observer.on_progress, options.runs)
 
     def shown(self) -> StudyResult:
         """Return what the trials have given so far. The table and the report are written anew, unless another process does that."""

@@ -109,7 +109,7 @@ def _checking(
 ) -> Callable[[Sequence[PreparedTrial]], None]:
     """Return what checks trials of a study."""
     hub = HubAccess.OFFLINE if options.offline else HubAccess.ASKED
-    return lambda trials: check_trials(file, trials, options.despite, hub, observer.on_progress)
+    return lambda trials: check_trials(file, trials, options.despite, hub, observer.on_progress, options.runs)
 
 
 def _confirm(file: StudyFile, options: StudyOptions, confirm: Callable[[str], bool]) -> None:

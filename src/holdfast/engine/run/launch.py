@@ -35,10 +35,14 @@ def name_job(job: Job | None, path: str) -> str:
 def apply_job(plan: Plan, job: Job) -> Plan:
     """Return the plan of a script, completed with its job's settings: backend, hardware, variables, secrets, limits."""
     placed = apply_place(plan, job.where, job.environment)
-    evaluations = tuple(convert({**each.model_dump(), "seed": job.seed}, PlannedEvaluation) for each in job.evaluate)
     notified = replace(placed, webhook=job.notify.webhook or "", webhook_format=job.notify.format)
-    after = replace(notified, evaluations=evaluations, gguf=tuple(job.output.gguf))
+    after = replace(notified, evaluations=planned_evaluations(job), gguf=tuple(job.output.gguf))
     return replace(after, script_name=f"{plan.name}.py", attempts=job.recover.attempts)
+
+
+def planned_evaluations(job: Job) -> tuple[PlannedEvaluation, ...]:
+    """Return the evaluations of the final model of a job whose paths are absolute."""
+    return tuple(convert({**each.model_dump(), "seed": job.seed}, PlannedEvaluation) for each in job.evaluate)
 
 
 def apply_place(plan: Plan, where: Where, environment: Environment) -> Plan:
