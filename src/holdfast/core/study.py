@@ -183,7 +183,7 @@ class Study(StrictPart):
     prune: Pruning | None = None
     """Stop a trial early if its metric falls behind that of others at the same step. Default: each trial runs to its end."""
     keep: PositiveInt | None = None
-    """Keep the checkpoints and models of so many settings, the best; remove those of the others once all of their trials have ended. A trial that
+    """Keep the checkpoints, models and exports of so many settings, the best; remove those of the others once all of their trials have ended. A trial that
     failed keeps them. Default: every trial keeps them."""
     budget: StudyBudget = Field(default_factory=StudyBudget)
     """What the whole study may use."""

@@ -34,6 +34,24 @@ def test_the_models_of_the_best_settings_stay(quick: QuickStudy) -> None:
     assert kept(quick, run(quick)) == [0.01, 0.01]
 
 
+def test_exports_go_with_their_model_and_a_killed_removal_is_ended(quick: QuickStudy) -> None:
+    """A kill left `model.removed`; a link leads to a folder that is not the run's; a name of the user's own stays."""
+    quick.write(grid={"train.learning_rate": [0.03, 0.01]})
+    worse, _ = (quick.runs / each["run"] for each in run(quick)["trials"])
+    (worse / "model").rename(worse / "model.removed")
+    for name in ("model", "export", "export-2", "exported-by-me"):
+        (worse / name).mkdir()
+        (worse / name / "weights").write_text("large")
+    (worse / "checkpoints").symlink_to(quick.folder, target_is_directory=True)
+    quick.write(grid={"train.learning_rate": [0.03, 0.01]}, keep=1)
+
+    run(quick)
+
+    left = {each.name for each in worse.iterdir() if each.is_dir()} - {"attempts", "logs", "results"}
+    assert left == {"exported-by-me", "checkpoints"}
+    assert json.loads((worse / "removed.json").read_text())["removed"] == ["export", "export-2", "model"]
+
+
 def test_a_setting_with_a_failed_trial_keeps_what_it_has(quick: QuickStudy) -> None:
     """It may be run again, and be the best then; runs of another study are left alone."""
     quick.write(name="other", trials=[{"train.learning_rate": 0.03}])

@@ -1,6 +1,7 @@
-"""Removing the checkpoints and models of trials that are not among the best of their study."""
+"""Removing the checkpoints, models and exports of trials that are not among the best of their study."""
 
 import json
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -13,12 +14,14 @@ from holdfast.core.trial import TrialOutcome
 
 REMOVED: Final = "removed.json"
 """The file of a run that says what was removed, and why."""
-CHECKPOINTS: Final = "checkpoints"
-MODEL: Final = "model"
+LARGE: Final = re.compile(r"checkpoints|model|export(-[0-9]+)?")
+"""The folders of a run that are removed."""
+DRAFT: Final = ".removed"
+"""Ends the name of a folder while it is removed."""
 
 
 def empty_trials(study: str, outcomes: Sequence[TrialOutcome], found: Mapping[str, TrialRun], keep: int) -> None:
-    """Remove the checkpoints and models of trials. A run that another study has started, or that is under way, keeps them.
+    """Remove the checkpoints, models and exports of trials. A run that another study has started, or that is under way, keeps them.
 
     Args:
         study: The name of the study.
@@ -31,17 +34,38 @@ def empty_trials(study: str, outcomes: Sequence[TrialOutcome], found: Mapping[st
         if trial.state.about.study == study:
             with supervising(trial.run.folder) as mine:
                 if mine:
+                    _remove_leftovers(trial.run.folder)
                     _empty(trial.run.folder, f"it is not among the best {keep} settings of the study {study}")
 
 
 def _empty(folder: Path, because: str) -> None:
-    """Remove the checkpoints and the model of a run; what cannot be removed now is left for the next time."""
-    present = [name for name in (CHECKPOINTS, MODEL) if (folder / name).is_dir()]
-    if not present:
-        return
+    """Remove the checkpoints, the model and the exports of a run; what cannot be removed now is left for the next time."""
     with suppress(OSError):
-        (folder / REMOVED).write_text(json.dumps({"removed": present, "because": because}, indent=1) + "\n")
+        present = sorted(each.name for each in folder.iterdir() if LARGE.fullmatch(each.name) and _is_own_folder(each))
+        if not present:
+            return
+        removed = sorted({*_removed_before(folder), *present})
+        (folder / REMOVED).write_text(json.dumps({"removed": removed, "because": because}, indent=1) + "\n")
         for name in present:
-            draft = folder / f"{name}.removed"
+            draft = folder / f"{name}{DRAFT}"
             (folder / name).rename(draft)  # a kill amid the removal leaves no half of a model
             shutil.rmtree(draft)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what an earlier removal left when it was killed: as long as it is there, nothing can take its name."""
+    for draft in folder.glob(f"*{DRAFT}"):
+        if LARGE.fullmatch(draft.name.removesuffix(DRAFT)):
+            shutil.rmtree(draft, ignore_errors=True)
+
+
+def _is_own_folder(path: Path) -> bool:
+    """Whether a path is a folder of the run itself, and not a link to one elsewhere."""
+    return path.is_dir() and not path.is_symlink()
+
+
+def _removed_before(folder: Path) -> list[str]:
+    """Return what an earlier removal took, as far as its record can be read."""
+    with suppress(OSError, ValueError, TypeError, KeyError):
+        return [str(each) for each in json.loads((folder / REMOVED).read_text(encoding="utf-8"))["removed"]]
+    return []

@@ -122,7 +122,7 @@ class StudyRequest:
         return replace(self, trials=search.trials) if search else self
 
     def remove_worse(self) -> None:
-        """Remove the checkpoints and models of trials that are not among the best, if the study says so."""
+        """Remove the checkpoints, models and exports of trials that are not among the best, if the study says so."""
         if keep := self.file.study.keep:
             found, metric = self.found(), self.file.study.metric
             outcomes = outcomes_of(self.trials, found, metric)

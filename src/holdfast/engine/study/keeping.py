@@ -1,4 +1,4 @@
-"""Which trials of a study keep their checkpoints and models, if only those of the best settings stay.
+"""Which trials of a study keep their checkpoints, models and exports, if only those of the best settings stay.
 
 A setting is judged once all of its trials have a value, or were stopped early. Its mean does not change then, so what is removed cannot become one of
 the best by trials that end later. What failed or was interrupted keeps everything, since it may be continued.
@@ -12,7 +12,7 @@ from holdfast.engine.study.summaries import SettingSummary, summarize_settings
 
 
 def trials_to_empty(outcomes: Sequence[TrialOutcome], keep: int, *, lower_is_better: bool) -> list[TrialOutcome]:
-    """Return the trials whose checkpoints and models are removed: those of settings that are not among the best.
+    """Return the trials whose checkpoints, models and exports are removed: those of settings that are not among the best.
 
     Args:
         outcomes: What became of each trial.
