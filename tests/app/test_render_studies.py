@@ -137,6 +137,18 @@ def test_what_cannot_be_rendered_is_refused(
     assert not Path("scripts").exists()
 
 
+def test_a_file_that_is_too_large_for_a_study_is_an_error(tmp_path: Path) -> None:
+    """As it is for `check` and `run`."""
+    huge = tmp_path / "huge.yaml"
+    with huge.open("wb") as file:
+        file.truncate(60_000_000)
+
+    with pytest.raises(holdfast.UsageError) as refused:
+        holdfast.render(huge)
+
+    assert str(refused.value.where) == str(huge)
+
+
 @pytest.mark.train
 @pytest.mark.long
 def test_the_table_of_the_scripts_is_that_of_the_study(quick: QuickStudy) -> None:

@@ -31,7 +31,7 @@ def names_study(path: str) -> bool:
     """Return whether a path is that of a study file, whatever its job is; what cannot be read is none."""
     if target_kind(path) is not TargetKind.JOB or not Path(path).is_file():
         return False
-    with suppress(HoldfastError, ExceptionGroup):
+    with suppress(HoldfastError, ExceptionGroup, OSError):  # what reads it as a target reports it
         values = JobFileReader().read(read_foreign_text(Path(path)), path).values
         return JOB in values and "method" not in values
     return False
