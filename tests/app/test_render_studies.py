@@ -137,6 +137,23 @@ def test_what_cannot_be_rendered_is_refused(
     assert not Path("scripts").exists()
 
 
+@pytest.mark.parametrize("name", ["main.py", "sft.py"])
+def test_scripts_of_the_user_are_not_overwritten(quick: QuickStudy, name: str) -> None:
+    """Nothing is written then; scripts that holdfast has rendered are rendered anew."""
+    quick.write(grid={"train.learning_rate": [0.1]})
+    own = quick.folder / name
+    own.write_text("print('mine')\n")
+
+    with pytest.raises(holdfast.UsageError, match="not written by `holdfast render`") as refused:
+        holdfast.render(quick.file, output=".")
+
+    assert str(refused.value.where) == name
+    assert own.read_text() == "print('mine')\n"
+    assert [path.name for path in quick.folder.glob("*.py")] == [name]
+    own.unlink()
+    assert holdfast.render(quick.file, output=".") == holdfast.render(quick.file, output=".")
+
+
 def test_a_file_that_is_too_large_for_a_study_is_an_error(tmp_path: Path) -> None:
     """As it is for `check` and `run`."""
     huge = tmp_path / "huge.yaml"

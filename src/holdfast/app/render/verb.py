@@ -1,14 +1,20 @@
 """The verb `render`: the script that a job stands for, and those of a study."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
+from holdfast.adapters.foreign_files import is_there, read_foreign_text
 from holdfast.adapters.targets import read_target
 from holdfast.adapters.targets.studies import names_study
 from holdfast.app.arguments import Overrides, PathName, as_overrides, as_path
 from holdfast.app.rendering import script_of
 from holdfast.core.errors import UsageError
 from holdfast.core.redact import named_secrets, redact
+
+MARK: Final = "Made by holdfast"
+"""What each script that is rendered says of itself."""
 
 
 def render(
@@ -29,7 +35,8 @@ def render(
         output: The file to write; of a study, the folder, which it needs. The main script is returned.
 
     Raises:
-        UsageError: There is no such file, it is a script already, the script would hold a secret, or it cannot be written.
+        UsageError: There is no such file, it is a script already, the script would hold a secret, or it cannot be written. Of a study,
+            the folder has a script of the same name that is not holdfast's.
         GroupedError: Of a JobError for everything wrong with it.
     """
     path, sets = as_path(target), as_overrides(set)
@@ -57,9 +64,25 @@ def _study_script(path: str, sets: Sequence[str], output: PathName | None) -> st
     for script in scripts.values():
         _require_no_secret(script, secrets, path)
     folder = Path(as_path(output))
+    _require_own(folder / name for name in scripts)
     _make_folder(folder)
     _write({folder / name: script for name, script in scripts.items()})
     return next(iter(scripts.values()))
+
+
+def _require_own(paths: Iterable[Path]) -> None:
+    """Refuse to overwrite files that holdfast did not write: of a study, the user names only the folder.
+
+    Raises:
+        UsageError: There is one.
+    """
+    for path in paths:
+        text = ""
+        with suppress(OSError):
+            text = read_foreign_text(path)
+        if is_there(path) and MARK not in text:
+            what = f"{path} exists already, and was not written by `holdfast render`"
+            raise UsageError(what, where=str(path), fix="name another folder with `--output`, or rename the file")
 
 
 def _write(scripts: Mapping[Path, str]) -> None:
