@@ -70,12 +70,22 @@ def test_too_little_is_no_ground_for_a_number(pace: Pace) -> None:
 def test_time_since_the_newest_step_has_passed_already() -> None:
     pace = trained([2.0] * 10)
     assert pace.at_s is not None
-    now, later = (pace.remaining(20, pace.at_s + waited, 2.0) for waited in (0.0, 5.0))
+    now, later = (pace.remaining(20, pace.at_s + waited, 2.0) for waited in (0.0, 1.5))
 
     assert now is not None
     assert later is not None
-    assert now.value - later.value == 5.0
-    assert pace.remaining(20, pace.at_s + 500, 2.0) is not None
+    assert now.value - later.value == 1.5
+
+
+@pytest.mark.parametrize("waited", [5.0, 400.0, 1e6])
+def test_an_evaluation_or_a_stall_brings_the_end_no_nearer(waited: float) -> None:
+    pace = trained([2.0] * 50)
+    assert pace.at_s is not None
+    found = pace.remaining(200, pace.at_s + waited, 2.0)
+
+    assert found is not None
+    assert found.value == 149 * 2.0
+    assert found.low <= found.value <= found.high
 
 
 def test_nothing_is_left_after_the_last_step() -> None:

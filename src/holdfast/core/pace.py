@@ -37,7 +37,8 @@ class Pace:
     def remaining(self, max_steps: int, now_s: float, newest_s: float | None) -> Interval | None:
         """Return the seconds until the last step; None while there are too few steps to tell.
 
-        The ends are the average so far and the newest steps, apart by chance the more, the fewer steps there were.
+        The ends are the average so far and the newest steps, apart by chance the more, the fewer steps there were. The time since the
+        newest step counts for one step at most: what takes longer, such as an evaluation, brings the end no nearer.
 
         Args:
             max_steps: Optimizer steps that the trainer plans.
@@ -50,7 +51,7 @@ class Pace:
         average_s = self.step_s
         if average_s is None or self.at_s is None:
             return None
-        left, since_s = max(max_steps - self.steps, 0), max(now_s - self.at_s, 0.0)
+        left, since_s = max(max_steps - self.steps, 0), min(max(now_s - self.at_s, 0.0), average_s)
         paces = (average_s, newest_s or average_s)
         chance: float = 1 + (self.steps - self.began) ** -0.5
         high_s = left * max(paces) * chance

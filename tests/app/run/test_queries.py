@@ -60,7 +60,7 @@ def test_a_run_whose_supervisor_was_killed_shows_its_newest_figures(tmp_path: Pa
 
 
 def test_a_run_says_how_long_it_still_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its own steps, the same in the list and on its own; an ended one says nothing."""
+    """By its own steps, the same in the list and on its own; one that has ended, or that nobody supervises, says nothing."""
     now = 1_000.0
     monkeypatch.setattr("holdfast.adapters.clock.SystemClock.now_s", lambda _self: now)
     steps = [
@@ -77,6 +77,8 @@ def test_a_run_says_how_long_it_still_trains(tmp_path: Path, monkeypatch: pytest
         *(Reported(at_s=4.0, attempt=1, said=each) for each in said),
     ]
     ledger.append(NAME, events)
+    assert "remaining_s" not in holdfast.show(NAME, runs=tmp_path)
+    assert "remaining_s" not in holdfast.runs(runs=tmp_path)["runs"][0]
     monkeypatch.setattr("holdfast.app.run.queries.is_supervised", lambda _folder: True)
 
     shown = holdfast.show(NAME, runs=tmp_path)

@@ -54,7 +54,9 @@ def runs(*, runs: PathName | None = None) -> RunsResult:
             supervised, cost = is_supervised(base / name), cost_usd(base / name, state)
             state = _with_unread(base / name, state, supervised=supervised)
             listed = run_result(name, state, supervised=supervised, cost_usd=cost)
-            found.append(structs.replace(listed, remaining_s=remaining_time(state, SystemClock().now_s())))
+            found.append(
+                structs.replace(listed, remaining_s=remaining_time(state, SystemClock().now_s(), supervised=supervised))
+            )
     return RunsResult(verb="runs", runs=found, unreadable=unreadable)
 
 
@@ -81,7 +83,7 @@ def show(run: PathName, *, runs: PathName | None = None) -> RunResult:
     rehearsal = load_result(opened.folder, RehearseResult)
     return structs.replace(
         with_evaluations(result, load_evaluations(state.evaluated)),
-        remaining_s=remaining_time(state, SystemClock().now_s()),
+        remaining_s=remaining_time(state, SystemClock().now_s(), supervised=supervised),
         refusal=read_refusals(opened, state),
         rehearsed=summarize_rehearsal(rehearsal) if rehearsal else None,
         others=others or UNSET,

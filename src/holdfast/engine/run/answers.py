@@ -74,11 +74,18 @@ def _export(exported: ModelExported) -> RunExport:
     return RunExport(verdict=exported.verdict, because=exported.because, folder=exported.folder, files=exported.files)
 
 
-def remaining_time(state: RunState, now_s: float) -> EstimateRange | None:
-    """Return how long a run trains until its last step, by its steps so far; None if it does not train, or that cannot be told yet."""
+def remaining_time(state: RunState, now_s: float, *, supervised: bool) -> EstimateRange | None:
+    """Return how long a run trains until its last step, by its steps so far; None if that is not known.
+
+    Args:
+        state: The state of the run.
+        now_s: Unix time.
+        supervised: Whether a process supervises it: otherwise nobody knows whether it still trains.
+    """
     attempt = state.current
     if (
-        state.stage.ended
+        not supervised
+        or state.stage.ended
         or state.stop
         or attempt is None
         or attempt.stage is not RunStage.RUNNING
