@@ -96,7 +96,18 @@ def test_settings_are_replaced_by_variables_and_by_arguments(quick: QuickStudy) 
     assert {settings["SEED"] for settings, _ in started()} == {"7", "8"}
     assert {settings["TRAIN.max_steps"] for settings, _ in started()} == {"1"}
     assert {devices for _, devices in started()} <= {"3", "4"}
-    assert Path("elsewhere/trial-002/model").is_dir()
+    assert Path("elsewhere/elsewhere-002/model").is_dir()
+
+
+def test_trials_of_two_starts_have_folders_of_different_names(quick: QuickStudy) -> None:
+    """The training script names the runs of a tracker like its folder, and a tracker goes on in a run of the same name."""
+    main = render_stubbed(quick, grid={"train.learning_rate": [0.1]}, seeds=[1, 2])
+
+    for folder in ("results/first", "results/second"):
+        assert start(main, "--results", folder).returncode == 0
+
+    names = [path.parent.name for path in Path("results").glob("*/*/model")]
+    assert sorted(names) == ["first-001", "first-002", "second-001", "second-002"]
 
 
 def test_trials_of_one_kind_share_a_script(quick: QuickStudy) -> None:
