@@ -110,6 +110,42 @@ def test_trials_of_two_starts_have_folders_of_different_names(quick: QuickStudy)
     assert sorted(names) == ["first-001", "first-002", "second-001", "second-002"]
 
 
+UV = """\
+#!/bin/sh
+echo "$1" >> uv.txt
+[ "$1" = python ] && echo "$PWD/bin/python-of-uv" || true
+[ "$1" = run ] && shift && exec {python} "$@" || true
+"""
+PYTHON_OF_UV = """\
+#!/bin/sh
+echo "$1 $2 $3 $4 $5" >> python.txt
+shift 5
+exec {python} "$@"
+"""
+
+
+@pytest.mark.parametrize(
+    ("gpus", "asked", "processes"),
+    [("0", ["run"], None), ("0,1", ["sync", "python"], "-m torch.distributed.run --standalone --nproc-per-node 2\n")],
+)
+def test_a_trial_on_several_gpus_has_a_process_for_each_under_uv_too(
+    quick: QuickStudy, gpus: str, asked: list[str], processes: str | None
+) -> None:
+    """Where this Python has no TRL; one process for two GPUs would train as DataParallel."""
+    main = render_stubbed(quick, grid={"train.learning_rate": [0.1]}, seeds=[1])
+    Path("bin").mkdir()
+    for name, text in {"uv": UV, "python-of-uv": PYTHON_OF_UV}.items():
+        Path("bin", name).write_text(text.format(python=sys.executable))
+        Path("bin", name).chmod(0o755)
+    variables = {**os.environ, "PATH": f"{Path('bin').resolve()}:{os.environ['PATH']}", "CUDA_VISIBLE_DEVICES": gpus}
+
+    subprocess.run([sys.executable, "-I", "-S", str(main)], env=variables, capture_output=True, check=True)
+
+    assert Path("uv.txt").read_text().split() == asked
+    assert (Path("python.txt").read_text() if processes else None) == processes
+    assert len(started()) == 1
+
+
 def test_trials_of_one_kind_share_a_script(quick: QuickStudy) -> None:
     """Rates, data and adapters of other sizes do; an adapter beside none does not."""
     quick.write(trials=[{"train.learning_rate": 0.1}, {"train.learning_rate": 0.2}, {"peft.r": 4}, {"peft.r": 8}])
