@@ -162,3 +162,23 @@ def test_a_budget_is_kept_or_refused_where_the_hub_lists_no_price(
     assert plan is not None
     assert plan.usd_per_hour == {"l4x1": 0.8, "a10g-small": table_prices().usd_per_hour["a10g-small"]}
     assert budget_of(plan) is not None
+
+
+def test_a_study_costs_what_its_trials_cost(hub: LoopbackHub, tmp_path: Path) -> None:
+    """By the Hub's prices, which are fetched once; without the Hub, by the catalog's."""
+    hub.hardware = [listed("a10g-small", 1_000_000)]
+    job = "".join(
+        f"  {line}\n"
+        for line in JOB.replace(", budget_usd: 1", "").replace("100}", "100, eval_fraction: 0.2}").splitlines()
+    )
+    path = tmp_path / "study.yaml"
+    path.write_text(f"job:\n{job}metric: eval_loss\nseeds: [1, 2]\n", encoding="utf-8")
+    live, plain = (holdfast.study(path, dry_run=True, runs=tmp_path, offline=offline) for offline in (False, True))
+    (low, high), (low_plain, high_plain) = (
+        (each["remaining"]["low_usd"], each["remaining"]["high_usd"]) for each in (live, plain)
+    )
+
+    ratio = 60.0 / table_prices().usd_per_hour["a10g-small"]
+    assert low / low_plain == pytest.approx(ratio, rel=0.1)
+    assert high / high_plain == pytest.approx(ratio, rel=0.1)
+    assert sum("/api/jobs/hardware" in str(each) for each in hub.requests) == 1

@@ -4,7 +4,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from holdfast.adapters.storage.run_folder import load_plan
-from holdfast.catalog.hub.flavors import table_prices
+from holdfast.catalog.hub.flavors import planned_prices
 from holdfast.core.backends import capabilities_of
 from holdfast.core.errors import LedgerError
 from holdfast.core.plan import Plan
@@ -37,6 +37,5 @@ def _prices_of(plan: Plan) -> Prices | None:
     """Return the prices of what a plan runs on, and may run on after a remedy; None if it has none."""
     if plan.hardware is None or not capabilities_of(plan.backend).has_flavors:
         return None
-    listed = plan.usd_per_hour or table_prices().usd_per_hour  # of an older holdfast, a plan holds none
-    prices = {name: price for name, price in listed.items() if price}
+    prices = {name: price for name, price in planned_prices(plan.usd_per_hour).items() if price}
     return Prices(plan.hardware, prices) if plan.hardware in prices else None

@@ -15,7 +15,7 @@ from holdfast.app.run.estimating import needs_timeout
 from holdfast.app.run.notifying import check_webhook
 from holdfast.app.run.own_files import with_own_files
 from holdfast.app.run.placement import Placement
-from holdfast.catalog.hub.flavors import load_flavors, table_prices
+from holdfast.catalog.hub.flavors import load_flavors, with_catalog_price
 from holdfast.core.backends import capabilities_of
 from holdfast.core.document import Document
 from holdfast.core.errors import Spot, UsageError
@@ -100,8 +100,7 @@ def _with_prices(plan: Plan, prices: PriceList, document: Document) -> Plan:
         UsageError: The plan has a budget, and its hardware has no price.
     """
     name = plan.hardware
-    catalog = {key: price for key, price in table_prices().usd_per_hour.items() if key == name}
-    listed = {**catalog, **prices.usd_per_hour}
+    listed = with_catalog_price(prices.usd_per_hour, name or "")
     if name and plan.budget_usd is not None and name not in listed:
         what = f"`where.budget_usd` cannot be kept: the price of `{name}` is not known"
         fix = "name hardware that `hf jobs hardware` lists with a price, or remove `where.budget_usd`"

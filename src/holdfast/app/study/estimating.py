@@ -2,18 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from itertools import chain, islice
 
 from holdfast.adapters.targets import Target
 from holdfast.app.hub_access import HubAccess
-from holdfast.app.run.estimating import estimate_job
+from holdfast.app.run.estimating import estimate_job, find_prices
 from holdfast.app.study.preparing import PreparedTrial
 from holdfast.app.study.queue import distinct
 from holdfast.app.study.reading import StudyFile
-from holdfast.catalog.hub.flavors import table_prices
+from holdfast.catalog.hub.flavors import with_catalog_price
+from holdfast.core.backends import capabilities_of
+from holdfast.core.document import Document
 from holdfast.core.errors import HoldfastError
 from holdfast.core.estimate import Interval
 from holdfast.core.event import RunStage
+from holdfast.core.hardware import PriceList
 from holdfast.core.job import Job
 from holdfast.core.trial import TrialOutcome
 from holdfast.engine.study.headline import describe_remaining
@@ -24,10 +28,27 @@ from holdfast.results.study import StudyEstimate
 NO_TIME = "time is not known: no trial has ended yet, and the job names no GPU whose speed is known"
 
 
-def price_of(job: Job) -> float | None:
-    """Return the price of an hour on a job's hardware, in USD; None if it has none."""
-    price = table_prices().usd_per_hour.get(job.where.hardware or "")
-    return None if price is None else price * job.where.nodes
+@dataclass(slots=True)
+class StudyPrices:
+    """What the hardware of trials costs. The Hub is asked once, when a price is first needed.
+
+    Attributes:
+        document: The job that trials vary.
+        hub: Whether the Hub is contacted.
+    """
+
+    document: Document
+    hub: HubAccess
+    _listed: PriceList | None = None
+
+    def __call__(self, job: Job) -> float | None:
+        """Return the price of an hour on a job's hardware, in USD; None if it has none."""
+        name = job.where.hardware or ""
+        self._listed = self._listed or find_prices(self.document, job.where.backend, self.hub)
+        if self._listed is None or not capabilities_of(job.where.backend).has_flavors:
+            return None
+        price = with_catalog_price(self._listed.usd_per_hour, name).get(name)
+        return None if price is None else price * job.where.nodes
 
 
 def estimate_study(
@@ -35,7 +56,7 @@ def estimate_study(
     proposed: Sequence[PreparedTrial],
     outcomes: Sequence[TrialOutcome],
     parallel: int,
-    hub: HubAccess,
+    prices: StudyPrices,
 ) -> StudyEstimate:
     """Return what is left to run.
 
@@ -44,7 +65,7 @@ def estimate_study(
         proposed: As many trials as a search will still propose, each the one that it is taken to be like.
         outcomes: What became of the others.
         parallel: How many run at once.
-        hub: Whether the Hub is contacted about the job.
+        prices: What their hardware costs.
     """
     left = distinct(waiting)
     shapes = {each.shape for each in left}
@@ -54,16 +75,16 @@ def estimate_study(
     ended = [each.seconds for each in outcomes if each.stage is RunStage.SUCCEEDED]
     seconds, because = trial_seconds(ended), f"{render_counted(len(ended), 'trial')} that have ended"
     if seconds is None:
-        seconds, because = _planned(first.target, hub)
-    return estimate_remaining(count, len(shapes), parallel, seconds, price_of(first.job), because)
+        seconds, because = _planned(first.target, prices.hub)
+    return estimate_remaining(count, len(shapes), parallel, seconds, prices(first.job), because)
 
 
-def estimate_first(file: StudyFile, count: int, hub: HubAccess) -> Iterator[str]:
+def estimate_first(file: StudyFile, count: int, prices: StudyPrices) -> Iterator[str]:
     """Yield how long so many trials take and what they cost, by the plan of the first: before any other is looked at."""
     with suppress(HoldfastError, ExceptionGroup):  # what is wrong with the first is reported with everything else
         target = file.target_of(file.trials[0])
-        seconds, because = _planned(target, hub)
-        price = price_of(target.job) if target.job else None
+        seconds, because = _planned(target, prices.hub)
+        price = prices(target.job) if target.job else None
         remaining = estimate_remaining(count, 1, file.study.parallel, seconds, price, because)
         yield from islice(describe_remaining(remaining), 1, None)
 

@@ -10,7 +10,7 @@ from holdfast.adapters.storage.study_folder import (
     study_folder,
 )
 from holdfast.app.hub_access import HubAccess
-from holdfast.app.study.estimating import estimate_study, price_of
+from holdfast.app.study.estimating import StudyPrices, estimate_study
 from holdfast.app.study.observing import StudyObserver
 from holdfast.app.study.options import StudyOptions
 from holdfast.app.study.outcomes import TrialRun, find_runs, open_trials, outcomes_of
@@ -39,12 +39,14 @@ class StudyRequest:
         trials: Its trials.
         options: The options.
         observer: Follows it.
+        prices: What the hardware of its trials costs.
     """
 
     file: StudyFile
     trials: Sequence[PreparedTrial]
     options: StudyOptions
     observer: StudyObserver
+    prices: StudyPrices
 
     @property
     def hub(self) -> HubAccess:
@@ -168,12 +170,12 @@ class StudyRequest:
             [self.trials[0]] * self.proposals,
             outcomes,
             self.file.study.parallel,
-            self.hub,
+            self.prices,
         )
 
     def _spending(self, found: Mapping[str, TrialRun], outcomes: Sequence[TrialOutcome]) -> Spending:
         """Return what the runs of earlier starts have used."""
-        spending = Spending(price_of)
+        spending = Spending(self.prices)
         jobs = {each.content: each.job for each in self.trials}
         for content, outcome in {each.content: each for each in outcomes if each.run}.items():
             if found[content].state.stage.ended:

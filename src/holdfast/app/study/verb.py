@@ -12,7 +12,7 @@ from holdfast.adapters.storage.study_folder import (
 from holdfast.app.arguments import PathName, Texts, as_codes, as_path, as_texts, runs_folder
 from holdfast.app.hub_access import HubAccess
 from holdfast.app.study.background import run_in_background
-from holdfast.app.study.estimating import estimate_first
+from holdfast.app.study.estimating import StudyPrices, estimate_first
 from holdfast.app.study.observing import NO_STUDY_OBSERVER, StudyObserver
 from holdfast.app.study.options import StudyOptions
 from holdfast.app.study.preparing import PreparedTrial, check_trials, prepare_trials
@@ -81,10 +81,11 @@ def study(
     )
     folder = study_folder(base, file.name)
     file = with_proposals(file, folder)
+    prices = StudyPrices(file.job, HubAccess.OFFLINE if offline else HubAccess.ASKED)
     if not (show or dry_run or yes):
-        _confirm(file, options, confirm)
+        _confirm(file, prices, confirm)
     trials = prepare_trials(file) if show else prepare_trials(file, _checking(file, options, observer))
-    request = StudyRequest(file, trials, options, observer)
+    request = StudyRequest(file, trials, options, observer, prices)
     if show:
         return request.shown()
     if dry_run:
@@ -112,7 +113,7 @@ def _checking(
     return lambda trials: check_trials(file, trials, options.despite, hub, observer.on_progress, options.runs)
 
 
-def _confirm(file: StudyFile, options: StudyOptions, confirm: Callable[[str], bool]) -> None:
+def _confirm(file: StudyFile, prices: StudyPrices, confirm: Callable[[str], bool]) -> None:
     """Ask whether many trials shall start: how many, how long, and for how much money.
 
     Raises:
@@ -122,8 +123,7 @@ def _confirm(file: StudyFile, options: StudyOptions, confirm: Callable[[str], bo
     limit = min(count, file.study.budget.trials or count)
     if limit <= MANY:
         return
-    hub = HubAccess.OFFLINE if options.offline else HubAccess.ASKED
-    summary = "; ".join([f"{file.name} has {render_counted(count, 'trial')}", *estimate_first(file, limit, hub)])
+    summary = "; ".join([f"{file.name} has {render_counted(count, 'trial')}", *estimate_first(file, limit, prices)])
     if confirm(f"{summary}. Start them?"):
         return
     fix = "`--dry-run` checks them; `--yes` starts them; `budget: {trials: 100}` limits them"

@@ -88,5 +88,19 @@ def table_prices(because: str = "") -> PriceList:
     return PriceList(usd_per_hour=prices, day=load_table("flavors")["priced"], because=because)
 
 
+def with_catalog_price(prices: Mapping[str, float], name: str) -> Mapping[str, float]:
+    """Return prices; if they lack that of a flavor, with the price of the catalog, as far as that has one.
+
+    >>> with_catalog_price({"l4x1": 0.9}, "h200"), with_catalog_price({"l4x1": 0.9}, "l4x1")
+    ({'h200': 5.0, 'l4x1': 0.9}, {'l4x1': 0.9})
+    """
+    return {**{key: price for key, price in table_prices().usd_per_hour.items() if key == name}, **prices}
+
+
+def planned_prices(prices: Mapping[str, float]) -> Mapping[str, float]:
+    """Return the prices of a plan; for one of an older holdfast, which has none, those of the catalog."""
+    return prices or table_prices().usd_per_hour
+
+
 def _flavor(name: str, *, gpu: str = "", gpus: int = 1, usd_per_hour: float, **rest: int) -> Flavor:
     return Flavor(name=name, gpus=(load_gpus()[gpu],) * gpus if gpu else (), usd_per_hour=usd_per_hour, **rest)

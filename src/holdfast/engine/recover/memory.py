@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from holdfast.catalog.hub.flavors import load_flavors, table_prices
+from holdfast.catalog.hub.flavors import load_flavors, planned_prices
 from holdfast.core.backends import capabilities_of
 from holdfast.core.remedy import AppliedRemedy, SettingChange
 from holdfast.engine.recover.batches import other_gradients, smaller_batches, smaller_evaluation
@@ -111,7 +111,7 @@ def _optimizer(job: FailedJob) -> Iterator[AppliedRemedy]:
 
 def _hardware(job: FailedJob) -> Iterator[AppliedRemedy]:
     where, flavors = job.job.where, load_flavors()
-    named, prices = flavors.get(where.hardware or ""), job.usd_per_hour or table_prices().usd_per_hour
+    named, prices = flavors.get(where.hardware or ""), planned_prices(job.usd_per_hour)
     if not capabilities_of(where.backend).has_flavors or named is None or not named.gpus or named.name not in prices:
         return
     larger = [
